@@ -34,6 +34,7 @@ import { readFinish } from './responses/finish';
 import { ResponsesStreamEncoder } from './responses/stream-encoder';
 import { ResponsesStreamWatcher } from './responses/stream-watcher';
 import { findResponsesUsage, normaliseResponsesUsage } from './responses/usage';
+import { callsInChat, callsInMessages, callsInResponses } from './tool-calls';
 import { pick } from './usage';
 
 const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
@@ -55,6 +56,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     streamWatcher: (hasManyAnswers) => new ChatStreamWatcher(hasManyAnswers),
     usageIn: (answer) => normaliseChatUsage(findChatUsage(answer)),
     finishReasonIn: chatFinish,
+    callsIn: callsInChat,
     checkAnswer: checkChatAnswer,
     decodeAnswer: decodeChatAnswer,
     encodeAnswer: encodeChatAnswer,
@@ -71,6 +73,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     streamWatcher: () => new MessagesStreamWatcher('messages'),
     usageIn: (answer) => normaliseMessagesUsage(findMessagesUsage(answer)),
     finishReasonIn: (answer) => textOrNull(pick(answer, 'stop_reason')),
+    callsIn: callsInMessages,
     checkAnswer: checkMessagesAnswer,
     decodeAnswer: decodeMessagesAnswer,
     encodeAnswer: encodeMessagesAnswer,
@@ -87,6 +90,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     streamWatcher: () => new ResponsesStreamWatcher('responses'),
     usageIn: (answer) => normaliseResponsesUsage(findResponsesUsage(answer)),
     finishReasonIn: (answer) => readFinish(answer).raw,
+    callsIn: callsInResponses,
     checkAnswer: checkResponsesAnswer,
     decodeAnswer: decodeResponsesAnswer,
     encodeAnswer: encodeResponsesAnswer,

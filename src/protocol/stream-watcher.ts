@@ -8,6 +8,9 @@ import {
 } from './canonical';
 import { ServedUses } from './fees';
 
+/** No answer calls more tools at once. */
+const MOST_CALLS = 256;
+
 /** What the watchers of the three dialects share. */
 export abstract class EventWatcher implements StreamWatcher {
   abstract readonly modelPath: readonly string[];
@@ -20,6 +23,7 @@ export abstract class EventWatcher implements StreamWatcher {
   reported = false;
   isBare = false;
   omitted: OmittedMember | null = null;
+  readonly calls = new Set<string>();
   readonly served: ServedUses;
   private rawUsage: unknown = undefined;
 
@@ -62,6 +66,10 @@ export abstract class EventWatcher implements StreamWatcher {
   /** The latest report stands. */
   protected mergeUsage(_earlier: unknown, later: unknown): unknown {
     return later;
+  }
+
+  protected called(id: unknown): void {
+    if (typeof id === 'string' && id !== '' && this.calls.size < MOST_CALLS) this.calls.add(id);
   }
 
   protected wrote(text: unknown): void {

@@ -50,12 +50,15 @@ export class AutoCandidates {
     private readonly styles: SupplierStyles,
   ) {}
 
-  /** `writers`: names of models that are known to have written earlier turns. */
+  /**
+   * `writers`: names of models that are known to have written earlier turns; `author`: of the one that made the tool
+   * calls whose results the request brings.
+   */
   async of(
     call: Call,
     view: AutoView,
     policy: EffectiveAutoPolicy,
-    writers: readonly string[],
+    { writers, author }: { readonly writers: readonly string[]; readonly author: string | null },
   ): Promise<AutoChoice> {
     const excluded: Partial<Record<Exclusion, number>> = {};
     const count = (reason: Exclusion): void => void (excluded[reason] = (excluded[reason] ?? 0) + 1);
@@ -66,8 +69,11 @@ export class AutoCandidates {
       if (typeof judged === 'string') count(judged);
       else able.push(judged);
     }
-    const found = this.readersAmong(able, call, view, writers);
-    for (let gone = found.length; gone < able.length; gone += 1) count('history');
+    const readers = this.readersAmong(able, call, view, writers);
+    for (let gone = readers.length; gone < able.length; gone += 1) count('history');
+    const isHeld = readers.some(({ admission }) => admission.model.name === author);
+    const found = isHeld ? readers : this.ablest(readers, call, view);
+    for (let gone = found.length; gone < readers.length; gone += 1) count('capability');
     const candidates = await this.affordable(call, found);
     for (let gone = candidates.length; gone < found.length; gone += 1) count('budget');
     return { candidates, excluded };
@@ -113,6 +119,25 @@ export class AutoCandidates {
     return able.filter(({ admission }) => familyOf(admission.model) === family);
   }
 
+  /** Those that can do all that is asked. Where none can, all stay: one leaves out a part, as if it were named. */
+  private ablest(
+    found: readonly AutoCandidate[],
+    call: Call,
+    { isOfOneDialect, wantsReasoning }: AutoView,
+  ): readonly AutoCandidate[] {
+    const whole = isOfOneDialect ? orAll(found, (one) => this.untranslated(one, call)) : found;
+    const thinks = ({ admission }: AutoCandidate): boolean => admission.model.capabilities.has('reasoning');
+    return wantsReasoning ? orAll(whole, (one) => (thinks(one) ? one : null)) : whole;
+  }
+
+  /** On its lanes of the caller's dialect; null where none of them can answer. */
+  private untranslated(one: AutoCandidate, call: Call): AutoCandidate | null {
+    const lanes = one.admission.lanes.filter(this.speaks(call));
+    if (lanes.length === one.admission.lanes.length) return one;
+    const planned = lanes.length === 0 ? 'capability' : this.planned({ ...one.admission, lanes }, call);
+    return typeof planned === 'string' ? null : planned;
+  }
+
   /** Whether a lane is called in the caller's dialect: sealed content survives no translation. */
   private speaks({ operation }: Call): (of: Pick<PricedLane, 'lane'>) => boolean {
     return ({ lane }) => isSpoken(operation, this.styles.dialectFor(lane.provider, operation.name));
@@ -155,6 +180,14 @@ export class AutoCandidates {
     if (left.length > 0) return left;
     return [found.reduce((cheapest, one) => (rateOf(one) < rateOf(cheapest) ? one : cheapest))];
   }
+}
+
+function orAll(
+  found: readonly AutoCandidate[],
+  fit: (one: AutoCandidate) => AutoCandidate | null,
+): readonly AutoCandidate[] {
+  const fitting = found.flatMap((one) => fit(one) ?? []);
+  return fitting.length === 0 ? found : fitting;
 }
 
 const rateOf = ({ candidate }: AutoCandidate): number => candidate.inputRate + candidate.outputRate;

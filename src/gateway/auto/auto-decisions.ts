@@ -24,7 +24,8 @@ import {
 import { Admissions } from '../inference/admit';
 import type { Call } from '../inference/describe';
 import { isText, type Operation, type TextOperation } from '../inference/operation';
-import { stickyKey } from '../inference/session';
+import type { Inbound } from '../inference/inbound';
+import { conversationOf, stickyKey } from '../inference/session';
 import { AutoBudgets } from './auto-budgets';
 import { type AutoCandidate, AutoCandidates, type AutoChoice } from './auto-candidates';
 import { AutoRetries } from './auto-retries';
@@ -42,6 +43,8 @@ interface Conversation {
   readonly hash: Buffer;
   readonly isNamed: boolean;
   readonly session: AutoSession | null;
+  /** The model that made the tool calls whose results the request brings; null where it is unknown. */
+  readonly author: string | null;
 }
 
 /** Chooses the model of a request for `auto`, by what its caller may use, what was learned, and what was set. */
@@ -75,13 +78,12 @@ export class AutoDecisions {
     const view = autoView(call, operation);
     const conversation = await this.conversationOf(call, view);
     const { writers = [] } = call.inbound;
-    const last = conversation.session?.model;
-    const choice = await this.candidates.of(
-      call,
-      view,
-      policy,
-      writers.length > 0 || last === undefined ? writers : [last],
-    );
+    const { author, session } = conversation;
+    const last = author ?? session?.model;
+    const choice = await this.candidates.of(call, view, policy, {
+      writers: writers.length > 0 || last === undefined ? writers : [last],
+      author,
+    });
     const question = this.retries.begin(call, view);
     const { chosen, isLearned } = await this.choose(call, view, policy, choice, conversation);
     const byName = new Map(choice.candidates.map((one) => [one.candidate.model, one]));
@@ -91,10 +93,10 @@ export class AutoDecisions {
       byName.get(chosen.chosen)?.admission ?? this.admissions.find({ ...call, model: chosen.chosen }),
       isLearned ? chosen.explanation : { ...chosen.explanation, fallback: 'state_unavailable' },
       byName,
-      // Only the model that called a tool reads its result.
-      view.bringsToolResult && conversation.session !== null ? [] : chosen.fallbackOrder,
+      chosen.fallbackOrder,
       {
         remember: (model) => this.remember(call, policy, conversation, byName.get(model)),
+        called: (model, calls) => this.noteCalls(call, model, calls),
         noted: (model, isAnswer) => {
           this.traffic.answered(model, isAnswer);
           if (isAnswer) this.retries.answered(question, model);
@@ -108,7 +110,7 @@ export class AutoDecisions {
     view: AutoView,
     policy: EffectiveAutoPolicy,
     { candidates, excluded }: AutoChoice,
-    conversation: Conversation | null,
+    conversation: Conversation,
   ): Promise<{ chosen: Chosen; isLearned: boolean }> {
     const { organisationId } = call.inbound.caller.attribution;
     const [learned, pressure] = await Promise.all([
@@ -217,29 +219,46 @@ export class AutoDecisions {
     return new AutoRoute(admission, explanation, new Map(), [], nothingToNote);
   }
 
-  /** Null for a first turn without a session: a guess could join unrelated conversations. */
-  private async conversationOf(call: Call, { isContinued, bringsToolResult }: AutoView) {
-    const { session: named, inbound } = call;
-    const key = hash('sha256', stickyKey(inbound, call), 'buffer');
-    if (named === null && !isContinued) return { hash: key, isNamed: false, session: null };
+  /** No session for a first turn without a name: a guess could join unrelated conversations. */
+  private async conversationOf(call: Call, { isContinued, results }: AutoView): Promise<Conversation> {
+    const { inbound, model } = call;
+    const name = conversationOf(inbound);
+    const key = hash('sha256', stickyKey(inbound, { session: name, model }), 'buffer');
+    const known = { hash: key, isNamed: name !== null };
+    if (name === null && !isContinued && results === null) return { ...known, session: null, author: null };
+    const { keyId } = inbound.caller;
     try {
-      const session = await withDeadline(ANSWER_DEADLINE_MS, this.sessions.of(inbound.caller.keyId, key));
-      return { hash: key, isNamed: named !== null, session };
+      const [session, caller] = await withDeadline(
+        ANSWER_DEADLINE_MS,
+        Promise.all([
+          this.sessions.of(keyId, key),
+          results === null ? null : (keptCaller(inbound, results) ?? this.sessions.callerOf(keyId, results)),
+        ]),
+      );
+      return { ...known, session, author: results === null ? null : (caller ?? session?.model ?? null) };
     } catch (cause) {
       // Another model must not read the result of a tool call, and its caller model is unknown.
-      if (bringsToolResult)
+      if (results !== null)
         throw fault('autorouter_unavailable', { retryAfterSeconds: RETRY_SECONDS, cause });
-      return { hash: key, isNamed: named !== null, session: null };
+      return { ...known, session: null, author: null };
+    }
+  }
+
+  private async noteCalls({ inbound }: Call, model: string, calls: readonly string[]): Promise<void> {
+    try {
+      await withDeadline(ANSWER_DEADLINE_MS, this.sessions.called(inbound.caller.keyId, model, calls));
+    } catch (error) {
+      this.logger.warn(`The model of a tool call could not be stored: ${String(error)}`);
     }
   }
 
   private async remember(
     { inbound, inputEstimate }: Call,
     { stickiness_minutes: minutes }: EffectiveAutoPolicy,
-    conversation: Conversation | null,
+    conversation: Conversation,
     answered: AutoCandidate | undefined,
   ): Promise<void> {
-    if (conversation === null || answered === undefined) return;
+    if (answered === undefined) return;
     const { model } = answered.admission;
     try {
       const remembering = this.sessions.remember(inbound.caller.keyId, conversation.hash, {
@@ -263,22 +282,32 @@ function autoOperation(operation: Operation): TextOperation {
   });
 }
 
-const nothingToNote = { remember: () => Promise.resolve(), noted: () => undefined };
+const nothingToNote = {
+  remember: () => Promise.resolve(),
+  called: () => Promise.resolve(),
+  noted: () => undefined,
+};
+
+/** The model whose stored answer holds these calls; null where it is unknown. */
+function keptCaller({ callers }: Inbound, calls: readonly string[]): string | null {
+  const [model = null, ...others] = new Set(calls.flatMap((id) => callers?.get(id) ?? []));
+  return others.length === 0 ? model : null;
+}
 
 function sessionView(
   { stickiness }: EffectiveAutoPolicy,
-  { bringsToolResult }: AutoView,
-  conversation: Conversation | null,
+  { results }: AutoView,
+  { session, isNamed, author }: Conversation,
 ): SessionView | undefined {
-  if (conversation === null) return undefined;
-  const { session, isNamed } = conversation;
-  if (session === null && !isNamed) return undefined;
-  const isHeld = bringsToolResult && session !== null;
-  const isKept = session !== null && (stickiness || isHeld);
+  const isBetween = results !== null;
+  if (session === null && !isNamed && !isBetween) return undefined;
+  const model = isBetween ? author : stickiness ? session?.model : null;
+  const isOfSession = session !== null && model === session.model;
   return {
     source: isNamed ? 'named' : 'guessed',
-    betweenToolCallAndResult: isHeld,
-    cachedTokens: isKept ? session.cachedTokens : 0,
-    ...(isKept ? { model: session.model, since: session.since } : {}),
+    betweenToolCallAndResult: isBetween,
+    cachedTokens: isOfSession ? session.cachedTokens : 0,
+    ...(model ? { model } : {}),
+    ...(isOfSession ? { since: session.since } : {}),
   };
 }

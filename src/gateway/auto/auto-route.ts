@@ -22,13 +22,15 @@ export type AutoDecision = Explained & {
 interface AutoEffects {
   /** Stores the model of the conversation; it never fails. */
   remember(model: string): Promise<void>;
+  /** Stores which model made these tool calls; it never fails. */
+  called(model: string, calls: readonly string[]): Promise<void>;
   noted(model: string, isAnswer: boolean): void;
 }
 
 /** The route of one `auto` request: the chosen model and its stand-ins. */
 export class AutoRoute implements AutoTrace {
-  remembering: Promise<void> | null = null;
   private readonly left: string[];
+  private answerer: { readonly model: string; readonly remembering: Promise<void> } | null = null;
 
   constructor(
     readonly admission: Admission,
@@ -47,7 +49,13 @@ export class AutoRoute implements AutoTrace {
 
   answered(model: string): void {
     this.effects.noted(model, true);
-    this.remembering = this.effects.remember(model);
+    this.answerer = { model, remembering: this.effects.remember(model) };
+  }
+
+  async whenRemembered(calls: readonly string[]): Promise<void> {
+    if (this.answerer === null) return;
+    const { model, remembering } = this.answerer;
+    await Promise.all([remembering, calls.length === 0 ? null : this.effects.called(model, calls)]);
   }
 
   failed(model: string): void {

@@ -3,6 +3,7 @@ import type { RequestView } from '../../routing';
 import type { Call } from '../inference/describe';
 import type { TextOperation } from '../inference/operation';
 import { type Seal, sealOf } from './sealed-history';
+import { resultsIn } from './tool-results';
 
 type Turn = CanonicalRequest['turns'][number];
 type Block = Exclude<Turn, { role: 'tool' }>['blocks'][number];
@@ -10,12 +11,15 @@ type Block = Exclude<Turn, { role: 'tool' }>['blocks'][number];
 /** The features of a request for the router, and the capabilities that its model needs. */
 export interface AutoView {
   readonly request: RequestView;
-  /** The request brings the result of a tool call. */
-  readonly bringsToolResult: boolean;
+  /** The ids of the tool calls whose results the request brings; null where it brings none. */
+  readonly results: readonly string[] | null;
   /** It continues a conversation. */
   readonly isContinued: boolean;
   readonly needsSchema: boolean;
   readonly hasAudio: boolean;
+  /** Tools or fields that a translation would drop or refuse. */
+  readonly isOfOneDialect: boolean;
+  readonly wantsReasoning: boolean;
   readonly dialect: DialectName;
   readonly seal: Seal;
 }
@@ -24,10 +28,9 @@ export interface AutoView {
 export function autoView(call: Call, { dialect }: TextOperation): AutoView {
   const decoded = dialect.decodeRequest(call.inbound.body);
   if (!decoded.ok) throw decoded.error;
-  const { system, turns, tools, responseFormat } = decoded.value;
+  const { system, turns, tools, responseFormat, opaque, reasoning } = decoded.value;
   const blocks = turns.flatMap(blocksOf);
   const lastQuestion = turns.findLast(({ role }) => role === 'user');
-  const lastAnswer = turns.findLastIndex(({ role }) => role === 'assistant');
   const has = (type: Block['type']): boolean => blocks.some((block) => block.type === type);
   return {
     request: {
@@ -43,10 +46,17 @@ export function autoView(call: Call, { dialect }: TextOperation): AutoView {
       stream: call.stream,
       ...(call.maxOutputTokens === null ? {} : { maxTokens: call.maxOutputTokens }),
     },
-    bringsToolResult: turns.slice(lastAnswer + 1).some(({ role }) => role === 'tool'),
-    isContinued: lastAnswer !== -1,
+    results: resultsIn(turns),
+    isContinued: turns.some(({ role }) => role === 'assistant'),
     needsSchema: responseFormat?.type === 'schema',
     hasAudio: has('audio'),
+    isOfOneDialect:
+      tools.some(({ kind }) => kind === 'opaque') ||
+      [{ opaque }, ...turns].some((part) => part.opaque?.some(({ essential }) => essential !== undefined)),
+    wantsReasoning:
+      reasoning !== undefined &&
+      reasoning.mode !== 'off' &&
+      (reasoning.mode ?? reasoning.effort) !== undefined,
     dialect: dialect.name,
     seal: sealOf(decoded.value),
   };

@@ -17,8 +17,8 @@ export interface AutoTrace {
   explained(answeredBy: string | null): object;
   /** The traffic of the organisation is other than what was learned. */
   readonly isOfChangedTraffic: boolean;
-  /** Settles once the next turn of the conversation finds its model; null while none has answered. */
-  readonly remembering: Promise<void> | null;
+  /** Settles once the next turn of the conversation finds its model, and results the one that made these calls. */
+  whenRemembered(calls: readonly string[]): Promise<void>;
 }
 
 /** A request as far as the gateway interprets it; everything else is between the caller and the supplier. */

@@ -19,6 +19,8 @@ export interface Inbound extends JsonObjectText {
   readonly previousResponseId?: string;
   /** The models of the earlier answers it refers to that hold something sealed. */
   readonly writers?: readonly string[];
+  /** The models that made the tool calls of those answers, by the ids of the calls. */
+  readonly callers?: ReadonlyMap<string, string>;
 }
 
 /** Returns a promise only for a form, or for a body that is late or large. */

@@ -38,6 +38,8 @@ export interface Delivery<Body extends Buffer | string = Buffer | string> {
   /** As it is charged. */
   readonly usage: Usage;
   readonly finishReason: string | null;
+  /** The ids of its tool calls, for a request that may go to any model. */
+  readonly calls: readonly string[];
   readonly firstTokenMs: number | null;
   /** What the supplier did not get, and what a translation lost on the way there or back. */
   readonly dropped: readonly Dropped[];

@@ -22,7 +22,7 @@ import { AttemptTools } from './attempt-tools';
 import { type Call, describeCall } from './describe';
 import { type HeldCall, Holds } from './hold';
 import { intake } from './inbound';
-import type { LaneAnswer } from './lane-answer';
+import type { Delivery, LaneAnswer } from './lane-answer';
 import { MOST_LANES } from './lane-turns';
 import { Observer } from './observer';
 import { planFor, rememberLane } from './plan';
@@ -133,7 +133,7 @@ export class Pipeline {
       if (whole === null) return await this.stream(answer, attempts, progress, response);
       const { facts, kept } = settle(whole, tries);
       progress.tokens?.ended(facts.inputTokens + facts.outputTokens);
-      await this.whenKept(routed.call, kept, whole.body);
+      await this.whenKept(whole, kept, whole.body);
       this.observer.served(whole, tries, facts);
       this.sampling.begin(routed.call)?.served(whole, facts, whole.body);
       return { status: answer.status, contentType: contentTypeOf(answer), body: whole.body, facts };
@@ -174,7 +174,7 @@ export class Pipeline {
     const { facts, kept } = settle(relayed.delivery, progress.tries);
     progress.tokens?.ended(facts.inputTokens + facts.outputTokens);
     try {
-      await this.whenKept(call, kept, problem === null ? body : null);
+      await this.whenKept(relayed.delivery, kept, problem === null ? body : null);
     } catch (error) {
       progress.isSettled = true;
       const unrecorded = fault('stream_error', { message: NOT_ON_RECORD, cause: error });
@@ -188,20 +188,28 @@ export class Pipeline {
   }
 
   /** Before the last byte leaves, both the settlement and a referable answer are durable. */
-  private async whenKept(call: Call, account: Promise<void>, answer: Buffer | string | null): Promise<void> {
+  private async whenKept(
+    { by, calls }: Delivery,
+    account: Promise<void>,
+    answer: Buffer | string | null,
+  ): Promise<void> {
+    const { call } = by.routed;
     const isKept = call.operation.keepsAnswers === true && answer !== null;
     const keeping = isKept ? this.responses.keep(call, answer) : undefined;
+    const remembering = call.auto?.whenRemembered(calls);
     await account;
     if (keeping !== undefined) await keeping;
-    if (call.auto !== null) await call.auto.remembering;
+    if (remembering !== undefined) await remembering;
   }
 
-  /** Where the model that `auto` chose fails before its answer began, the next one is tried. */
+  /** Where the model that `auto` chose fails or cannot be asked, before its answer began, the next one is tried. */
   private steppingIn({ auto, model, tries }: RequestProgress, work: Work, error: unknown): Admission | null {
     if (auto === null || work.stopped !== null) return null;
     const { status, code } = fromUnknown(error);
-    if (status < 500 && code !== 'supplier_limit') return null;
-    auto.failed(model);
+    // A translation refuses before anything is sent: that is no failure of the model.
+    const isUntranslatable = code === 'unsupported_parameter';
+    if (status < 500 && code !== 'supplier_limit' && !isUntranslatable) return null;
+    if (!isUntranslatable) auto.failed(model);
     return lanesIn(tries) < MOST_LANES ? auto.next() : null;
   }
 

@@ -70,6 +70,7 @@ function passOn(answer: LaneAnswer, bytes: Buffer, readError: ReadError): Delive
     status: answer.status,
     usage: chargedUsage(withServedUses(usage, call, told), call, answer.outbound),
     finishReason: isText(operation) && told !== null ? operation.dialect.finishReasonIn(told) : null,
+    calls: call.auto !== null && isText(operation) ? operation.dialect.callsIn(told) : [],
     firstTokenMs: null,
     dropped: answer.dropped,
     problem: null,
@@ -130,6 +131,7 @@ function render(answer: LaneAnswer, decoded: readonly DecodedAnswer[]): Delivery
     status: answer.status,
     usage: chargedUsage(usage, call, outbound),
     finishReason: finish.raw ?? finish.unified,
+    calls: call.auto === null ? [] : encoded.flatMap(({ body }) => operation.dialect.callsIn(body)),
     firstTokenMs: null,
     dropped: [
       ...answer.dropped,

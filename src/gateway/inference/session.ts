@@ -8,11 +8,17 @@ const LONGEST_USER_ID = 1_024;
 const SAMPLE = 2_048;
 const SAMPLE_PARTS = 16;
 
+type Naming = Pick<Inbound, 'headers' | 'body'>;
+
 /**
- * The conversation that a request names, explicit fields before those that clients use for other purposes; null when
- * none.
+ * What ties the requests of a conversation to one lane: its name, else fields that clients use for other purposes;
+ * null when there are none.
  */
-export function sessionOf({ headers, body }: Pick<Inbound, 'headers' | 'body'>): string | null {
+export const sessionOf = ({ headers, body }: Naming): string | null =>
+  conversationOf({ headers, body }) ?? named(body.prompt_cache_key) ?? named(body.user);
+
+/** The conversation that a request names, and no wider group such as all requests of one end user; null when none. */
+export function conversationOf({ headers, body }: Naming): string | null {
   const { metadata } = body;
   return (
     named(headers['x-session-id']) ??
@@ -20,9 +26,7 @@ export function sessionOf({ headers, body }: Pick<Inbound, 'headers' | 'body'>):
     named(fieldOf(metadata, 'sticky_key')) ??
     named(headers['x-claude-code-session-id']) ??
     named(headers['session-id'] ?? headers.session_id ?? headers['thread-id']) ??
-    sessionWithin(fieldOf(metadata, 'user_id')) ??
-    named(body.prompt_cache_key) ??
-    named(body.user)
+    sessionWithin(fieldOf(metadata, 'user_id'))
   );
 }
 

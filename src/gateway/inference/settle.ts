@@ -91,6 +91,7 @@ export function settleAbandoned(
     status: problem.status,
     usage: chargedUsage(usage, call, untranslated),
     finishReason: null,
+    calls: [],
     firstTokenMs: null,
     dropped: [],
     problem,

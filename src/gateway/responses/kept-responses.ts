@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { editedJsonObject, fault, parseJsonInSlices, parseJsonText, withDeadline } from '../../kernel';
 import { Database, Notifications, Settings } from '../../platform';
+import { dialects } from '../../protocol';
 import type { Call } from '../inference/describe';
 import type { Inbound } from '../inference/inbound';
 import { finalResponse } from './final-response';
@@ -117,7 +118,14 @@ export class KeptResponses implements OnApplicationBootstrap {
       throw fault('request_too_large', { param: 'input', message });
     }
     const writers = [...new Set(found.flatMap(writersOf))];
-    return { ...inbound, ...whole, writers, ...(previous !== null && { previousResponseId: previous }) };
+    const callers = callersIn(found);
+    return {
+      ...inbound,
+      ...whole,
+      writers,
+      callers,
+      ...(previous !== null && { previousResponseId: previous }),
+    };
   }
 
   /** From this node's memory where possible, the rest from the database. */
@@ -186,8 +194,22 @@ const outputOf = ({ answer }: KeptResponse): readonly unknown[] => listIn(record
 /** Who wrote something sealed; an answer without that binds nothing to its model. */
 function writersOf(kept: KeptResponse): string[] {
   const isSealed = (item: unknown): boolean => isRecord(item) && typeof item.encrypted_content === 'string';
-  if (!outputOf(kept).some(isSealed)) return [];
-  const { model } = recordIn(kept.answer);
+  return outputOf(kept).some(isSealed) ? modelOf(kept) : [];
+}
+
+/** Which model made each tool call. */
+function callersIn(found: readonly KeptResponse[]): Map<string, string> {
+  const callers = new Map<string, string>();
+  for (const kept of found) {
+    const [model] = modelOf(kept);
+    if (model === undefined) continue;
+    for (const id of dialects.responses.callsIn(recordIn(kept.answer))) callers.set(id, model);
+  }
+  return callers;
+}
+
+function modelOf({ answer }: KeptResponse): string[] {
+  const { model } = recordIn(answer);
   return typeof model === 'string' ? [model] : [];
 }
 

@@ -105,6 +105,8 @@ export interface StreamWatcher {
   readonly usage: UsageReading;
   /** What the last event should repeat of the answer and does not. */
   readonly omitted: OmittedMember | null;
+  /** The ids of the tool calls, as their results will name them. */
+  readonly calls: ReadonlySet<string>;
   /** What it shows of the supplier's own tools. */
   readonly served: UsesSeen;
   /** Takes the next event and answers the failure that it reports, if it does. */
@@ -174,6 +176,8 @@ export interface Dialect {
   readonly usageIn: (answer: unknown) => UsageReading;
   /** Why a whole answer stopped, in the supplier's word. */
   readonly finishReasonIn: (answer: unknown) => string | null;
+  /** The ids of the tool calls in a whole answer, as their results will name them. */
+  readonly callsIn: (answer: unknown) => readonly string[];
   /** Why a whole body is no answer of the dialect; undefined when it is one. */
   readonly checkAnswer: AnswerCheck;
   /** The events of a whole answer; a body that is none, or an error, becomes a fault. */

@@ -81,6 +81,7 @@ export class ChatStreamWatcher extends EventWatcher {
   }
 
   private readCall(call: unknown): void {
+    this.called(pick(call, 'id'));
     const called = pick(call, 'function') ?? pick(call, 'custom');
     this.wrote(pick(called, 'name'));
     const given = pick(called, 'arguments') ?? pick(called, 'input');

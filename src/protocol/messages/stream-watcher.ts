@@ -48,7 +48,8 @@ export class MessagesStreamWatcher extends EventWatcher {
   }
 
   /** A call begins with the name of the tool; hidden reasoning comes in one piece. */
-  private readBlock({ type, text, thinking, name, input, data }: JsonObject): void {
+  private readBlock({ type, id, text, thinking, name, input, data }: JsonObject): void {
+    if (type === 'tool_use') this.called(id);
     this.wrote(text);
     this.wrote(thinking);
     if (type === 'redacted_thinking') this.wrote(data);

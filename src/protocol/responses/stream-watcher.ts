@@ -2,6 +2,7 @@ import { type Fault, type UsageReading } from '../../kernel';
 import { type JsonObject, type SupplierError } from '../canonical';
 import { secondsNow } from '../chat/stream-encoder';
 import { EventWatcher } from '../stream-watcher';
+import { callIdOf } from '../tool-calls';
 import { isRecord } from '../usage';
 import { envelope, responsesId } from './envelope';
 import { readResponsesError } from './errors';
@@ -93,9 +94,10 @@ export class ResponsesStreamWatcher extends EventWatcher {
     this.ended = true;
   }
 
-  private readName(index: unknown, { name }: JsonObject): void {
+  private readName(index: unknown, item: JsonObject): void {
     this.named.add(index);
-    this.wrote(name);
+    this.called(callIdOf(item));
+    this.wrote(item.name);
   }
 
   /** A finished item repeats its pieces; suppliers that send no pieces send all of it here. */

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Database, RepeatingJob } from '../../platform';
 
@@ -9,6 +10,12 @@ export interface AutoSession {
   /** Tokens of the prompt that the model's supplier probably has in its cache. */
   readonly cachedTokens: number;
 }
+
+/** Results come late where a tool takes long, or a person has to approve it. */
+const CALLS_KEPT_HOURS = 24;
+const MOST_CALLS = 256;
+/** Several models made calls of this id: it says nothing. */
+const AMBIGUOUS = '';
 
 const ROWS_AT_ONCE = 10_000;
 
@@ -42,6 +49,31 @@ export class AutoSessions {
     );
   }
 
+  /** Which model made these tool calls. An id that another model used too tells nothing. Safe to repeat. */
+  async called(keyId: number, model: string, calls: readonly string[]): Promise<void> {
+    await this.database.query(
+      `INSERT INTO autorouter_session AS s (key_id, session_hash, model, cached_tokens, expires_at)
+       SELECT $1, hash, $3, 0, now() + make_interval(hours => $4)
+         FROM unnest($2::bytea[]) AS hash ORDER BY hash
+       ON CONFLICT (key_id, session_hash) DO UPDATE
+         SET model = CASE WHEN s.model = $3 OR s.expires_at <= now() THEN $3 ELSE $5 END,
+             expires_at = excluded.expires_at`,
+      [keyId, callHashes(calls), model, CALLS_KEPT_HOURS, AMBIGUOUS],
+    );
+  }
+
+  /** The one model that made these calls; null where it is unknown. */
+  async callerOf(keyId: number, calls: readonly string[]): Promise<string | null> {
+    if (calls.length === 0) return null;
+    const rows = await this.database.query<{ model: string }>(
+      `SELECT DISTINCT model FROM autorouter_session
+        WHERE key_id = $1 AND session_hash = ANY($2::bytea[]) AND expires_at > now()`,
+      [keyId, callHashes(calls)],
+    );
+    const [row] = rows;
+    return row === undefined || rows.length > 1 || row.model === AMBIGUOUS ? null : row.model;
+  }
+
   @RepeatingJob({ name: 'autorouter-sessions', cron: '25 * * * *' })
   async forgetOld(signal: AbortSignal): Promise<void> {
     let forgotten: number;
@@ -58,3 +90,7 @@ export class AutoSessions {
     } while (forgotten === ROWS_AT_ONCE && !signal.aborted);
   }
 }
+
+/** Set apart from conversations, which begin with the number of their key. */
+const callHashes = (calls: readonly string[]): Buffer[] =>
+  [...new Set(calls)].slice(0, MOST_CALLS).map((id) => hash('sha256', `call\n${id}`, 'buffer'));

@@ -26,10 +26,10 @@ export interface Candidate {
 /** The conversation that the request continues. */
 export interface SessionView {
   readonly source: string;
-  /** The model of its last answer; without one the session is new. */
+  /** The model of its last answer, or of the tool call; without one the session is new, or the caller unknown. */
   readonly model?: string;
   readonly since?: number;
-  /** The request brings the result of a tool call that `model` made. */
+  /** The request brings the result of a tool call, which `model` made. */
   readonly betweenToolCallAndResult: boolean;
   /** Tokens of the prompt that the model's supplier probably has in its cache. */
   readonly cachedTokens: number;

@@ -60,7 +60,8 @@ export function decide(state: RouterState, question: Question): Decision {
   const wanted = want(question, tuning, { pool, reference, unfamiliar, excluded });
   const stuck = held === undefined ? stick(question, tuning, wanted, appraisal) : heldPick(wanted);
   const final = inShadow(state, question, stuck, reference);
-  const fallbackOrder = failover(pool, final.pick);
+  // Where it is unknown who called the tool, a second model is one too many.
+  const fallbackOrder = session?.betweenToolCallAndResult === true ? [] : failover(pool, final.pick);
   const explanation = explain(state, question, { tuning, appraisal, pool, reference, stuck, final });
   return {
     kind: 'chosen',

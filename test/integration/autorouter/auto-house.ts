@@ -1,5 +1,6 @@
+import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '../../../src/catalogue';
 import { Organisation, UserAccount } from '../../../src/identity';
-import { platformScope } from '../../../src/kernel';
+import { parseUsdPerMillion, platformScope, priceRates } from '../../../src/kernel';
 import { KeysService, type NewKey } from '../../../src/keys';
 import { type AutoSettingsChange, AutoSettingsStore } from '../../../src/routing';
 import { startTestApp, type TestApp } from '../../support/app';
@@ -91,6 +92,40 @@ const teach = async (): Promise<void> => {
     );
   }
 };
+
+/** Models that are asked in one dialect alone, so that callers of the others get translations. */
+export const relays = [
+  { name: 'relay-chat', style: 'openai-style' },
+  { name: 'relay-messages', style: 'messages-style' },
+] as const;
+
+export async function addRelays(): Promise<void> {
+  const editor = new CatalogueEditor();
+  const one = parseUsdPerMillion('1');
+  await app.database.transaction(async (tx) => {
+    for (const { name, style } of relays) {
+      const { id: providerId } = await editor.upsertProvider(tx, { name, style, baseUrl: simulator.url });
+      const credentials = app.application.get(CredentialEditor, { strict: false });
+      const kind = style === 'openai-style' ? 'bearer' : 'header';
+      await credentials.put(tx, { providerId, label: 'test', kind, secret: 'sim-test' });
+      await editor.upsertModel(tx, {
+        name,
+        kind: 'chat',
+        ownedBy: 'test',
+        capabilities: ['tools'],
+        inputModalities: ['text', 'document'],
+        maxOutputTokens: 8_000,
+      });
+      await editor.setLanes(tx, name, [{ provider: name, upstreamModel: `sim-${name}`, region: 'local' }]);
+      await new PriceService().addPrice(tx, {
+        model: name,
+        source: 'test',
+        rates: priceRates({ input: one, output: one }),
+      });
+    }
+  });
+  await app.application.get(CatalogueService).reload();
+}
 
 export async function openHouse(): Promise<void> {
   simulator = await startSimulator();

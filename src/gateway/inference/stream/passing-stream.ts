@@ -74,6 +74,7 @@ export class PassingStream implements LaneStream {
       status: answer.status,
       usage: chargedUsage(this.usage(), call, answer.outbound),
       finishReason: watcher.finishReason,
+      calls: [...watcher.calls],
       firstTokenMs:
         tap.firstOutputAt === null ? null : Math.round(tap.firstOutputAt - call.inbound.startedMs),
       dropped: answer.dropped,

@@ -14,7 +14,11 @@ export class SplicedStream extends TranslatedStream {
   constructor(answer: LaneAnswer, delivered: readonly CanonicalEvent[]) {
     const start = delivered.find((event) => event.type === 'message-start');
     super(answer, start && { id: start.id, model: start.model });
-    for (const event of delivered) this.encoder.encode(event);
+    for (const event of delivered) {
+      this.encoder.encode(event);
+      // The caller has these ids already.
+      if (event.type === 'tool-start') this.calls.push(event.id);
+    }
     this.prefix = new Prefix(delivered);
     this.outputBytes = this.prefix.textBytes;
   }

@@ -35,6 +35,7 @@ export class TranslatedStream implements LaneStream {
   private sawEvent = false;
   private whole = false;
   protected problem: Fault | null = null;
+  protected readonly calls: string[] = [];
   /** Bytes that can be sent now, and bytes that wait for the settlement. */
   private ready = '';
   private delivery: Delivery | null = null;
@@ -96,6 +97,7 @@ export class TranslatedStream implements LaneStream {
       status: answer.status,
       usage: chargedUsage(counted, call, outbound),
       finishReason: this.finishReason,
+      calls: this.calls,
       firstTokenMs:
         this.firstOutputAt === null ? null : Math.round(this.firstOutputAt - call.inbound.startedMs),
       dropped: [
@@ -128,8 +130,10 @@ export class TranslatedStream implements LaneStream {
       return;
     }
     if ('text' in event) this.wrote(event.text);
-    else if (event.type === 'tool-start') this.wrote(event.name);
-    else if ('usage' in event) this.coveredBytes = this.outputBytes;
+    else if (event.type === 'tool-start') {
+      this.calls.push(event.id);
+      this.wrote(event.name);
+    } else if ('usage' in event) this.coveredBytes = this.outputBytes;
     this.ready += this.encoder.encode(event);
     // The encoder's buffer is full; it has written the error.
     if (this.encoder.ended) this.problem ??= fault('provider_response_too_large');
