@@ -1,5 +1,5 @@
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
-import { Database, Notifications } from '../../platform';
+import { Database, Notifications, type Tx } from '../../platform';
 import { isSampling, type QualitySettings, usualQualitySettings } from './quality-settings';
 
 const CHANNEL = 'quality_settings';
@@ -8,6 +8,12 @@ interface Row {
   readonly organisation_id: number | null;
   readonly key_id: number | null;
   readonly settings: Partial<QualitySettings>;
+}
+
+/** Who was asked something: both have to agree to its evaluation. */
+interface Asked {
+  readonly organisationId: number;
+  readonly keyId: number;
 }
 
 /** This node's copy of what organisations decided: which of them are sampled, and which keys are not. */
@@ -37,13 +43,17 @@ export class QualityPolicies implements OnApplicationBootstrap {
     return this.excluded.has(keyId);
   }
 
-  /** As they are stored now, for a decision that must not come from a copy. */
-  async of(organisationId: number): Promise<QualitySettings> {
-    const [row] = await this.database.query<Row>(
-      `SELECT settings FROM engine_setting WHERE engine = 'qualitative' AND organisation_id = $1`,
-      [organisationId],
-    );
-    return { ...usualQualitySettings, ...row?.settings };
+  /**
+   * The organisation's settings as they are stored now, for a decision that must not come from a copy. Null where
+   * nothing of the key may be evaluated.
+   */
+  async consentOf({ organisationId, keyId }: Asked): Promise<QualitySettings | null> {
+    return consentIn(await this.database.query<Row>(consentRows, [organisationId, keyId]));
+  }
+
+  /** The same, and it stays so until the transaction ends. */
+  async consentWithin(tx: Tx, { organisationId, keyId }: Asked): Promise<QualitySettings | null> {
+    return consentIn(await tx.query<Row[]>(`${consentRows} FOR SHARE`, [organisationId, keyId]));
   }
 
   async reload(): Promise<void> {
@@ -66,4 +76,14 @@ export class QualityPolicies implements OnApplicationBootstrap {
       this.logger.warn(`The settings of quality reports cannot be read: ${String(error)}`),
     );
   }
+}
+
+const consentRows = `SELECT organisation_id, key_id, settings FROM engine_setting
+  WHERE engine = 'qualitative' AND (organisation_id = $1 OR key_id = $2)`;
+
+function consentIn(rows: readonly Row[]): QualitySettings | null {
+  const isExcluded = rows.some(({ key_id: keyId, settings }) => keyId !== null && settings.excluded === true);
+  const own = rows.find(({ organisation_id: organisationId }) => organisationId !== null);
+  const settings = { ...usualQualitySettings, ...own?.settings };
+  return !isExcluded && isSampling(settings) ? settings : null;
 }

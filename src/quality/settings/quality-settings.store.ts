@@ -3,6 +3,7 @@ import { ActivityLog, changesOf, type NewActivity } from '../../audit';
 import { refuseStale, versionOf } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { type QualitySettings, usualQualitySettings } from './quality-settings';
+import { applyToSamples } from './withdrawal';
 
 /** Whose settings: an organisation's, a key's, or, where both are null, the platform's. */
 export interface QualityOwner {
@@ -47,6 +48,7 @@ export class QualitySettingsStore {
         `UPDATE engine_setting SET settings = settings || $3::jsonb, updated_at = now() WHERE ${ofOwner}`,
         [owner.organisationId, owner.keyId, JSON.stringify(given)],
       );
+      await applyToSamples(tx, owner, after);
       await this.activity.write(tx, {
         action: 'qualitative.settings-changed',
         object: {
