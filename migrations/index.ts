@@ -59,6 +59,7 @@ import { CreateAnswerFeedback1764060000000 } from './1764060000000-create-answer
 import { MarkPostings1764070000000 } from './1764070000000-mark-postings';
 import { ReadTimesExactly1764080000000 } from './1764080000000-read-times-exactly';
 import { KnowCustomersMode1764110000000 } from './1764110000000-know-customers-mode';
+import { OpenQualityEnvelope1764130000000 } from './1764130000000-open-quality-envelope';
 import { IndexSamplesOfAKind1764140000000 } from './1764140000000-index-samples-of-a-kind';
 
 /** In the order in which they run. */
@@ -124,5 +125,6 @@ export const migrations = [
   MarkPostings1764070000000,
   ReadTimesExactly1764080000000,
   KnowCustomersMode1764110000000,
+  OpenQualityEnvelope1764130000000,
   IndexSamplesOfAKind1764140000000,
 ];

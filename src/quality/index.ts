@@ -26,5 +26,11 @@ export {
 export type { Interval } from './report/statistics';
 export { type SampledShare, type ScoreFilter, ScoreQuery } from './scores/score-query';
 export { presentScore, scoreFileColumns, scoreFileRow, type ScoreRow } from './scores/score-row';
-export { availabilities, isSampling, type QualitySettings } from './settings/quality-settings';
+export {
+  availabilities,
+  isEnvelopeField,
+  isSampling,
+  type QualityEnvelope,
+  type QualitySettings,
+} from './settings/quality-settings';
 export { QualitySettingsStore } from './settings/quality-settings.store';

@@ -1,10 +1,13 @@
 import { versionOf } from '../../kernel';
 import type { BannerModel, FieldModel, Translate } from '../../views';
 import { autoModes, type AutoSettings, ROUTER_ALGORITHMS } from '../../routing';
-import { availabilities, type QualitySettings } from '../../quality';
+import { availabilities, type QualityEnvelope, type QualitySettings } from '../../quality';
 
 export interface SettingsShown {
   readonly qualitative: QualitySettings;
+  readonly envelope: QualityEnvelope;
+  /** The settings are the envelope itself. */
+  readonly isPlatform: boolean;
   readonly autorouter: AutoSettings;
   readonly scope: string;
   /** Names of models that can be the reference model. */
@@ -15,6 +18,8 @@ export interface SettingsShown {
 export interface SettingsPageModel {
   readonly scope: string;
   readonly notice: BannerModel;
+  /** What the operator closed to this organisation. */
+  readonly limit: BannerModel | null;
   readonly qualitative: readonly FieldModel[];
   readonly autorouter: readonly FieldModel[];
   readonly versions: { readonly qualitative: string; readonly autorouter: string };
@@ -22,6 +27,8 @@ export interface SettingsPageModel {
 
 export function settingsModel({
   qualitative,
+  envelope,
+  isPlatform,
   autorouter,
   scope,
   models,
@@ -39,43 +46,65 @@ export function settingsModel({
       selected: value === chosen,
     })),
   });
-  const number = (name: string, value: number): FieldModel => ({
+  const number = (name: string, value: number, help = text(`${name}-help`)): FieldModel => ({
     id: `setting-${name}`,
     name,
     type: 'number',
     label: text(name),
     value: String(value),
     inputMode: 'numeric',
-    help: text(`${name}-help`),
+    help,
   });
   const yesOrNo = (name: string, chosen: boolean): FieldModel =>
     choice(name, ['on', 'off'], chosen ? 'on' : 'off', 'switch');
+  const envelopeFields = (): readonly FieldModel[] => [
+    {
+      ...choice('availability', availabilities, qualitative.availability, 'availabilities'),
+      label: text('most-availability'),
+    },
+    {
+      ...number('monthly_budget', qualitative.monthly_budget, text('most-budget-help')),
+      label: text('most-budget'),
+    },
+  ];
+  const ownFields = (): readonly FieldModel[] => [
+    choice('availability', availabilities, qualitative.availability, 'availabilities'),
+    number('sampling_percent', qualitative.sampling_percent),
+    yesOrNo('sample_named', qualitative.sample_named),
+    yesOrNo('replay', qualitative.replay),
+    number(
+      'monthly_budget',
+      qualitative.monthly_budget,
+      translate('engines.monthly_budget-help', { most: envelope.monthly_budget }),
+    ),
+    {
+      id: 'setting-judge_model',
+      name: 'judge_model',
+      type: 'select',
+      label: text('judge_model'),
+      options: [
+        { value: '', label: text('usual-judge'), selected: qualitative.judge_model === null },
+        ...models.map((name) => ({ value: name, label: name, selected: name === qualitative.judge_model })),
+      ],
+    },
+    number('content_retention_days', qualitative.content_retention_days),
+    yesOrNo('redaction', qualitative.redaction),
+  ];
   return {
     scope,
     notice: { tone: 'info', title: text('privacy-title'), text: text('privacy-text') },
-    qualitative: [
-      choice('availability', availabilities, qualitative.availability, 'availabilities'),
-      number('sampling_percent', qualitative.sampling_percent),
-      yesOrNo('sample_named', qualitative.sample_named),
-      yesOrNo('replay', qualitative.replay),
-      number('monthly_budget', qualitative.monthly_budget),
-      {
-        id: 'setting-judge_model',
-        name: 'judge_model',
-        type: 'select',
-        label: text('judge_model'),
-        options: [
-          { value: '', label: text('usual-judge'), selected: qualitative.judge_model === null },
-          ...models.map((name) => ({ value: name, label: name, selected: name === qualitative.judge_model })),
-        ],
-      },
-      number('content_retention_days', qualitative.content_retention_days),
-      yesOrNo('redaction', qualitative.redaction),
-    ],
+    limit: isPlatform || envelope.availability === 'everyone' ? null : limitNotice(envelope, text),
+    qualitative: isPlatform ? envelopeFields() : ownFields(),
     autorouter: autorouterFields(autorouter, models, translate),
     versions: { qualitative: versionOf(qualitative), autorouter: versionOf(autorouter) },
   };
 }
+
+const limitNotice = ({ availability }: QualityEnvelope, text: (name: string) => string): BannerModel => ({
+  tone: 'warn',
+  title: text('limit-title'),
+  text: text(availability === 'off' ? 'limit-off' : 'limit-admins'),
+});
 
 /** The settings of one level for `auto`; empty where a wider level decides. */
 function autorouterFields(

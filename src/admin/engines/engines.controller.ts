@@ -4,7 +4,7 @@ import { CatalogueService } from '../../catalogue';
 import { AdminViewService, PayerService } from '../../identity';
 import { fault, versionOf } from '../../kernel';
 import { KeyRegister } from '../../keys';
-import { isSampling, type QualitySettings, QualitySettingsStore } from '../../quality';
+import { isEnvelopeField, isSampling, type QualitySettings, QualitySettingsStore } from '../../quality';
 import {
   type AutoForm,
   type AutoSettingsChange,
@@ -48,12 +48,15 @@ export class EnginesController {
   async show(@Req() request: HttpRequest): Promise<SettingsPageModel> {
     const translate = this.pages.textsFor(request);
     const owner = await this.ownerOf(request, undefined);
-    const [qualitative, autorouter] = await Promise.all([
+    const [qualitative, envelope, autorouter] = await Promise.all([
       this.quality.of(owner),
+      this.quality.envelope(),
       this.auto.of(autoOwnerOf(owner.organisationId)),
     ]);
     return settingsModel({
       qualitative,
+      envelope,
+      isPlatform: owner.organisationId === null,
       autorouter,
       scope: scopeWords(request, translate, adminScope(request)),
       models: this.catalogue.snapshot.models.filter(({ kind }) => kind === 'chat').map(({ name }) => name),
@@ -71,16 +74,22 @@ export class EnginesController {
     if (keyId !== undefined) return this.excludeKey(keyId, excluded, request, response);
     const owner = await this.ownerOf(request, wanted);
     const change = { ...form, ...(judge === undefined ? {} : { judge_model: this.judgeOf(judge) }) };
+    const { organisationId } = owner;
+    if (organisationId === null) refuseOutsideEnvelope(change);
     const settings = await this.quality.set(owner, change, {
       label: 'qualitative',
-      concerns: { organisationId: owner.organisationId },
+      concerns: { organisationId },
       shown: version,
     });
+    const isOn =
+      organisationId === null
+        ? settings.availability !== 'off'
+        : isSampling(await this.quality.inForce(organisationId));
     return this.stored(request, response, 'engines.stored', {
-      org_id: owner.organisationId,
-      settings: organisationPart(settings),
+      org_id: organisationId,
+      settings: organisationId === null ? envelopePart(settings) : organisationPart(settings),
       version: versionOf(settings),
-      engine: isSampling(settings) ? 'on' : 'off',
+      engine: isOn ? 'on' : 'off',
     });
   }
 
@@ -192,3 +201,19 @@ const autoOwnerOf = (organisationId: number | null): AutoSettingsOwner =>
 
 /** Settings that only keys have are refused for an organisation. */
 const organisationPart = ({ excluded: _excluded, ...settings }: QualitySettings): object => settings;
+
+const envelopePart = ({ availability, monthly_budget }: QualitySettings): object => ({
+  availability,
+  monthly_budget,
+});
+
+/** The platform bounds what organisations decide, and decides nothing else for them. */
+function refuseOutsideEnvelope(change: Partial<QualitySettings>): void {
+  const other = Object.entries(change).find(([name, value]) => value !== undefined && !isEnvelopeField(name));
+  if (other === undefined) return;
+  throw fault('validation_error', {
+    param: other[0],
+    message: 'Choose an organisation: each has its own setting.',
+    details: { reason: 'choose-organisation' },
+  });
+}

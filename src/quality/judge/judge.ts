@@ -24,7 +24,6 @@ export interface Judging {
   readonly answer: string;
   /** The served answer, where this is another model's. */
   readonly served: string | null;
-  readonly monthlyBudget: number;
   readonly signal: AbortSignal;
 }
 
@@ -72,7 +71,7 @@ export class Judge {
   }
 
   private async ask(
-    { sample, caller, judge, monthlyBudget, signal }: Judging,
+    { sample, caller, judge, signal }: Judging,
     task: JudgeTask,
     texts: Readonly<Record<string, string>>,
   ): Promise<JudgeReply> {
@@ -88,7 +87,6 @@ export class Judge {
       body: judgeRequest(task, judge, check, texts),
       tokensIn: Math.ceil(length / CHARACTERS_PER_TOKEN) + INSTRUCTION_TOKENS,
       tokensOut: USUAL_ANSWER_TOKENS,
-      monthlyBudget,
       signal,
     };
     const { body, costNano, latencyMs } = await this.evaluator.ask(ask);

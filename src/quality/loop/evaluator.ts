@@ -3,12 +3,15 @@ import { CatalogueService } from '../../catalogue';
 import { type EvaluationAnswer, InnerEvaluation } from '../../gateway';
 import { type Caller, evaluationCaller, KeyDirectory } from '../../keys';
 import type { DialectName } from '../../protocol';
+import { QualityPolicies } from '../settings/quality-policies';
 import { EvaluationLedger, type EvaluationPurpose } from '../ledger/evaluation-ledger';
 import { expectedCost, lanesWithin } from './candidates';
-import type { SampleRow } from './samples';
+import { askedBy, type SampleRow } from './samples';
 
 /** The month's budget for evaluation is used up. */
 export class BudgetSpent extends Error {}
+/** The organisation switched evaluation off, or the key was excluded. */
+export class ConsentWithdrawn extends Error {}
 
 export interface EvaluationAsk {
   readonly sample: SampleRow;
@@ -19,7 +22,6 @@ export interface EvaluationAsk {
   readonly body: Readonly<Record<string, unknown>>;
   readonly tokensIn: number;
   readonly tokensOut: number;
-  readonly monthlyBudget: number;
   readonly signal: AbortSignal;
 }
 
@@ -28,6 +30,7 @@ export interface EvaluationAsk {
 export class Evaluator {
   constructor(
     private readonly keys: KeyDirectory,
+    private readonly policies: QualityPolicies,
     private readonly ledger: EvaluationLedger,
     private readonly catalogue: CatalogueService,
     private readonly inner: InnerEvaluation,
@@ -38,8 +41,11 @@ export class Evaluator {
     return evaluationCaller(await this.keys.callerOf(keyId), organisationId);
   }
 
+  /** No text leaves without consent: the key and its organisation may have withdrawn it since the call before. */
   async ask(ask: EvaluationAsk): Promise<EvaluationAnswer> {
-    const { sample, caller, purpose, surface, model, body, tokensIn, tokensOut, monthlyBudget, signal } = ask;
+    const { sample, caller, purpose, surface, model, body, tokensIn, tokensOut, signal } = ask;
+    const settings = await this.policies.consentOf(askedBy(sample));
+    if (settings === null) throw new ConsentWithdrawn('evaluation is switched off');
     const lanes = lanesWithin(this.catalogue, model, caller, sample.region_asked);
     const planned = {
       organisationId: sample.organisation_id,
@@ -48,7 +54,7 @@ export class Evaluator {
       model,
       expectedNano: expectedCost(lanes, tokensIn, tokensOut),
     };
-    const callId = await this.ledger.begin(planned, monthlyBudget);
+    const callId = await this.ledger.begin(planned, settings.monthly_budget);
     if (callId === null) throw new BudgetSpent('the budget for evaluation is used up');
     const region = sample.region_asked;
     const answer = await this.inner.ask({

@@ -11,8 +11,8 @@ import { RUBRIC_VERSION } from '../judge/rubric';
 import { NOT_ACTIVITY } from '../ledger/evaluation-ledger';
 import { QualityPolicies } from '../settings/quality-policies';
 import { EvaluationQueue } from './evaluation-queue';
-import { BudgetSpent, Evaluator } from './evaluator';
-import { type AnswerRow, type SampleRow, Samples } from './samples';
+import { BudgetSpent, ConsentWithdrawn, Evaluator } from './evaluator';
+import { type AnswerRow, askedBy, type SampleRow, Samples } from './samples';
 
 interface Texts {
   readonly conversation: string;
@@ -38,12 +38,16 @@ export class JudgeStep {
   async run(requestId: string, model: string, judge: string, signal: AbortSignal): Promise<void> {
     const sample = await this.samples.inState(requestId, 'replayed');
     if (sample === null) return;
+    const settings = await this.policies.consentOf(askedBy(sample));
+    if (settings === null) return this.samples.close(requestId, 'switched_off');
     const answers = await this.samples.answers(requestId);
     const answer = answers.find((row) => row.model === model);
     if (answer?.verdict === null) {
       try {
-        if (!(await this.judgeOne(sample, answers, answer, judge, signal))) return;
+        const texts = this.textsOf(sample, answers, answer, settings.redaction);
+        if (!(await this.judgeOne(sample, answer, judge, texts, signal))) return;
       } catch (error) {
+        if (error instanceof ConsentWithdrawn) return this.samples.close(requestId, 'switched_off');
         if (error instanceof BudgetSpent) return this.samples.close(requestId, 'budget');
         if (!isFinal(error)) throw error;
         return this.samples.close(requestId, 'judge_refused');
@@ -55,14 +59,12 @@ export class JudgeStep {
   /** False where the sample ended with it. */
   private async judgeOne(
     sample: SampleRow,
-    answers: readonly AnswerRow[],
     answer: AnswerRow,
     judge: string,
+    texts: Texts | null,
     signal: AbortSignal,
   ): Promise<boolean> {
     const requestId = sample.request_id;
-    const settings = await this.policies.of(sample.organisation_id);
-    const texts = this.textsOf(sample, answers, answer, settings.redaction);
     if (texts === null) {
       await this.samples.close(requestId, 'content_gone');
       return false;
@@ -73,7 +75,6 @@ export class JudgeStep {
       return false;
     }
     const { conversation, served } = texts;
-    const { monthly_budget: monthlyBudget } = settings;
     const judged = await this.judge.judge({
       sample,
       caller,
@@ -81,7 +82,6 @@ export class JudgeStep {
       conversation,
       answer: texts.answer,
       served,
-      monthlyBudget,
       signal,
     });
     await this.write(sample, answer, judge, texts, judged);
@@ -126,6 +126,8 @@ export class JudgeStep {
     const isScored = judgement.verdict === 'ok';
     const kept = { text: answer, rationale: judgement.rationale };
     await this.database.transaction(async (tx) => {
+      // A sample that was closed meanwhile takes no text any more.
+      if (!(await this.samples.holds(tx, requestId, 'replayed'))) return;
       await tx.query(
         `UPDATE quality_score SET judge_model = $3, judge_version = $4, rubric_version = $5, verdict = $6,
                 score_total = $7, scores = $8::jsonb, pair_preference = $9, order_swapped = $10, self_family = $11,

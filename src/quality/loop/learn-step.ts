@@ -4,7 +4,7 @@ import { type Example, loadedExample } from '../../routing';
 import { NOT_ACTIVITY } from '../ledger/evaluation-ledger';
 import { QualityPolicies } from '../settings/quality-policies';
 import { RouterMemory } from './router-memory';
-import { type AnswerRow, type SampleRow, Samples } from './samples';
+import { type AnswerRow, askedBy, type SampleRow, Samples } from './samples';
 
 /** Passes a sample's scores to the router, all answers as one example, and deletes its texts. */
 @Injectable()
@@ -19,13 +19,17 @@ export class LearnStep {
   async run(requestId: string): Promise<void> {
     const sample = await this.samples.inState(requestId, 'judged');
     if (sample === null) return;
+    if ((await this.policies.consentOf(askedBy(sample))) === null)
+      return this.samples.close(requestId, 'switched_off');
     const example = exampleOf(sample, await this.samples.answers(requestId));
     if (example === null) return this.samples.close(requestId, 'unjudgeable');
     await this.keepPredictions(sample, example);
     // Idempotent on the id of the example: a crash between the two learns once all the same.
     await this.memory.learn(sample.organisation_id, sample.user_id, example);
-    const { content_retention_days: days } = await this.policies.of(sample.organisation_id);
     await this.database.transaction(async (tx) => {
+      const settings = await this.policies.consentWithin(tx, askedBy(sample));
+      const days = settings?.content_retention_days ?? 0;
+      if (!(await this.samples.holds(tx, requestId, 'judged'))) return;
       await tx.query(
         `UPDATE quality_sample SET state = 'learned', changed_at = now(),
                 content = CASE WHEN $2 > 0 THEN content END,

@@ -8,11 +8,11 @@ import { readAnswer } from '../content/answer-text';
 import { readRequest, type RequestText } from '../content/request-text';
 import { type RequestContent, SampleContent } from '../content/sample-content';
 import { QualityPolicies } from '../settings/quality-policies';
-import { isSampling, type QualitySettings } from '../settings/quality-settings';
+import type { QualitySettings } from '../settings/quality-settings';
 import { MOST_REPLAYS, replayCandidates, usualJudge } from './candidates';
 import { EvaluationQueue } from './evaluation-queue';
-import { BudgetSpent, Evaluator } from './evaluator';
-import { type AnswerRow, type SampleRow, Samples } from './samples';
+import { BudgetSpent, ConsentWithdrawn, Evaluator } from './evaluator';
+import { type AnswerRow, askedBy, type SampleRow, Samples } from './samples';
 
 interface Replay {
   readonly sample: SampleRow;
@@ -42,11 +42,11 @@ export class ReplayStep {
   async run(requestId: string, again: string, signal: AbortSignal): Promise<void> {
     const sample = await this.samples.inState(requestId, 'waiting');
     if (sample === null) return;
+    const settings = await this.policies.consentOf(askedBy(sample));
+    if (settings === null) return this.samples.close(requestId, 'switched_off');
     const content = this.samples.requestOf(sample);
     const request = content === null ? null : readRequest(content.surface, content.body);
-    const settings = await this.policies.of(sample.organisation_id);
     if (content === null || request === null) return this.samples.close(requestId, 'content_gone');
-    if (!isSampling(settings)) return this.samples.close(requestId, 'switched_off');
     const caller = await this.evaluator.callerFor(sample).catch(() => null);
     const answers = await this.samples.answers(requestId);
     const served = answers.find(({ role }) => role === 'served');
@@ -57,6 +57,7 @@ export class ReplayStep {
     try {
       if (settings.replay) await this.askOthers(replay, answers);
     } catch (error) {
+      if (error instanceof ConsentWithdrawn) return this.samples.close(requestId, 'switched_off');
       if (error instanceof BudgetSpent) return this.samples.close(requestId, 'budget');
       throw error;
     }
@@ -87,7 +88,7 @@ export class ReplayStep {
       try {
         await this.askOne(replay, name);
       } catch (error) {
-        if (error instanceof BudgetSpent || signal.aborted) throw error;
+        if (error instanceof BudgetSpent || error instanceof ConsentWithdrawn || signal.aborted) throw error;
         const { code } = fromUnknown(error);
         this.logger.warn(`${name} did not answer request ${sample.request_id} again: ${code}`);
       }
@@ -95,7 +96,7 @@ export class ReplayStep {
   }
 
   private async askOne(replay: Replay, model: string): Promise<void> {
-    const { sample, caller, content, request, served, settings, signal } = replay;
+    const { sample, caller, content, request, served, signal } = replay;
     const answer = await this.evaluator.ask({
       sample,
       caller,
@@ -105,16 +106,17 @@ export class ReplayStep {
       body: content.body,
       tokensIn: served.tokens_in,
       tokensOut: served.tokens_out,
-      monthlyBudget: settings.monthly_budget,
       signal,
     });
     const read = readAnswer(content.surface, { answer: answer.body, stream: false }, request.wantsJson);
     if (read === null) return;
+    // A sample that was closed meanwhile takes no text any more.
     await this.database.query(
       `INSERT INTO quality_score (request_id, organisation_id, created_at, model, role, supplier, region, tokens_in,
          tokens_out, cost_nano, latency_ms, answer_length, objective_flags, content)
        SELECT $1, organisation_id, created_at, $2, 'replay', $3, $4, $5, $6, $7, $8, $9, $10, $11
-         FROM quality_sample WHERE request_id = $1 ON CONFLICT ON CONSTRAINT quality_score_once DO NOTHING`,
+         FROM quality_sample WHERE request_id = $1 AND state = 'waiting' FOR UPDATE
+       ON CONFLICT ON CONSTRAINT quality_score_once DO NOTHING`,
       [
         sample.request_id,
         model,

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../platform';
+import { Database, type Tx } from '../../platform';
 import type { DialectName } from '../../protocol';
 import type { StoredExample } from '../../routing';
 import type { RequestContent } from '../content/sample-content';
@@ -35,6 +35,12 @@ export interface AnswerRow {
   readonly judge_version: string | null;
   readonly content: Buffer | null;
 }
+
+/** Who asked, and may take back that it is evaluated. */
+export const askedBy = ({
+  organisation_id: organisationId,
+  key_id: keyId,
+}: SampleRow): { organisationId: number; keyId: number } => ({ organisationId, keyId });
 
 /** The rows that the steps of evaluation hand to one another. */
 @Injectable()
@@ -72,6 +78,15 @@ export class Samples {
       'UPDATE quality_sample SET state = $3, changed_at = now() WHERE request_id = $1 AND state = $2',
       [requestId, from, to],
     );
+  }
+
+  /** Whether it is in the state, which then stays until the transaction ends. */
+  async holds(tx: Tx, requestId: string, state: SampleState): Promise<boolean> {
+    const rows = await tx.query<unknown[]>(
+      'SELECT FROM quality_sample WHERE request_id = $1 AND state = $2 FOR UPDATE',
+      [requestId, state],
+    );
+    return rows.length > 0;
   }
 
   /** Ends it early: nothing is learned of it, and no text of it stays. */

@@ -117,7 +117,9 @@ export class SampleTaker implements AnswerSampler, OnApplicationBootstrap {
     if (inclusion === null) return;
     // The second draw: together they have the probability that the row states.
     if (Math.random() >= inclusion.probability / mostProbable(settings.sampling_percent)) return;
-    await this.write({ served, organisationId, settings, request, answer, features, inclusion });
+    // Consent may have been withdrawn while a long answer was on its way.
+    if (!(await this.write({ served, organisationId, settings, request, answer, features, inclusion })))
+      return;
     await this.queue.replay(served.requestId);
   }
 
@@ -145,12 +147,15 @@ export class SampleTaker implements AnswerSampler, OnApplicationBootstrap {
     return inclusionOf(percent, { scoresInCell: row.scores, isOfChangedTraffic, budget });
   }
 
-  private async write(sample: Sample): Promise<void> {
+  /** False where nothing of the key may be evaluated any more. */
+  private async write(sample: Sample): Promise<boolean> {
     const { served, organisationId, answer } = sample;
-    const { requestId, model, supplier, region } = served;
+    const { requestId, model, supplier, region, caller } = served;
     // Cut by the caller's own bound is no fault of the model.
     const { maxTokens } = sample.request.counters;
-    await this.database.transaction(async (tx) => {
+    return this.database.transaction(async (tx) => {
+      const consent = await this.policies.consentWithin(tx, { organisationId, keyId: caller.keyId });
+      if (consent === null) return false;
       await tx.query(insertSample, sampleValues(sample, this.content));
       await tx.query(
         `INSERT INTO quality_score (request_id, organisation_id, created_at, model, role, supplier, region, tokens_in,
@@ -176,6 +181,7 @@ export class SampleTaker implements AnswerSampler, OnApplicationBootstrap {
       );
       const isBad = answer.flags.some((flag) => flag !== 'truncated' || maxTokens === undefined);
       if (isBad) await this.signals.announce(tx, { organisationId, model }, { failed: 1, answered: 0 });
+      return true;
     }, NOT_ACTIVITY);
   }
 }

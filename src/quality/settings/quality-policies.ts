@@ -1,6 +1,13 @@
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
-import { Database, Notifications } from '../../platform';
-import { isSampling, type QualitySettings, usualQualitySettings } from './quality-settings';
+import { Database, Notifications, type Tx } from '../../platform';
+import {
+  envelopeOf,
+  isSampling,
+  type QualityEnvelope,
+  type QualitySettings,
+  usualQualitySettings,
+  withinEnvelope,
+} from './quality-settings';
 
 const CHANNEL = 'quality_settings';
 
@@ -8,6 +15,12 @@ interface Row {
   readonly organisation_id: number | null;
   readonly key_id: number | null;
   readonly settings: Partial<QualitySettings>;
+}
+
+/** Who was asked something: both have to agree to its evaluation. */
+interface Asked {
+  readonly organisationId: number;
+  readonly keyId: number;
 }
 
 /** This node's copy of what organisations decided: which of them are sampled, and which keys are not. */
@@ -37,23 +50,28 @@ export class QualityPolicies implements OnApplicationBootstrap {
     return this.excluded.has(keyId);
   }
 
-  /** As they are stored now, for a decision that must not come from a copy. */
-  async of(organisationId: number): Promise<QualitySettings> {
-    const [row] = await this.database.query<Row>(
-      `SELECT settings FROM engine_setting WHERE engine = 'qualitative' AND organisation_id = $1`,
-      [organisationId],
-    );
-    return { ...usualQualitySettings, ...row?.settings };
+  /**
+   * The organisation's settings as they count now, for a decision that must not come from a copy. Null where
+   * nothing of the key may be evaluated.
+   */
+  async consentOf({ organisationId, keyId }: Asked): Promise<QualitySettings | null> {
+    return consentIn(await this.database.query<Row>(consentRows, [organisationId, keyId]));
+  }
+
+  /** The same, and it stays so until the transaction ends. */
+  async consentWithin(tx: Tx, { organisationId, keyId }: Asked): Promise<QualitySettings | null> {
+    return consentIn(await tx.query<Row[]>(`${consentRows} FOR SHARE`, [organisationId, keyId]));
   }
 
   async reload(): Promise<void> {
     const rows = await this.database.query<Row>(
       `SELECT organisation_id, key_id, settings FROM engine_setting WHERE engine = 'qualitative'`,
     );
+    const envelope = platformEnvelope(rows);
     const sampled = new Map<number, QualitySettings>();
     const excluded = new Set<number>();
     for (const { organisation_id: organisationId, key_id: keyId, settings } of rows) {
-      const whole = { ...usualQualitySettings, ...settings };
+      const whole = withinEnvelope({ ...usualQualitySettings, ...settings }, envelope);
       if (keyId !== null && whole.excluded) excluded.add(keyId);
       if (organisationId !== null && isSampling(whole)) sampled.set(organisationId, whole);
     }
@@ -67,3 +85,21 @@ export class QualityPolicies implements OnApplicationBootstrap {
     );
   }
 }
+
+const consentRows = `SELECT organisation_id, key_id, settings FROM engine_setting
+  WHERE engine = 'qualitative' AND (organisation_id = $1 OR key_id = $2 OR num_nonnulls(organisation_id, user_id, key_id) = 0)`;
+
+function consentIn(rows: readonly Row[]): QualitySettings | null {
+  const isExcluded = rows.some(({ key_id: keyId, settings }) => keyId !== null && settings.excluded === true);
+  const own = rows.find(({ organisation_id: organisationId }) => organisationId !== null);
+  const settings = withinEnvelope({ ...usualQualitySettings, ...own?.settings }, platformEnvelope(rows));
+  return !isExcluded && isSampling(settings) ? settings : null;
+}
+
+/** The row of the platform has no owner. */
+const platformEnvelope = (rows: readonly Row[]): QualityEnvelope =>
+  envelopeOf(
+    rows.find(
+      ({ organisation_id: organisationId, key_id: keyId }) => organisationId === null && keyId === null,
+    )?.settings,
+  );

@@ -1,8 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, changesOf, type NewActivity } from '../../audit';
-import { refuseStale, versionOf } from '../../kernel';
+import { fault, refuseStale, versionOf } from '../../kernel';
 import { Database, type Tx } from '../../platform';
-import { type QualitySettings, usualQualitySettings } from './quality-settings';
+import {
+  envelopeOf,
+  type QualityEnvelope,
+  type QualitySettings,
+  usualQualitySettings,
+  withinEnvelope,
+} from './quality-settings';
+import { applyToSamples } from './withdrawal';
 
 /** Whose settings: an organisation's, a key's, or, where both are null, the platform's. */
 export interface QualityOwner {
@@ -19,12 +26,23 @@ export class QualitySettingsStore {
   ) {}
 
   /** What was set for this owner; as usual where nothing was. */
-  async of({ organisationId, keyId }: QualityOwner): Promise<QualitySettings> {
-    const [row] = await this.database.query<{ settings: Partial<QualitySettings> }>(
-      `SELECT settings FROM engine_setting WHERE ${ofOwner}`,
-      [organisationId, keyId],
-    );
-    return { ...usualQualitySettings, ...row?.settings };
+  async of(owner: QualityOwner): Promise<QualitySettings> {
+    const [row] = await this.database.query<Row>(`SELECT settings FROM engine_setting WHERE ${ofOwner}`, [
+      owner.organisationId,
+      owner.keyId,
+    ]);
+    return wholeSettings(owner, row);
+  }
+
+  /** What the operator lets organisations have at most. */
+  envelope(): Promise<QualityEnvelope> {
+    return this.of(PLATFORM);
+  }
+
+  /** What the organisation set, as far as the operator lets it. */
+  async inForce(organisationId: number): Promise<QualitySettings> {
+    const [own, envelope] = await Promise.all([this.of({ organisationId, keyId: null }), this.envelope()]);
+    return withinEnvelope(own, envelope);
   }
 
   /** Only what is given changes; `concerns` decides who reads of it, and `shown` is the version that was looked at. */
@@ -38,6 +56,8 @@ export class QualitySettingsStore {
       const before = await lockedSettings(tx, owner);
       refuseStale(shown, versionOf(before));
       const after = { ...before, ...given };
+      if (owner.organisationId !== null && after.monthly_budget !== before.monthly_budget)
+        await refuseAboveEnvelope(tx, after);
       const changes = changesOf(before, after);
       if (Object.keys(changes).length === 0) {
         this.activity.nothingChanged();
@@ -47,6 +67,7 @@ export class QualitySettingsStore {
         `UPDATE engine_setting SET settings = settings || $3::jsonb, updated_at = now() WHERE ${ofOwner}`,
         [owner.organisationId, owner.keyId, JSON.stringify(given)],
       );
+      await applyToSamples(tx, owner, after);
       await this.activity.write(tx, {
         action: 'qualitative.settings-changed',
         object: {
@@ -62,19 +83,42 @@ export class QualitySettingsStore {
   }
 }
 
+const PLATFORM: QualityOwner = { organisationId: null, keyId: null };
+
+interface Row {
+  readonly settings: Partial<QualitySettings>;
+}
+
 const ofOwner = `engine = 'qualitative' AND user_id IS NULL
   AND organisation_id IS NOT DISTINCT FROM $1 AND key_id IS NOT DISTINCT FROM $2`;
 
 /** Changes of one owner's settings take turns. */
-async function lockedSettings(tx: Tx, { organisationId, keyId }: QualityOwner): Promise<QualitySettings> {
+async function lockedSettings(tx: Tx, owner: QualityOwner): Promise<QualitySettings> {
+  const { organisationId, keyId } = owner;
   await tx.query(
     `INSERT INTO engine_setting (engine, organisation_id, key_id, settings)
      VALUES ('qualitative', $1, $2, '{}') ON CONFLICT ON CONSTRAINT engine_setting_once DO NOTHING`,
     [organisationId, keyId],
   );
-  const [row] = await tx.query<{ settings: Partial<QualitySettings> }[]>(
-    `SELECT settings FROM engine_setting WHERE ${ofOwner} FOR UPDATE`,
-    [organisationId, keyId],
-  );
-  return { ...usualQualitySettings, ...row?.settings };
+  const [row] = await tx.query<Row[]>(`SELECT settings FROM engine_setting WHERE ${ofOwner} FOR UPDATE`, [
+    organisationId,
+    keyId,
+  ]);
+  return wholeSettings(owner, row);
+}
+
+function wholeSettings(owner: QualityOwner, row: Row | undefined): QualitySettings {
+  const isPlatform = owner.organisationId === null && owner.keyId === null;
+  return { ...usualQualitySettings, ...row?.settings, ...(isPlatform ? envelopeOf(row?.settings) : {}) };
+}
+
+async function refuseAboveEnvelope(tx: Tx, { monthly_budget: wanted }: QualitySettings): Promise<void> {
+  const [row] = await tx.query<Row[]>(`SELECT settings FROM engine_setting WHERE ${ofOwner}`, [null, null]);
+  const { monthly_budget: most } = envelopeOf(row?.settings);
+  if (wanted <= most) return;
+  throw fault('validation_error', {
+    param: 'monthly_budget',
+    message: `The operator allows at most ${most} dollars a month.`,
+    details: { reason: 'evaluation-budget', most },
+  });
 }

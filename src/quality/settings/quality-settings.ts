@@ -33,3 +33,29 @@ export const usualQualitySettings: QualitySettings = {
 
 export const isSampling = ({ availability, sampling_percent: percent }: QualitySettings): boolean =>
   availability !== 'off' && percent > 0;
+
+/** What the operator lets organisations have at most: the settings of the platform. */
+export type QualityEnvelope = Pick<QualitySettings, 'availability' | 'monthly_budget'>;
+
+/** As long as the operator sets nothing else. */
+const usualEnvelope: QualityEnvelope = { availability: 'everyone', monthly_budget: 100 };
+
+export const isEnvelopeField = (name: string): name is keyof QualityEnvelope => name in usualEnvelope;
+
+export const envelopeOf = (platform: Partial<QualitySettings> | undefined): QualityEnvelope => ({
+  availability: platform?.availability ?? usualEnvelope.availability,
+  monthly_budget: platform?.monthly_budget ?? usualEnvelope.monthly_budget,
+});
+
+/** An organisation's settings as they count. */
+export function withinEnvelope(settings: QualitySettings, envelope: QualityEnvelope): QualitySettings {
+  const breadth = Math.min(
+    availabilities.indexOf(settings.availability),
+    availabilities.indexOf(envelope.availability),
+  );
+  return {
+    ...settings,
+    availability: availabilities[breadth] ?? 'off',
+    monthly_budget: Math.min(settings.monthly_budget, envelope.monthly_budget),
+  };
+}

@@ -18,7 +18,7 @@ export class QualityAccess {
     if (scope.kind === 'platform') return { state: 'open', scope };
     const organisationId = 'organisationId' in scope ? scope.organisationId : own;
     if (organisationId === null) return { state: 'off' };
-    const { availability } = await this.settings.of({ organisationId, keyId: null });
+    const { availability } = await this.settings.inForce(organisationId);
     if (availability === 'off') return { state: 'off' };
     if (availability === 'admins' && !isAdministrator(role)) return { state: 'closed' };
     return { state: 'open', scope };
