@@ -126,9 +126,9 @@ export class OwnAccountService {
       .find({ where: { userId }, order: { linkedAt: 'ASC' }, take: MOST_SHOWN });
   }
 
-  /** Refuses to remove the last way to sign in. */
-  async unlink(userId: number, issuer: string): Promise<void> {
-    await this.database.transaction(async (tx) => {
+  /** Refuses to remove the last way to sign in. Returns whose identity it was. */
+  async unlink(userId: number, issuer: string): Promise<string> {
+    return this.database.transaction(async (tx) => {
       await tx.query('SELECT 1 FROM user_account WHERE id = $1 FOR UPDATE', [userId]);
       const identities = tx.getRepository(LinkedIdentity);
       const isLast = (await identities.countBy({ userId })) <= 1;
@@ -138,10 +138,12 @@ export class OwnAccountService {
           message: 'Set a password first: this is the only way into the account.',
           details: { reason: 'only-way-in' },
         });
-      const { affected } = await identities.delete({ userId, issuer });
-      if (affected === 0) throw fault('not_found');
+      const linked = await identities.findBy({ userId, issuer });
+      if (linked.length === 0) throw fault('not_found');
+      await identities.delete({ userId, issuer });
       const object = { type: 'account', id: userId, label: issuer } as const;
       await this.activity.write(tx, { action: 'account.identity-unlinked', object });
+      return linked.map(({ email, subject }) => email || subject).join(', ');
     });
   }
 

@@ -22,6 +22,7 @@ import { SignInController } from './sign-in.controller';
 import { PublicModule } from '../public/public.module';
 import { LegalAcceptanceController } from './legal-acceptance.controller';
 import { AcceptedTerms } from './providers/accepted-terms';
+import { ProviderLinksController } from './providers/provider-links.controller';
 import { ProviderStates } from './providers/provider-states';
 import { Providers } from './providers/providers';
 import { ProvidersController } from './providers/providers.controller';
@@ -35,6 +36,7 @@ import { Visitor } from './visitor';
     RegistrationController,
     PasswordResetController,
     ProvidersController,
+    ProviderLinksController,
     LegalAcceptanceController,
     StandingController,
     SettingsController,

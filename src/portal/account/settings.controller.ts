@@ -64,11 +64,6 @@ class SessionForm {
   session?: string;
 }
 
-class UnlinkForm {
-  @IsLine(500)
-  issuer: string;
-}
-
 class DeletionForm {
   /** The account's address, typed by hand. */
   @IsLine(254)
@@ -87,6 +82,7 @@ class SettingsQuery {
     'password',
     'sessions',
     'providers',
+    'provider-linked',
     'email',
     'second-factor',
     'passkey-added',
@@ -183,17 +179,6 @@ export class SettingsController {
         userId,
         session === undefined ? { allBut: sessionId } : { publicId: session },
       );
-      return { ok: true };
-    });
-  }
-
-  @Action('providers/unlink', Access.session(), { audit: 'account.identity-unlinked' })
-  unlink(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
-    return this.change(request, response, UnlinkForm, 'providers', async ({ issuer }) => {
-      await this.accounts.unlink(actorOf(request).userId, issuer);
       return { ok: true };
     });
   }
