@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../../audit';
+import { BillingModule } from '../../billing';
 import { QueueModule } from '../../platform';
 import { ViewsModule } from '../../views';
 import { WebModule } from '../../web';
@@ -30,7 +31,14 @@ import { StandingController } from './standing.controller';
 import { Visitor } from './visitor';
 
 @Module({
-  imports: [AuditModule, PublicModule, WebModule, ViewsModule, QueueModule.registerQueue(accountMailQueue)],
+  imports: [
+    AuditModule,
+    BillingModule,
+    PublicModule,
+    WebModule,
+    ViewsModule,
+    QueueModule.registerQueue(accountMailQueue),
+  ],
   controllers: [
     SignInController,
     RegistrationController,
