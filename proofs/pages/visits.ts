@@ -79,7 +79,7 @@ async function accountPages(world: World): Promise<Visit[]> {
 /** The cookie of a person who has given the password and not yet the code. */
 async function halfSignedIn(world: World): Promise<Record<string, string>> {
   const email = await confirmed(world);
-  await setUp(await signedIn(world, email));
+  await setUp(await signedIn(world, email), password);
   const answer = await world.anonymous.post('/auth/login', { json: { email, password } });
   const [pair = ''] = cookiesOf(answer).split('; ');
   const [name = '', value = ''] = pair.split('=');

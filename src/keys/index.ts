@@ -17,7 +17,7 @@ export {
   presentRegions,
   presentRotated,
 } from './key-presenter';
-export { KeyRegister } from './key-register';
+export { KeyRegister, noSuchKey } from './key-register';
 export type { KeyScope } from './key-scope';
 export { KeyTransfers } from './key-transfers';
 export { maskKey } from './key-text';

@@ -44,9 +44,9 @@ export class LinkedIdentities {
     });
   }
 
-  /** For a person who is signed in already. */
-  async link(identity: ProvenIdentity, userId: number): Promise<void> {
-    await this.database.transaction(async (tx) => {
+  /** For a person who is signed in already. `known`: it was linked to that very account before. */
+  async link(identity: ProvenIdentity, userId: number): Promise<'linked' | 'known'> {
+    return this.database.transaction(async (tx) => {
       const owner = await this.ownerOf(tx, identity);
       if (owner !== null && owner !== userId) {
         throw fault('conflict', {
@@ -54,13 +54,18 @@ export class LinkedIdentities {
           details: { reason: 'identity-taken' },
         });
       }
+      if (owner === userId) {
+        this.activity.nothingChanged();
+        return 'known';
+      }
       const account = await tx.getRepository(UserAccount).findOneByOrFail({ id: userId });
-      if (owner === null) await this.insert(tx, identity, userId);
+      await this.insert(tx, identity, userId);
       await this.activity.write(tx, {
         action: 'account.identity-linked',
         object: { type: 'account', id: userId, label: identity.issuer },
         actor: actorOf(account),
       });
+      return 'linked';
     });
   }
 

@@ -3,9 +3,9 @@ import { ActivityLog, changesOf } from '../../audit';
 import { fault } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { UserAccount } from '../user-account.entity';
-import { AttemptThrottle } from './attempt-throttle.service';
+import { AccountProof } from './account-proof.service';
 import { LinkedIdentity } from './linked-identity.entity';
-import { assertStrongPassword, wrongPassword } from './password-rules';
+import { assertStrongPassword } from './password-rules';
 import { Passwords } from './passwords.service';
 import { refuseProviderOnly, signsInByProviderOnly } from './provider-only';
 
@@ -23,6 +23,13 @@ export interface OwnSession {
   readonly userAgent: string | null;
 }
 
+export interface PasswordChange {
+  readonly current: string;
+  readonly next: string;
+  readonly sessionId: string;
+  readonly address: string;
+}
+
 const MOST_SHOWN = 100;
 
 /** Changes that people make to their own account. */
@@ -31,7 +38,7 @@ export class OwnAccountService {
   constructor(
     private readonly database: Database,
     private readonly passwords: Passwords,
-    private readonly throttle: AttemptThrottle,
+    private readonly proof: AccountProof,
     private readonly activity: ActivityLog,
   ) {}
 
@@ -58,23 +65,16 @@ export class OwnAccountService {
     });
   }
 
-  /** Ends all other sessions. An account without a password, which has a provider, sets one without the old. */
-  async changePassword(
-    userId: number,
-    given: { current: string; next: string; sessionId: string; address: string },
-  ): Promise<void> {
+  /** Ends all other sessions. The first password of an account takes a fresh sign-in instead of the old one. */
+  async changePassword(userId: number, { current, next, sessionId, address }: PasswordChange): Promise<void> {
     await refuseProviderOnly(this.database.source.manager, userId);
-    const attempt = { purpose: 'sign-in', account: `password:${userId}`, address: given.address } as const;
-    await this.throttle.take(attempt);
     const account = await this.find(userId);
     const stored = await this.hashOf(this.database.source.manager, userId);
-    const right = await this.passwords.matches(given.current, stored);
-    if (stored !== null && !right) throw wrongPassword('current_password');
-    assertStrongPassword(given.next, account.email);
-    await this.throttle.succeeded(attempt);
-    const passwordHash = await this.passwords.hash(given.next);
+    await this.proof.require(userId, { password: current, sessionId, address });
+    assertStrongPassword(next, account.email);
+    const passwordHash = await this.passwords.hash(next);
     await this.database.transaction(async (tx) => {
-      // Concurrent changes: the second finds a hash that differs from the verified one.
+      // Concurrent changes: the second finds another hash than before its proof.
       const [, changed] = await tx.query<[unknown, number]>(
         'UPDATE user_account SET password_hash = $2 WHERE id = $1 AND password_hash IS NOT DISTINCT FROM $3',
         [userId, passwordHash, stored],
@@ -85,7 +85,7 @@ export class OwnAccountService {
           details: { reason: 'changed-meanwhile' },
         });
       }
-      await tx.query('DELETE FROM session WHERE user_id = $1 AND public_id <> $2', [userId, given.sessionId]);
+      await tx.query('DELETE FROM session WHERE user_id = $1 AND public_id <> $2', [userId, sessionId]);
       await tx.query(
         "DELETE FROM account_token WHERE user_id = $1 AND purpose IN ('reset_password', 'sign_in_link', 'sso_handoff')",
         [userId],
@@ -126,9 +126,9 @@ export class OwnAccountService {
       .find({ where: { userId }, order: { linkedAt: 'ASC' }, take: MOST_SHOWN });
   }
 
-  /** Refuses to remove the last way to sign in. */
-  async unlink(userId: number, issuer: string): Promise<void> {
-    await this.database.transaction(async (tx) => {
+  /** Refuses to remove the last way to sign in. Returns whose identity it was. */
+  async unlink(userId: number, issuer: string): Promise<string> {
+    return this.database.transaction(async (tx) => {
       await tx.query('SELECT 1 FROM user_account WHERE id = $1 FOR UPDATE', [userId]);
       const identities = tx.getRepository(LinkedIdentity);
       const isLast = (await identities.countBy({ userId })) <= 1;
@@ -138,10 +138,12 @@ export class OwnAccountService {
           message: 'Set a password first: this is the only way into the account.',
           details: { reason: 'only-way-in' },
         });
-      const { affected } = await identities.delete({ userId, issuer });
-      if (affected === 0) throw fault('not_found');
+      const linked = await identities.findBy({ userId, issuer });
+      if (linked.length === 0) throw fault('not_found');
+      await identities.delete({ userId, issuer });
       const object = { type: 'account', id: userId, label: issuer } as const;
       await this.activity.write(tx, { action: 'account.identity-unlinked', object });
+      return linked.map(({ email, subject }) => email || subject).join(', ');
     });
   }
 

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../../audit';
+import { BillingModule } from '../../billing';
 import { QueueModule } from '../../platform';
 import { ViewsModule } from '../../views';
 import { WebModule } from '../../web';
@@ -22,6 +23,7 @@ import { SignInController } from './sign-in.controller';
 import { PublicModule } from '../public/public.module';
 import { LegalAcceptanceController } from './legal-acceptance.controller';
 import { AcceptedTerms } from './providers/accepted-terms';
+import { ProviderLinksController } from './providers/provider-links.controller';
 import { ProviderStates } from './providers/provider-states';
 import { Providers } from './providers/providers';
 import { ProvidersController } from './providers/providers.controller';
@@ -29,12 +31,20 @@ import { StandingController } from './standing.controller';
 import { Visitor } from './visitor';
 
 @Module({
-  imports: [AuditModule, PublicModule, WebModule, ViewsModule, QueueModule.registerQueue(accountMailQueue)],
+  imports: [
+    AuditModule,
+    BillingModule,
+    PublicModule,
+    WebModule,
+    ViewsModule,
+    QueueModule.registerQueue(accountMailQueue),
+  ],
   controllers: [
     SignInController,
     RegistrationController,
     PasswordResetController,
     ProvidersController,
+    ProviderLinksController,
     LegalAcceptanceController,
     StandingController,
     SettingsController,

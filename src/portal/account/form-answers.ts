@@ -9,6 +9,8 @@ export type Done = { readonly body: object } & (
   | { readonly to: string }
   /** Shown at once, because it holds what cannot be shown again. */
   | { readonly page: { readonly view: string; readonly model: object } }
+  /** To an identity provider. A form may lead to our own pages only, so a page of ours leads on. */
+  | { readonly onward: { readonly address: string; readonly provider: string } }
 );
 
 export interface FormView<Form> {
@@ -39,13 +41,16 @@ export class FormAnswers {
     try {
       const done = await work(await this.read(request, shown));
       if (!wantsPage(request)) return done.body;
-      if ('page' in done) {
-        response.setHeader('content-type', 'text/html; charset=utf-8');
-        return this.pages.page(done.page.view, done.page.model, request);
+      if ('to' in done) {
+        response.statusCode = 303;
+        response.setHeader('location', done.to);
+        return '';
       }
-      response.statusCode = 303;
-      response.setHeader('location', done.to);
-      return '';
+      if ('onward' in done) response.setHeader('refresh', `0; url=${done.onward.address}`);
+      const { view, model } =
+        'page' in done ? done.page : { view: 'pages/account/onward', model: done.onward };
+      response.setHeader('content-type', 'text/html; charset=utf-8');
+      return this.pages.page(view, model, request);
     } catch (error) {
       if (!wantsPage(request)) throw error;
       const problem = fromUnknown(error);

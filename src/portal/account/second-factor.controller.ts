@@ -2,7 +2,14 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Req, Res } from '@nestjs/common';
 import { IsOptional, IsString, MaxLength } from 'class-validator';
 import { encode } from 'uqr';
-import { AccountProof, AccountTokens, Passkeys, SecondFactors, SignInService } from '../../identity';
+import {
+  AccountProof,
+  AccountTokens,
+  OwnAccountService,
+  Passkeys,
+  SecondFactors,
+  SignInService,
+} from '../../identity';
 import { fault } from '../../kernel';
 import { Database, Settings } from '../../platform';
 import {
@@ -38,7 +45,8 @@ class PasskeyForm {
   credential: string;
 }
 
-class DisableForm extends CodeForm {
+class SwitchForm extends CodeForm {
+  /** Empty while the person has none. */
   @IsOptional()
   @IsString()
   @MaxLength(256)
@@ -52,6 +60,7 @@ const view = 'pages/dashboard/second-factor';
 @Controller()
 export class SecondFactorController {
   constructor(
+    private readonly accounts: OwnAccountService,
     private readonly factors: SecondFactors,
     private readonly passkeys: Passkeys,
     private readonly door: PasskeyDoor,
@@ -132,10 +141,10 @@ export class SecondFactorController {
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<unknown> {
     const again = await this.model(request);
-    const shown = { form: CodeForm, view, model: () => again };
-    return this.answers.answer(request, response, shown, async ({ code }) => {
-      const { userId } = actorOf(request);
-      const codes = await this.factors.enable(userId, code, this.addresses.of(request));
+    const shown = { form: SwitchForm, view, model: () => again };
+    return this.answers.answer(request, response, shown, async (form) => {
+      const { userId, address } = await this.proven(request, form);
+      const codes = await this.factors.enable(userId, form.code, address);
       await this.notices.notify(userId, 'second-factor-on');
       return { page: { view, model: { codes } }, body: { ok: true, recovery_codes: codes } };
     });
@@ -149,20 +158,23 @@ export class SecondFactorController {
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<unknown> {
     const again = await this.model(request);
-    const shown = { form: DisableForm, view, model: () => again };
-    return this.answers.answer(
-      request,
-      response,
-      shown,
-      async ({ code, current_password: password = '' }) => {
-        const { userId, sessionId } = actorOf(request);
-        const address = this.addresses.of(request);
-        await this.proof.require(userId, { password, sessionId, address });
-        await this.factors.disable(userId, code, address);
-        await this.notices.notify(userId, 'second-factor-off');
-        return { to: '/dashboard/settings?saved=second-factor', body: { ok: true } };
-      },
-    );
+    const shown = { form: SwitchForm, view, model: () => again };
+    return this.answers.answer(request, response, shown, async (form) => {
+      const { userId, address } = await this.proven(request, form);
+      await this.factors.disable(userId, form.code, address);
+      await this.notices.notify(userId, 'second-factor-off');
+      return { to: '/dashboard/settings?saved=second-factor', body: { ok: true } };
+    });
+  }
+
+  private async proven(
+    request: HttpRequest,
+    { current_password: password = '' }: SwitchForm,
+  ): Promise<{ userId: number; address: string }> {
+    const { userId, sessionId } = actorOf(request);
+    const address = this.addresses.of(request);
+    await this.proof.require(userId, { password, sessionId, address });
+    return { userId, address };
   }
 
   private async challengeModel(request: HttpRequest): Promise<object> {
@@ -193,10 +205,16 @@ export class SecondFactorController {
   }
 
   private async model(request: HttpRequest): Promise<object> {
-    const setup = await this.factors.setup(actorOf(request).userId);
-    if (setup === null) return { isOn: true };
+    const { userId } = actorOf(request);
+    const hasPassword = (await this.accounts.passwordState(userId)) === 'set';
+    const setup = await this.factors.setup(userId);
+    if (setup === null) return { isOn: true, hasPassword };
     const { data, size } = encode(setup.uri, { border: 2 });
-    return { secret: setup.secret.replaceAll(/(.{4})(?=.)/g, '$1 '), picture: { size, path: pathOf(data) } };
+    return {
+      hasPassword,
+      secret: setup.secret.replaceAll(/(.{4})(?=.)/g, '$1 '),
+      picture: { size, path: pathOf(data) },
+    };
   }
 }
 

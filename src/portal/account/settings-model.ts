@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { OwnAccountService, Passkeys, PASSWORD_LEAST, SecondFactors } from '../../identity';
 import { type Locale, locales } from '../../views';
-import { actorOf, type HttpRequest, PageRenderer } from '../../web';
+import { actorOf, type HttpRequest, PageRenderer, PortalHosts } from '../../web';
 import { PasskeyDoor } from './passkeys/passkey-door';
 import { Providers } from './providers/providers';
 import { sessionLabel } from './session-label';
@@ -30,6 +30,7 @@ export class SettingsModel {
     private readonly passkeys: Passkeys,
     private readonly door: PasskeyDoor,
     private readonly providers: Providers,
+    private readonly hosts: PortalHosts,
   ) {}
 
   async of(request: HttpRequest): Promise<SettingsPage> {
@@ -63,7 +64,8 @@ export class SettingsModel {
         current: session.publicId === sessionId,
       })),
       identities: identities.map(({ issuer, email, linkedAt }) => ({ issuer, email, linkedAt })),
-      providers: this.providers.shown(),
+      // Their answers come back to BASE_URL, where a session of another address is not known.
+      providers: this.hosts.otherOriginOf(request) === undefined ? this.providers.shown() : [],
     };
     return page;
   }

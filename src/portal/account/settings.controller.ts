@@ -65,11 +65,6 @@ class SessionForm {
   session?: string;
 }
 
-class UnlinkForm {
-  @IsLine(500)
-  issuer: string;
-}
-
 class DeletionForm {
   /** The account's address, typed by hand. */
   @IsLine(254)
@@ -88,6 +83,7 @@ class SettingsQuery {
     'password',
     'sessions',
     'providers',
+    'provider-linked',
     'email',
     'second-factor',
     'passkey-added',
@@ -184,17 +180,6 @@ export class SettingsController {
         userId,
         session === undefined ? { allBut: sessionId } : { publicId: session },
       );
-      return { ok: true };
-    });
-  }
-
-  @Action('providers/unlink', Access.session(), { audit: 'account.identity-unlinked' })
-  unlink(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
-    return this.change(request, response, UnlinkForm, 'providers', async ({ issuer }) => {
-      await this.accounts.unlink(actorOf(request).userId, issuer);
       return { ok: true };
     });
   }

@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Param, Req, Res } from '@nestjs/common';
+import { Payments } from '../../billing';
 import { InvitesService, SessionsService } from '../../identity';
-import { fault } from '../../kernel';
-import { Access, Action, type HttpRequest, Page } from '../../web';
+import { fault, nanoPerCent } from '../../kernel';
+import { Access, Action, actorOf, type HttpRequest, Page } from '../../web';
 import { IsToken } from './fields';
 import { FormAnswers } from './form-answers';
 import { Visitor } from './visitor';
@@ -12,46 +13,52 @@ class InvitePath {
   token: string;
 }
 
+/** A statement lists older payments. */
+const RECEIPTS_SHOWN = 100;
+
 /** What people see whose account rests, and people who were invited. */
 @Controller()
 export class StandingController {
   constructor(
     private readonly invites: InvitesService,
     private readonly sessions: SessionsService,
+    private readonly payments: Payments,
     private readonly visitor: Visitor,
     private readonly answers: FormAnswers,
   ) {}
 
   @Page('/account/archived', 'pages/account/standing', Access.restingSession())
-  archived(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse): object {
-    return notice('archived', request, response);
+  archived(
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    return this.standing('archived', request, response);
   }
 
   @Page('/account/suspended', 'pages/account/standing', Access.restingSession())
-  suspended(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse): object {
-    return notice('suspended', request, response);
+  suspended(
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    return this.standing('suspended', request, response);
   }
 
   @Page('/invite/:token', 'pages/account/invite', Access.anyone())
   async invite(@Param() { token }: InvitePath, @Req() request: HttpRequest): Promise<object> {
-    const invite = await this.invites.find(token);
-    if (invite === null) throw fault('not_found');
-    const viewer = await this.viewerOf(request);
-    const isOther = viewer !== null && viewer.toLowerCase() !== invite.email.toLowerCase();
-    return { token, invite, viewer, state: invite.state === 'pending' && isOther ? 'other' : invite.state };
+    const model = await this.inviteModel(token, request);
+    if (model === null) throw fault('not_found');
+    return model;
   }
 
   /** Accepting needs the account the invite was sent to; the address was confirmed with it. */
   @Action('/invite/:token/accept', Access.session(), { audit: 'invite.accepted' })
-  accept(
+  async accept(
     @Param() { token }: InvitePath,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<unknown> {
-    const shown = {
-      view: 'pages/account/invite',
-      model: () => ({ token, state: 'expired' }),
-    };
+    const again = (await this.inviteModel(token, request)) ?? { token, state: 'expired' };
+    const shown = { view: 'pages/account/invite', model: () => again };
     return this.answers.answer(request, response, shown, async () => {
       if (request.actor === undefined) throw fault('authentication_required');
       await this.invites.accept(token, request.actor);
@@ -59,18 +66,37 @@ export class StandingController {
     });
   }
 
+  /** Who does not rest as the page says is led to where they belong. */
+  private async standing(status: string, request: HttpRequest, response: ServerResponse): Promise<object> {
+    const { restingAs } = request;
+    if (restingAs !== status) {
+      response.statusCode = 303;
+      response.setHeader('location', restingAs === undefined ? '/dashboard' : `/account/${restingAs}`);
+      return { status };
+    }
+    const { rows } = await this.payments.page(actorOf(request).userId, { limit: RECEIPTS_SHOWN });
+    const receipts = rows
+      .filter(({ state }) => state === 'paid')
+      .map(({ publicId, paidAt, createdAt, grossCents }) => ({
+        href: `/dashboard/billing/receipts/${publicId}`,
+        at: paidAt ?? createdAt,
+        amount: grossCents * nanoPerCent,
+      }));
+    const day = new Date().toISOString().slice(0, 10);
+    return { status, receipts, span: { from: `${day.slice(0, 4)}-01-01`, to: day } };
+  }
+
+  private async inviteModel(token: string, request: HttpRequest): Promise<object | null> {
+    const invite = await this.invites.find(token);
+    if (invite === null) return null;
+    const viewer = await this.viewerOf(request);
+    const isOther = viewer !== null && viewer.toLowerCase() !== invite.email.toLowerCase();
+    return { token, invite, viewer, state: invite.state === 'pending' && isOther ? 'other' : invite.state };
+  }
+
   private async viewerOf(request: HttpRequest): Promise<string | null> {
     const session = this.visitor.sessionOf(request);
     const reading = session === null ? null : await this.sessions.read(session);
     return reading?.kind === 'actor' ? reading.actor.email : null;
   }
-}
-
-/** Who does not rest as the page says is led to where they belong. */
-function notice(status: string, { restingAs }: HttpRequest, response: ServerResponse): object {
-  if (restingAs !== status) {
-    response.statusCode = 303;
-    response.setHeader('location', restingAs === undefined ? '/dashboard' : `/account/${restingAs}`);
-  }
-  return { status };
 }

@@ -51,7 +51,7 @@ export class BillingDocumentsController {
     return statementModel(statement, span, party, this.localisationOf(request));
   }
 
-  @Csv('/dashboard/billing/statements/export', Access.session(), 'statement')
+  @Csv('/dashboard/billing/statements/export', Access.restingSession(), 'statement')
   async statementFile(@Query() query: FileQuery, @Req() request: HttpRequest): Promise<CsvTable> {
     const { walletId } = await this.parties.reader(request, query.wallet);
     const { from, to } = readSpan(query);
@@ -82,7 +82,7 @@ export class BillingDocumentsController {
   }
 
   @Get('/dashboard/billing/statements/pdf')
-  @Access.session()
+  @Access.restingSession()
   @UsePipes(FormPipe)
   async statement(
     @Query() query: FileQuery,
@@ -97,7 +97,7 @@ export class BillingDocumentsController {
   }
 
   @Get('/dashboard/billing/receipts/:payment')
-  @Access.session()
+  @Access.restingSession()
   async receipt(
     @Param('payment') publicId: string,
     @Req() request: HttpRequest,

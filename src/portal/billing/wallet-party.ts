@@ -38,14 +38,18 @@ export class WalletParties {
 
   /**
    * The wallet whose documents are requested: the reader's own, or another one for the platform's administrators and
-   * the owner of its organisation. Other wallets are not found.
+   * the owner of its organisation. Other wallets are not found. A person whose account rests has their own alone.
    */
   async reader(
     request: HttpRequest,
     walletId: number | undefined,
   ): Promise<Pick<WalletParty, 'owner' | 'walletId'>> {
-    if (walletId === undefined) return this.mover(request);
     const { userId, organisationId, role } = actorOf(request);
+    if (request.restingAs !== undefined) {
+      if (walletId !== undefined && walletId !== userId) throw fault('not_found');
+      return { owner: await this.accounts.owner(userId), walletId: userId };
+    }
+    if (walletId === undefined) return this.mover(request);
     if (walletId === userId || atLeast(role, 'org_owner')) {
       const owner = await this.accounts.owner(walletId);
       const isOfTheirs = organisationId !== null && owner.organisationId === organisationId;

@@ -81,7 +81,8 @@ export class JumpController {
   }
 
   private async keysLike(wanted: string, request: HttpRequest): Promise<JumpTarget[]> {
-    const { rows } = await this.keys.list(viewScope(request), { name: wanted, limit: MOST_OF_A_KIND });
+    const filter = { kind: 'client', name: wanted, limit: MOST_OF_A_KIND } as const;
+    const { rows } = await this.keys.list(viewScope(request), filter);
     return rows.map(({ publicId, name }) => ({
       label: name,
       href: `/dashboard/keys/${publicId}`,

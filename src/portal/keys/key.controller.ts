@@ -8,6 +8,7 @@ import {
   type KeyChanges,
   KeyRegister,
   type ManagedKey,
+  noSuchKey,
   presentKey,
   presentRotated,
   RateLimiter,
@@ -82,8 +83,7 @@ export class KeyController {
 
   @Page('/dashboard/keys/:key_id', view, Access.session())
   async show(@Param('key_id') keyId: string, @Req() request: HttpRequest): Promise<object> {
-    const key = await this.register.get(viewScope(request), keyId);
-    return this.pageModel(key, request);
+    return this.pageModel(await this.keyOf(request, keyId), request);
   }
 
   @Action('/dashboard/keys/:key_id', Access.session(), {
@@ -103,7 +103,7 @@ export class KeyController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<unknown> {
-    const key = await this.register.get(viewScope(request), keyId);
+    const key = await this.keyOf(request, keyId);
     const { action = 'save', reason, ...fields } = posted;
     const act = choiceField(action, 'action', acts);
     const why = reason === undefined || reason === '' ? undefined : textField(reason, 'reason', 500);
@@ -111,6 +111,13 @@ export class KeyController {
     if (act !== 'save' || !wantsPage(request)) return this.carryOut(key, act, fields, why, request, response);
     const body = () => ({ ...bodyOfForm(posted), ...lockOf(posted) });
     return atKeyField(async () => this.carryOut(key, act, body(), why, request, response));
+  }
+
+  /** Keys of the chat are not people's own to manage: their budget and their end are the operator's. */
+  private async keyOf(request: HttpRequest, keyId: string): Promise<ManagedKey> {
+    const key = await this.register.get(viewScope(request), keyId);
+    if (key.kind !== 'client') throw noSuchKey();
+    return key;
   }
 
   private async carryOut(

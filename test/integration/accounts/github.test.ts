@@ -62,11 +62,15 @@ function somebody(facts: Partial<GithubPerson> = {}): GithubPerson {
 const addressOf = ({ emails }: GithubPerson): string => emails.find(({ primary }) => primary)?.email ?? '';
 
 /** There and back, up to the address of ours that GitHub sends the browser to. */
-async function callbackOf(browser: Browser, person: GithubPerson, query = '', github = one): Promise<string> {
-  github.person = person;
+async function callbackOf(browser: Browser, person: GithubPerson, github = one): Promise<string> {
   const slot = github === one ? 'idp1' : 'idp2';
-  const { location } = await browser.get(`/auth/${slot}${query}`);
-  const answer = await fetch(location ?? '', { redirect: 'manual' });
+  const { location } = await browser.get(`/auth/${slot}`);
+  return callbackFrom(location ?? '', person, github);
+}
+
+async function callbackFrom(location: string, person: GithubPerson, github = one): Promise<string> {
+  github.person = person;
+  const answer = await fetch(location, { redirect: 'manual' });
   expect(answer.status).toBe(302);
   const back = new URL(answer.headers.get('location') ?? '');
   expect(back.origin).toBe(base);
@@ -145,7 +149,7 @@ test('at the address of another interface, where one is given', async () => {
   const browser = new Traveller();
   await browser.post('/auth/accept-tos', { terms: true });
   const person = somebody();
-  expect((await browser.get(await callbackOf(browser, person, '', two))).status).toBe(303);
+  expect((await browser.get(await callbackOf(browser, person, two))).status).toBe(303);
   expect(two.asked.some(({ path }) => path === `${api}/user/emails?per_page=100`)).toBe(true);
   expect(await accountOf(addressOf(person))).toBeDefined();
 });
@@ -268,8 +272,12 @@ test('an address that matches links nothing; who is signed in links it, and then
   expect([refused.status, refused.json()['code']]).toEqual([409, 'email_taken']);
   const browser = new Traveller();
   expect((await browser.post('/auth/login', { email, password: goodPassword })).status).toBe(200);
-  const callback = await callbackOf(browser, person, '?purpose=link');
-  expect((await browser.get(callback)).location).toBe('/dashboard/settings');
+  const given = { provider: 'idp1', current_password: goodPassword };
+  const begun = await browser.post('/dashboard/settings/providers/link', given);
+  const callback = await callbackFrom(String(begun.json()['url']), person);
+  expect((await browser.get(callback)).location).toBe(
+    '/dashboard/settings?saved=provider-linked#providers-heading',
+  );
   expect((await enter(person)).status).toBe(303);
   const [row] = await app.database.query<{ user_id: number }>(
     'SELECT user_id FROM linked_identity WHERE issuer = $1 AND subject = $2',
@@ -284,7 +292,7 @@ test('one number at two of them is two people', async () => {
   const browser = new Traveller();
   await browser.post('/auth/accept-tos', { terms: true });
   const namesake = somebody({ id: person.id });
-  expect((await browser.get(await callbackOf(browser, namesake, '', two))).status).toBe(303);
+  expect((await browser.get(await callbackOf(browser, namesake, two))).status).toBe(303);
   expect((await accountOf(addressOf(namesake)))?.id).not.toBe((await accountOf(addressOf(person)))?.id);
 });
 

@@ -284,7 +284,8 @@ test('stands in for the code of the second step, for the person whose password w
     '',
   );
   const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate();
-  expect((await own.post(`${page}/enable`, { code })).status).toBe(200);
+  const current_password = goodPassword;
+  expect((await own.post(`${page}/enable`, { code, current_password })).status).toBe(200);
 
   const browser = newBrowser();
   const begun = await browser.post('/auth/login', { email, password: goodPassword });

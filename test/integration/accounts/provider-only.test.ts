@@ -122,6 +122,11 @@ test('an invitation takes only whom the provider knows here', async () => {
   );
   const foreign = await browser.submit(`/invite/${token}/accept`, { _page: `/invite/${token}` });
   expect(foreign.text).toContain('Ihr Konto gehört schon zu einer anderen Organisation.');
+  // The invitation is still there to be accepted.
+  for (const { text } of [told, foreign]) {
+    expect(text).toContain(`action="/invite/${token}/accept"`);
+    expect(text).not.toContain('abgelaufen');
+  }
   await app.database.query('UPDATE user_account SET organisation_id = NULL WHERE email = $1', [email]);
   await link(email);
   expect((await browser.post(`/invite/${token}/accept`)).status).toBe(200);

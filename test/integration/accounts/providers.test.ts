@@ -1,113 +1,20 @@
-import { join } from 'node:path';
 import type { TestApp } from '../../support/app';
-import { type Child, runChild } from '../../support/child';
-import { Browser, goodPassword, newAddress, registered, startAccountHouse } from './account-house';
+import { type Browser, goodPassword, newAddress, registered } from './account-house';
+import { base, ProviderHouse, reseller, type Someone, throughProvider } from './provider-house';
 
-const base = 'http://portal.example';
-const reseller = 'http://models.reseller.example';
 let app: TestApp;
-const providers: { child: Child; issuer: string }[] = [];
-
-async function startProvider(): Promise<{ child: Child; issuer: string }> {
-  const callbacks = ['idp1', 'idp2'].map((slot) => `${base}/oauth/${slot}/login/callback/`);
-  const child = runChild(join(__dirname, 'oidc-provider-process.ts'), callbacks, { NODE_ENV: 'test' });
-  let issuer: string | undefined;
-  while (issuer === undefined) issuer = /provider (http:\S+)/.exec(await child.line())?.[1];
-  return { child, issuer };
-}
+let house: ProviderHouse;
 
 beforeAll(async () => {
-  const [one, two] = await Promise.all([startProvider(), startProvider()]);
-  providers.push(one, two);
-  const client = (slot: string, issuer: string) => ({
-    [`${slot}_ISSUER`]: issuer,
-    [`${slot}_CLIENT_ID`]: 'switchboard',
-    [`${slot}_CLIENT_SECRET`]: 'a secret of the tests that is long enough',
-  });
-  app = await startAccountHouse({
-    environment: {
-      BASE_URL: base,
-      PORTAL_ORIGINS: reseller,
-      ...client('IDP1', one.issuer),
-      ...client('IDP2', two.issuer),
-      IDP1_NAME: 'House directory',
-      IDP2_ROLES: 'staff=user,heads=org_admin,operators=platform_admin',
-    },
-  });
+  house = await ProviderHouse.start();
+  app = house.app;
 });
-afterAll(async () => {
-  await app.close();
-  for (const { child } of providers) child.process.kill('SIGKILL');
-  await Promise.all(providers.map(({ child }) => child.ended));
-});
-
-interface Someone {
-  readonly id: string;
-  readonly email: string;
-  readonly email_verified: boolean;
-  readonly name: string;
-  readonly groups?: readonly string[];
-}
-
-let count = 0;
-async function someone(slot: 1 | 2, facts: Partial<Someone> = {}): Promise<Someone> {
-  const person = {
-    id: `person-${++count}`,
-    email: newAddress(),
-    email_verified: true,
-    name: 'Ina Roth',
-    ...facts,
-  };
-  const answer = await fetch(`${providers[slot - 1]?.issuer}/people`, {
-    method: 'POST',
-    body: JSON.stringify(person),
-  });
-  expect(answer.status).toBe(200);
-  return person;
-}
-
-/** The service answers under BASE_URL and the reseller's address, wherever it listens. */
-class Traveller extends Browser {
-  constructor(readonly host = new URL(base).host) {
-    super(app.url, { host });
-  }
-}
-
-/** Everything that happens at the provider, up to the address of ours it sends the browser back to. */
-async function throughProvider(location: string, person: Someone): Promise<string> {
-  const cookies = new Map<string, string>();
-  let next = new URL(location);
-  next.searchParams.set('login_hint', person.id);
-  for (let step = 0; step < 12; step += 1) {
-    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const answer = await fetch(next, { redirect: 'manual', headers: { cookie } });
-    for (const line of answer.headers.getSetCookie()) {
-      const [pair = ''] = line.split(';');
-      cookies.set(pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1));
-    }
-    const to = answer.headers.get('location');
-    if (to === null) throw new Error(`the provider answered ${answer.status}: ${await answer.text()}`);
-    next = new URL(to, next);
-    if (next.origin === base) return next.pathname + next.search;
-  }
-  throw new Error('the provider sends the browser round in circles');
-}
+afterAll(() => house.close());
 
 const acceptTerms = (browser: Browser) => browser.post('/auth/accept-tos', { terms: true });
-const start = async (browser: Browser, slot: 1 | 2, query = '') =>
-  (await browser.get(`/auth/idp${slot}${query}`)).location ?? '';
-
-async function enter(
-  slot: 1 | 2,
-  person: Someone,
-  query = '',
-): Promise<{ browser: Browser; callback: string; location: string | null; status: number }> {
-  const browser = new Traveller();
-  await acceptTerms(browser);
-  const callback = await throughProvider(await start(browser, slot, query), person);
-  const { location, status } = await browser.get(callback);
-  return { browser, callback, location, status };
-}
+const start = (browser: Browser, slot: 1 | 2, query = '') => house.startOf(browser, slot, query);
+const enter = (slot: 1 | 2, person: Someone, query = '') => house.enter(slot, person, query);
+const someone = (slot: 1 | 2, facts: Partial<Someone> = {}) => house.someone(slot, facts);
 
 const userOf = async (email: string) => {
   const [row] = await app.database.query<{ id: number; role: string; display_name: string }>(
@@ -123,10 +30,7 @@ test('opens an account for somebody new, once, and knows them again under anothe
   expect([first.status, first.location]).toEqual([303, '/dashboard/keys']);
   const account = await userOf(person.email);
   expect(account).toMatchObject({ role: 'user', display_name: 'Ina Roth' });
-  await fetch(`${providers[0]?.issuer}/people`, {
-    method: 'POST',
-    body: JSON.stringify({ ...person, email: newAddress() }),
-  });
+  await house.tell(1, { ...person, email: newAddress() });
   const again = await enter(1, person);
   const status = await again.browser.get('/api/legal/status');
   expect([again.status, status.json()['accepted']]).toEqual([303, true]);
@@ -136,7 +40,7 @@ test('opens an account for somebody new, once, and knows them again under anothe
 });
 
 test('the request to the provider has state, nonce and a PKCE challenge, and the page names it', async () => {
-  const browser = new Traveller();
+  const browser = house.traveller();
   const query = new URL(await start(browser, 1)).searchParams;
   expect(query.get('code_challenge_method')).toBe('S256');
   for (const name of ['state', 'nonce', 'code_challenge'])
@@ -147,7 +51,7 @@ test('the request to the provider has state, nonce and a PKCE challenge, and the
 test('nobody new comes in without the terms, and a forged cookie is no acceptance', async () => {
   const person = await someone(1);
   for (const forged of [undefined, '1~9999999999~AAAA', `2026-11-01~9999999999~${'A'.repeat(43)}`]) {
-    const browser = new Traveller();
+    const browser = house.traveller();
     if (forged !== undefined) browser.keep('svc_terms', forged);
     const answer = await browser.get(await throughProvider(await start(browser, 1), person));
     expect([answer.status, answer.json()['code']]).toEqual([403, 'tos_not_accepted']);
@@ -166,7 +70,7 @@ describe('what comes back opens nothing', () => {
     ]);
   };
   const journey = async () => {
-    const browser = new Traveller();
+    const browser = house.traveller();
     await acceptTerms(browser);
     const callback = await throughProvider(await start(browser, 1), await someone(1));
     return { browser, callback };
@@ -183,14 +87,14 @@ describe('what comes back opens nothing', () => {
     }
     const kept = browser.cookie('svc_provider_state') ?? '';
     expect((await browser.get(callback)).status).toBe(303);
-    const replay = new Traveller();
+    const replay = house.traveller();
     replay.keep('svc_provider_state', kept);
     await refusedAs(replay, callback);
   });
 
   test('in a browser that did not begin it', async () => {
     const { callback } = await journey();
-    await refusedAs(new Traveller(), callback);
+    await refusedAs(house.traveller(), callback);
   });
 
   test('at the callback of the other provider, or in its name', async () => {
@@ -198,7 +102,7 @@ describe('what comes back opens nothing', () => {
     await refusedAs(browser, callback.replace('/oauth/idp1/', '/oauth/idp2/'));
     const other = await journey();
     const url = new URL(other.callback, base);
-    url.searchParams.set('iss', providers[1]?.issuer ?? '');
+    url.searchParams.set('iss', house.issuerOf(2));
     await refusedAs(other.browser, url.pathname + url.search);
   });
 
@@ -222,46 +126,6 @@ describe('what comes back opens nothing', () => {
   });
 });
 
-test('an address that matches links nothing; whoever is signed in links it, and then it opens that account', async () => {
-  const email = await registered(app);
-  const person = await someone(1, { email });
-  const refused = await enter(1, person);
-  expect(refused.status).toBe(409);
-  expect(await app.database.query('SELECT 1 FROM linked_identity WHERE subject = $1', [person.id])).toEqual(
-    [],
-  );
-
-  const browser = new Traveller();
-  expect((await browser.post('/auth/login', { email, password: goodPassword })).status).toBe(200);
-  const callback = await throughProvider(await start(browser, 1, '?purpose=link'), person);
-  expect((await browser.get(callback)).location).toBe('/dashboard/settings');
-  const entered = await enter(1, person);
-  expect(entered.status).toBe(303);
-  const [row] = await app.database.query<{ user_id: number }>(
-    'SELECT user_id FROM linked_identity WHERE subject = $1',
-    [person.id],
-  );
-  expect(row?.user_id).toBe((await userOf(email))?.id);
-
-  const neighbour = await registered(app);
-  const another = new Traveller();
-  await another.post('/auth/login', { email: neighbour, password: goodPassword });
-  const taken = await another.get(await throughProvider(await start(another, 1, '?purpose=link'), person));
-  expect([taken.status, taken.json()['code']]).toEqual([409, 'conflict']);
-});
-
-test('linking is for whoever is signed in, to the end', async () => {
-  expect((await new Traveller().get('/auth/idp1?purpose=link')).status).toBe(401);
-  const browser = new Traveller();
-  await browser.post('/auth/login', { email: await registered(app), password: goodPassword });
-  const callback = await throughProvider(await start(browser, 1, '?purpose=link'), await someone(1));
-  const state = browser.cookie('svc_provider_state') ?? '';
-  const other = new Traveller();
-  await other.post('/auth/login', { email: await registered(app), password: goodPassword });
-  other.keep('svc_provider_state', state);
-  expect((await other.get(callback)).json()['code']).toBe('invalid_session');
-});
-
 test('an address that the provider has not verified opens no account', async () => {
   const answer = await enter(1, await someone(1, { email_verified: false }));
   expect(answer.status).toBe(403);
@@ -271,8 +135,7 @@ test('groups mean roles at every sign-in; the highest counts, and none makes or 
   const person = await someone(2, { groups: ['staff', 'operators', 'heads'] });
   await enter(2, person);
   expect(await userOf(person.email)).toMatchObject({ role: 'platform_admin' });
-  const change = (groups: readonly string[]) =>
-    fetch(`${providers[1]?.issuer}/people`, { method: 'POST', body: JSON.stringify({ ...person, groups }) });
+  const change = (groups: readonly string[]) => house.tell(2, { ...person, groups });
   await change(['heads']);
   await enter(2, person);
   expect(await userOf(person.email)).toMatchObject({ role: 'org_admin' });
@@ -290,10 +153,10 @@ describe("on a reseller's address", () => {
   const handOff = async () => {
     const person = await someone(1);
     await enter(1, person);
-    const there = new Traveller(new URL(reseller).host);
+    const there = house.traveller(reseller);
     const toBase = new URL(await start(there, 1, '?next=/dashboard/usage'));
     expect(toBase.origin).toBe(base);
-    const here = new Traveller();
+    const here = house.traveller();
     const callback = await throughProvider(
       (await here.get(toBase.pathname + toBase.search)).location ?? '',
       person,
@@ -318,9 +181,7 @@ describe("on a reseller's address", () => {
 
   test('a token for it works nowhere else, for nobody else, and not after its minute', async () => {
     const first = await handOff();
-    expect((await new Traveller(new URL(reseller).host).get(first.path)).json()['code']).toBe(
-      'invalid_token',
-    );
+    expect((await house.traveller(reseller).get(first.path)).json()['code']).toBe('invalid_token');
     expect((await first.there.get(first.path)).status).toBe(303);
     const second = await handOff();
     second.here.keep('svc_handoff', second.there.cookie('svc_handoff') ?? '');
@@ -336,19 +197,19 @@ describe("on a reseller's address", () => {
 
 test('acceptance of the terms is kept once, and asked for', async () => {
   const email = await registered(app);
-  const browser = new Traveller();
+  const browser = house.traveller();
   await browser.post('/auth/login', { email, password: goodPassword });
   expect((await browser.get('/api/legal/status')).json()).toMatchObject({ accepted: true });
   expect((await browser.post('/api/legal/accept')).status).toBe(200);
-  expect((await new Traveller().get('/api/legal/status')).status).toBe(401);
-  expect((await new Traveller().post('/auth/accept-tos', {})).json()['code']).toBe('tos_not_accepted');
+  expect((await house.traveller().get('/api/legal/status')).status).toBe(401);
+  expect((await house.traveller().post('/auth/accept-tos', {})).json()['code']).toBe('tos_not_accepted');
 });
 
 test('suspended and archived people see their notice, and keep their way out', async () => {
   for (const status of ['suspended', 'archived']) {
     const email = await registered(app);
     await app.database.query('UPDATE user_account SET status = $2 WHERE email = $1', [email, status]);
-    const browser = new Traveller();
+    const browser = house.traveller();
     const entered = await browser.submit('/auth/login', { email, password: goodPassword });
     expect(entered.location).toBe(`/account/${status}`);
     expect((await browser.page(`/account/${status}`)).status).toBe(200);

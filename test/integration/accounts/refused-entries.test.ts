@@ -231,9 +231,10 @@ test('the second factor: its code is marked, and never there again', async () =>
     /<code>([A-Z2-7 ]{39})<\/code>/.exec((await browser.page(page)).text)?.[1] ?? ''
   ).replaceAll(' ', '');
   const says = /^This code is not correct/;
-  await refuse(browser, `${page}/enable`, { code: '123' }, { field: 'code', says });
+  const current_password = goodPassword;
+  await refuse(browser, `${page}/enable`, { code: '123', current_password }, { field: 'code', says });
   const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate();
-  expect((await browser.submit(`${page}/enable`, { code })).status).toBe(200);
+  expect((await browser.submit(`${page}/enable`, { code, current_password })).status).toBe(200);
   const visitor = new Browser(app.url);
   await visitor.post('/auth/login', { email, password: goodPassword });
   await refuse(visitor, '/auth/second-factor', { code: 'abcde-fghij' }, { field: 'code', says });

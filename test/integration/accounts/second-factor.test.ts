@@ -30,7 +30,8 @@ async function switchedOn(): Promise<{ email: string; secret: string; codes: str
   expect(shown.text).toMatch(/<svg class="code-picture"[^>]*><path d="M2 2h7v1/);
   expect(shown.text).not.toContain('style=');
   const secret = (/<code>([A-Z2-7 ]{39})<\/code>/.exec(shown.text)?.[1] ?? '').replaceAll(' ', '');
-  const enabled = await browser.submit(`${page}/enable`, { code: codeOf(secret, -1) });
+  const current_password = goodPassword;
+  const enabled = await browser.submit(`${page}/enable`, { code: codeOf(secret, -1), current_password });
   expect(enabled.status).toBe(200);
   const codes = [...enabled.text.matchAll(/<code>([a-z0-9]{5}-[a-z0-9]{5})<\/code>/g)].map(
     ([, code]) => code ?? '',
@@ -68,6 +69,32 @@ test('a password alone opens nothing; with a code of the device there is a sessi
   expect((await browser.get('/api/legal/status')).status).toBe(200);
   expect((await enter(await begun(email), code)).status).toBe(401);
   expect((await enter(new Browser(app.url), codeOf(secret, 1))).json()['code']).toBe('invalid_token');
+});
+
+test('is switched on with the password, or without one with a fresh sign-in', async () => {
+  const email = await registered(app);
+  const browser = await signedIn(app, email);
+  const shown = await browser.page(page);
+  const secret = (/<code>([A-Z2-7 ]{39})<\/code>/.exec(shown.text)?.[1] ?? '').replaceAll(' ', '');
+  const code = codeOf(secret);
+  const wrong = await browser.submit(`${page}/enable`, { code, current_password: 'not the password' });
+  expect([wrong.status, wrong.text]).toEqual([
+    401,
+    expect.stringMatching(/id="current_password"[^>]*aria-invalid="true"/),
+  ]);
+  await app.database.query('UPDATE user_account SET password_hash = NULL WHERE email = $1', [email]);
+  const age = (minutes: number) =>
+    app.database.query(
+      `UPDATE session SET created_at = now() - make_interval(mins => $2)
+       WHERE user_id = (SELECT id FROM user_account WHERE email = $1)`,
+      [email, minutes],
+    );
+  await age(11);
+  const stale = await browser.post(`${page}/enable`, { code });
+  expect(stale.json()).toMatchObject({ details: { reason: 'fresh-sign-in' } });
+  await age(0);
+  expect((await browser.page(page)).text).not.toContain('id="current_password"');
+  expect((await browser.post(`${page}/enable`, { code })).status).toBe(200);
 });
 
 test('of ten that bring one code at once, one gets in', async () => {

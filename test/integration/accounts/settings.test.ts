@@ -59,6 +59,26 @@ test('a new password needs the old one, ends every other session and keeps this 
   await signedIn(app, email, next);
 });
 
+test('the first password takes a fresh sign-in, so that a borrowed session makes no way in', async () => {
+  const email = await registered(app);
+  const browser = await signedIn(app, email);
+  await app.database.query('UPDATE user_account SET password_hash = NULL WHERE email = $1', [email]);
+  const age = (minutes: number) =>
+    app.database.query(
+      `UPDATE session SET created_at = now() - make_interval(mins => $2)
+       WHERE user_id = (SELECT id FROM user_account WHERE email = $1)`,
+      [email, minutes],
+    );
+  const password = 'a wholly different phrase';
+  const set = () => browser.post('/dashboard/settings/password', { password });
+  await age(11);
+  const stale = await set();
+  expect([stale.status, stale.json()]).toMatchObject([401, { details: { reason: 'fresh-sign-in' } }]);
+  await age(0);
+  expect((await set()).status).toBe(200);
+  await signedIn(app, email, password);
+});
+
 test('sessions are listed, and end one by one or all but this one; those of others are not there', async () => {
   const email = await registered(app);
   const [here, second, third] = [

@@ -107,3 +107,20 @@ test('turns of the chat count against its budget, which stops them', async () =>
 test('nobody who is not signed in gets one', async () => {
   expect((await post('/api/webchat-key', '')).status).toBe(401);
 });
+
+test('has no page of its own and is changed by no form: its budget and its end are the operator’s', async () => {
+  const cookie = await signIn(app, await addUser(app));
+  const { id } = await issue(cookie);
+  const headers = { cookie, accept: 'text/html' };
+  expect((await ask(app.url, { path: `/dashboard/keys/${id}`, headers })).status).toBe(404);
+  for (const change of [{ budget_limit: 1_000 }, { action: 'pause' }, { action: 'rotate' }])
+    expect((await post(`/dashboard/keys/${id}`, cookie, change)).status).toBe(404);
+  const [kept] = await app.database.query<{ name: string }>('SELECT name FROM api_key WHERE public_id = $1', [
+    id,
+  ]);
+  const jump = await ask(app.url, {
+    path: `/dashboard/jump?q=${encodeURIComponent(kept?.name ?? '')}`,
+    headers,
+  });
+  expect([jump.status, jump.body.includes(`/dashboard/keys/${id}`)]).toEqual([200, false]);
+});

@@ -337,7 +337,32 @@ describe('the pages of billing', () => {
       await house.payer({ organisationId }),
     ])
       expect(await statuses(stranger)).toEqual(all(404));
-    if (status === 'active') expect(await statuses(person)).toEqual(all(200));
+    if (status === 'deleted') return;
+    expect(await statuses(person)).toEqual(all(200));
+    if (status === 'active') return;
+    const notice = await text('/account/suspended', person);
+    for (const path of [
+      paths[0],
+      '/dashboard/billing/statements/pdf',
+      '/dashboard/billing/statements/export',
+    ])
+      expect(notice).toContain(`"${path}"`);
+    expect((await get('/dashboard/billing/statements/pdf', person)).status).toBe(200);
+    expect((await get('/dashboard/billing', person)).status).not.toBe(200);
+  });
+
+  test('an administrator who is suspended reads the documents of no one else', async () => {
+    const other = await house.payer();
+    await house.topUp(other, 30);
+    const { body } = await house.send('GET', '/api/billing/payments', other);
+    const admin = await house.payer({ role: 'platform_admin' });
+    await house.rows("UPDATE user_account SET status = 'suspended' WHERE id = $1", [admin.userId]);
+    for (const path of [
+      `/dashboard/billing/receipts/${body['data'][0].id}`,
+      `/dashboard/billing/statements/pdf?wallet=${other.userId}`,
+      `/dashboard/billing/statements/export?wallet=${other.userId}`,
+    ])
+      expect([path, (await get(path, admin)).status]).toEqual([path, 404]);
   });
 
   test('documents tell test money from genuine money by the payment, whatever the key of today', async () => {

@@ -7,6 +7,7 @@ import { cookieOf, type HttpRequest } from '../../../web';
 export type ProviderSlot = 'idp1' | 'idp2';
 
 export const stateCookie = 'svc_provider_state';
+export const STATE_SECONDS = 600;
 
 /** What a browser left for, and is held to when it comes back. */
 export interface ProviderIntent {

@@ -3,7 +3,13 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Get, Header, Query, Req, Res } from '@nestjs/common';
 import { IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
 import { ActivityLog } from '../../../audit';
-import { AccountTokens, LinkedIdentities, SessionsService, SignInService } from '../../../identity';
+import {
+  AccountTokens,
+  LinkedIdentities,
+  type ProvenIdentity,
+  SessionsService,
+  SignInService,
+} from '../../../identity';
 import { Fault, fault } from '../../../kernel';
 import { Database, Settings } from '../../../platform';
 import {
@@ -20,19 +26,20 @@ import {
   wantsPage,
 } from '../../../web';
 import { LegalLibrary } from '../../public/legal/legal-library';
+import { AccountNotices } from '../account-notices';
 import { IsNext, IsTicked, IsToken } from '../fields';
 import { FormAnswers } from '../form-answers';
 import { SignUpModel } from '../sign-up-model';
 import { Visitor } from '../visitor';
 import { AcceptedTerms } from './accepted-terms';
-import { type ProviderIntent, type ProviderSlot, stateCookie } from './provider-states';
+import { type ProviderIntent, type ProviderSlot, STATE_SECONDS, stateCookie } from './provider-states';
 import { Providers } from './providers';
 
 class StartQuery {
   @IsNext()
   next?: string;
 
-  /** Says that the person who is signed in wants to link it. */
+  /** An older way to link a provider; the settings do that now. */
   @IsOptional()
   @IsIn(['link'])
   purpose?: 'link';
@@ -62,7 +69,6 @@ class TermsForm {
   provider?: ProviderSlot;
 }
 
-const STATE_SECONDS = 600;
 const handoffCookie = 'svc_handoff';
 const hashed = (text: string): string => createHash('sha256').update(text).digest('base64url');
 
@@ -80,6 +86,7 @@ export class ProvidersController {
     private readonly activity: ActivityLog,
     private readonly terms: AcceptedTerms,
     private readonly legal: LegalLibrary,
+    private readonly notices: AccountNotices,
     private readonly answers: FormAnswers,
     private readonly signUp: SignUpModel,
     private readonly pages: PageRenderer,
@@ -101,7 +108,9 @@ export class ProvidersController {
       const version = this.legal.currentTerms;
       if (terms === undefined) throw fault('tos_not_accepted', { param: 'terms', details: { version } });
       this.terms.remember(response, version);
-      return Promise.resolve({ to: `/auth/${provider ?? 'idp1'}`, body: { ok: true, version } });
+      const slot = provider ?? 'idp1';
+      const onward = { address: `/auth/${slot}`, provider: this.providers.nameOf(slot) };
+      return Promise.resolve({ onward, body: { ok: true, version } });
     });
   }
 
@@ -177,22 +186,19 @@ export class ProvidersController {
     given: object,
   ): Promise<void> {
     const query = (await this.pipe.transform(given, { type: 'query', metatype: StartQuery })) as StartQuery;
-    const provider = this.providers.find(slot);
+    this.providers.find(slot);
+    if (query.purpose === 'link') return redirect(response, '/dashboard/settings#providers-heading');
     const portal = this.hosts.otherOriginOf(request);
     if (portal !== undefined) return this.passOn(slot, portal, query, response);
     const intent: ProviderIntent = {
       next: localPath(query.next),
       acceptedVersion: this.terms.read(request),
-      ...(query.purpose === 'link' && { linkUserId: await this.signedInUser(request) }),
       ...((await this.hosts.isOtherOrigin(query.portal ?? '')) && {
         portal: query.portal,
         binding: query.binding,
       }),
     };
-    const outcome = await provider.start(request, intent, randomBytes(24).toString('base64url'));
-    if (outcome.kind !== 'sent-away') throw fault('auth_unavailable');
-    addCookie(response, this.settings, stateCookie, request.providerState?.text ?? '', STATE_SECONDS);
-    redirect(response, outcome.location, 302);
+    redirect(response, await this.providers.leave(slot, request, response, intent), 302);
   }
 
   /** State and callback live at BASE_URL; what ties the reseller's browser to them stays with it. */
@@ -210,8 +216,8 @@ export class ProvidersController {
       addCookie(response, this.settings, stateCookie, '', 0);
       if (intent.linkUserId !== undefined) {
         if ((await this.signedInUser(request)) !== intent.linkUserId) throw fault('invalid_session');
-        await this.identities.link(identity, intent.linkUserId);
-        return redirect(response, '/dashboard/settings');
+        await this.link(identity, intent.linkUserId);
+        return redirect(response, '/dashboard/settings?saved=provider-linked#providers-heading');
       }
       const newcomer = {
         language: this.pages.localeOf(request),
@@ -227,6 +233,13 @@ export class ProvidersController {
       this.activity.nothingChanged();
       redirect(response, '/signup?notice=terms');
     }
+  }
+
+  private async link(identity: ProvenIdentity, userId: number): Promise<void> {
+    if ((await this.identities.link(identity, userId)) === 'known') return;
+    const provider = this.providers.nameOf(identity.issuer);
+    const values = { provider, identity: identity.email ?? identity.subject };
+    await this.notices.notify(userId, 'provider-linked', values);
   }
 
   /** The session of this address was only made to be recognised; the reseller's browser gets its own. */

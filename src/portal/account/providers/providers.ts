@@ -1,17 +1,29 @@
+import { randomBytes } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { fault } from '../../../kernel';
 import { Settings } from '../../../platform';
+import { addCookie, type HttpRequest } from '../../../web';
 import { GithubProvider } from './github-provider';
 import { OpenIdProvider } from './open-id-provider';
 import type { Provider } from './provider';
-import { type ProviderSlot, ProviderStates } from './provider-states';
+import {
+  type ProviderIntent,
+  type ProviderSlot,
+  ProviderStates,
+  STATE_SECONDS,
+  stateCookie,
+} from './provider-states';
 
 /** The identity providers of the configuration, two at most. */
 @Injectable()
 export class Providers {
   private readonly configured: readonly Provider[];
 
-  constructor(settings: Settings, states: ProviderStates) {
+  constructor(
+    private readonly settings: Settings,
+    states: ProviderStates,
+  ) {
     this.configured = (['idp1', 'idp2'] as const).flatMap((slot) => {
       const issuer = settings[`${slot}Issuer`];
       const id = settings[`${slot}ClientId`];
@@ -27,6 +39,25 @@ export class Providers {
     const found = this.configured.find((provider) => provider.slot === slot);
     if (found === undefined) throw fault('not_found', { message: 'No such identity provider is set up.' });
     return found;
+  }
+
+  /** Returns the provider's address. The cookie ties its answer to this browser. */
+  async leave(
+    slot: ProviderSlot,
+    request: HttpRequest,
+    response: ServerResponse,
+    intent: ProviderIntent,
+  ): Promise<string> {
+    const outcome = await this.find(slot).start(request, intent, randomBytes(24).toString('base64url'));
+    if (outcome.kind !== 'sent-away') throw fault('auth_unavailable');
+    addCookie(response, this.settings, stateCookie, request.providerState?.text ?? '', STATE_SECONDS);
+    return outcome.location;
+  }
+
+  /** By its slot or its issuer; the issuer of one that is not set up any more stands for itself. */
+  nameOf(slotOrIssuer: string): string {
+    const isMeant = ({ slot, issuer }: Provider): boolean => slotOrIssuer === slot || slotOrIssuer === issuer;
+    return this.configured.find(isMeant)?.name ?? slotOrIssuer;
   }
 
   /** For pages: a name and where its button leads. */

@@ -1,0 +1,19 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const root = join(__dirname, '../../..');
+const namesIn = (text: string, quote: string): string[] =>
+  [...text.matchAll(new RegExp(`${quote}(?:__Host-)?(svc_[a-z_]+)${quote}`, 'g'))].map(
+    ([, name = '']) => name,
+  );
+
+test('the page about cookies names every cookie that the source sets, and no other', () => {
+  const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => readFileSync(join(root, 'src', name), 'utf8'))
+    .filter((text) => /cookie/i.test(text));
+  const set = new Set(sources.flatMap((text) => namesIn(text, "'")));
+  const told = new Set(namesIn(readFileSync(join(root, 'views/legal/cookies.md'), 'utf8'), '`'));
+  expect([...told].sort()).toEqual([...set].sort());
+  expect(set.size).toBeGreaterThan(8);
+});
