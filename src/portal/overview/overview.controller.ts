@@ -116,12 +116,14 @@ export class OverviewController {
   }
 
   private snippets() {
+    const { chat, large } = exampleModels(publicModels(this.catalogue));
     return requestSnippets({
       id: 'first',
       label: 'Languages',
       baseUrl: this.settings.baseUrl,
       key: 'svc_…',
-      model: exampleModels(publicModels(this.catalogue)).chat,
+      model: chat,
+      largeModel: large,
     });
   }
 }

@@ -18,13 +18,15 @@ export class HomeController {
   @Page('/', 'pages/public/home', Access.anyone())
   home(): object {
     const models = publicModels(this.catalogue);
+    const { chat, large } = exampleModels(models);
     return {
       snippets: requestSnippets({
         id: 'first',
         label: 'Languages',
         baseUrl: this.settings.baseUrl,
         key: 'svc_…',
-        model: exampleModels(models).chat,
+        model: chat,
+        largeModel: large,
       }),
       models: models.filter(({ price }) => price !== null).slice(0, MODELS_SHOWN),
       total: models.length,
