@@ -354,7 +354,14 @@ const period: PeriodPickerModel = {
 
 export function galleryModel(baseUrl = 'http://127.0.0.1:3000'): GalleryModel {
   const snippets = requestSnippets({
-    ...{ id: 'gallery', label: 'Languages', baseUrl, key: '$SVC_API_KEY', model: 'claude-sonnet' },
+    ...{
+      id: 'gallery',
+      label: 'Languages',
+      baseUrl,
+      key: '$SVC_API_KEY',
+      model: 'claude-sonnet',
+      largeModel: 'claude-opus',
+    },
   });
   return {
     ...galleryForms(snippets),

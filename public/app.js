@@ -192,7 +192,6 @@ window.addEventListener('pageshow', () => {
 
 document.addEventListener('input', (event) => {
   const { target } = event;
-  if (target.matches('.chart-scrub')) showPoint(target);
   if (target.matches('[data-picker-search]')) filterPicker(target);
   if (target.matches('[data-confirm-phrase]')) {
     target.setCustomValidity(
@@ -201,58 +200,12 @@ document.addEventListener('input', (event) => {
   }
 });
 
-document.addEventListener('pointermove', ({ target, clientX }) => {
-  if (!(target instanceof Element) || !target.matches('.chart-scrub')) return;
-  const { left, width } = target.getBoundingClientRect();
-  const points = Number(target.max) + 1;
-  target.value = Math.min(points - 1, Math.max(0, Math.floor(((clientX - left) / width) * points)));
-  showPoint(target);
-});
-
-function showPoint(scrub) {
-  const chart = scrub.closest('[data-chart]');
-  const readouts = JSON.parse(scrub.dataset.readouts);
-  const text = readouts[scrub.value];
-  const width = 1000 / readouts.length;
-  const cursor = find('[data-chart-cursor]', chart);
-  cursor.setAttribute('x', scrub.value * width);
-  cursor.setAttribute('width', width);
-  scrub.setAttribute('aria-valuetext', text);
-  find('[data-chart-readout]', chart).textContent = text;
-}
-
 function filterPicker(search) {
   const wanted = search.value.toLowerCase();
   for (const item of findAll('[data-picker-item]', search.closest('[data-picker]'))) {
     item.hidden = !item.textContent.toLowerCase().includes(wanted);
   }
 }
-
-/** A dragged row takes the place of the one it is dropped on. */
-let dragged = null;
-document.addEventListener(
-  'dragstart',
-  ({ target }) => (dragged = target.closest?.('[data-reorder]') ?? null),
-);
-document.addEventListener('dragover', (event) => {
-  const row = event.target.closest?.('[data-reorder]');
-  if (!dragged || !row || row === dragged || row.parentElement !== dragged.parentElement) return;
-  event.preventDefault();
-  const { top, height } = row.getBoundingClientRect();
-  row[event.clientY < top + height / 2 ? 'before' : 'after'](dragged);
-});
-document.addEventListener('drop', (event) => dragged && event.preventDefault());
-document.addEventListener('dragend', async () => {
-  if (!dragged) return;
-  const order = findAll('[data-reorder]', dragged.parentElement).map((row) => row.dataset.reorder);
-  dragged = null;
-  const answer = await fetch('/dashboard/admin/models/reorder', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ order }),
-  }).catch(() => undefined);
-  if (!answer?.ok) location.reload();
-});
 
 /** A list under the pointer or the focus keeps what it shows. */
 document.addEventListener('htmx:before:request', (event) => {
@@ -264,11 +217,8 @@ document.addEventListener('htmx:before:request', (event) => {
 /** Controls that need this file are hidden until it has come. */
 function enhance(within = document) {
   const controls =
-    '[data-theme-switch], [data-reveal], [data-download], [data-picker-search], [data-live-pause], .chart-scrub';
+    '[data-theme-switch], [data-reveal], [data-download], [data-picker-search], [data-live-pause]';
   for (const control of findAll(controls, within)) control.hidden = false;
-  for (const scrub of findAll('.chart-scrub', within)) {
-    scrub.setAttribute('aria-valuetext', JSON.parse(scrub.dataset.readouts)[scrub.value]);
-  }
   for (const input of findAll('[data-confirm-phrase]', within))
     input.setCustomValidity(input.dataset.confirmPhrase);
 }

@@ -35,10 +35,28 @@ window.chatPictures = {
     pictures.value = '';
     told();
   },
+  restore(attachments) {
+    const files = new window.DataTransfer();
+    for (const { name, type, data } of attachments) {
+      const bytes = Uint8Array.from(window.atob(data), (character) => character.charCodeAt(0));
+      files.items.add(new window.File([bytes], name, { type }));
+    }
+    pictures.files = files.files;
+    told();
+  },
   offer(isTaken) {
     document.querySelector('#chat-files').hidden = !isTaken;
     if (!isTaken) window.chatPictures.clear();
   },
+};
+
+/** Also where the page came over plain http, which has no `randomUUID`. */
+window.newTurn = () => {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const text = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return text.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 };
 
 /* Session storage is too small for pictures. */
@@ -59,13 +77,17 @@ window.firstMessage = {
   async keep(page, message) {
     const kept = await firstMessages();
     kept.clear();
-    kept.put(message, page);
+    kept.put({ ...message, turn: window.newTurn() }, page);
     await new Promise((resolve) => (kept.transaction.oncomplete = resolve));
   },
+  /** It stays until the service has taken it. */
   async take(page) {
     const kept = await firstMessages();
     const message = await settled(kept.get(page));
-    kept.delete(page);
+    if (message !== undefined) kept.put({ ...message, wasSent: true }, page);
     return message;
+  },
+  async forget() {
+    (await firstMessages()).clear();
   },
 };

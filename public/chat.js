@@ -83,7 +83,7 @@ function scrollTables(table) {
   region.className = 'said-table';
   region.tabIndex = 0;
   region.setAttribute('role', 'group');
-  region.setAttribute('aria-label', words.code);
+  region.setAttribute('aria-label', words.table);
   table.replaceWith(region);
   region.append(table);
 }
@@ -262,9 +262,13 @@ async function take(turn, message, signal) {
       body: JSON.stringify({ ...turn, stream: true }),
       signal,
     });
+    const kept = response.headers.get('x-svc-message-id');
+    if (kept !== null) {
+      message.id = `message-${kept}`;
+      void window.firstMessage.forget().catch(() => undefined);
+    }
     if (!response.ok) throw await refusalOf(response);
     const handlers = {
-      turn: ({ message_id: id }) => (message.id = `message-${id}`),
       route: (route) => setRoute(message, route),
       text: ({ text }) => {
         heard();
@@ -280,11 +284,12 @@ async function take(turn, message, signal) {
   return ended;
 }
 
+/** In the reader's language; browsers tell their own errors in theirs. */
+class Told extends Error {}
+
 async function refusalOf(response) {
-  const { human_message: text, message, code } = await response.json().catch(() => ({}));
-  const refusal = new Error(text ?? message ?? words.failed);
-  refusal.code = code;
-  return refusal;
+  const { local_message: text } = await response.json().catch(() => ({}));
+  return new Told(text ?? words.failed);
 }
 
 function finish(message, { state, shown }) {
@@ -326,7 +331,17 @@ async function reloadMessage(message) {
   return kept;
 }
 
-async function send(turn) {
+/** The turn that the service has not taken: sent again as it is, it stays the same one. */
+let untaken = null;
+
+function giveBack(question, turn) {
+  question?.remove();
+  untaken = turn;
+  input.value = [turn.content, input.value].filter((text) => text !== '').join('\n');
+  window.chatPictures.restore(turn.attachments);
+}
+
+async function send(turn, question) {
   running = new AbortController();
   const { signal } = running;
   isBusy(true);
@@ -336,19 +351,22 @@ async function send(turn) {
   toEnd();
   try {
     const ended = await take(turn, message, signal);
-    if (ended === null) throw new Error(words.incomplete);
+    if (ended === null) throw new Told(words.incomplete);
     finish(message, ended);
     if (words.model === 'auto') void showWhy(message).catch(() => undefined);
     announce(words.complete);
   } catch (error) {
     setBadge(message, 'warn', words.incomplete);
+    const text = error instanceof Told ? error.message : words.failed;
     if (signal.aborted) await reloadMessage(message).catch(() => undefined);
-    else setNote(message, error.message);
-    announce(signal.aborted ? words.incomplete : error.message);
+    else setNote(message, text);
+    if (!signal.aborted && message.id === '' && question) giveBack(question, turn);
+    announce(signal.aborted ? words.incomplete : text);
   }
   running = null;
   isBusy(false);
-  offerRetry();
+  // What was not taken is sent from the field; "Ask again" would ask what was taken before.
+  if (untaken !== turn) offerRetry();
   grown();
 }
 
@@ -370,16 +388,7 @@ function offerRetry() {
 
 function retry(event) {
   event.preventDefault();
-  if (running === null) void send({ turn: newTurn(), retry: true });
-}
-
-/** Also where the page came over plain http, which has no `randomUUID`. */
-function newTurn() {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = (bytes[6] & 0x0f) | 0x40;
-  bytes[8] = (bytes[8] & 0x3f) | 0x80;
-  const text = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-  return text.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  if (running === null) void send({ turn: window.newTurn(), retry: true });
 }
 
 log.addEventListener('submit', async (event) => {
@@ -439,7 +448,9 @@ composer.addEventListener('submit', async (event) => {
   await ask(content, attachments);
 });
 
-async function ask(content, attachments) {
+const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+
+async function ask(content, attachments, turn = window.newTurn()) {
   if (content.trim() === '' && attachments.length === 0) return;
   find('.chat-hint')?.remove();
   const question = bubble('#chat-question', content);
@@ -447,7 +458,11 @@ async function ask(content, attachments) {
   input.value = '';
   window.chatPictures.clear();
   input.focus();
-  await send({ content, turn: newTurn(), ...(attachments.length > 0 && { attachments }) });
+  const message = { content, attachments };
+  const again = untaken !== null && isSame(message, { ...untaken, turn: undefined });
+  const id = again ? untaken.turn : turn;
+  untaken = null;
+  await send({ ...message, turn: id }, question);
 }
 find('#chat-retry')?.addEventListener('submit', retry);
 const stop = () => running?.abort();
@@ -477,4 +492,7 @@ if (location.hash === '') toEnd();
 
 /* From the page before this conversation. */
 const first = await window.firstMessage.take(location.pathname).catch(() => undefined);
-if (first !== undefined) await ask(first.content, first.attachments);
+const { content = '', attachments = [], turn, wasSent = false } = first ?? {};
+// It may have cost something by now: sending it again is for the reader to decide.
+if (wasSent) giveBack(null, { content, attachments, turn });
+else await ask(content, attachments, turn);

@@ -45,6 +45,7 @@ export class ChatTurns {
         throw fault('invalid_request', {
           param: 'attachments',
           message: `${model} takes no pictures. Choose a model that does.`,
+          details: { reason: 'no-pictures', model },
         });
       }
       const retryOf = question.isRetry ? await this.messages.lastAnswer(tx, conversationId) : null;
@@ -163,4 +164,7 @@ function openModel(models: readonly ChatModel[], name: string): ChatModel {
 }
 
 const stillAnswering = (): Fault =>
-  fault('conflict', { message: 'The last message of this conversation is still being answered.' });
+  fault('conflict', {
+    message: 'The last message of this conversation is still being answered.',
+    details: { reason: 'still-answering' },
+  });

@@ -22,7 +22,7 @@ export {
 export { filterFields } from './components/filter-fields';
 export type * from './components/models';
 export { scatterChart, type ScatterInput, type ScatterModel } from './components/scatter';
-export { requestSnippets, type SnippetValues } from './components/snippets';
+export { claudeCodeSettings, codexSettings, requestSnippets, type SnippetValues } from './components/snippets';
 export {
   formPageField,
   type RefusalPieces,

@@ -34,6 +34,8 @@ export interface ViewContext {
   locale: Locale;
   timeZone: string;
   theme: Theme;
+  /** Whether single letters without Ctrl are shortcuts. */
+  hasShortcuts: boolean;
   /** The page's own path and query: links built by `url` start from them. */
   path: string;
   query: Readonly<Record<string, string>>;
@@ -64,6 +66,7 @@ export function defaultViewContext(overrides: Partial<ViewContext> = {}): ViewCo
     locale: 'en',
     timeZone: 'UTC',
     theme: 'system',
+    hasShortcuts: true,
     path: '/',
     query: {},
     requestId: '',

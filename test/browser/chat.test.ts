@@ -148,6 +148,54 @@ describeWithBrowser('the chat in a real browser', () => {
     });
   }, 60_000);
 
+  test('a message that was not taken is in the field again, with its pictures, and is sent once', async () => {
+    const thread = await begin();
+    await say(thread, 'Before [[echo=early]]');
+    await inThread(thread, async (page) => {
+      const turns: unknown[] = [];
+      let isDown = true;
+      await page.route('**/api/chat/*', async (route) => {
+        const { turn, content } = route.request().postDataJSON() as { turn: string; content: string };
+        turns.push([turn, content]);
+        await (isDown ? route.abort() : route.continue());
+      });
+      await page.fill('#chat-message', 'Hello [[echo=well met]]');
+      const picture = { name: 'pier.png', mimeType: 'image/png', buffer: onePixel };
+      await page.setInputFiles('#chat-pictures', picture);
+      await page.click('#chat-send');
+      await page.locator('.message-note', { hasText: 'No answer arrived. Try again.' }).waitFor();
+      expect(await page.inputValue('#chat-message')).toBe('Hello [[echo=well met]]');
+      expect(await page.locator('#chat-file-names').innerText()).toBe('pier.png');
+      expect(await page.locator('#chat-log .message-user').count()).toBe(1);
+      expect(await page.isVisible('#chat-retry')).toBe(false);
+      isDown = false;
+      await page.click('#chat-send');
+      await page.locator('#chat-log .message-assistant [data-said]', { hasText: 'well met' }).waitFor();
+      expect(turns[1]).toEqual(turns[0]);
+      await page.waitForSelector('#chat-send:not([hidden])');
+      expect(await page.inputValue('#chat-message')).toBe('');
+      await page.reload();
+      expect(await page.locator('#chat-log .message-user').count()).toBe(2);
+      expect(await page.locator('#chat-log .message-user').last().innerText()).toContain('pier.png');
+    });
+  }, 60_000);
+
+  test('a first message that was not taken is not lost with its page', async () => {
+    await inThread('/dashboard/webchat', async (page) => {
+      await page.route('**/api/chat/*', (route) => route.abort());
+      await page.fill('#chat-message', 'Hello [[echo=at last]]');
+      await page.click('#chat-start .button-primary');
+      await page.waitForURL(/\/dashboard\/webchat\/\d+$/);
+      await page.locator('.message-note', { hasText: 'No answer arrived. Try again.' }).waitFor();
+      await page.unroute('**/api/chat/*');
+      await page.reload();
+      await page.waitForFunction(`document.querySelector('#chat-message').value !== ''`);
+      expect(await page.inputValue('#chat-message')).toBe('Hello [[echo=at last]]');
+      await page.click('#chat-send');
+      await page.locator('#chat-log .message-assistant [data-said]', { hasText: 'at last' }).waitFor();
+    });
+  }, 60_000);
+
   test('Escape stops: what came stays, marked and charged, and can be asked again', async () => {
     await inThread(await begin(), async (page) => {
       await page.fill('#chat-message', 'Slow [[tokens=60]] [[pace=60]]');

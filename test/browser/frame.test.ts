@@ -78,6 +78,25 @@ describeWithBrowser('the frame of the dashboard', () => {
     }, 60_000);
   });
 
+  test('the shortcut of a single letter can be switched off', async () => {
+    await withPage(browser, { theme: 'light', width: 1280 }, async (page, context) => {
+      await enter(context);
+      const slash = async (): Promise<string> => {
+        await page.goto(`${app.url}/dashboard/request-log`, { waitUntil: 'load' });
+        await page.keyboard.press('/');
+        return page.evaluate('document.activeElement.id');
+      };
+      expect(await slash()).toBe('filter-request_id');
+      await page.goto(`${app.url}/dashboard/settings`, { waitUntil: 'load' });
+      await page.uncheck('#shortcuts-choice');
+      expect(await slash()).toBe('');
+      await page.goto(`${app.url}/dashboard/settings`, { waitUntil: 'load' });
+      expect(await page.isChecked('#shortcuts-choice')).toBe(false);
+      await page.check('#shortcuts-choice');
+      expect(await slash()).toBe('filter-request_id');
+    });
+  }, 60_000);
+
   test('on a narrow screen a refused form opens at its field, and the navigation at its entry', async () => {
     const box = (id: string) => `(() => {
       const { top, bottom, left, right } = document.querySelector('${id}').getBoundingClientRect();

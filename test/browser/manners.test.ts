@@ -164,6 +164,12 @@ describeWithBrowser('a page without JavaScript', () => {
       await page.goto(`${server.url}/dev/components`);
       expect(await page.isVisible('[data-theme-switch]')).toBe(false);
       expect(await page.isVisible('.chart-scrub >> nth=0')).toBe(false);
+      for (const dead of ['[role=tab]', '[data-copy]', '[data-dialog-open]', '[data-live-pause]'])
+        expect([dead, await page.locator(dead).filter({ visible: true }).count()]).toEqual([dead, 0]);
+      for (const panel of ['#gallery-curl', '#gallery-codex', '#new-key-snippets-codex']) {
+        expect([panel, await page.isVisible(panel)]).toEqual([panel, true]);
+        expect(await page.isVisible(`${panel} [data-tab-name]`)).toBe(true);
+      }
       await page.fill('#filter-text', 'abc');
       await page.click('.filter-bar button');
       await page.waitForURL('**/dev/components?days=30&q=abc&model=claude-sonnet&status=');

@@ -13,7 +13,15 @@ import {
   type TileModel,
   type Translate,
 } from '../../views';
-import { type HttpRequest, type Localisation, periodWords, scopeWords } from '../../web';
+import {
+  addressOf,
+  type HttpRequest,
+  type Localisation,
+  pathOf,
+  periodWords,
+  queryOf,
+  scopeWords,
+} from '../../web';
 import { qualityPlot, shareChart, trendChart } from './autorouter-charts';
 import type { AutorouterFacts } from './autorouter-facts';
 import { ownFields } from './autorouter-fields';
@@ -62,6 +70,7 @@ export interface AutorouterPageModel {
   readonly calibration: TableModel;
   readonly calibrationNote: string;
   readonly user: { readonly version: string; readonly fields: readonly FieldModel[] };
+  readonly days: number;
   readonly key: {
     readonly id: string;
     readonly name: string;
@@ -80,7 +89,7 @@ export function autorouterPage({ request, facts, settings, localisation }: PageF
     periods: {
       options: choices.map((choice) => ({
         label: translate('overview.days', { count: choice }),
-        href: `/dashboard/autorouter?days=${choice}`,
+        href: addressOf(pathOf(request), queryOf(request), { days: String(choice) }),
         current: choice === days,
       })),
       zone: timeZone,
@@ -114,6 +123,7 @@ export function autorouterPage({ request, facts, settings, localisation }: PageF
       version: versionOf(settings.own),
       fields: ownFields('user', settings.own, settings.models, translate),
     },
+    days,
     key: keyForm(settings, translate),
   };
 }

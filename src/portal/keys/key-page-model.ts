@@ -80,7 +80,7 @@ export function keyPage(facts: Facts, localisation: Localisation): KeyPageModel 
       masked: maskKey(key.publicId),
       badge: statusBadge(key, translate),
       href: `/dashboard/keys/${key.publicId}`,
-      logHref: `/dashboard/request-log?key=${key.publicId}`,
+      logHref: `/dashboard/request-log?key=${key.id}`,
     },
     attention: needsLook ? attentionOf(key, localisation) : null,
     decisions: decisionsOf(key, localisation),

@@ -28,7 +28,7 @@ export class KeySecrets {
 
   page(request: HttpRequest, response: ServerResponse, fresh: FreshSecret): Promise<string> {
     const translate = this.pages.textsFor(request);
-    const usual = exampleModels(publicModels(this.catalogue)).chat;
+    const usual = exampleModels(publicModels(this.catalogue));
     const secret: SecretOnceModel = {
       id: 'fresh-key',
       heading: translate(fresh.heading, { name: fresh.name }),
@@ -39,7 +39,8 @@ export class KeySecrets {
         label: translate('keys.use'),
         baseUrl: this.settings.baseUrl,
         key: fresh.secret,
-        model: fresh.models?.[0] ?? usual,
+        model: fresh.models?.[0] ?? usual.chat,
+        largeModel: fresh.models?.[0] ?? usual.large,
       }),
       doneHref: `/dashboard/keys/${fresh.publicId}`,
     };

@@ -7,7 +7,7 @@ import { PersonalSettings } from '../../identity';
 import type { Scope } from '../../kernel';
 import { KeyRegister } from '../../keys';
 import { Settings } from '../../platform';
-import { requestSnippets } from '../../views';
+import { requestSnippets, type Translate } from '../../views';
 import { Access, actorOf, type HttpRequest, localisationOf, Page, PageRenderer, viewScope } from '../../web';
 import { DAY_MS } from '../lists/days';
 import { PersonalNotices } from '../notices/personal-notices';
@@ -89,7 +89,7 @@ export class OverviewController {
       ...(isFirstRun
         ? {
             firstRun: firstRunOf(
-              { funds, key: own.rows[0] ?? null, snippets: this.snippets() },
+              { funds, key: own.rows[0] ?? null, snippets: this.snippets(localisation.translate) },
               localisation.translate,
             ),
           }
@@ -115,13 +115,15 @@ export class OverviewController {
     return rows[0] ?? null;
   }
 
-  private snippets() {
+  private snippets(translate: Translate) {
+    const { chat, large } = exampleModels(publicModels(this.catalogue));
     return requestSnippets({
       id: 'first',
-      label: 'Languages',
+      label: translate('snippet.languages'),
       baseUrl: this.settings.baseUrl,
       key: 'svc_…',
-      model: exampleModels(publicModels(this.catalogue)).chat,
+      model: chat,
+      largeModel: large,
     });
   }
 }

@@ -1,8 +1,8 @@
-import { Controller } from '@nestjs/common';
+import { Controller, Req } from '@nestjs/common';
 import { CatalogueService } from '../../catalogue';
 import { Settings } from '../../platform';
 import { requestSnippets } from '../../views';
-import { Access, Page } from '../../web';
+import { Access, type HttpRequest, Page, PageRenderer } from '../../web';
 import { exampleModels } from './example-models';
 import { publicModels } from './public-models';
 
@@ -13,18 +13,21 @@ export class HomeController {
   constructor(
     private readonly settings: Settings,
     private readonly catalogue: CatalogueService,
+    private readonly pages: PageRenderer,
   ) {}
 
   @Page('/', 'pages/public/home', Access.anyone())
-  home(): object {
+  home(@Req() request: HttpRequest): object {
     const models = publicModels(this.catalogue);
+    const { chat, large } = exampleModels(models);
     return {
       snippets: requestSnippets({
         id: 'first',
-        label: 'Languages',
+        label: this.pages.textsFor(request)('snippet.languages'),
         baseUrl: this.settings.baseUrl,
         key: 'svc_…',
-        model: exampleModels(models).chat,
+        model: chat,
+        largeModel: large,
       }),
       models: models.filter(({ price }) => price !== null).slice(0, MODELS_SHOWN),
       total: models.length,

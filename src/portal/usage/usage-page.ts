@@ -67,6 +67,8 @@ export interface UsageFacts {
   readonly choices: UsageChoices;
   /** To choose from; empty where one sees a single one. */
   readonly organisations: readonly OrganisationName[];
+  /** The name of whom the address asks for; null where nothing of theirs is to be seen. */
+  readonly person: string | null;
   readonly localisation: Localisation;
 }
 
@@ -141,6 +143,7 @@ function filterOf(facts: UsageFacts, isFiltered: boolean): FilterBarModel {
       dateField('from', query.from, translate),
       dateField('to', query.to, translate),
       ...choiceFields(facts),
+      ...personField(facts),
       ...(['end_user', 'tag'] as const).map((name) => ({
         id: `filter-${name}`,
         name,
@@ -154,6 +157,24 @@ function filterOf(facts: UsageFacts, isFiltered: boolean): FilterBarModel {
       ? { clearHref: pathOf(request) }
       : {}),
   };
+}
+
+/** A person is chosen in the table of people; here the choice is kept, and taken back. */
+function personField({ query: { user }, person, localisation }: UsageFacts): FieldModel[] {
+  if (user === undefined) return [];
+  const { translate } = localisation;
+  return [
+    {
+      id: 'filter-user',
+      name: 'user',
+      type: 'select',
+      label: translate('usage.group.user'),
+      options: [
+        { value: '', label: translate('list.all') },
+        { value: user, label: person ?? user, selected: true },
+      ],
+    },
+  ];
 }
 
 /** Lists of what was used; a value that the address names stays to choose also where it was not. */

@@ -9,6 +9,7 @@ import {
   usageQuestionOf,
 } from '../../audit';
 import { AdminViewService } from '../../identity';
+import type { Scope } from '../../kernel';
 import { Access, Csv, type CsvTable, Data, type HttpRequest, Page, PageRenderer, viewScope } from '../../web';
 import { organisationsFor } from '../lists/organisation-field';
 import { UsagePageQuery } from './usage.form';
@@ -31,18 +32,29 @@ export class UsageController {
     const scope = viewScope(request);
     const now = Date.now();
     const question = this.questionOf(query, request, now);
-    const [answer, before, choices, organisations] = await Promise.all([
+    const [answer, before, choices, organisations, person] = await Promise.all([
       this.usage.ask(scope, question),
       this.usage.ask(scope, periodBefore(question)),
       this.usage.choices(scope, question),
       organisationsFor(this.names, scope),
+      this.personOf(scope, question),
     ]);
     const localisation = {
       locale: this.pages.localeOf(request),
       timeZone: question.zone,
       translate: this.pages.textsFor(request),
     };
-    return usagePage({ request, query, question, answer, before, choices, organisations, localisation });
+    return usagePage({
+      request,
+      query,
+      question,
+      answer,
+      before,
+      choices,
+      organisations,
+      person,
+      localisation,
+    });
   }
 
   @Csv('/dashboard/usage/export', Access.session(), 'usage')
@@ -57,6 +69,23 @@ export class UsageController {
   async data(@Query() query: UsageParameters, @Req() request: HttpRequest): Promise<object> {
     const question = { ...this.questionOf(query, request, Date.now()), mostGroups: GROUPS_IN_DATA };
     return presentUsage(question, await this.usage.ask(viewScope(request), question));
+  }
+
+  /** A name is read with the usage that the viewer may see. */
+  private async personOf(scope: Scope, { from, to, zone, filter }: UsageQuestion): Promise<string | null> {
+    const userId = filter?.userId ?? null;
+    if (userId === null) return null;
+    const asked = {
+      from,
+      to,
+      zone,
+      bucket: 'month',
+      filter: { userId },
+      groupBy: 'user',
+      mostGroups: 1,
+    } as const;
+    const { groups } = await this.usage.ask(scope, asked);
+    return groups[0]?.label ?? null;
   }
 
   private questionOf(query: UsageParameters, request: HttpRequest, now: number): UsageQuestion {

@@ -72,6 +72,8 @@ export class ChatController {
       isRetry: form.retry === true,
     });
     if ('role' in turn) return this.again(conversationId, turn, form, request, response);
+    // A refusal does not say whether the message was taken; this does.
+    response.setHeader('x-svc-message-id', turn.answerId);
     await this.noteRetry(actorOf(request), turn);
     if (form.stream === true) return this.stream(turn, request, response);
     await this.whole(turn, request, response);
@@ -157,7 +159,10 @@ export class ChatController {
   ): void {
     if (wantsPage(request)) return leadTo(response, conversationId, message.id);
     if (form.stream === true)
-      throw fault('conflict', { message: 'This message was sent before. Load the conversation again.' });
+      throw fault('conflict', {
+        message: 'This message was sent before. Load the conversation again.',
+        details: { reason: 'sent-before' },
+      });
     const { id, role, model, text, state, inputTokens, outputTokens, costNano, latencyMs } = message;
     const account =
       costNano === null

@@ -7,6 +7,8 @@ export interface SnippetValues {
   baseUrl: string;
   key: string;
   model: string;
+  /** What agents do their main work with. */
+  largeModel: string;
 }
 
 /** What the code of a snippet is filled in with. */
@@ -24,8 +26,8 @@ export function requestSnippets({ id, label, ...values }: SnippetValues): Snippe
       { id: 'curl', label: 'curl', code: curl(request) },
       { id: 'python', label: 'Python', code: python(request) },
       { id: 'typescript', label: 'TypeScript', code: typescript(request) },
-      { id: 'claude-code', label: 'Claude Code', code: claudeCode(request) },
-      { id: 'codex', label: 'Codex', code: codex(request) },
+      { id: 'claude-code', label: 'Claude Code', code: `${claudeCodeSettings(values)}\nclaude` },
+      { id: 'codex', label: 'Codex', code: codex(values) },
     ],
   };
 }
@@ -59,19 +61,30 @@ const answer = await client.chat.completions.create({
 });
 console.log(answer.choices[0].message.content);`;
 
-const claudeCode = ({ baseUrl, key }: Request): string =>
+/** The guide has the settings of agents as well: both are written here. */
+export const claudeCodeSettings = ({
+  baseUrl,
+  key,
+  model,
+  largeModel,
+}: Pick<Request, 'baseUrl' | 'key' | 'model' | 'largeModel'>): string =>
   `export ANTHROPIC_BASE_URL="${baseUrl}"
 export ANTHROPIC_AUTH_TOKEN="${key}"
-unset ANTHROPIC_API_KEY
-claude`;
+export ANTHROPIC_MODEL="${largeModel}"
+export ANTHROPIC_DEFAULT_HAIKU_MODEL="${model}"
+unset ANTHROPIC_API_KEY`;
 
-const codex = ({ address, key, model }: Request): string =>
-  `# ~/.codex/config.toml, with SVC_API_KEY="${key}" in the environment
-model = "${model}"
+export const codexSettings = ({ baseUrl, largeModel }: Pick<Request, 'baseUrl' | 'largeModel'>): string =>
+  `model = "${largeModel}"
 model_provider = "svc"
+web_search = "disabled"
 
 [model_providers.svc]
 name = "svc"
-base_url = "${address}/native"
+base_url = "${baseUrl}/v1"
 env_key = "SVC_API_KEY"
 wire_api = "responses"`;
+
+const codex = (values: Pick<Request, 'baseUrl' | 'key' | 'largeModel'>): string =>
+  `# ~/.codex/config.toml, with SVC_API_KEY="${values.key}" in the environment
+${codexSettings(values)}`;

@@ -93,10 +93,18 @@ export class FaultFilter implements ExceptionFilter {
       send(response, { status, headers, type: 'text/html; charset=utf-8', text: html });
       return;
     }
-    const render =
-      surface === 'messages' ? renderMessages : surface === 'gateway' ? renderGateway : renderPortal;
-    const { status, headers, body }: Rendered = render(problem, request.requestId);
+    const { status, headers, body } = this.rendered(surface, problem, request);
     send(response, { status, headers, type: 'application/json; charset=utf-8', text: JSON.stringify(body) });
+  }
+
+  private rendered(surface: Exclude<Surface, 'page'>, problem: Fault, request: HttpRequest): Rendered {
+    const { requestId } = request;
+    if (surface === 'messages') return renderMessages(problem, requestId);
+    if (surface === 'gateway') return renderGateway(problem, requestId);
+    const rendered = renderPortal(problem, requestId);
+    // Programs read the English texts; scripts of our pages show this one to people.
+    const local_message = this.pages.refusalText(problem, request);
+    return { ...rendered, body: { ...rendered.body, local_message } };
   }
 
   /** A stack helps only where the fault is our own. */

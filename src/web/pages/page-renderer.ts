@@ -21,6 +21,7 @@ import { addressText, codeText, reasonText, refusedForm } from './refusal';
 
 export const languageCookie = 'svc_language';
 const themeCookie = 'svc_theme';
+const shortcutsCookie = 'svc_shortcuts';
 const timeZoneCookie = 'svc_time_zone';
 
 /** Turns a view and its plain model into a page, for the person who asked for it. */
@@ -65,6 +66,13 @@ export class PageRenderer {
     };
   }
 
+  /** What a script of our pages shows of a refusal: in the reader's language as far as there is a text. */
+  refusalText(problem: Fault, request: HttpRequest): string {
+    if (localeOf(request) === 'en') return problem.humanMessage;
+    const texts = this.textsFor(request);
+    return reasonText(problem, texts) ?? codeText(problem, texts) ?? problem.humanMessage;
+  }
+
   localeOf(request: HttpRequest): Locale {
     return localeOf(request);
   }
@@ -97,6 +105,7 @@ export class PageRenderer {
     return defaultViewContext({
       locale: localeOf(request),
       theme: themeOf(cookieOf(headers, themeCookie)),
+      hasShortcuts: cookieOf(headers, shortcutsCookie) !== 'off',
       timeZone: this.timeZoneOf(request),
       path: pathOf(request),
       query: Object.fromEntries(queryOf(request)),

@@ -215,3 +215,40 @@ describe('a turn', () => {
     return row;
   }
 });
+
+describe('a refusal', () => {
+  const inGerman = { 'accept-language': 'de' };
+
+  test('says what a script shows in the language of its reader, and the rest for programs', async () => {
+    const reader = await client.newPerson();
+    await app.database.query(`UPDATE user_account SET preferred_language = 'de' WHERE id = $1`, [
+      reader.userId,
+    ]);
+    const id = await begin(reader);
+    const empty = await client.send('POST', `/api/chat/${id}`, reader, { content: '' }, inGerman);
+    expect(empty.status).toBe(400);
+    expect(JSON.parse(empty.body)).toMatchObject({
+      code: 'missing_fields',
+      error: 'Write a message first.',
+      human_message: 'Write a message first.',
+      local_message: 'Es fehlt etwas Nötiges. Füllen Sie alle Felder aus, die es braucht.',
+    });
+    expect(empty.headers['x-svc-message-id']).toBeUndefined();
+    const picture = { name: 'x.png', type: 'image/png', data: 'iVBORw0KGgo=' };
+    const blind = await begin(reader, 'sim-reason');
+    const refused = await client.send('POST', `/api/chat/${blind}`, reader, {
+      content: 'Look',
+      attachments: [picture],
+    });
+    expect(JSON.parse(refused.body)).toMatchObject({
+      local_message: 'sim-reason nimmt keine Bilder an. Wählen Sie ein Modell, das Bilder annimmt.',
+    });
+  });
+
+  test('tells whether the message was taken before it', async () => {
+    const id = await begin();
+    await supplier.addFault({ times: 5, fault: { kind: 'status', status: 400 } });
+    const answer = await post(`/api/chat/${id}`, anna, { content: 'Hello', stream: true });
+    expect(answer.headers['x-svc-message-id']).toMatch(/^\d+$/);
+  });
+});

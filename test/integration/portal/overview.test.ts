@@ -116,6 +116,16 @@ test('the page of auto counts what asked for it', async () => {
   expect((await open('/dashboard/api/autorouter?days=0', cookie)).status).toBe(422);
 });
 
+test('the page of auto keeps its period and its key when the other is chosen', async () => {
+  const { userId, cookie } = await person();
+  const key = await addKey(app, userId);
+  const { body } = await open(`/dashboard/autorouter?days=7&key=${key.publicId}`, cookie);
+  expect(body).toContain('<input type="hidden" name="days" value="7">');
+  expect(body.replaceAll('&#x3D;', '=').replaceAll('&amp;', '&')).toMatch(
+    new RegExp(`href="/dashboard/autorouter\\?(days=90&key=${key.publicId}|key=${key.publicId}&days=90)"`),
+  );
+});
+
 test.each(['autorouter', 'qualitative'])(
   'the explanation of %s is put away, and comes back',
   async (page) => {

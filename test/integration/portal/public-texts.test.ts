@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { catalogue } from '../../../src/kernel';
@@ -72,9 +72,38 @@ describe('pages about the product', () => {
     ])
       expect(text).toContain(`id="${id}"`);
     expect(text).toContain('http://127.0.0.1:3999/v1');
-    expect(text).toContain('ANTHROPIC_BASE_URL=http://127.0.0.1:3999\n');
+    expect(text).toContain('ANTHROPIC_BASE_URL=&quot;http://127.0.0.1:3999&quot;\n');
     expect(text).toContain('sim-large');
     expect(text).toContain('sim-embed');
+  });
+
+  test('agents are told the same settings on the first page, in the guide and in the documentation', async () => {
+    const [home, guide] = [await page('/'), await page('/guide')];
+    const settingsIn = (snippet: string) =>
+      [...snippet.matchAll(/^(?:export )?(\w+) ?= ?(.+)$/gm)].filter(
+        ([, name]) => !/TOKEN$/.test(name ?? ''),
+      );
+    const snippetOf = (id: string) =>
+      new RegExp(`id="first-${id}".*?data-copy="([^"]*)"`, 's')
+        .exec(home)?.[1]
+        ?.replaceAll('&quot;', '"')
+        .replaceAll('&amp;', '&') ?? '';
+    const documented = readFileSync(join(__dirname, '../../../docs/clients.md'), 'utf8');
+    for (const id of ['claude-code', 'codex']) {
+      const settings = settingsIn(snippetOf(id));
+      expect(settings.length).toBeGreaterThan(2);
+      for (const [line, name] of settings) {
+        expect(guide).toContain(line.replaceAll('"', '&quot;'));
+        expect(documented).toMatch(new RegExp(`^(export )?${name} ?=`, 'm'));
+      }
+    }
+    expect(snippetOf('claude-code')).toContain('export ANTHROPIC_DEFAULT_HAIKU_MODEL="sim-small"');
+    const codex = snippetOf('codex');
+    expect(codex).toContain('base_url = "http://127.0.0.1:3999/v1"\n');
+    for (const line of ['web_search = "disabled"', 'wire_api = "responses"']) {
+      expect(codex).toContain(line);
+      expect(documented).toContain(line);
+    }
   });
 
   test('limits and security name the settings of this deployment', async () => {

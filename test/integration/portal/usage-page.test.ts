@@ -4,6 +4,7 @@ import { ordinaryOutcome } from '../../../proofs/money/record';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer, type Customer } from '../../support/customer';
 import { addUser, signIn } from '../../support/people';
+import { sendJson } from '../web/from-page';
 import { ask } from '../web/raw-exchange';
 
 let app: TestApp;
@@ -216,4 +217,17 @@ test('one organisation by itself, in sums and request by request', async () => {
     await rows(`/dashboard/request-log/export?${query(day)}`),
   );
   expect((await open('/dashboard/usage?organisation=none')).status).toBe(422);
+});
+
+test('a person who was chosen stays chosen when the filter is applied, and can be taken back', async () => {
+  const owner = await signIn(app, await addUser(app, 'platform_admin'));
+  await sendJson({ url: app.url, cookie: owner }, '/dashboard/toggle-admin-mode', { admin_mode: 'on' });
+  await put([[new Date().toISOString(), { model: 'small' }]]);
+  const shown = (await open(`/dashboard/usage?user=${ada.userId}`, owner)).body;
+  const field = /<select id="filter-user" name="user"[\s\S]*?<\/select>/.exec(shown)?.[0] ?? '';
+  expect(field).toContain('<option value="">All</option>');
+  expect(field).toContain(`<option value="${ada.userId}" selected>ada</option>`);
+  expect((await open('/dashboard/usage', owner)).body).not.toContain('id="filter-user"');
+  const stranger = await signIn(app, await addUser(app));
+  expect((await open(`/dashboard/usage?user=${ada.userId}`, stranger)).body).not.toContain('>ada<');
 });

@@ -3,7 +3,14 @@ import { join } from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { CatalogueService } from '../../../catalogue';
 import { Settings } from '../../../platform';
-import { type MarkdownPage, projectFolder, renderMarkdown, splitFrontMatter } from '../../../views';
+import {
+  claudeCodeSettings,
+  codexSettings,
+  type MarkdownPage,
+  projectFolder,
+  renderMarkdown,
+  splitFrontMatter,
+} from '../../../views';
 import { exampleModels } from '../example-models';
 import { publicModels } from '../public-models';
 import { documentLink, linkCodes, references } from './links';
@@ -51,12 +58,16 @@ export class DocumentLibrary {
   private values(): Readonly<Record<string, string>> {
     const { settings } = this;
     const { chat, large, embedding } = exampleModels(publicModels(this.catalogue));
+    const { baseUrl } = settings;
+    const agents = { baseUrl, key: '$SVC_API_KEY', model: chat, largeModel: large };
     return {
       brand: settings.brandName,
-      baseUrl: settings.baseUrl,
+      baseUrl,
       chatModel: chat,
       largeModel: large,
       embeddingModel: embedding,
+      claudeCodeSettings: claudeCodeSettings(agents),
+      codexSettings: codexSettings(agents),
       keyRate: String(settings.keyRateLimitRpm),
       keyFailures: String(settings.keyFailuresPerMinute),
       publicRate: String(settings.publicRequestsPerMinute),
