@@ -58,6 +58,7 @@ import { IndexAutoDecisions1764050000000 } from './1764050000000-index-auto-deci
 import { CreateAnswerFeedback1764060000000 } from './1764060000000-create-answer-feedback';
 import { MarkPostings1764070000000 } from './1764070000000-mark-postings';
 import { ReadTimesExactly1764080000000 } from './1764080000000-read-times-exactly';
+import { KeepRefundOrders1764100000000 } from './1764100000000-keep-refund-orders';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -121,4 +122,5 @@ export const migrations = [
   CreateAnswerFeedback1764060000000,
   MarkPostings1764070000000,
   ReadTimesExactly1764080000000,
+  KeepRefundOrders1764100000000,
 ];

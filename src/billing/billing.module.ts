@@ -23,6 +23,7 @@ import { PaymentFacts } from './processor/payment-facts';
 import { LOADED_SDK, loadSdk, PaymentProcessor } from './processor/payment-processor';
 import { Payments } from './processor/payments';
 import { ProcessorInbox } from './processor/processor-inbox';
+import { RefundOrders } from './processor/refund-orders';
 
 const processing = [
   AutomaticTopUp,
@@ -43,6 +44,7 @@ const processing = [
     ...processing,
     BillingMails,
     PaymentFacts,
+    RefundOrders,
     { provide: LOADED_SDK, inject: [Settings], useFactory: loadSdk },
     Ledger,
     BudgetRaises,

@@ -1,6 +1,6 @@
 import type Stripe from 'stripe';
 import { Inject, Injectable } from '@nestjs/common';
-import { fault } from '../../kernel';
+import { Fault, fault } from '../../kernel';
 import { Settings } from '../../platform';
 
 /** The SDK as it was loaded, or null where no account is set up. */
@@ -10,6 +10,8 @@ type Sdk = typeof import('stripe');
 
 const TIMEOUT_MS = 15_000;
 const RETRIES = 2;
+/** Characters of a refusal that are passed on. */
+const MOST_SAID = 300;
 /** The tolerance of an event's signing time. */
 const TOLERANCE_SECONDS = 300;
 
@@ -65,16 +67,28 @@ export class PaymentProcessor {
 
   /** Calls the processor. Its refusals and failures are mapped to codes of the catalogue. */
   async call<Answer>(work: (client: Stripe) => Promise<Answer>): Promise<Answer> {
-    if (this.client === null || !this.isConnected) {
-      throw fault('billing_unavailable', {
-        message: 'Payments are not set up here: the operator has not connected a payment processor.',
-      });
-    }
+    const client = this.requireConnection();
     try {
-      return await work(this.client);
+      return await work(client);
     } catch (error) {
       throw this.isCardError(error) ? error : this.translated(error);
     }
+  }
+
+  requireConnection(): Stripe {
+    if (this.client !== null && this.isConnected) return this.client;
+    throw fault('billing_unavailable', {
+      message: 'Payments are not set up here: the operator has not connected a payment processor.',
+    });
+  }
+
+  /** The processor's words where it understood a call and refused it; null where the outcome is not known. */
+  refusalOf(error: unknown): string | null {
+    if (this.sdk === null) return null;
+    const cause = error instanceof Fault ? error.options.cause : error;
+    const { StripeInvalidRequestError, StripeCardError } = this.sdk.errors;
+    const isRefusal = cause instanceof StripeInvalidRequestError || cause instanceof StripeCardError;
+    return isRefusal ? cause.message.slice(0, MOST_SAID) : null;
   }
 
   /** Declined, or awaiting confirmation by the card's owner. */
