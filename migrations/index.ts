@@ -59,6 +59,7 @@ import { CreateAnswerFeedback1764060000000 } from './1764060000000-create-answer
 import { MarkPostings1764070000000 } from './1764070000000-mark-postings';
 import { ReadTimesExactly1764080000000 } from './1764080000000-read-times-exactly';
 import { KeepRefundOrders1764100000000 } from './1764100000000-keep-refund-orders';
+import { KeepCardOfPayments1764100100000 } from './1764100100000-keep-card-of-payments';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -123,4 +124,5 @@ export const migrations = [
   MarkPostings1764070000000,
   ReadTimesExactly1764080000000,
   KeepRefundOrders1764100000000,
+  KeepCardOfPayments1764100100000,
 ];

@@ -12,6 +12,7 @@ import { MoneyWatch } from './ledger/money-watch';
 import { WalletHistory } from './ledger/wallet-history';
 import { MoneyEngine } from './engine/money-engine';
 import { PostgresMoneyStore } from './engine/store/postgres-money-store';
+import { AutomaticFailures } from './processor/automatic-failures';
 import { AutomaticTopUp } from './processor/automatic-top-up';
 import { BillingAccounts } from './processor/billing-accounts';
 import { BillingAlerts } from './processor/billing-alerts';
@@ -42,6 +43,7 @@ const processing = [
   imports: [AuditModule, ViewsModule],
   providers: [
     ...processing,
+    AutomaticFailures,
     BillingMails,
     PaymentFacts,
     RefundOrders,

@@ -140,8 +140,8 @@ export class BillingOperators {
         ),
       );
     } catch (error) {
-      const said = this.processor.refusalOf(error);
-      if (said === null) {
+      const refusal = this.processor.refusalOf(error);
+      if (refusal === null) {
         throw fault('billing_unavailable', {
           message:
             'The payment processor did not answer, so this refund may have been made. Send the form again.',
@@ -149,6 +149,7 @@ export class BillingOperators {
           cause: error,
         });
       }
+      const { said } = refusal;
       await this.orders.close(order, 'refused');
       throw fault('conflict', {
         message: `The payment processor refuses this refund: ${said}`,

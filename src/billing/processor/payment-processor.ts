@@ -8,6 +8,12 @@ export const LOADED_SDK = Symbol('payment processor SDK');
 
 type Sdk = typeof import('stripe');
 
+export interface ProcessorRefusal {
+  readonly said: string;
+  /** The processor's own; some refusals have none. */
+  readonly code: string | null;
+}
+
 const TIMEOUT_MS = 15_000;
 const RETRIES = 2;
 /** Characters of a refusal that are passed on. */
@@ -82,13 +88,13 @@ export class PaymentProcessor {
     });
   }
 
-  /** The processor's words where it understood a call and refused it; null where the outcome is not known. */
-  refusalOf(error: unknown): string | null {
+  /** What the processor said where it understood a call and refused it; null where the outcome is not known. */
+  refusalOf(error: unknown): ProcessorRefusal | null {
     if (this.sdk === null) return null;
     const cause = error instanceof Fault ? error.options.cause : error;
     const { StripeInvalidRequestError, StripeCardError } = this.sdk.errors;
-    const isRefusal = cause instanceof StripeInvalidRequestError || cause instanceof StripeCardError;
-    return isRefusal ? cause.message.slice(0, MOST_SAID) : null;
+    if (!(cause instanceof StripeInvalidRequestError || cause instanceof StripeCardError)) return null;
+    return { said: cause.message.slice(0, MOST_SAID), code: cause.code ?? null };
   }
 
   /** Declined, or awaiting confirmation by the card's owner. */

@@ -143,6 +143,8 @@ export class ProcessorSimulator {
           given,
           '/v1/payment_methods',
         );
+      case 'GET /v1/payment_methods/:id':
+        return found(account.methods, id);
       case 'POST /v1/payment_methods/:id/detach':
         return account.detach(id);
       case 'POST /v1/payment_intents':
