@@ -58,6 +58,8 @@ import { IndexAutoDecisions1764050000000 } from './1764050000000-index-auto-deci
 import { CreateAnswerFeedback1764060000000 } from './1764060000000-create-answer-feedback';
 import { MarkPostings1764070000000 } from './1764070000000-mark-postings';
 import { ReadTimesExactly1764080000000 } from './1764080000000-read-times-exactly';
+import { KeepRefundOrders1764100000000 } from './1764100000000-keep-refund-orders';
+import { KeepCardOfPayments1764100100000 } from './1764100100000-keep-card-of-payments';
 import { KnowCustomersMode1764110000000 } from './1764110000000-know-customers-mode';
 import { OpenQualityEnvelope1764130000000 } from './1764130000000-open-quality-envelope';
 import { IndexSamplesOfAKind1764140000000 } from './1764140000000-index-samples-of-a-kind';
@@ -124,6 +126,8 @@ export const migrations = [
   CreateAnswerFeedback1764060000000,
   MarkPostings1764070000000,
   ReadTimesExactly1764080000000,
+  KeepRefundOrders1764100000000,
+  KeepCardOfPayments1764100100000,
   KnowCustomersMode1764110000000,
   OpenQualityEnvelope1764130000000,
   IndexSamplesOfAKind1764140000000,

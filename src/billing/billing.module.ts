@@ -12,6 +12,7 @@ import { MoneyWatch } from './ledger/money-watch';
 import { WalletHistory } from './ledger/wallet-history';
 import { MoneyEngine } from './engine/money-engine';
 import { PostgresMoneyStore } from './engine/store/postgres-money-store';
+import { AutomaticFailures } from './processor/automatic-failures';
 import { AutomaticTopUp } from './processor/automatic-top-up';
 import { BillingAccounts } from './processor/billing-accounts';
 import { BillingAlerts } from './processor/billing-alerts';
@@ -23,6 +24,7 @@ import { PaymentFacts } from './processor/payment-facts';
 import { LOADED_SDK, loadSdk, PaymentProcessor } from './processor/payment-processor';
 import { Payments } from './processor/payments';
 import { ProcessorInbox } from './processor/processor-inbox';
+import { RefundOrders } from './processor/refund-orders';
 
 const processing = [
   AutomaticTopUp,
@@ -41,8 +43,10 @@ const processing = [
   imports: [AuditModule, ViewsModule],
   providers: [
     ...processing,
+    AutomaticFailures,
     BillingMails,
     PaymentFacts,
+    RefundOrders,
     { provide: LOADED_SDK, inject: [Settings], useFactory: loadSdk },
     Ledger,
     BudgetRaises,

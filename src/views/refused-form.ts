@@ -64,6 +64,9 @@ const unescape = (markup: string): string =>
 /** Every form that changes something says on which page it stands. */
 export const formPageField = '_page';
 
+/** A hidden field that makes a form sent twice act once: it is kept, so that a second try is the same form. */
+const formTokenField = 'token';
+
 export function withFormPages(html: string, address: string): string {
   const page = `name="${formPageField}" value="${escape(address)}"`;
   return html.replaceAll(form, (markup) => {
@@ -184,10 +187,13 @@ function typedInto(controls: readonly Control[], index: number, posted: RefusedF
   return listOf(posted[name])[order] ?? null;
 }
 
-function keptMarkup(controls: readonly Control[], index: number, { posted, typed }: RefusedForm): string {
+function keptMarkup(controls: readonly Control[], index: number, refused: RefusedForm): string {
+  const { posted, typed, errors } = refused;
   const one = controls[index] as Control;
   const { markup, name } = one;
   const type = typeOf(one);
+  if (type === 'hidden' && name === formTokenField && !errors.has(name))
+    return withAttribute(markup, 'value', listOf(posted[name])[0] ?? attributeOf(markup, 'value') ?? '');
   if (typed !== undefined || unfilled.has(type)) return markup;
   if (type === 'checkbox' || type === 'radio') {
     const isTicked = listOf(posted[name]).includes(attributeOf(markup, 'value') ?? 'on');

@@ -25,6 +25,8 @@ export const actionNames = [
   'autorouter.changed',
   'billing.adjusted',
   'billing.auto-top-up-changed',
+  'billing.auto-top-up-paused',
+  'billing.auto-top-up-started',
   'billing.card-added',
   'billing.card-removed',
   'billing.checkout-started',

@@ -1,31 +1,63 @@
+import { Injectable } from '@nestjs/common';
+import { ActivityLog, systemActor } from '../../audit';
+import { formatUsd, nanoPerCent } from '../../kernel';
 import type { Tx } from '../../platform';
 import type { Payment } from './payments';
+import { concernsOfWallet } from './wallet-concern';
 
 /** After so many failures in a row it is switched off: repeating does not mend a card. */
 const MOST_FAILURES = 5;
 /** The pauses double, from an hour up to nearly three days. */
 const MOST_DOUBLINGS = 6;
+const LONGEST_CODE = 100;
 
-/** A payment's failure counts once, whether its event or the answer to its call comes first. */
-export async function failAutomatic(tx: Tx, { id, walletId }: Payment, code: string): Promise<boolean> {
-  const [failed] = await tx.query<[object[], number]>(
-    `UPDATE payment SET state = 'failed', failure_code = $2 WHERE id = $1 AND state = 'open' RETURNING id`,
-    [id, code.slice(0, 100)],
-  );
-  if (failed.length === 0) return false;
-  await tx.query(
-    `UPDATE billing_account SET failures = failures + 1, failure_code = $2,
-            automatic = automatic AND failures + 1 < ${MOST_FAILURES},
-            paused_until = now() + interval '1 hour' * 2 ^ least(failures, ${MOST_DOUBLINGS})
-      WHERE wallet_id = $1`,
-    [walletId, code.slice(0, 100)],
-  );
-  return true;
+/** What a failed automatic top-up does to its payment and to the rule of its wallet. */
+@Injectable()
+export class AutomaticFailures {
+  constructor(private readonly activity: ActivityLog) {}
+
+  /** A payment's failure counts once, whether its event or the answer to its call comes first. */
+  async fail(tx: Tx, { id, walletId, netCents }: Payment, code: string): Promise<boolean> {
+    const failure = code.slice(0, LONGEST_CODE);
+    const [failed] = await tx.query<[object[], number]>(
+      `UPDATE payment SET state = 'failed', failure_code = $2 WHERE id = $1 AND state = 'open' RETURNING id`,
+      [id, failure],
+    );
+    if (failed.length === 0) return false;
+    const [accounts] = await tx.query<[{ was_on: boolean; is_on: boolean }[], number]>(
+      `UPDATE billing_account a SET failures = a.failures + 1, failure_code = $2,
+              automatic = a.automatic AND a.failures + 1 < ${MOST_FAILURES},
+              paused_until = now() + interval '1 hour' * 2 ^ least(a.failures, ${MOST_DOUBLINGS})
+         FROM (SELECT automatic FROM billing_account WHERE wallet_id = $1 FOR NO KEY UPDATE) before
+        WHERE a.wallet_id = $1 RETURNING before.automatic AS was_on, a.automatic AS is_on`,
+      [walletId, failure],
+    );
+    const actor = systemActor('payment processor');
+    const concerns = await concernsOfWallet(tx, walletId);
+    await this.activity.write(tx, {
+      action: 'billing.payment-failed',
+      actor,
+      object: { type: 'payment', id, label: `${formatUsd(netCents * nanoPerCent, { fixed: 2 })} USD` },
+      concerns,
+      changes: { failure: [null, failure] },
+    });
+    if (accounts[0]?.was_on === true && !accounts[0].is_on) {
+      await this.activity.write(tx, {
+        action: 'billing.auto-top-up-changed',
+        actor,
+        object: { type: 'setting', id: walletId },
+        concerns,
+        changes: { enabled: ['true', 'false'] },
+      });
+    }
+    return true;
+  }
+
+  forget(tx: Tx, { walletId }: Payment): Promise<unknown> {
+    return tx.query(
+      `UPDATE billing_account SET failures = 0, failure_code = NULL, paused_until = NULL
+        WHERE wallet_id = $1 AND failures > 0`,
+      [walletId],
+    );
+  }
 }
-
-export const forgetFailures = (tx: Tx, { walletId }: Payment): Promise<unknown> =>
-  tx.query(
-    `UPDATE billing_account SET failures = 0, failure_code = NULL, paused_until = NULL
-      WHERE wallet_id = $1 AND failures > 0`,
-    [walletId],
-  );

@@ -1,27 +1,46 @@
 import type Stripe from 'stripe';
 import { Injectable } from '@nestjs/common';
-import { ActivityLog } from '../../audit';
-import { uuidv7 } from '../../kernel';
+import { ActivityLog, type Concerned, systemActor } from '../../audit';
+import { formatUsd, nanoPerCent, uuidv7 } from '../../kernel';
 import { Database, Logger, RepeatingJob, type Tx } from '../../platform';
 import { topUpCents } from '../top-up';
 import { type AutomaticTopUpRule, type BillingAccount, BillingAccounts } from './billing-accounts';
 import { BillingMails } from './billing-mails';
-import { failAutomatic } from './automatic-failures';
+import { AutomaticFailures } from './automatic-failures';
+import { Cards } from './cards';
 import { intentFact } from './events';
 import { PaymentProcessor } from './payment-processor';
 import { type Payment, Payments, paymentOf, type PaymentRow } from './payments';
 import { ProcessorInbox } from './processor-inbox';
+import { concernsOfWallet } from './wallet-concern';
 
 const WALLETS_AT_ONCE = 100;
 /** The processor keeps idempotency keys for at least a day; an older unanswered call never charged. */
 const GIVE_UP_AFTER_HOURS = 20;
 
-type CardError = Stripe.errors.StripeCardError;
+const POLLED_AT_ONCE = 200;
 
 interface Charge {
+  readonly kind: 'charge';
   readonly payment: Payment;
   readonly customerId: string;
   readonly cardId: string;
+}
+
+/** What a look at a wallet decided; null where nothing is to be done now. */
+type Begun = Charge | { readonly kind: 'ceiling' } | Failed | null;
+
+interface Failed {
+  readonly kind: 'failed';
+  readonly payment: Payment;
+  readonly code: string;
+}
+
+interface OpenCharge {
+  readonly payment: Payment;
+  readonly isOld: boolean;
+  /** Of the card that was named in the first call. */
+  readonly cardId: string | null;
 }
 
 /** Tops up wallets whose balance fell below their threshold: one charge a trigger, however many nodes check. */
@@ -33,18 +52,21 @@ export class AutomaticTopUp {
     private readonly accounts: BillingAccounts,
     private readonly payments: Payments,
     private readonly inbox: ProcessorInbox,
+    private readonly failures: AutomaticFailures,
+    private readonly cards: Cards,
     private readonly mails: BillingMails,
     private readonly activity: ActivityLog,
     private readonly logger: Logger,
   ) {}
 
-  async change(walletId: number, rule: AutomaticTopUpRule): Promise<void> {
+  async change(walletId: number, rule: AutomaticTopUpRule, concerns: Concerned): Promise<void> {
     await this.database.transaction(async (tx) => {
       const { automatic } = await this.accounts.locked(tx, walletId);
       await this.accounts.setAutomatic(tx, walletId, rule);
       await this.activity.write(tx, {
         action: 'billing.auto-top-up-changed',
         object: { type: 'setting', id: walletId },
+        concerns,
         changes: Object.fromEntries(
           (['enabled', 'threshold', 'amountCents', 'monthlyCeilingCents'] as const)
             .filter((name) => automatic[name] !== rule[name])
@@ -57,52 +79,132 @@ export class AutomaticTopUp {
   @RepeatingJob({ name: 'automatic-top-ups', cron: '*/20 * * * * *' })
   async run(signal?: AbortSignal): Promise<void> {
     if (!this.processor.isConnected) return;
-    const due = await this.database.query<{ wallet_id: number }>(
-      `SELECT a.wallet_id FROM billing_account a
-         LEFT JOIN spending_window w ON w.kind = 'wallet' AND w.owner_id = a.wallet_id
-         LEFT JOIN spending_rule r ON r.kind = 'wallet' AND r.owner_id = a.wallet_id
-        WHERE a.automatic AND (a.paused_until IS NULL OR a.paused_until < now())
-          AND coalesce(w.limit_nano - w.spent, 0) - coalesce(r.limit_nano, 0) < a.threshold_nano
-        ORDER BY a.wallet_id LIMIT ${WALLETS_AT_ONCE}`,
-    );
-    for (const { wallet_id: walletId } of due) {
-      if (signal?.aborted === true) return;
-      await this.trigger(walletId).catch((error: unknown) =>
-        this.logger.warn('an automatic top-up is put off', { error, wallet: walletId }),
-      );
+    for (let last: number | undefined = 0; last !== undefined;) {
+      const due: number[] = await this.due(last);
+      for (const walletId of due) {
+        if (signal?.aborted === true) return;
+        await this.trigger(walletId).catch((error: unknown) =>
+          this.logger.warn('an automatic top-up is put off', { error, wallet: walletId }),
+        );
+      }
+      last = due.length < WALLETS_AT_ONCE ? undefined : due.at(-1);
     }
   }
 
   /** Charges the wallet's default card once, if it is due. Safe to call on several nodes at once. */
   async trigger(walletId: number): Promise<void> {
-    const charge = await this.database.transaction((tx) => this.begin(tx, walletId));
-    if (charge === 'ceiling') await this.mails.ceilingReached(walletId);
-    else if (charge !== null) await this.carryOut(charge);
+    const begun = await this.database.transaction((tx) => this.begin(tx, walletId));
+    if (begun?.kind === 'charge') await this.carryOut(begun);
+    else if (begun?.kind === 'ceiling') await this.mails.ceilingReached(walletId);
+    else if (begun !== null) await this.tell(begun.payment, begun.code);
+  }
+
+  /** Charges may take days, and their events can be lost: open ones are polled. */
+  @RepeatingJob({ name: 'poll-automatic-top-ups', cron: '17 * * * *', deadlineMs: 600_000 })
+  async pollOpen(signal?: AbortSignal): Promise<void> {
+    if (!this.processor.isConnected) return;
+    const open = await this.database.query<{ id: string; payment_intent_id: string }>(
+      `SELECT id, payment_intent_id FROM payment
+        WHERE kind = 'automatic' AND state = 'open' AND payment_intent_id IS NOT NULL
+        ORDER BY polled_at NULLS FIRST, id LIMIT ${POLLED_AT_ONCE}`,
+    );
+    for (const { id, payment_intent_id: intentId } of open) {
+      if (signal?.aborted === true) return;
+      await this.processor
+        .call((client) => client.paymentIntents.retrieve(intentId))
+        .then((intent) => this.learn(intent))
+        .catch((error: unknown) =>
+          this.logger.warn('an open automatic top-up could not be asked for', { error, payment: id }),
+        );
+      await this.database.query('UPDATE payment SET polled_at = now() WHERE id = $1', [id]);
+    }
+  }
+
+  private async due(after: number): Promise<number[]> {
+    const rows = await this.database.query<{ wallet_id: number }>(
+      `SELECT a.wallet_id FROM billing_account a
+         LEFT JOIN spending_window w ON w.kind = 'wallet' AND w.owner_id = a.wallet_id
+         LEFT JOIN spending_rule r ON r.kind = 'wallet' AND r.owner_id = a.wallet_id
+        WHERE a.automatic AND a.wallet_id > $1 AND (a.paused_until IS NULL OR a.paused_until < now())
+          AND coalesce(w.limit_nano - w.spent, 0) - coalesce(r.limit_nano, 0) < a.threshold_nano
+          AND NOT EXISTS (SELECT FROM payment p WHERE p.wallet_id = a.wallet_id AND p.kind = 'automatic'
+            AND p.state = 'open' AND p.payment_intent_id IS NOT NULL)
+        ORDER BY a.wallet_id LIMIT ${WALLETS_AT_ONCE}`,
+      [after],
+    );
+    return rows.map(({ wallet_id: walletId }) => walletId);
   }
 
   /** The wallet's only open payment: a new one, or one that a crashed node left. */
-  private async begin(tx: Tx, walletId: number): Promise<Charge | 'ceiling' | null> {
+  private async begin(tx: Tx, walletId: number): Promise<Begun> {
     const account = await this.accounts.locked(tx, walletId);
-    const [card] = await tx.query<{ processor_id: string }[]>(
-      'SELECT processor_id FROM payment_method WHERE id = $1 AND removed_at IS NULL',
-      [account.defaultMethodId],
-    );
     const { customerId, automatic, pausedUntil } = account;
     if (!automatic.enabled || (pausedUntil !== null && pausedUntil > new Date())) return null;
-    if (customerId === null || card === undefined) return null;
-    const open = await openPayment(tx, walletId);
-    if (open !== null) return { payment: open, customerId, cardId: card.processor_id };
+    const open = await openCharge(tx, walletId);
+    if (open !== null) return this.goOn(tx, open, customerId);
     if ((await balanceOf(tx, walletId)) >= automatic.threshold) return null;
     if (await isAboveCeiling(tx, account)) {
-      await rest(tx, walletId);
-      return 'ceiling';
+      await this.rest(tx, account);
+      return { kind: 'ceiling' };
     }
+    await this.add(tx, account);
+    const added = await openCharge(tx, walletId);
+    if (added === null) return null;
+    const { payment, cardId } = added;
+    if (customerId === null || cardId === null) return this.fail(tx, payment, 'no_card');
+    return { kind: 'charge', payment, customerId, cardId };
+  }
+
+  /** One that the processor knows stays open until its event or a poll ends it. */
+  private async goOn(tx: Tx, open: OpenCharge, customerId: string | null): Promise<Begun> {
+    const { payment, isOld, cardId } = open;
+    if (payment.intentId !== null) return null;
+    if (isOld) return this.fail(tx, payment, 'not_answered');
+    return customerId === null || cardId === null ? null : { kind: 'charge', payment, customerId, cardId };
+  }
+
+  private async fail(tx: Tx, payment: Payment, code: string): Promise<Failed | null> {
+    return (await this.failures.fail(tx, payment, code)) ? { kind: 'failed', payment, code } : null;
+  }
+
+  private async add(tx: Tx, { walletId, automatic, defaultMethodId }: BillingAccount): Promise<void> {
     const publicId = uuidv7();
-    const amount = topUpCents(automatic.amountCents);
-    const live = this.processor.isLiveMode;
-    await this.payments.add(tx, { publicId, walletId, kind: 'automatic', live, amount, startedBy: null });
-    const payment = await openPayment(tx, walletId);
-    return payment === null ? null : { payment, customerId, cardId: card.processor_id };
+    await this.payments.add(tx, {
+      publicId,
+      walletId,
+      kind: 'automatic',
+      live: this.processor.isLiveMode,
+      amount: topUpCents(automatic.amountCents),
+      startedBy: null,
+      ...(defaultMethodId === null ? {} : { methodId: defaultMethodId }),
+    });
+    const label = `${formatUsd(automatic.amountCents * nanoPerCent, { fixed: 2 })} USD`;
+    await this.activity.write(tx, {
+      action: 'billing.auto-top-up-started',
+      actor: systemActor('automatic top-up'),
+      object: { type: 'payment', id: publicId, label },
+      concerns: await concernsOfWallet(tx, walletId),
+    });
+  }
+
+  /** Paused until the next month, or until the rule is changed. */
+  private async rest(tx: Tx, { walletId, automatic }: BillingAccount): Promise<void> {
+    const [rows] = await tx.query<[{ paused_until: Date }[], number]>(
+      `UPDATE billing_account SET failure_code = 'ceiling',
+              paused_until = (date_trunc('month', now() AT TIME ZONE 'UTC') + interval '1 month') AT TIME ZONE 'UTC'
+        WHERE wallet_id = $1 RETURNING paused_until`,
+      [walletId],
+    );
+    await this.activity.write(tx, {
+      action: 'billing.auto-top-up-paused',
+      actor: systemActor('automatic top-up'),
+      object: { type: 'setting', id: walletId },
+      concerns: await concernsOfWallet(tx, walletId),
+      changes: {
+        monthlyCeilingCents: [null, String(automatic.monthlyCeilingCents)],
+        paused_until: [null, rows[0]?.paused_until.toISOString() ?? ''],
+      },
+    });
   }
 
   /**
@@ -126,40 +228,54 @@ export class AutomaticTopUp {
           { idempotencyKey: `automatic-${payment.publicId}` },
         ),
       );
-      // One that takes days stays open until its event comes.
-      if (intent.status !== 'succeeded') return;
-      const fact = intentFact({ ...intent }, 'paid');
-      if (fact !== null) await this.inbox.learn(fact);
+      await this.payments.linkIntent(payment.id, intent.id);
+      await this.learn(intent);
     } catch (error) {
-      if (!this.processor.isCardError(error)) throw error;
-      await this.refused(payment, error);
+      const refusal = this.processor.refusalOf(error);
+      // Anything else may have charged the card: the payment stays open, and the next round asks again.
+      if (refusal === null) throw error;
+      const declined = this.processor.isCardError(error) ? error : null;
+      const code =
+        declined?.decline_code ?? refusal.code ?? (declined === null ? 'card_refused' : 'card_declined');
+      await this.refused(payment, declined?.payment_intent, code);
+      if (declined === null) await this.cards.refreshOf(customerId);
     }
   }
 
+  /** One that takes days stays open until its event or a poll ends it. */
+  private async learn(intent: Stripe.PaymentIntent): Promise<void> {
+    if (intent.status === 'processing') return;
+    const fact = intentFact({ ...intent }, intent.status === 'succeeded' ? 'paid' : 'refused');
+    if (fact !== null) await this.inbox.learn(fact);
+  }
+
   /** A refusal without a charge has no event either. */
-  private async refused(payment: Payment, error: CardError): Promise<void> {
-    const fact =
-      error.payment_intent === undefined ? null : intentFact({ ...error.payment_intent }, 'refused');
+  private async refused(
+    payment: Payment,
+    intent: Stripe.PaymentIntent | undefined,
+    code: string,
+  ): Promise<void> {
+    const fact = intent === undefined ? null : intentFact({ ...intent }, 'refused');
     if (fact !== null) return this.inbox.learn(fact);
-    const code = error.decline_code ?? error.code ?? 'card_declined';
-    const isNew = await this.database.transaction((tx) => failAutomatic(tx, payment, code));
-    if (isNew) await this.mails.automaticTopUpFailed(payment.walletId, payment.publicId, code);
+    const failed = await this.database.transaction((tx) => this.fail(tx, payment, code));
+    if (failed !== null) await this.tell(payment, code);
+  }
+
+  private tell({ walletId, publicId }: Payment, code: string): Promise<void> {
+    return this.mails.automaticTopUpFailed(walletId, publicId, code);
   }
 }
 
-async function openPayment(tx: Tx, walletId: number): Promise<Payment | null> {
-  // A call without an answer is given up once its idempotency key has expired at the processor.
-  await tx.query(
-    `UPDATE payment SET state = 'failed', failure_code = 'not_answered'
-      WHERE wallet_id = $1 AND kind = 'automatic' AND state = 'open' AND payment_intent_id IS NULL
-        AND created_at < now() - interval '${GIVE_UP_AFTER_HOURS} hours'`,
+async function openCharge(tx: Tx, walletId: number): Promise<OpenCharge | null> {
+  const [row] = await tx.query<(PaymentRow & { is_old: boolean; card_id: string | null })[]>(
+    `SELECT p.*, m.processor_id AS card_id,
+            p.created_at < now() - interval '${GIVE_UP_AFTER_HOURS} hours' AS is_old
+       FROM payment p JOIN billing_account a ON a.wallet_id = p.wallet_id
+       LEFT JOIN payment_method m ON m.id = coalesce(p.method_id, a.default_method_id)
+      WHERE p.wallet_id = $1 AND p.kind = 'automatic' AND p.state = 'open'`,
     [walletId],
   );
-  const [row] = await tx.query<PaymentRow[]>(
-    `SELECT * FROM payment WHERE wallet_id = $1 AND kind = 'automatic' AND state = 'open'`,
-    [walletId],
-  );
-  return row === undefined ? null : paymentOf(row);
+  return row === undefined ? null : { payment: paymentOf(row), isOld: row.is_old, cardId: row.card_id };
 }
 
 async function balanceOf(tx: Tx, walletId: number): Promise<bigint> {
@@ -172,21 +288,13 @@ async function balanceOf(tx: Tx, walletId: number): Promise<bigint> {
   return BigInt(row?.balance ?? 0);
 }
 
+/** The ceiling is of what the card is charged: amounts with their fees. */
 async function isAboveCeiling(tx: Tx, { walletId, automatic }: BillingAccount): Promise<boolean> {
   const [row] = await tx.query<{ cents: string }[]>(
-    `SELECT coalesce(sum(net_cents), 0)::text AS cents FROM payment
+    `SELECT coalesce(sum(gross_cents), 0)::text AS cents FROM payment
       WHERE wallet_id = $1 AND kind = 'automatic' AND state IN ('open', 'paid')
         AND created_at >= date_trunc('month', now(), 'UTC')`,
     [walletId],
   );
-  return BigInt(row?.cents ?? 0) + automatic.amountCents > automatic.monthlyCeilingCents;
+  return BigInt(row?.cents ?? 0) + topUpCents(automatic.amountCents).gross > automatic.monthlyCeilingCents;
 }
-
-/** Paused until the next month, or until the rule is changed. */
-const rest = (tx: Tx, walletId: number): Promise<unknown> =>
-  tx.query(
-    `UPDATE billing_account SET failure_code = 'ceiling',
-            paused_until = (date_trunc('month', now() AT TIME ZONE 'UTC') + interval '1 month') AT TIME ZONE 'UTC'
-      WHERE wallet_id = $1`,
-    [walletId],
-  );

@@ -1,13 +1,15 @@
+import type Stripe from 'stripe';
 import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { fault, formatUsd, type Nano, nanoPerCent } from '../../kernel';
-import { Database } from '../../platform';
+import { Database, Logger, type Tx } from '../../platform';
 import { Ledger } from '../ledger/ledger';
 import { BillingAccounts } from './billing-accounts';
 import { chargeFact, refundFact } from './events';
 import { PaymentProcessor } from './payment-processor';
 import { type Payment, Payments } from './payments';
 import { ProcessorInbox } from './processor-inbox';
+import { type RefundOrder, RefundOrders } from './refund-orders';
 
 /** The reason, and a token of the form: a repeated token changes nothing. */
 export interface OperatorAct {
@@ -50,39 +52,26 @@ export class BillingOperators {
     private readonly payments: Payments,
     private readonly accounts: BillingAccounts,
     private readonly inbox: ProcessorInbox,
+    private readonly orders: RefundOrders,
     private readonly ledger: Ledger,
     private readonly activity: ActivityLog,
+    private readonly logger: Logger,
   ) {}
 
   /** Refunds through the processor; without an amount, the whole rest. The wallet follows in proportion. */
   async refund(publicId: string, cents: bigint | null, { reason, token }: OperatorAct): Promise<void> {
-    const payment = await this.payments.byPublicId(publicId);
-    if (payment === null) throw fault('not_found');
-    const { intentId, grossCents, refundedCents } = payment;
-    const left = grossCents - refundedCents;
-    if (payment.state !== 'paid' || intentId === null || left <= 0n || (cents !== null && cents > left)) {
-      throw fault('conflict', {
-        message: `Of this payment ${usd(payment.state === 'paid' ? left : 0n)} US dollars can be given back.`,
-      });
-    }
-    const { organisationId } = await this.accounts.owner(payment.walletId);
-    await this.database.transaction((tx) =>
-      this.activity.write(tx, {
-        action: 'billing.refund-ordered',
-        object: { type: 'payment', id: payment.id, label: `${usd(cents ?? left)} USD` },
-        concerns: { userId: payment.walletId, organisationId },
-        reason,
-      }),
-    );
-    const made = await this.processor.call((client) =>
-      client.refunds.create(
-        { payment_intent: intentId, amount: Number(cents ?? left), reason: 'requested_by_customer' },
-        { idempotencyKey: `refund-${token}` },
-      ),
-    );
+    this.processor.requireConnection();
+    const act = { reason, token };
+    const order = await this.database.transaction((tx) => this.order(tx, publicId, cents, act));
+    if (order === null) return;
+    const made = await this.carryOut(order);
     const fact = refundFact({ ...made });
     if (fact !== null) await this.inbox.learn(fact);
-    await this.look(intentId);
+    await this.orders.close(order, 'made');
+    // The refund is made and known: a failed look loses nothing that its event does not bring.
+    await this.look(order.intentId).catch((error: unknown) =>
+      this.logger.warn('a charge could not be looked at after its refund', { error, payment: publicId }),
+    );
   }
 
   /** A manual posting by an operator. False where this form was sent before. */
@@ -124,6 +113,58 @@ export class BillingOperators {
       ...ours.flatMap((payment) => missingThere(payment, there, since)),
     ];
     return { since, compared: new Set([...there.keys(), ...known.keys()]).size, differences };
+  }
+
+  private async order(
+    tx: Tx,
+    publicId: string,
+    cents: bigint | null,
+    { reason, token }: OperatorAct,
+  ): Promise<RefundOrder | null> {
+    const order = await this.orders.place(tx, publicId, cents, token);
+    if (order === null || !order.isNew) {
+      this.activity.nothingChanged();
+      return order;
+    }
+    const { id, walletId } = order.payment;
+    const { organisationId } = await this.accounts.owner(walletId);
+    await this.activity.write(tx, {
+      action: 'billing.refund-ordered',
+      object: { type: 'payment', id, label: `${usd(order.amountCents)} USD` },
+      concerns: { userId: walletId, organisationId },
+      reason,
+    });
+    return order;
+  }
+
+  /** An order without an answer stays open, and the same form asks for it again. */
+  private async carryOut(order: RefundOrder): Promise<Stripe.Refund> {
+    const { id, intentId, amountCents } = order;
+    try {
+      return await this.processor.call((client) =>
+        client.refunds.create(
+          { payment_intent: intentId, amount: Number(amountCents), reason: 'requested_by_customer' },
+          { idempotencyKey: `refund-${id}` },
+        ),
+      );
+    } catch (error) {
+      const refusal = this.processor.refusalOf(error);
+      if (refusal === null) {
+        throw fault('billing_unavailable', {
+          message:
+            'The payment processor did not answer, so this refund may have been made. Send the form again.',
+          details: { reason: 'refund-unknown' },
+          cause: error,
+        });
+      }
+      const { said } = refusal;
+      await this.orders.close(order, 'refused');
+      throw fault('conflict', {
+        message: `The payment processor refuses this refund: ${said}`,
+        details: { reason: 'refund-refused', said },
+        cause: error,
+      });
+    }
   }
 
   /** The charge as it stands now: the event of the refund tells the same, and may be late. */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { ActivityLog } from '../../audit';
+import { ActivityLog, type Concerned } from '../../audit';
 import { fault } from '../../kernel';
 import { Database, Logger, type Tx } from '../../platform';
 import { BillingAccounts } from './billing-accounts';
@@ -59,19 +59,19 @@ export class Cards {
     return card;
   }
 
-  async remove(walletId: number, card: Card): Promise<void> {
-    await this.processor.call((client) => client.paymentMethods.detach(card.processorId)).catch(ifGone);
+  async remove(walletId: number, card: Card, concerns: Concerned): Promise<void> {
+    await this.detach(card);
     await this.database.transaction(async (tx) => {
       await this.accounts.locked(tx, walletId);
       await tx.query('UPDATE payment_method SET removed_at = now() WHERE id = $1 AND removed_at IS NULL', [
         card.id,
       ]);
       await chooseDefault(tx, walletId);
-      await this.activity.write(tx, { action: 'billing.card-removed', object: objectOf(card) });
+      await this.activity.write(tx, { action: 'billing.card-removed', object: objectOf(card), concerns });
     });
   }
 
-  async makeDefault(walletId: number, card: Card): Promise<void> {
+  async makeDefault(walletId: number, card: Card, concerns: Concerned): Promise<void> {
     await this.database.transaction(async (tx) => {
       const { defaultMethodId } = await this.accounts.locked(tx, walletId);
       if (defaultMethodId === card.id) {
@@ -82,7 +82,11 @@ export class Cards {
         walletId,
         card.id,
       ]);
-      await this.activity.write(tx, { action: 'billing.default-card-changed', object: objectOf(card) });
+      await this.activity.write(tx, {
+        action: 'billing.default-card-changed',
+        object: objectOf(card),
+        concerns,
+      });
     });
   }
 
@@ -109,6 +113,26 @@ export class Cards {
       await this.refresh(account.wallet_id, customerId);
     } catch (error) {
       this.logger.warn('cards could not be refreshed', { error, wallet: account.wallet_id });
+    }
+  }
+
+  /** A card that the processor has already taken off its customer is refused, without a code that says so. */
+  private async detach({ processorId }: Card): Promise<void> {
+    try {
+      await this.processor.call((client) => client.paymentMethods.detach(processorId));
+    } catch (error) {
+      if (isAbsent(error)) return;
+      if (this.processor.refusalOf(error) === null || (await this.isAttached(processorId))) throw error;
+    }
+  }
+
+  private async isAttached(processorId: string): Promise<boolean> {
+    try {
+      const { customer } = await this.processor.call((client) => client.paymentMethods.retrieve(processorId));
+      return customer !== null;
+    } catch (error) {
+      if (isAbsent(error)) return false;
+      throw error;
     }
   }
 
@@ -161,10 +185,7 @@ const chooseDefault = (tx: Tx, walletId: number): Promise<unknown> =>
 const objectOf = ({ id, brand, last4 }: Card) =>
   ({ type: 'card', id, label: `${brand} •••• ${last4}` }) as const;
 
-/** The processor has removed it already. */
-function ifGone(error: unknown): void {
-  if ((error as { code?: unknown }).code !== 'not_found') throw error;
-}
+const isAbsent = (error: unknown): boolean => (error as { code?: unknown }).code === 'not_found';
 
 const cardOf = (row: CardRow): Card => ({
   id: row.id,

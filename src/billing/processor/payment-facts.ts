@@ -4,9 +4,10 @@ import { formatUsd, isUuid, nanoPerCent } from '../../kernel';
 import type { Tx } from '../../platform';
 import { Ledger, type PostingKind } from '../ledger/ledger';
 import { creditThatStands } from '../top-up';
-import { failAutomatic, forgetFailures } from './automatic-failures';
+import { AutomaticFailures } from './automatic-failures';
 import type { Fact } from './events';
 import { type Payment, paymentOf, type PaymentRow } from './payments';
+import { concernsOfWallet } from './wallet-concern';
 
 /** Why a fact was rejected: it contradicts our order to the processor, or concerns no known payment. */
 export type Problem = 'payment' | 'amount' | 'currency' | 'wallet' | 'customer' | 'mode';
@@ -42,6 +43,7 @@ interface Posted {
 export class PaymentFacts {
   constructor(
     private readonly ledger: Ledger,
+    private readonly failures: AutomaticFailures,
     private readonly activity: ActivityLog,
   ) {}
 
@@ -101,19 +103,21 @@ export class PaymentFacts {
         WHERE id = $1`,
       [payment.id, intentId, fact.kind === 'session' ? fact.sessionId : null, isPaid],
     );
-    if (isPaid) await forgetFailures(tx, payment);
+    if (isPaid) await this.failures.forget(tx, payment);
     else if (fact.kind === 'intent') await this.refuse(tx, payment, fact.failureCode ?? 'refused');
     else if (fact.state !== 'open') await this.end(tx, payment, fact.state);
   }
 
   /** A checkout stays open after a card was refused: another one may be tried. */
   private async refuse(tx: Tx, payment: Payment, code: string): Promise<void> {
-    if (payment.kind === 'checkout') {
-      await tx.query(`UPDATE payment SET failure_code = $2 WHERE id = $1 AND state = 'open'`, [
-        payment.id,
-        code.slice(0, 100),
-      ]);
-    } else if (!(await failAutomatic(tx, payment, code))) return;
+    if (payment.kind === 'automatic') {
+      await this.failures.fail(tx, payment, code);
+      return;
+    }
+    await tx.query(`UPDATE payment SET failure_code = $2 WHERE id = $1 AND state = 'open'`, [
+      payment.id,
+      code.slice(0, 100),
+    ]);
     await this.record(tx, 'billing.payment-failed', payment, { failure: [null, code] });
   }
 
@@ -198,15 +202,11 @@ export class PaymentFacts {
     payment: Payment,
     changes: Record<string, [string | null, string]>,
   ): Promise<void> {
-    const [owner] = await tx.query<{ organisation_id: number | null }[]>(
-      'SELECT organisation_id FROM user_account WHERE id = $1',
-      [payment.walletId],
-    );
     await this.activity.write(tx, {
       action,
       actor: systemActor('payment processor'),
       object: { type: 'payment', id: payment.id, label: `${usdOf(payment.netCents)} USD` },
-      concerns: { userId: payment.walletId, organisationId: owner?.organisation_id ?? null },
+      concerns: await concernsOfWallet(tx, payment.walletId),
       changes,
     });
   }

@@ -1,6 +1,6 @@
 import type Stripe from 'stripe';
 import { Inject, Injectable } from '@nestjs/common';
-import { fault } from '../../kernel';
+import { Fault, fault } from '../../kernel';
 import { Settings } from '../../platform';
 
 /** The SDK as it was loaded, or null where no account is set up. */
@@ -8,8 +8,16 @@ export const LOADED_SDK = Symbol('payment processor SDK');
 
 type Sdk = typeof import('stripe');
 
+export interface ProcessorRefusal {
+  readonly said: string;
+  /** The processor's own; some refusals have none. */
+  readonly code: string | null;
+}
+
 const TIMEOUT_MS = 15_000;
 const RETRIES = 2;
+/** Characters of a refusal that are passed on. */
+const MOST_SAID = 300;
 /** The tolerance of an event's signing time. */
 const TOLERANCE_SECONDS = 300;
 
@@ -70,16 +78,28 @@ export class PaymentProcessor {
 
   /** Calls the processor. Its refusals and failures are mapped to codes of the catalogue. */
   async call<Answer>(work: (client: Stripe) => Promise<Answer>): Promise<Answer> {
-    if (this.client === null || !this.isConnected) {
-      throw fault('billing_unavailable', {
-        message: 'Payments are not set up here: the operator has not connected a payment processor.',
-      });
-    }
+    const client = this.requireConnection();
     try {
-      return await work(this.client);
+      return await work(client);
     } catch (error) {
       throw this.isCardError(error) ? error : this.translated(error);
     }
+  }
+
+  requireConnection(): Stripe {
+    if (this.client !== null && this.isConnected) return this.client;
+    throw fault('billing_unavailable', {
+      message: 'Payments are not set up here: the operator has not connected a payment processor.',
+    });
+  }
+
+  /** What the processor said where it understood a call and refused it; null where the outcome is not known. */
+  refusalOf(error: unknown): ProcessorRefusal | null {
+    if (this.sdk === null) return null;
+    const cause = error instanceof Fault ? error.options.cause : error;
+    const { StripeInvalidRequestError, StripeCardError } = this.sdk.errors;
+    if (!(cause instanceof StripeInvalidRequestError || cause instanceof StripeCardError)) return null;
+    return { said: cause.message.slice(0, MOST_SAID), code: cause.code ?? null };
   }
 
   /** Declined, or awaiting confirmation by the card's owner. */

@@ -68,6 +68,8 @@ export interface NewPayment {
   readonly live: boolean;
   readonly amount: TopUpCents;
   readonly startedBy: number | null;
+  /** The card that is charged, where the customer does not choose it on the processor's page. */
+  readonly methodId?: number;
 }
 
 const ROWS_AT_ONCE = 1_000;
@@ -82,8 +84,8 @@ export class Payments {
   async add(tx: Tx, payment: NewPayment): Promise<void> {
     const { net, fee, gross } = payment.amount;
     await tx.query(
-      `INSERT INTO payment (public_id, wallet_id, kind, live_mode, net_cents, fee_cents, gross_cents, started_by)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+      `INSERT INTO payment (public_id, wallet_id, kind, live_mode, net_cents, fee_cents, gross_cents, started_by, method_id)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
       [
         payment.publicId,
         payment.walletId,
@@ -93,6 +95,7 @@ export class Payments {
         fee.toString(),
         gross.toString(),
         payment.startedBy,
+        payment.methodId ?? null,
       ],
     );
   }
@@ -101,6 +104,13 @@ export class Payments {
     await this.database.query(
       'UPDATE payment SET session_id = $2 WHERE public_id = $1 AND session_id IS NULL',
       [publicId, sessionId],
+    );
+  }
+
+  async linkIntent(id: string, intentId: string): Promise<void> {
+    await this.database.query(
+      'UPDATE payment SET payment_intent_id = $2 WHERE id = $1 AND payment_intent_id IS NULL',
+      [id, intentId],
     );
   }
 

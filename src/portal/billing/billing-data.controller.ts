@@ -12,6 +12,7 @@ import {
   type Payment,
   PaymentProcessor,
   Payments,
+  topUpCents,
 } from '../../billing';
 import { fault, nanoPerCent, toJsonNumber } from '../../kernel';
 import { Settings } from '../../platform';
@@ -27,7 +28,7 @@ import {
   queryOf,
 } from '../../web';
 import { centsField, refusal } from './amount-field';
-import { WalletParties } from './wallet-party';
+import { concernsOf, WalletParties } from './wallet-party';
 
 class PaymentsQuery {
   @IsOptional()
@@ -154,12 +155,13 @@ export class BillingDataController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    const { walletId } = await this.parties.mover(request);
+    const party = await this.parties.mover(request);
+    const { walletId } = party;
     const enabled = switchOf(form.enabled);
     const rule = enabled
       ? await this.ruleOf(request, walletId)
       : { enabled, threshold: 0n, amountCents: 0n, monthlyCeilingCents: 0n };
-    await this.automatic.change(walletId, rule);
+    await this.automatic.change(walletId, rule, concernsOf(party));
     this.notices.leave(response, { tone: 'ok', text: 'billing.automatic-saved' });
     return afterChange(request, response, '/dashboard/billing', { ok: true, enabled });
   }
@@ -184,14 +186,16 @@ export class BillingDataController {
   }
 
   private async remove(id: string | number, request: HttpRequest): Promise<object> {
-    const { walletId } = await this.parties.mover(request);
-    await this.cards.remove(walletId, await this.cards.find(walletId, id));
+    const party = await this.parties.mover(request);
+    const { walletId } = party;
+    await this.cards.remove(walletId, await this.cards.find(walletId, id), concernsOf(party));
     return { ok: true };
   }
 
   private async choose(id: string | number, request: HttpRequest, response: ServerResponse): Promise<object> {
-    const { walletId } = await this.parties.mover(request);
-    await this.cards.makeDefault(walletId, await this.cards.find(walletId, id));
+    const party = await this.parties.mover(request);
+    const { walletId } = party;
+    await this.cards.makeDefault(walletId, await this.cards.find(walletId, id), concernsOf(party));
     this.notices.leave(response, { tone: 'ok', text: 'billing.card-default' });
     return afterChange(request, response, '/dashboard/billing', { ok: true });
   }
@@ -202,10 +206,10 @@ export class BillingDataController {
     ).map((name) => centsField(request, name)) as [bigint, bigint, bigint];
     if (!isTopUp(amountCents)) throw refusal('amount', 'must be from 5.00 to 10000.00 US dollars', 'range');
     if (threshold > MOST_CENTS) throw refusal('threshold', 'must be at most 1000000 US dollars', 'range');
-    if (monthlyCeilingCents < amountCents || monthlyCeilingCents > MOST_CENTS) {
+    if (monthlyCeilingCents < topUpCents(amountCents).gross || monthlyCeilingCents > MOST_CENTS) {
       throw refusal(
         'monthly_ceiling',
-        'must be at least the amount, and at most 1000000 US dollars',
+        'must be at least the amount and its fee, and at most 1000000 US dollars',
         'range',
       );
     }

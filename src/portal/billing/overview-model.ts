@@ -105,13 +105,14 @@ function bannersOf(
   { account, query, isConnected, isTestMode, wallet }: OverviewFacts,
   { translate, locale }: Localisation,
 ): BannerModel[] {
-  const { failureCode } = account;
+  const { failureCode, pausedUntil } = account;
+  const isAtCeiling = failureCode === 'ceiling' && pausedUntil !== null && pausedUntil > new Date();
   const shown: [boolean, BannerModel['tone'], string, Record<string, string>?][] = [
     [!isConnected, 'info', 'connect'],
     [isConnected && isTestMode, 'warn', 'test'],
     [wallet.balance < 0n, 'bad', 'debt', { amount: formatMoney(locale, -wallet.balance) }],
     [failureCode !== null && failureCode !== 'ceiling', 'bad', 'automatic', { code: failureCode ?? '' }],
-    [failureCode === 'ceiling', 'warn', 'ceiling'],
+    [isAtCeiling, 'warn', 'ceiling'],
     [query.cancelled !== undefined, 'info', 'cancelled'],
     [query.card !== undefined, 'ok', 'card'],
   ];

@@ -44,6 +44,7 @@ const jobs: Readonly<Record<string, ActionName | { readonly none: string }>> = {
   'kept-responses': { none: 'answers are kept as long as their caller asked' },
   partitions: 'log.requests-forgotten',
   'personal-notices': { none: 'mails about what others changed' },
+  'poll-automatic-top-ups': 'billing.topped-up',
   'poll-checkouts': 'billing.topped-up',
   promotions: { none: 'the grant says when it ends' },
   'token-events': { none: 'events of tokens are a log of their own' },

@@ -24,6 +24,8 @@ export class ProcessorAccount {
   readonly refunds = new Map<string, Stored>();
   readonly endpoints: Stored[] = [];
   readonly events: SentEvent[] = [];
+  /** Charges of saved cards take days. */
+  takesDays = false;
   onEvent: (event: SentEvent) => void = () => undefined;
 
   constructor(readonly live = false) {}
@@ -69,8 +71,9 @@ export class ProcessorAccount {
   /** A charge of a saved card while its owner is away. */
   createIntent(given: Parameters): Stored {
     const method = this.methods.get(given.get('payment_method') ?? '');
-    if (method?.customer === undefined || method.customer !== given.get('customer'))
-      throw missing('payment_method');
+    if (method === undefined) throw missing('payment_method');
+    if (method.customer === null) throw invalid('The payment method was detached from a customer.');
+    if (method.customer !== given.get('customer')) throw missing('payment_method');
     const intent = this.newIntent(
       Number(given.get('amount')),
       given.get('currency') ?? '',
@@ -79,6 +82,7 @@ export class ProcessorAccount {
     );
     intent['payment_method'] = method.id;
     const { behaviour, declineCode } = method.details;
+    if (this.takesDays) return Object.assign(intent, { status: 'processing' });
     if (behaviour === 'succeeds') {
       this.succeed(intent);
       return intent;
@@ -93,6 +97,16 @@ export class ProcessorAccount {
       message: 'Your card was declined.',
       payment_intent: intent,
     });
+  }
+
+  settleIntent(id: string, isKept: boolean): void {
+    const intent = this.intents.get(id);
+    if (intent === undefined) throw missing('payment_intent');
+    if (isKept) this.succeed(intent);
+    else {
+      intent['status'] = 'requires_payment_method';
+      this.refuse(intent, 'payment_failed', null);
+    }
   }
 
   refund(intentId: string, amount?: number): Stored {
@@ -244,7 +258,9 @@ export class ProcessorAccount {
 
   detach(id: string): Stored {
     const method = this.methods.get(id);
-    if (method === undefined || method.customer === null) throw missing('payment_method');
+    if (method === undefined) throw missing('payment_method');
+    if (method.customer === null)
+      throw invalid('The payment method is not attached to a customer so detachment is impossible.');
     method.customer = null;
     return method;
   }

@@ -8,11 +8,11 @@ export class ApiError extends Error {
   }
 }
 
-export const invalid = (message: string, param: string, code?: string): ApiError =>
+export const invalid = (message: string, param?: string, code?: string): ApiError =>
   new ApiError(400, {
     type: 'invalid_request_error',
     message,
-    param,
+    ...(param === undefined ? {} : { param }),
     ...(code === undefined ? {} : { code }),
   });
 
@@ -64,6 +64,7 @@ const schemas: Readonly<Record<string, Schema>> = {
     starting_after: 'text',
     'expand[]': 'text',
   },
+  'GET /v1/payment_methods/:id': {},
   'GET /v1/payment_intents/:id': { 'expand[]': 'text' },
   'POST /v1/refunds': {
     'payment_intent!': 'text',

@@ -23,6 +23,10 @@ export class ProcessorSimulator {
   readonly calls: string[] = [];
   /** The next calls fail with these statuses. */
   readonly outages: number[] = [];
+  /** So many of the next calls are carried out, and their answers are lost. */
+  lostAnswers = 0;
+  /** What happens after a call of this name was answered. */
+  readonly afterwards = new Map<string, () => void>();
   private readonly answered = new Map<string, Answered>();
 
   private constructor(
@@ -66,6 +70,11 @@ export class ProcessorSimulator {
     }
     const encoded = request.method === 'POST' ? body : url.search.slice(1);
     const { status, answer } = this.outcome(request, url.pathname, encoded);
+    if (this.lostAnswers > 0) {
+      this.lostAnswers -= 1;
+      response.destroy();
+      return;
+    }
     response.writeHead(status, {
       'content-type': 'application/json',
       'request-id': `req_${this.calls.length}`,
@@ -97,6 +106,7 @@ export class ProcessorSimulator {
       });
     }
     const made = this.carryOut(call, path, encoded);
+    this.afterwards.get(call)?.();
     if (typeof key === 'string' && method === 'POST' && made.status < 500) {
       this.answered.set(key, { call, encoded, status: made.status, body: made.answer });
     }
@@ -133,6 +143,8 @@ export class ProcessorSimulator {
           given,
           '/v1/payment_methods',
         );
+      case 'GET /v1/payment_methods/:id':
+        return found(account.methods, id);
       case 'POST /v1/payment_methods/:id/detach':
         return account.detach(id);
       case 'POST /v1/payment_intents':

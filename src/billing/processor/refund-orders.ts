@@ -1,0 +1,106 @@
+import { Injectable } from '@nestjs/common';
+import { fault, formatUsd, nanoPerCent, uuidv7 } from '../../kernel';
+import { Database, type Tx } from '../../platform';
+import { type Payment, paymentOf, type PaymentRow } from './payments';
+
+/** The processor keeps idempotency keys for at least a day; an older unanswered order was never carried out. */
+const GIVE_UP_AFTER_HOURS = 20;
+
+export interface RefundOrder {
+  readonly id: string;
+  readonly payment: Payment;
+  readonly intentId: string;
+  readonly amountCents: bigint;
+  /** False where an earlier order without an answer is asked for again. */
+  readonly isNew: boolean;
+}
+
+interface OrderRow {
+  id: string;
+  token: string;
+  amount_cents: string;
+  total_after_cents: string;
+  state: 'open' | 'made';
+  is_old: boolean;
+}
+
+/**
+ * Refunds as operators order them. An order without an answer may have been carried out, so the payment takes no
+ * other amount until the same order was asked for again, under the same idempotency key.
+ */
+@Injectable()
+export class RefundOrders {
+  constructor(private readonly database: Database) {}
+
+  /** The order of this form; null where it was carried out before. Without an amount, the whole rest. */
+  async place(tx: Tx, publicId: string, cents: bigint | null, token: string): Promise<RefundOrder | null> {
+    const payment = await locked(tx, publicId);
+    const { intentId } = payment;
+    const [known] = await tx.query<OrderRow[]>(
+      `SELECT *, created_at < now() - interval '${GIVE_UP_AFTER_HOURS} hours' AS is_old FROM refund_order
+        WHERE payment_id = $1 AND (state = 'open' OR (state = 'made' AND token = $2)) ORDER BY token = $2 DESC LIMIT 1`,
+      [payment.id, token],
+    );
+    const state = known === undefined ? null : await settledState(tx, known, payment);
+    if (known !== undefined && state === 'made' && known.token === token) return null;
+    const left = payment.state === 'paid' ? payment.grossCents - payment.refundedCents : 0n;
+    const wanted = cents ?? left;
+    if (intentId === null || left <= 0n || wanted > left) {
+      throw fault('conflict', { message: `Of this payment ${usd(left)} US dollars can be given back.` });
+    }
+    if (known !== undefined && state === 'open') {
+      const amountCents = BigInt(known.amount_cents);
+      if (amountCents !== wanted) throw unanswered(amountCents);
+      return { id: known.id, payment, intentId, amountCents, isNew: false };
+    }
+    const id = uuidv7();
+    await tx.query(
+      `INSERT INTO refund_order (id, token, payment_id, amount_cents, total_after_cents) VALUES ($1, $2, $3, $4, $5)`,
+      [id, token, payment.id, wanted.toString(), (takenBack(payment) + wanted).toString()],
+    );
+    return { id, payment, intentId, amountCents: wanted, isNew: true };
+  }
+
+  async close({ id }: RefundOrder, state: 'made' | 'refused'): Promise<void> {
+    await this.database.query(`UPDATE refund_order SET state = $2 WHERE id = $1 AND state = 'open'`, [
+      id,
+      state,
+    ]);
+  }
+}
+
+/** Refunds of a payment, those that the bank refused among them: never falls. */
+const takenBack = ({ refundedCents, failedRefundCents }: Payment): bigint =>
+  refundedCents + failedRefundCents;
+
+const usd = (cents: bigint): string => formatUsd(cents * nanoPerCent, { fixed: 2 });
+
+/** An open order is closed where its events came meanwhile, or where it is too old to be carried out yet. */
+async function settledState(
+  tx: Tx,
+  { id, state, total_after_cents: totalAfter, is_old: isOld }: OrderRow,
+  payment: Payment,
+): Promise<'open' | 'made' | 'unanswered'> {
+  if (state === 'made') return state;
+  const isMade = takenBack(payment) >= BigInt(totalAfter);
+  if (!isMade && !isOld) return 'open';
+  const settled = isMade ? 'made' : 'unanswered';
+  await tx.query('UPDATE refund_order SET state = $2 WHERE id = $1', [id, settled]);
+  return settled;
+}
+
+async function locked(tx: Tx, publicId: string): Promise<Payment> {
+  const [row] = await tx.query<PaymentRow[]>('SELECT * FROM payment WHERE public_id = $1 FOR NO KEY UPDATE', [
+    publicId,
+  ]);
+  if (row === undefined) throw fault('not_found');
+  return paymentOf(row);
+}
+
+function unanswered(cents: bigint): Error {
+  const amount = usd(cents);
+  return fault('conflict', {
+    message: `A refund of ${amount} US dollars was ordered and is not answered yet. Order the same amount again.`,
+    details: { reason: 'refund-unanswered', amount },
+  });
+}
