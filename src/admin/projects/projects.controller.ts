@@ -195,7 +195,9 @@ export class ProjectsController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    await this.projects.removeMember(adminScope(request), targetOf(id, form), userId);
+    await this.projects.removeMember(adminScope(request), targetOf(id, form), userId, (tx) =>
+      this.keys.endOfMember(tx, id, userId),
+    );
     return this.saved(id, request, response);
   }
 

@@ -186,7 +186,13 @@ export class Projects {
     });
   }
 
-  removeMember(scope: Scope, target: Target, userId: number): Promise<void> {
+  /** Keys that the person has on the project end with the membership. */
+  removeMember(
+    scope: Scope,
+    target: Target,
+    userId: number,
+    endKeys: (tx: Tx, projectId: number, userId: number) => Promise<number>,
+  ): Promise<void> {
     return this.database.transaction(async (tx) => {
       const found = await lock(tx, scope, target);
       const [rows] = await tx.query<[{ email: string }[], number]>(
@@ -196,7 +202,8 @@ export class Projects {
       );
       const [removed] = rows;
       if (removed === undefined) throw absent('member');
-      const changes = { member: [removed.email, null] } as const;
+      const keys = await endKeys(tx, found.id, userId);
+      const changes = changesOf({ member: removed.email, keys }, { member: null, keys: 0 });
       await this.write(tx, 'project.member-removed', found, changes, target.reason);
     });
   }
