@@ -34,7 +34,7 @@ export {
 export { AdminViewService, type OrganisationName } from './admin-view.service';
 export { actorOf } from './activity-actor';
 export { IdentityModule } from './identity.module';
-export { OwnProjects, type ProjectName } from './own-projects.service';
+export { OwnProjects, PROJECT_OF_PERSON, type ProjectName } from './own-projects.service';
 export { type Ownership, PayerService, type PriceFactorVersion, type Standing } from './payer.service';
 export { type HelpPage, noticeTopics, type NoticeTopic, PersonalSettings } from './personal-settings.service';
 export * from './people';

@@ -6,7 +6,7 @@ export { keyActionOf, KeyEntries, keyFacts } from './key-entries';
 export { KeyDirectory } from './key-directory';
 export { KeyGate } from './key-gate';
 export { type KnownModels, type NewKeyForm, readGrace, readKeyChanges, readNewKey } from './key-form';
-export { type KeyAct, type KeyRole, refuseKeyAct, refuseKeyChanges } from './key-policy';
+export { actingOnKey, type ActingOnKey, mayActOnKey, refuseKeyAct, refuseKeyChanges } from './key-policy';
 export { KeyManagement } from './key-management';
 export type { ModelBudget } from './model-budgets';
 export {

@@ -15,6 +15,8 @@ import type {
 } from './managed-key';
 import { type ModelBudget, modelBudgetsOf } from './model-budgets';
 
+type Author = Pick<KeyDecision, 'userId' | 'role' | 'by'>;
+
 interface RegisterRow extends Readonly<Record<string, unknown>> {
   id: number;
   public_id: string;
@@ -32,10 +34,10 @@ interface RegisterRow extends Readonly<Record<string, unknown>> {
   rate_limit_tpm: number | null;
   max_parallel: number | null;
   paused_at: Date | null;
-  paused_by_name: string | null;
+  paused_by: Author | null;
   pause_reason: string | null;
   limits_locked_at: Date | null;
-  limits_locked_by_name: string | null;
+  limits_locked_by: Author | null;
   file_name: string | null;
   metadata: Record<string, string>;
   expires_at: Date | null;
@@ -50,12 +52,14 @@ const MOST_LOOKED_AT = 1_000;
 const newestFirst = new Keyset([{ sql: 'k.id', kind: 'integer' }], 'descending');
 
 const SHOWN_STATUS = `CASE WHEN k.status = 'active' AND k.expires_at <= now() THEN 'expired' ELSE k.status END`;
+const authorOf = (column: string): string =>
+  `(SELECT jsonb_build_object('userId', a.id, 'role', a.role, 'by', a.display_name) FROM user_account a
+     WHERE a.id = k.${column}) AS ${column}`;
 /** The root key is not one of the keys that it manages. */
 const MANAGED = `SELECT k.id, k.public_id, k.kind, k.name, ${SHOWN_STATUS} AS shown_status, k.user_id, k.organisation_id,
   k.department_id, k.project_id, k.allowed_models, k.allowed_regions, k.regions_as_list, k.rate_limit_rpm,
   k.rate_limit_tpm, k.max_parallel, k.paused_at, k.pause_reason, k.limits_locked_at,
-  (SELECT display_name FROM user_account WHERE id = k.paused_by) AS paused_by_name,
-  (SELECT display_name FROM user_account WHERE id = k.limits_locked_by) AS limits_locked_by_name, k.metadata,
+  ${authorOf('paused_by')}, ${authorOf('limits_locked_by')}, k.metadata,
   k.expires_at, k.created_at, k.created_by, k.revoked_at, k.file_name,
   CASE WHEN k.previous_until > now() THEN k.previous_until END AS previous_until, ${newestFirst.positions}
   FROM api_key k ${OWNERS} WHERE k.kind <> 'root'`;
@@ -265,11 +269,11 @@ function managedKey(
     previousUntil: row.previous_until,
     budget,
     modelBudgets,
-    pause: decisionOf(row.paused_at, row.paused_by_name, row.pause_reason),
-    limitsLock: decisionOf(row.limits_locked_at, row.limits_locked_by_name, null),
+    pause: decisionOf(row.paused_at, row.paused_by, row.pause_reason),
+    limitsLock: decisionOf(row.limits_locked_at, row.limits_locked_by, null),
     fileName: row.file_name,
   };
 }
 
-const decisionOf = (at: Date | null, by: string | null, reason: string | null): KeyDecision | null =>
-  at === null ? null : { at, by, reason };
+const decisionOf = (at: Date | null, author: Author | null, reason: string | null): KeyDecision | null =>
+  at === null ? null : { ...(author ?? { userId: null, role: null, by: null }), at, reason };

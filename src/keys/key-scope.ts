@@ -1,4 +1,4 @@
-import type { Ownership } from '../identity';
+import { type Ownership, PROJECT_OF_PERSON } from '../identity';
 import { type Fault, fault, type Scope } from '../kernel';
 import type { Tx } from '../platform';
 
@@ -74,8 +74,8 @@ function mayOwn(scope: Exclude<Scope, { kind: 'platform' }>): Condition {
         sql: `k.user_id = $5
           AND (k.organisation_id IS NULL OR k.organisation_id = u.organisation_id)
           AND (k.department_id IS NULL OR k.department_id = u.department_id)
-          AND (k.project_id IS NULL OR EXISTS (
-            SELECT FROM project_member m WHERE m.project_id = k.project_id AND m.user_id = $5))`,
+          AND (k.project_id IS NULL OR (${PROJECT_OF_PERSON} AND EXISTS (
+            SELECT FROM project_member m WHERE m.project_id = k.project_id AND m.user_id = $5)))`,
         parameters: [scope.userId],
       };
   }

@@ -1,6 +1,6 @@
 import type { LimitState } from '../billing';
 import type { Ownership } from '../identity';
-import type { BudgetPeriod, Nano } from '../kernel';
+import type { BudgetPeriod, Nano, Role } from '../kernel';
 import type { PageRequest } from '../platform';
 import type { KeyKind, KeyStatus } from './api-key.entity';
 import type { ModelBudget, NewModelBudget } from './model-budgets';
@@ -59,6 +59,9 @@ export interface KeyChanges {
 
 /** Who decided something about a key; the name is null once the account is gone. */
 export interface KeyDecision {
+  readonly userId: number | null;
+  /** The present one of the account; null where it is not known. */
+  readonly role: Role | null;
   readonly by: string | null;
   readonly at: Date;
   readonly reason: string | null;

@@ -295,6 +295,7 @@ function memberActs({ id }: ProjectLine, { members, people }: People, translate:
         action: `${path}/${id}/members/${member.id}/remove`,
         danger: true,
         submit: translate('projects.remove-member'),
+        note: translate('projects.remove-member-note'),
       },
       translate,
     ),

@@ -1,6 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
-import { AdminViewService, placeActs, type ProjectFields, Projects, UserRegister } from '../../identity';
+import {
+  type Acting,
+  AdminViewService,
+  placeActs,
+  type ProjectFields,
+  Projects,
+  UserRegister,
+} from '../../identity';
 import { fault } from '../../kernel';
 import { KeyTransfers } from '../../keys';
 import { everyRow } from '../../platform';
@@ -46,6 +53,11 @@ const access = () => Access.role(placeActs.projects);
 const ROWS_A_PAGE = 50;
 const MOST_ROWS = 10_000;
 const ROWS_AT_ONCE = 200;
+
+const actingOf = (request: HttpRequest): Acting => ({
+  actor: actorOf(request),
+  scope: adminScope(request),
+});
 
 const filterOf = (query: ProjectListQuery) => ({
   text: textOf(query.q),
@@ -144,7 +156,7 @@ export class ProjectsController {
       ...(payer === undefined ? {} : { billingUserId: payer }),
     };
     const budget = form.monthly_budget === undefined ? undefined : nanoOf(form.monthly_budget);
-    const changes = await this.projects.change(adminScope(request), targetOf(id, form), fields, (tx) =>
+    const changes = await this.projects.change(actingOf(request), targetOf(id, form), fields, (tx) =>
       this.budgets.set(tx, { kind: 'project', id }, budget),
     );
     return this.saved(id, request, response, { changed: Object.keys(changes) });
@@ -158,7 +170,7 @@ export class ProjectsController {
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
     const raise = this.budgets.raising({ kind: 'project', id }, form, actorOf(request).userId);
-    const changes = await this.projects.change(adminScope(request), targetOf(id, form), {}, raise);
+    const changes = await this.projects.change(actingOf(request), targetOf(id, form), {}, raise);
     return this.saved(id, request, response, { changed: Object.keys(changes) });
   }
 
@@ -195,7 +207,9 @@ export class ProjectsController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    await this.projects.removeMember(adminScope(request), targetOf(id, form), userId);
+    await this.projects.removeMember(adminScope(request), targetOf(id, form), userId, (tx) =>
+      this.keys.endOfMember(tx, id, userId),
+    );
     return this.saved(id, request, response);
   }
 

@@ -5,6 +5,7 @@ import {
   type Acting,
   type BillingType,
   notInOrganisation,
+  refuseSuperior,
   type Target,
   UserAccount,
   UserEditor,
@@ -72,6 +73,8 @@ export class UserBilling {
         });
       }
       const delegateUserId = type === 'delegated' ? await delegateOf(tx, user, config.delegateUserId) : null;
+      if (delegateUserId !== user.delegateUserId)
+        await refuseSuperior(tx, acting.actor, delegateUserId, 'delegate_user_id');
       await tx.getRepository(UserAccount).update(user.id, { billingType: type, delegateUserId });
       return {
         ...changesOf(

@@ -1,6 +1,7 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
+import { changesOf } from '../../audit';
 import { BillingModule, Cards, Ledger } from '../../billing';
-import { UserErasure } from '../../identity';
+import { UserEditor, UserErasure } from '../../identity';
 import { fault, formatUsd } from '../../kernel';
 import { KeyTransfers } from '../../keys';
 import { AutoLearner, RoutingModule } from '../../routing';
@@ -18,6 +19,7 @@ import { UsersController } from './users.controller';
 })
 export class UsersModule implements OnModuleInit {
   constructor(
+    private readonly editor: UserEditor,
     private readonly erasure: UserErasure,
     private readonly ledger: Ledger,
     private readonly keys: KeyTransfers,
@@ -25,8 +27,11 @@ export class UsersModule implements OnModuleInit {
     private readonly learner: AutoLearner,
   ) {}
 
-  /** An account is not erased while it has money, requests in flight, or keys that still work. */
+  /** Keys on another organisation's projects end with a move. An account is not erased while it has money, requests in flight, or keys that still work. */
   onModuleInit(): void {
+    this.editor.alsoLeave(async (tx, id) =>
+      changesOf({ keys_revoked: 0 }, { keys_revoked: await this.keys.endElsewhere(tx, id) }),
+    );
     this.erasure.before(async (tx, { id }) => {
       const { balance, escrowed } = await this.ledger.wallet(id);
       if (balance !== 0n) {

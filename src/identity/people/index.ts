@@ -16,6 +16,7 @@ export type { ListedOrganisation, OrganisationFields } from './organisations.ser
 export type { Markup };
 export { placeActs, refusalOf, type UserAct, userActs } from './policy';
 export type { ListedProject, Member, ProjectFields } from './projects.service';
+export { refuseSuperior } from './superiors';
 export type { ListedUser, UserName } from './user-register';
 export {
   Departments,

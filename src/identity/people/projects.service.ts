@@ -4,6 +4,7 @@ import { fault, type Scope } from '../../kernel';
 import { Database, Keyset, type Page, type PageRequest, type Tx } from '../../platform';
 import { Project, ProjectMember } from '../project.entity';
 import { absent, type Acting, assertVersion, notInOrganisation, type Target } from './acting';
+import { refuseSuperior } from './superiors';
 import { organisationsWithin, projectsWithin, usersWithin } from './within';
 
 export interface ListedProject {
@@ -134,7 +135,7 @@ export class Projects {
   }
 
   change(
-    scope: Scope,
+    { actor, scope }: Acting,
     target: Target,
     fields: ProjectFields,
     work: (tx: Tx, id: number) => Promise<Changes>,
@@ -144,6 +145,7 @@ export class Projects {
       const { billingUserId = null } = fields;
       if (billingUserId !== null && billingUserId !== found.billingUserId) {
         await requireUser(tx, scope, found, billingUserId);
+        await refuseSuperior(tx, actor, billingUserId, 'billing_user_id');
       }
       const changes = { ...changesOf(found, fields), ...(await work(tx, found.id)) };
       if (Object.keys(changes).length === 0) {
@@ -186,7 +188,13 @@ export class Projects {
     });
   }
 
-  removeMember(scope: Scope, target: Target, userId: number): Promise<void> {
+  /** Keys that the person has on the project end with the membership. */
+  removeMember(
+    scope: Scope,
+    target: Target,
+    userId: number,
+    endKeys: (tx: Tx, projectId: number, userId: number) => Promise<number>,
+  ): Promise<void> {
     return this.database.transaction(async (tx) => {
       const found = await lock(tx, scope, target);
       const [rows] = await tx.query<[{ email: string }[], number]>(
@@ -196,7 +204,8 @@ export class Projects {
       );
       const [removed] = rows;
       if (removed === undefined) throw absent('member');
-      const changes = { member: [removed.email, null] } as const;
+      const keys = await endKeys(tx, found.id, userId);
+      const changes = changesOf({ member: removed.email, keys }, { member: null, keys: 0 });
       await this.write(tx, 'project.member-removed', found, changes, target.reason);
     });
   }

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { type ActionName, ActivityLog, type Changes, changesOf } from '../../audit';
-import { fault, mayGrant, type Role } from '../../kernel';
+import { atLeast, fault, mayGrant, type Role } from '../../kernel';
 import { Database, type Tx } from '../../platform';
+import { PROJECT_OF_PERSON } from '../own-projects.service';
 import { SessionsService } from '../sessions.service';
 import { UserAccount } from '../user-account.entity';
 import { type UserStatus, userTransitions } from '../user-status';
@@ -12,15 +13,25 @@ import { UserRegister } from './user-register';
 /** Serialises changes of roles and states, so that the check for the last owner is reliable. */
 const roleLock = 727_320;
 
+/** What a person loses with an organisation; the answer says what has changed. */
+type Leaving = (tx: Tx, userId: number) => Promise<Changes>;
+
 /** Changes accounts for administrators, by the policy's table; each change is on record with its reason. */
 @Injectable()
 export class UserEditor {
+  private readonly leavings: Leaving[] = [leaveProjects];
+
   constructor(
     private readonly database: Database,
     private readonly register: UserRegister,
     private readonly sessions: SessionsService,
     private readonly activity: ActivityLog,
   ) {}
+
+  /** What other modules end when a person leaves an organisation runs in the transaction of the move. */
+  alsoLeave(leaving: Leaving): void {
+    this.leavings.push(leaving);
+  }
 
   /** Runs one change of one account in a transaction; the work says what has changed, and nothing is an answer too. */
   async change(
@@ -79,7 +90,9 @@ export class UserEditor {
       }
       if (user.role === role) return {};
       if (role !== 'platform_owner') await refuseLastOwner(tx, user);
-      return this.update(tx, user, { role });
+      const changes = await this.update(tx, user, { role });
+      const stopsServingAll = isOfPlatform(user.role) && !isOfPlatform(role);
+      return stopsServingAll ? { ...changes, ...(await this.leave(tx, user.id)) } : changes;
     });
   }
 
@@ -102,15 +115,19 @@ export class UserEditor {
     });
   }
 
-  /** Null takes the person out of their organisation. Departments and roles over one do not go along. */
+  /**
+   * Null takes the person out of their organisation. Departments, roles over one, memberships of its projects and keys
+   * that belong to any of it do not go along.
+   */
   setOrganisation(acting: Acting, target: Target, organisationId: number | null): Promise<Changes> {
     const kind = { act: 'organisation', action: 'user.organisation-changed' } as const;
     return this.change(acting, target, kind, async (tx, user) => {
       if (user.organisationId === organisationId) return {};
       if (organisationId !== null) await requireOrganisation(tx, organisationId);
       await refusePayer(tx, user);
-      const role = user.role.startsWith('platform') ? user.role : 'user';
-      return this.update(tx, user, { organisationId, departmentId: null, role });
+      const role = isOfPlatform(user.role) ? user.role : 'user';
+      const changes = await this.update(tx, user, { organisationId, departmentId: null, role });
+      return { ...changes, ...(await this.leave(tx, user.id)) };
     });
   }
 
@@ -138,6 +155,12 @@ export class UserEditor {
     return changesOf(before, after);
   }
 
+  private async leave(tx: Tx, userId: number): Promise<Changes> {
+    let changes: Changes = {};
+    for (const leaving of this.leavings) changes = { ...changes, ...(await leaving(tx, userId)) };
+    return changes;
+  }
+
   private async lock(tx: Tx, acting: Acting, target: Target, act: UserAct): Promise<UserAccount> {
     await tx.query('SELECT pg_advisory_xact_lock($1)', [roleLock]);
     const accounts = tx.getRepository(UserAccount);
@@ -154,6 +177,18 @@ export class UserEditor {
     assertVersion(user, target);
     return user;
   }
+}
+
+const isOfPlatform = (role: Role): boolean => atLeast(role, 'platform_admin');
+
+/** The account as it stands now decides which memberships still count. */
+async function leaveProjects(tx: Tx, userId: number): Promise<Changes> {
+  const [, projects] = await tx.query<[unknown[], number]>(
+    `DELETE FROM project_member m USING project p, user_account u
+      WHERE m.user_id = $1 AND p.id = m.project_id AND u.id = m.user_id AND ${PROJECT_OF_PERSON} IS NOT TRUE`,
+    [userId],
+  );
+  return changesOf({ projects_left: 0 }, { projects_left: projects });
 }
 
 async function lockedAccount(tx: Tx, id: number): Promise<UserAccount> {

@@ -1,4 +1,5 @@
 import type { Scope } from '../../kernel';
+import { PROJECT_OF_PERSON } from '../own-projects.service';
 
 export interface Condition {
   readonly sql: string;
@@ -23,7 +24,7 @@ export function usersWithin(scope: Scope, first: number): Condition {
   }
 }
 
-/** Projects `p`: below an organisation's administrators, those that one has made or belongs to. */
+/** Projects `p`: below an organisation's administrators, those of it that one has made or belongs to. */
 export function projectsWithin(scope: Scope, first: number): Condition {
   const one = `$${first}::integer`;
   switch (scope.kind) {
@@ -35,7 +36,8 @@ export function projectsWithin(scope: Scope, first: number): Condition {
     case 'user':
       return {
         sql: `(p.created_by = ${one} OR EXISTS (
-          SELECT FROM project_member m WHERE m.project_id = p.id AND m.user_id = ${one}))`,
+          SELECT FROM project_member m WHERE m.project_id = p.id AND m.user_id = ${one}))
+          AND EXISTS (SELECT FROM user_account u WHERE u.id = ${one} AND ${PROJECT_OF_PERSON})`,
         parameters: [scope.userId],
       };
   }

@@ -7,11 +7,12 @@ import {
   type UsageAnswer,
 } from '../../audit';
 import {
+  type ActingOnKey,
   type KeyDecision,
-  type KeyRole,
   type KeyUsage,
   maskKey,
   type ManagedKey,
+  mayActOnKey,
   type ParallelState,
   type RateState,
 } from '../../keys';
@@ -45,7 +46,7 @@ interface Facts {
   /** Null where the key has no such limit. */
   readonly tokens: RateState | null;
   readonly parallel: ParallelState | null;
-  readonly role: KeyRole;
+  readonly acting: ActingOnKey;
   readonly usage: UsageAnswer;
   readonly lastDay: KeyUsage | undefined;
   readonly requests: readonly LoggedRequest[];
@@ -68,10 +69,9 @@ export interface KeyPageModel {
 }
 
 export function keyPage(facts: Facts, localisation: Localisation): KeyPageModel {
-  const { key, usage, lastDay } = facts;
+  const { key, acting, usage, lastDay } = facts;
   const { translate } = localisation;
   const isFinal = key.status === 'revoked';
-  const isAdministrator = facts.role === 'administrator';
   const needsLook = key.status === 'expired' || (key.status === 'active' && isUsedUp(key));
   return {
     key: {
@@ -98,11 +98,12 @@ export function keyPage(facts: Facts, localisation: Localisation): KeyPageModel 
     history: facts.history.length === 0 ? null : historyOf(facts.history, translate),
     acts: {
       mayChange: !isFinal,
-      mayLimit: isAdministrator || key.limitsLock === null,
-      explains: isAdministrator,
+      mayLimit: mayActOnKey('limit', acting, key),
+      explains: acting.as === 'administrator',
       isKept: key.fileName !== null,
       mayPause: key.status === 'active',
-      mayResume: key.status === 'disabled' && (isAdministrator || key.pause === null),
+      mayResume: key.status === 'disabled' && mayActOnKey('resume', acting, key),
+      mayRotate: mayActOnKey('rotate', acting, key),
       callers: lastDay?.requests ?? 0,
       graces: GRACES.map((seconds) => ({
         value: String(seconds),

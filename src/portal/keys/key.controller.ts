@@ -5,9 +5,11 @@ import { ActivityQuery, RequestLogQuery, UsageQuery } from '../../audit';
 import { CatalogueService } from '../../catalogue';
 import { choiceField, refused, textField, wholeNumberField } from '../../kernel';
 import {
+  actingOnKey,
   type KeyChanges,
   KeyRegister,
   type ManagedKey,
+  mayActOnKey,
   noSuchKey,
   presentKey,
   presentRotated,
@@ -49,13 +51,9 @@ type Posted = Readonly<Record<string, unknown>>;
 
 const view = 'pages/dashboard/keys/key';
 
-function keyActorOf(request: HttpRequest): KeyActor {
+function keyActorOf(request: HttpRequest, key: ManagedKey): KeyActor {
   const scope = viewScope(request);
-  return {
-    scope,
-    role: scope.kind === 'user' ? 'owner' : 'administrator',
-    userId: actorOf(request).userId,
-  };
+  return { scope, acting: actingOnKey(actorOf(request), key, scope.kind !== 'user') };
 }
 
 /** A box that is not ticked is not posted: the form says whether it had one. */
@@ -128,7 +126,7 @@ export class KeyController {
     request: HttpRequest,
     response: ServerResponse,
   ): Promise<object> {
-    const actor = keyActorOf(request);
+    const actor = keyActorOf(request, key);
     const changed = await this.actOn(key, act, fields, reason, actor);
     this.notices.leave(response, { tone: 'ok', text: `keys.done.${act}`, values: { name: changed.name } });
     return afterChange(request, response, `/dashboard/keys/${key.publicId}`, presentKey(changed));
@@ -183,7 +181,7 @@ export class KeyController {
     request: HttpRequest,
     response: ServerResponse,
   ): Promise<object | string> {
-    const rotated = await this.keys.rotate(viewScope(request), key, readGrace(fields), reason);
+    const rotated = await this.keys.rotate(keyActorOf(request, key), key, readGrace(fields), reason);
     if (!wantsPage(request)) return presentRotated(rotated);
     return this.secrets.page(request, response, {
       heading: 'keys.rotated',
@@ -202,7 +200,8 @@ export class KeyController {
     // The key was found within the view's scope: all of its requests are shown.
     const keyScope = { kind: 'key', keyId: key.id } as const;
     const usualRate = this.settings.keyRateLimitRpm;
-    const { role } = keyActorOf(request);
+    const { acting } = keyActorOf(request, key);
+    const isAdministrator = acting.as === 'administrator';
     const limited = { keyId: key.id, rateLimitTpm: key.rateLimitTpm, maxParallel: key.maxParallel };
     const [limits, owners, rate, tokens, parallel, raises, usage, lastDay, requests, history] =
       await Promise.all([
@@ -211,7 +210,7 @@ export class KeyController {
         this.rates.stateOf({ keyId: key.id, rateLimitRpm: key.rateLimitRpm ?? usualRate }),
         this.rates.tokensOf(limited),
         this.rates.parallelOf(limited),
-        role === 'administrator' ? this.raises.of({ kind: 'key', id: key.id }) : [],
+        isAdministrator ? this.raises.of({ kind: 'key', id: key.id }) : [],
         this.usage.ask(keyScope, {
           ...window,
           bucket: 'day',
@@ -230,7 +229,7 @@ export class KeyController {
           key,
           owners: ownerFacts(key, owners, actorOf(request), localisation.translate),
           limits,
-          role,
+          acting,
           rate,
           tokens,
           parallel,
@@ -241,9 +240,11 @@ export class KeyController {
         },
         localisation,
       ),
-      ...(role === 'administrator' ? { raises: raisesModel(key, raises, localisation) } : {}),
+      ...(isAdministrator && mayActOnKey('raise', acting, key)
+        ? { raises: raisesModel(key, raises, localisation) }
+        : {}),
       form: keyFormModel(
-        { values: valuesOfKey(key), choices, usualRate, isAdministrator: role === 'administrator' },
+        { values: valuesOfKey(key), choices, usualRate, isAdministrator },
         localisation.translate,
       ),
     };

@@ -86,9 +86,10 @@ export class NewKeyController {
   }
 
   private make(request: HttpRequest, form: NewKeyForm, creationToken: string | null): Promise<IssuedKey> {
-    const { userId } = actorOf(request);
+    const actor = actorOf(request);
     const { scope, owner } = this.ownerOf(form, request);
-    return this.keys.create(scope, { ...form, ...owner, createdBy: `user ${userId}`, creationToken });
+    const createdBy = `user ${actor.userId}`;
+    return this.keys.create(scope, actor, { ...form, ...owner, createdBy, creationToken });
   }
 
   /** A key is one's own, unless its maker names another owner, whom their role must cover. */

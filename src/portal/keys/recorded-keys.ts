@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { type ActionName, ActivityLog, type Changes, changesOf, type Concerned } from '../../audit';
 import { BudgetRaises } from '../../billing';
-import { PayerService } from '../../identity';
-import { formatUsd, type Nano, type Scope } from '../../kernel';
+import { PayerService, refuseSuperior } from '../../identity';
+import { type Actor, formatUsd, type Nano, type Scope } from '../../kernel';
 import {
+  type ActingOnKey,
   type IssuedKey,
   type KeyChanges,
   keyActionOf,
   KeyDirectory,
   keyFacts,
   KeyRegister,
-  type KeyRole,
   KeysService,
   type ManagedKey,
   type NewKey,
@@ -20,11 +20,10 @@ import {
 } from '../../keys';
 import { Database, type Tx } from '../../platform';
 
-/** Who acts on a key: owners in their own view, administrators within their scope. */
+/** Owners act in their own view and on their own keys, administrators within their scope. */
 export interface KeyActor {
   readonly scope: Scope;
-  readonly role: KeyRole;
-  readonly userId: number;
+  readonly acting: ActingOnKey;
 }
 
 /** Changes of keys with their entries in the activity log. When one returns, this node already goes by it. */
@@ -40,10 +39,15 @@ export class RecordedKeys {
     private readonly raises: BudgetRaises,
   ) {}
 
-  async create(scope: Scope, form: Omit<NewKey, 'kind'>): Promise<IssuedKey> {
+  async create(
+    scope: Scope,
+    actor: Pick<Actor, 'userId' | 'role'>,
+    form: Omit<NewKey, 'kind'>,
+  ): Promise<IssuedKey> {
     const concerns = await this.payers.standingOf(form);
     return this.database.transaction(async (tx) => {
       const issued = await this.keys.issue(scope, tx, { ...form, kind: 'client' });
+      await refuseSuperior(tx, actor, form.userId, 'user_id');
       const made = await this.register.get({ kind: 'key', keyId: issued.id }, issued.publicId, tx);
       await this.write(tx, 'key.created', made, concerns, { changes: changesOf(null, keyFacts(made)) });
       return issued;
@@ -51,21 +55,21 @@ export class RecordedKeys {
   }
 
   async change(
-    { scope, role, userId }: KeyActor,
+    { scope, acting }: KeyActor,
     key: ManagedKey,
     changes: KeyChanges,
     reason?: string,
   ): Promise<ManagedKey> {
-    const administrator = role === 'administrator' ? { userId, reason } : null;
+    const administrator = acting.as === 'administrator' ? { userId: acting.userId, reason } : null;
     return this.changed(scope, key, reason, (tx, before) => {
-      refuseKeyChanges(changes, role, before);
+      refuseKeyChanges(changes, acting, before);
       return this.keys.change(scope, tx, key.publicId, changes, administrator);
     });
   }
 
   /** Until an instant; it ends by itself. */
   async raise(
-    { scope, role, userId }: KeyActor,
+    { scope, acting }: KeyActor,
     key: ManagedKey,
     raise: { readonly amount: Nano; readonly endsAt: Date },
     reason: string,
@@ -73,19 +77,19 @@ export class RecordedKeys {
     const concerns = await this.payers.standingOf(key);
     await this.database.transaction(async (tx) => {
       const locked = await this.locked(scope, key, tx);
-      refuseKeyAct('raise', role, locked);
-      await this.raises.raise(tx, budgetOf(key), { ...raise, reason, by: userId });
+      refuseKeyAct('raise', acting, locked);
+      await this.raises.raise(tx, budgetOf(key), { ...raise, reason, by: acting.userId });
       const changes = changesOf(null, { raised_usd: formatUsd(raise.amount), until: raise.endsAt });
       await this.write(tx, 'key.budget-raised', key, concerns, { changes, reason });
     });
   }
 
   /** One that has ended already stays as it is. */
-  async endRaise({ scope, role }: KeyActor, key: ManagedKey, id: number, reason?: string): Promise<void> {
+  async endRaise({ scope, acting }: KeyActor, key: ManagedKey, id: number, reason?: string): Promise<void> {
     const concerns = await this.payers.standingOf(key);
     await this.database.transaction(async (tx) => {
       const locked = await this.locked(scope, key, tx);
-      refuseKeyAct('raise', role, locked);
+      refuseKeyAct('raise', acting, locked);
       if (await this.raises.end(tx, budgetOf(key), id))
         await this.write(tx, 'key.budget-raise-ended', key, concerns, {
           changes: changesOf(null, { raise: id }),
@@ -99,9 +103,15 @@ export class RecordedKeys {
     return this.changed(scope, key, reason, (tx) => this.keys.revoke(scope, tx, key.publicId));
   }
 
-  async rotate(scope: Scope, key: ManagedKey, graceSeconds: number, reason?: string): Promise<RotatedKey> {
+  async rotate(
+    { scope, acting }: KeyActor,
+    key: ManagedKey,
+    graceSeconds: number,
+    reason?: string,
+  ): Promise<RotatedKey> {
     const concerns = await this.payers.standingOf(key);
     const rotated = await this.database.transaction(async (tx) => {
+      refuseKeyAct('rotate', acting, await this.locked(scope, key, tx));
       const fresh = await this.keys.rotate(scope, tx, key.publicId, graceSeconds);
       const changes = changesOf(null, { previous_valid_until: fresh.previousUntil });
       await this.write(tx, 'key.rotated', key, concerns, { changes, reason });

@@ -45,6 +45,11 @@ export class House {
     return { id: row.id, email: row.email, cookie: await signIn(this.app, row.id) };
   }
 
+  /** A person whose sessions have ended signs in again. */
+  async signedIn(person: Person): Promise<Person> {
+    return { ...person, cookie: await signIn(this.app, person.id) };
+  }
+
   organisation(): Promise<number> {
     return organisation(this.app);
   }

@@ -179,6 +179,34 @@ describe('the administration of people', () => {
     expect((await set(owner, person.id, 'billing-config', { billing_type: 'invoiced' })).status).toBe(403);
   });
 
+  test('a superior’s wallet pays for others only where those of the same rank say so', async () => {
+    const person = await house.person('user');
+    const config = (payer: Person) => ({
+      billing_type: 'delegated',
+      delegate_user_id: payer.id,
+      budget: '1',
+    });
+    const refused = await set(admin, person.id, 'billing-config', config(owner));
+    expect([refused.status, refused.body]).toEqual([
+      403,
+      expect.objectContaining({ param: 'delegate_user_id' }),
+    ]);
+    expect((await set(admin, person.id, 'billing-config', config(admin))).status).toBe(200);
+    expect((await set(owner, person.id, 'billing-config', config(owner))).status).toBe(200);
+    // What is not changed needs no right.
+    expect((await set(admin, person.id, 'billing-config', { ...config(owner), budget: '2' })).status).toBe(
+      200,
+    );
+
+    const made = await house.post(admin, '/dashboard/admin/projects', { name: 'Pier' });
+    const project = `/dashboard/admin/projects/${Number(made.body['id'])}`;
+    const pays = (who: Person, payer: Person) => house.post(who, project, { billing_user_id: payer.id });
+    expect((await pays(admin, owner)).status).toBe(403);
+    expect((await pays(admin, person)).status).toBe(200);
+    expect((await pays(owner, owner)).status).toBe(200);
+    expect((await house.post(admin, project, { name: 'Quay', billing_user_id: owner.id })).status).toBe(200);
+  });
+
   test('a budget raised for a while: by those who run the organisation, with a reason, until an instant', async () => {
     const person = await house.person('user');
     const until = new Date(Date.now() + 86_400_000).toISOString();

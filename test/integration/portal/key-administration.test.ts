@@ -16,6 +16,7 @@ interface Person {
 let app: TestApp;
 let owner: Person;
 let administrator: Person;
+let head: Person;
 let stranger: Person;
 let key: { id: number; publicId: string; text: string };
 
@@ -24,8 +25,9 @@ beforeAll(async () => {
   const [own, other] = [await organisation('one'), await organisation('two')];
   owner = await person('user', own);
   administrator = await person('org_admin', own);
+  head = await person('org_owner', own);
   stranger = await person('org_admin', other);
-  for (const { cookie } of [administrator, stranger]) await intoAdminView(cookie);
+  for (const { cookie } of [administrator, head, stranger]) await intoAdminView(cookie);
 });
 beforeEach(async () => {
   key = await addKey(app, owner.userId);
@@ -44,6 +46,9 @@ async function person(role: Role, organisationId: number): Promise<Person> {
   await app.database.source.getRepository(UserAccount).update(userId, { organisationId });
   return { userId, cookie: await signIn(app, userId) };
 }
+
+const organisationOf = async ({ userId }: Person): Promise<number> =>
+  (await app.database.source.getRepository(UserAccount).findOneByOrFail({ id: userId })).organisationId ?? 0;
 
 async function intoAdminView(cookie: string): Promise<void> {
   const answer = await send('/dashboard/toggle-admin-mode', {}, cookie);
@@ -137,6 +142,92 @@ test('limits that an administrator locks are theirs to change; names are not lim
   expect((await tell(owner, { name: 'mine', rate_limit_rpm: 9 })).status).toBe(200);
   expect((await tell(administrator, { limits_locked: false })).status).toBe(200);
   expect((await tell(owner, { rate_limit_tpm: null })).status).toBe(200);
+});
+
+describe('what one’s superior decided', () => {
+  const limits = { budget_limit: 2, limits_locked: true };
+
+  test('about one’s own key holds, in the view of the administration too', async () => {
+    key = await addKey(app, administrator.userId);
+    expect((await tell(administrator, { action: 'rotate' })).status).toBe(200);
+    await tell(head, limits);
+    await tell(head, { action: 'pause', reason: 'Leaked in a log.' });
+    for (const change of [
+      { action: 'resume' },
+      { status: 'active' },
+      { limits_locked: false },
+      { budget_limit: 900 },
+      { action: 'raise', raise_amount: '5', raise_until: '2999-01-01T00:00:00Z', reason: 'Mine.' },
+    ])
+      expect([change, (await tell(administrator, change)).status]).toEqual([change, 403]);
+    const shown = await page(administrator);
+    for (const absent of ['value="resume"', 'name="limits_locked"', 'name="budget_limit"'])
+      expect(shown).not.toContain(absent);
+    expect((await tell(head, { action: 'resume' })).status).toBe(200);
+    expect((await tell(head, { limits_locked: false })).status).toBe(200);
+    expect((await tell(administrator, { budget_limit: 3 })).status).toBe(200);
+  });
+
+  test('about the key of another person is for those of the same rank to lift', async () => {
+    await tell(head, limits);
+    await tell(head, { action: 'pause' });
+    expect(await tell(administrator, { action: 'resume' })).toMatchObject({
+      status: 403,
+      json: { error: expect.stringContaining('above yours') as string },
+    });
+    for (const change of [{ limits_locked: false }, { budget_limit: 900 }])
+      expect((await tell(administrator, change)).status).toBe(403);
+    const shown = await page(administrator);
+    expect(shown).not.toContain('value="resume"');
+    expect(shown).not.toContain('name="budget_limit"');
+    const peer = await person('org_owner', await organisationOf(head));
+    await intoAdminView(peer.cookie);
+    expect((await tell(peer, { action: 'resume' })).status).toBe(200);
+    expect((await tell(administrator, { action: 'revoke' })).status).toBe(200);
+  });
+
+  test('a lock that one set on one’s own key as an administrator is one’s own to lift', async () => {
+    key = await addKey(app, administrator.userId);
+    await app.database.query(
+      'UPDATE api_key SET limits_locked_by = $2, limits_locked_at = now() WHERE id = $1',
+      [key.id, administrator.userId],
+    );
+    expect((await tell(administrator, { budget_limit: 3, limits_locked: false })).status).toBe(200);
+  });
+});
+
+describe('the secret of a person’s key', () => {
+  test('is theirs: no administrator rotates it', async () => {
+    for (const one of [administrator, head]) {
+      expect(await tell(one, { action: 'rotate' })).toMatchObject({
+        status: 403,
+        json: { error: 'Only the owner of this key may rotate it; revoke it instead.' },
+      });
+      expect(await page(one)).not.toContain('value="rotate"');
+    }
+    expect(await answers()).toBe(200);
+    expect(await page(owner)).toContain('value="rotate"');
+    expect((await tell(owner, { action: 'rotate' })).status).toBe(200);
+  });
+
+  test('of no person is rotated by administrators', async () => {
+    await app.database.query('UPDATE api_key SET user_id = NULL, organisation_id = $2 WHERE id = $1', [
+      key.id,
+      await organisationOf(head),
+    ]);
+    expect((await tell(administrator, { action: 'rotate' })).status).toBe(200);
+  });
+
+  test('is not handed to those below them: they make no keys in the name of a superior', async () => {
+    const make = (person: Person, userId: number) =>
+      sendJson({ url: app.url, cookie: person.cookie }, '/dashboard/keys/new', {
+        name: 'x',
+        user_id: userId,
+      });
+    expect((await make(administrator, head.userId)).status).toBe(403);
+    expect((await make(administrator, owner.userId)).status).toBe(200);
+    expect((await make(head, administrator.userId)).status).toBe(200);
+  });
 });
 
 test('the form sets every limit and shows it again', async () => {

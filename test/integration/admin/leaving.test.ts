@@ -1,0 +1,142 @@
+import { platformScope } from '../../../src/kernel';
+import { KeysService } from '../../../src/keys';
+import type { Ownership } from '../../../src/identity';
+import { House, type Person } from './house';
+
+const users = '/dashboard/admin/users';
+const projects = '/dashboard/admin/projects';
+
+describe('what a person loses', () => {
+  let house: House;
+  let platform: Person;
+  let admin: Person;
+
+  beforeAll(async () => {
+    house = await House.open();
+    [platform, admin] = await Promise.all([house.person('platform_admin'), house.person('org_admin')]);
+  });
+  afterAll(() => house.close());
+
+  const projectOf = async (maker: Person, name: string, fields: object = {}): Promise<number> =>
+    Number((await house.post(maker, projects, { name, ...fields })).body['id']);
+  const departmentOf = async (organisationId: number, name: string): Promise<number> =>
+    (
+      await house.row<{ id: number }>(
+        'INSERT INTO department (organisation_id, name) VALUES ($1, $2) RETURNING id',
+        [organisationId, name],
+      )
+    ).id;
+  const keyOf = ({ id: userId }: Person, owner: Partial<Ownership> = {}) =>
+    house.app.database.transaction((tx) =>
+      house.app.application.get(KeysService).issue(platformScope, tx, {
+        kind: 'client',
+        name: 'test',
+        createdBy: 'test',
+        userId,
+        organisationId: null,
+        departmentId: null,
+        projectId: null,
+        ...owner,
+      }),
+    );
+  const statusOf = async ({ id }: { readonly id: number }): Promise<string> =>
+    (await house.row<{ status: string }>('SELECT status FROM api_key WHERE id = $1', [id])).status;
+  const newKey = (who: Person, projectId: number) =>
+    house.post(who, '/dashboard/keys/new', { name: 'mine', project_id: projectId });
+  const changesOf = async (action: string, id: number) =>
+    (
+      await house.row<{ changes: object }>(
+        'SELECT changes FROM activity WHERE action = $1 AND object_id = $2 ORDER BY id DESC LIMIT 1',
+        [action, String(id)],
+      )
+    ).changes;
+
+  test('with an organisation: its projects, and the keys that belong to any part of it', async () => {
+    const departmentId = await departmentOf(house.ours, 'Harbour');
+    const eve = await house.person('department_admin', { departmentId });
+    const [made, joined] = [await projectOf(eve, 'Made'), await projectOf(admin, 'Joined')];
+    const open = await projectOf(platform, 'Of everybody');
+    for (const [who, id] of [
+      [admin, joined],
+      [platform, open],
+    ] as const)
+      expect((await house.post(who, `${projects}/${id}/members`, { user_id: eve.id })).status).toBe(200);
+    expect((await newKey(eve, joined)).status).toBe(200);
+    const [ofProject, ofDepartment, ofOrganisation] = [
+      await keyOf(eve, { projectId: joined }),
+      await keyOf(eve, { departmentId }),
+      await keyOf(eve, { organisationId: house.ours }),
+    ];
+    const [ofNobodyElse, ofOpen] = [await keyOf(eve), await keyOf(eve, { projectId: open })];
+
+    const moved = await house.post(platform, `${users}/${eve.id}/org`, { org_id: house.theirs });
+    expect(moved.status).toBe(200);
+    expect(await Promise.all([ofProject, ofDepartment, ofOrganisation].map(statusOf))).toEqual([
+      'revoked',
+      'revoked',
+      'revoked',
+    ]);
+    expect(await Promise.all([ofNobodyElse, ofOpen].map(statusOf))).toEqual(['active', 'active']);
+    expect(await changesOf('user.organisation-changed', eve.id)).toMatchObject({
+      projects_left: [0, 2],
+      keys_revoked: [0, 4],
+    });
+
+    const there = await departmentOf(house.theirs, 'Harbour');
+    await house.app.database.query(
+      `UPDATE user_account SET department_id = $2, role = 'department_admin' WHERE id = $1`,
+      [eve.id, there],
+    );
+    const again = await house.signedIn(eve);
+    expect((await newKey(again, joined)).status).toBe(403);
+    expect((await newKey(again, open)).status).toBe(200);
+    // A row that is left over counts for as little as one that is gone.
+    await house.app.database.query('INSERT INTO project_member (project_id, user_id) VALUES ($1, $2)', [
+      joined,
+      eve.id,
+    ]);
+    expect((await newKey(again, joined)).status).toBe(403);
+    expect((await house.get(again, '/dashboard/keys/new')).text).not.toContain('>Joined<');
+    for (const id of [made, joined]) {
+      expect((await house.get(again, `${projects}/${id}`)).status).toBe(404);
+      expect((await house.post(again, `${projects}/${id}`, { monthly_budget: 900 })).status).toBe(404);
+    }
+    expect((await house.get(again, `${projects}/${open}`)).status).toBe(200);
+  });
+
+  test('with a role of the platform: keys of the organisations it served', async () => {
+    const former = await house.person('platform_admin');
+    const projectId = await projectOf(former, 'Served', { org_id: house.ours });
+    expect((await newKey(former, projectId)).status).toBe(200);
+    const key = await keyOf(former, { projectId });
+    expect((await house.post(platform, `${users}/${former.id}/role`, { role: 'user' })).status).toBe(200);
+    expect(await statusOf(key)).toBe('revoked');
+  });
+
+  test('with a project: the keys of it, and no key of another member', async () => {
+    const projectId = await projectOf(admin, 'Shared');
+    const [member, other] = [await house.person('user'), await house.person('user')];
+    for (const { id } of [member, other])
+      expect((await house.post(admin, `${projects}/${projectId}/members`, { user_id: id })).status).toBe(200);
+    const [own, elsewhere, others] = [
+      await keyOf(member, { projectId }),
+      await keyOf(member),
+      await keyOf(other, { projectId }),
+    ];
+    expect((await house.get(admin, `${projects}/${projectId}`)).text).toContain(
+      'keys of this project stop at once',
+    );
+    const removed = await house.post(admin, `${projects}/${projectId}/members/${member.id}/remove`);
+    expect(removed.status).toBe(200);
+    expect(await Promise.all([own, elsewhere, others].map(statusOf))).toEqual([
+      'revoked',
+      'active',
+      'active',
+    ]);
+    expect(await changesOf('project.member-removed', projectId)).toEqual({
+      member: [member.email, null],
+      keys: [1, 0],
+    });
+    expect((await newKey(member, projectId)).status).toBe(403);
+  });
+});
