@@ -32,6 +32,7 @@ export function autoItems(decision: AutoDecision | null, localisation: Localisat
     ...given('usual-cost', usualCost(decision)),
     item('weighed', weighed.join(' · ')),
     ...given('order', decision.fallback_order.join(' · ')),
+    ...given('last-resort', lastResort(decision)),
     ...given('left-out', left.join(' · ')),
     ...given('pacing', pacingText(decision, localisation)),
     ...given('conversation', conversationText(decision, localisation)),
@@ -76,6 +77,9 @@ function conversationText({ session }: Explained, { translate }: Localisation): 
   });
 }
 
+/** Earlier decisions do not tell them apart. */
+const lastResort = ({ fallback_order: order, last_resort: count = 0 }: Explained): string =>
+  count === 0 ? '' : order.slice(-count).join(' · ');
 /** Null in decisions of earlier versions. */
 const usualCost = ({ ref_cost: cost }: { readonly ref_cost?: number }): string | null =>
   cost === undefined ? null : `$${dollars(cost)}`;

@@ -19,7 +19,7 @@ export interface AutoSettings {
   readonly stickiness_minutes?: number;
   /** Answers where nothing can be chosen. */
   readonly fallback_model?: string;
-  /** Narrower levels may not differ. */
+  /** Narrower levels may not choose otherwise; their limits still tighten. */
   readonly locked?: boolean;
 }
 

@@ -21,12 +21,15 @@ const replaced = [
 
 type Sources = Partial<Record<keyof AutoSettings, AutoLevel>>;
 
+/** Whose lock counts first: the key's is an administrator's, and a person's own does not undo it. */
+const lockOrder: readonly AutoLevel[] = ['platform', 'organisation', 'key', 'user'];
+
 /**
  * The levels taken together. Choices of a narrower level replace those of a wider one, unless that is locked; limits
- * add up, and the tightest counts.
+ * add up whatever is locked, and the tightest counts.
  */
 export function effectivePolicy(levels: AutoLevels): EffectiveAutoPolicy {
-  const lockedBy = autoLevels.find((level) => levels[level]?.locked === true) ?? null;
+  const lockedBy = lockOrder.find((level) => levels[level]?.locked === true) ?? null;
   const effectiveLevels =
     lockedBy === null ? autoLevels : autoLevels.slice(0, autoLevels.indexOf(lockedBy) + 1);
   const sources: Sources = {};
@@ -36,12 +39,12 @@ export function effectivePolicy(levels: AutoLevels): EffectiveAutoPolicy {
   return {
     ...usualAutoSettings,
     ...choices,
-    ...tightest(levels, effectiveLevels, sources),
-    includes: effectiveLevels.flatMap((level) => {
+    ...tightest(levels, sources),
+    includes: autoLevels.flatMap((level) => {
       const names = levels[level]?.include ?? [];
       return names.length === 0 ? [] : [names];
     }),
-    excludes: effectiveLevels.flatMap((level) => levels[level]?.exclude ?? []),
+    excludes: autoLevels.flatMap((level) => levels[level]?.exclude ?? []),
     level: effectiveLevels.findLast((level) => Object.keys(levels[level] ?? {}).length > 0) ?? 'usual',
     lockedBy,
     sources,
@@ -55,10 +58,10 @@ function choicesOf(level: AutoLevel, settings: AutoSettings, sources: Sources): 
 }
 
 /** A narrower level may ask for more quality and for less cost than a wider one, never the other way round. */
-function tightest(levels: AutoLevels, heard: readonly AutoLevel[], sources: Sources): AutoSettings {
+function tightest(levels: AutoLevels, sources: Sources): AutoSettings {
   let quality: number | undefined;
   let cost: string | undefined;
-  for (const level of heard) {
+  for (const level of autoLevels) {
     const { min_quality: least, max_cost_per_request: most } = levels[level] ?? {};
     if (least !== undefined && (quality === undefined || least > quality)) {
       quality = least;

@@ -61,14 +61,21 @@ export function decide(state: RouterState, question: Question): Decision {
   const stuck = held === undefined ? stick(question, tuning, wanted, appraisal) : heldPick(wanted);
   const final = inShadow(state, question, stuck, reference);
   // Where it is unknown who called the tool, a second model is one too many.
-  const fallbackOrder = session?.betweenToolCallAndResult === true ? [] : failover(pool, final.pick);
+  const standIns = session?.betweenToolCallAndResult === true ? [] : failover(pool, final.pick, wanted.good);
+  const fallbackOrder = standIns.map(({ model }) => model);
+  const lastResort = standIns.filter((one) => !wanted.good.has(one)).length;
   const explanation = explain(state, question, { tuning, appraisal, pool, reference, stuck, final });
   return {
     kind: 'chosen',
     chosen: final.pick.model,
     fallbackOrder,
     unfamiliar,
-    explanation: { ...explanation, excluded, fallback_order: fallbackOrder },
+    explanation: {
+      ...explanation,
+      excluded,
+      fallback_order: fallbackOrder,
+      ...(lastResort > 0 && { last_resort: lastResort }),
+    },
   };
 }
 
@@ -83,7 +90,12 @@ function isUnfamiliar({ calibration }: RouterState, similarity: number, gate: No
   return calibration !== undefined && similarity < (gate === 'p50' ? calibration.p50 : calibration.p25);
 }
 
-/** What the algorithm wants, before sessions and shadow mode. */
+/** What the algorithm wants, and all models that it may choose: those that are no longer on trial and good enough. */
+interface Wanted extends Pick {
+  readonly good: ReadonlySet<Appraised>;
+}
+
+/** Before sessions and shadow mode. */
 function want(
   { policy, drift }: Question,
   { novelty }: Tuning,
@@ -93,25 +105,37 @@ function want(
     unfamiliar: boolean;
     excluded: Record<string, number>;
   },
-): Pick {
+): Wanted {
   const { pool, reference, unfamiliar, excluded } = asked;
-  if (pool.length === 1) return { pick: reference, reason: 'only_candidate' };
-  if (policy.algorithm === 'static') return { pick: reference, reason: 'algorithm_static' };
   // A model on trial is chosen by no belief: only replays tell what it is worth.
   const blind = policy.algorithm === 'cheapest';
   const known = pool.filter((one) => blind || one === reference || one.judged >= JUDGED_NEEDED_PER_MODEL);
+  const enough = known.filter(({ quality, doubt }) => quality - doubt >= (policy.minQuality ?? 0));
+  const good = new Set(enough);
+  const picked = (pick: Appraised, reason: DecisionReason): Wanted => ({ pick, reason, good });
+  if (pool.length === 1) return picked(reference, 'only_candidate');
+  if (policy.algorithm === 'static') return picked(reference, 'algorithm_static');
   count(excluded, 'on_trial', pool.length - known.length);
-  const good = known.filter(({ quality, doubt }) => quality - doubt >= (policy.minQuality ?? 0));
-  count(excluded, 'min_quality', known.length - good.length);
-  if (good.length === 0)
-    return { pick: best(known, ({ quality, doubt }) => quality - doubt), reason: 'quality_floor' };
-  if (blind) return { pick: best(good, ({ cost }) => -cost), reason: 'algorithm_cheapest' };
+  count(excluded, 'min_quality', known.length - enough.length);
+  if (enough.length === 0)
+    return picked(
+      best(known, ({ quality, doubt }) => quality - doubt),
+      'quality_floor',
+    );
+  if (blind)
+    return picked(
+      best(enough, ({ cost }) => -cost),
+      'algorithm_cheapest',
+    );
   if (policy.algorithm === 'best_quality')
-    return { pick: best(good, ({ quality }) => quality), reason: 'algorithm_best_quality' };
-  if (drift === 'reference') return { pick: reference, reason: 'traffic_changed' };
-  if (unfamiliar && novelty !== 'off') return { pick: reference, reason: 'unfamiliar_request' };
-  const pick = best(good, ({ utility }) => utility);
-  return { pick, reason: reasonOf(pick, reference) };
+    return picked(
+      best(enough, ({ quality }) => quality),
+      'algorithm_best_quality',
+    );
+  if (drift === 'reference') return picked(reference, 'traffic_changed');
+  if (unfamiliar && novelty !== 'off') return picked(reference, 'unfamiliar_request');
+  const pick = best(enough, ({ utility }) => utility);
+  return picked(pick, reasonOf(pick, reference));
 }
 
 function reasonOf(pick: Appraised, reference: Appraised): DecisionReason {
@@ -125,17 +149,18 @@ type StickyPick = Pick & { readonly sticky: 'kept' | 'new' | `broken:${string}` 
 
 const heldPick = ({ pick }: Pick): StickyPick => ({ pick, reason: 'tool_result', sticky: 'kept' });
 
-/** A session stays with its model unless that is gone, or another is better by more than the lost cache costs. */
+/** A session stays with its model unless that may not be chosen, or another is better by more than the lost cache costs. */
 function stick(
   { session, policy, drift }: Question,
   { kappa }: Tuning,
-  wanted: Pick,
+  { good, ...wanted }: Wanted,
   { candidates, referenceCost }: Appraisal,
 ): StickyPick {
   if (session?.model === undefined || policy.algorithm === 'static') return { ...wanted, sticky: 'new' };
   const stuck = candidates.find(({ model }) => model === session.model);
   if (stuck === undefined) return { ...wanted, sticky: 'broken:no_candidate' };
   if (stuck.model === wanted.pick.model) return { ...wanted, sticky: 'kept' };
+  if (!good.has(stuck)) return { ...wanted, sticky: 'broken:not_good' };
   if (drift === 'reference') return { ...wanted, sticky: 'broken:traffic_changed' };
   const lost = kappa * (stuck.cacheSaving / referenceCost);
   return wanted.pick.utility - stuck.utility > SWITCH_MARGIN + lost
@@ -160,14 +185,21 @@ function inShadow(
     : { pick: reference, reason: 'still_learning', shadow: true };
 }
 
-/** Another supplier first: what ails one model of a supplier often ails all. */
-function failover(pool: readonly Appraised[], chosen: Appraised): string[] {
+/** Good models first. Of them another supplier's: what ails one model of a supplier often ails all. */
+function failover(
+  pool: readonly Appraised[],
+  chosen: Appraised,
+  good: ReadonlySet<Appraised>,
+): readonly Appraised[] {
   const isNear = ({ provider }: Candidate): number => (provider === chosen.provider ? 1 : 0);
+  const isLast = (one: Appraised): number => (good.has(one) ? 0 : 1);
   return pool
     .filter((one) => one !== chosen)
-    .sort((one, other) => isNear(one) - isNear(other) || other.utility - one.utility)
-    .slice(0, MOST_FALLBACKS)
-    .map(({ model }) => model);
+    .sort(
+      (one, other) =>
+        isLast(one) - isLast(other) || isNear(one) - isNear(other) || other.utility - one.utility,
+    )
+    .slice(0, MOST_FALLBACKS);
 }
 
 function explain(
@@ -181,7 +213,7 @@ function explain(
     stuck: StickyPick;
     final: Pick & { shadow: boolean };
   },
-): Omit<Explanation, 'excluded' | 'fallback_order'> {
+): Omit<Explanation, 'excluded' | 'fallback_order' | 'last_resort'> {
   const { tuning, appraisal, pool, reference, stuck, final } = made;
   return {
     alg: policy.algorithm,

@@ -82,4 +82,6 @@ export interface Explanation {
   /** Counts by reason. */
   readonly excluded: Readonly<Record<string, number>>;
   readonly fallback_order: readonly string[];
+  /** How many of them, at the end, could not have been chosen: on trial, or below the least quality. */
+  readonly last_resort?: number;
 }

@@ -137,13 +137,16 @@ test('below the least quality none is chosen but the best there is, and the deci
   expect(await excludedOf((await ask((await makeKey()).text)).requestId)).not.toHaveProperty('min_quality');
 });
 
-test('what the organisation has locked no key differs from', async () => {
+test('what the organisation has locked no key differs from, but for its limits', async () => {
   await on({ algorithm: 'static', locked: true });
   const key = await makeKey();
-  await set('key', key.id, { algorithm: 'cheapest', exclude: ['sim-large'] });
+  await set('key', key.id, { algorithm: 'cheapest', exclude: ['sim-8k'] });
   const { json, requestId } = await ask(key.text);
   expect(json.model).toBe('sim-large');
-  expect(await decisionOf(requestId)).toMatchObject({ reason: 'algorithm_static' });
+  expect(await decisionOf(requestId)).toMatchObject({
+    reason: 'algorithm_static',
+    excluded: { not_included: 1 },
+  });
 });
 
 const surfaces = ['/v1/messages', '/v1/chat/completions', '/v1/responses'] as const;

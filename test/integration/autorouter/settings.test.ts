@@ -81,6 +81,25 @@ test('a locked level is not differed from: by people nor for keys', async () => 
   expect(held.json.effective).toMatchObject({ dial: 3, locked_by: 'organisation' });
 });
 
+test('a person’s own lock undoes no lock and no limit of a key; nor does the organisation’s', async () => {
+  const admin = await person('org_admin');
+  const { cookie, userId } = await person();
+  const key = await addKey(app, userId);
+  const strict = { mode: 'off', exclude: 'gpt-*', max_cost_per_request: '0.01', min_quality: 0.9 };
+  await post(ofAnyKey, admin.cookie, { key_id: key.id, ...strict, locked: true });
+  expect((await post(own, cookie, { locked: true, mode: 'on', dial: 9 })).status).toBe(200);
+  const limits = { exclude: ['gpt-*'], max_cost_per_request: '0.01', min_quality: 0.9 };
+  const locked = await post(ofAnyKey, admin.cookie, { key_id: key.id, dial: 2 });
+  expect(locked.json.effective).toMatchObject({ mode: 'off', dial: 2, locked_by: 'key', ...limits });
+  expect((await post(ownKey, cookie, { key_id: key.publicId, mode: 'on' })).status).toBe(403);
+  await post(ofAnyKey, admin.cookie, { key_id: key.id, locked: false });
+  const open = await post(ofAnyKey, admin.cookie, { key_id: key.id, dial: 3 });
+  expect(open.json.effective).toMatchObject({ mode: 'on', dial: 9, locked_by: 'user', ...limits });
+  await post(ofOrganisation, admin.cookie, { mode: 'shadow', locked: true });
+  const all = await post(ofAnyKey, admin.cookie, { key_id: key.id, dial: 4 });
+  expect(all.json.effective).toMatchObject({ mode: 'shadow', locked_by: 'organisation', ...limits });
+});
+
 test('a key is locked by administrators alone, and a foreign key is not there', async () => {
   const { cookie, userId } = await person();
   const { publicId, id } = await addKey(app, userId);

@@ -19,11 +19,14 @@ const levels = fc.record(
 );
 const order: readonly AutoLevel[] = ['platform', 'organisation', 'user', 'key'];
 
-test('nothing narrower than a lock has a say, and limits are never looser than any level that is heard', () => {
+/** An administrator's lock of a key stands before a person's own. */
+const locks: readonly AutoLevel[] = ['platform', 'organisation', 'key', 'user'];
+
+test('nothing narrower than a lock chooses, and limits are never looser than those of any level', () => {
   fc.assert(
     fc.property(levels, (given) => {
       const policy = effectivePolicy(given);
-      const lock = order.find((level) => given[level]?.locked === true) ?? null;
+      const lock = locks.find((level) => given[level]?.locked === true) ?? null;
       expect(policy.lockedBy).toBe(lock);
       const heard = order
         .slice(0, lock === null ? 4 : order.indexOf(lock) + 1)
@@ -32,7 +35,9 @@ test('nothing narrower than a lock has a say, and limits are never looser than a
         heard.findLast((each) => each[name] !== undefined)?.[name];
       expect(policy.mode).toBe(expected('mode') ?? 'shadow');
       expect(policy.dial).toBe(expected('dial') ?? 5);
-      for (const { min_quality: least, max_cost_per_request: most, exclude, include } of heard) {
+      for (const { min_quality: least, max_cost_per_request: most, exclude, include } of order.map(
+        (level): AutoSettings => given[level] ?? {},
+      )) {
         if (least !== undefined) expect(policy.min_quality).toBeGreaterThanOrEqual(least);
         if (most !== undefined) expect(Number(policy.max_cost_per_request)).toBeLessThanOrEqual(Number(most));
         for (const name of exclude ?? []) expect(policy.excludes).toContain(name);

@@ -293,3 +293,25 @@ describe('forms', () => {
     expect(bytes.whole.toString('latin1')).not.toContain('\r\nContent-Disposition: form-data; name="model"');
   });
 });
+
+describe('labels that are meant for the gateway', () => {
+  const own = { no_eval: true, session_id: 's', sticky_key: 'k', tags: ['a'] };
+  const paths = Object.keys(own).map((name) => `metadata.${name}`);
+  const messages = { messages: [] };
+
+  test.each<[string, SupplierStyle, Partial<OutgoingCall>]>([
+    ['Anthropic', messagesStyle, { operation: 'messages', lane: lane({}, 'https://api.anthropic.com') }],
+    ['Bedrock', bedrock, { operation: 'messages' }],
+    ['OpenAI', openaiStyle, { lane: lane({ profile: 'openai' }) }],
+    ['Azure', openaiStyle, { lane: lane({ profile: 'azure' }) }],
+  ])('are kept from %s, which refuses them; the caller’s own go on', (_name, style, more) => {
+    const mixed = sent(style, { ...messages, metadata: { ...own, user_id: 'u', project: 'p' } }, more);
+    expect(mixed.body['metadata']).toEqual({ user_id: 'u', project: 'p' });
+    expect(mixed.dropped).toEqual(paths);
+    const alone = sent(style, { ...messages, metadata: own }, more);
+    expect(alone.body).not.toHaveProperty('metadata');
+    expect(alone.dropped).toEqual(paths);
+    const foreign = sent(style, { ...messages, metadata: { user_id: 'u' } }, more);
+    expect([foreign.body['metadata'], foreign.dropped]).toEqual([{ user_id: 'u' }, []]);
+  });
+});

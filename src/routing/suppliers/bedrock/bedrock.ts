@@ -39,6 +39,7 @@ function unsigned(call: OutgoingCall): PreparedCall {
   const { lane, stream, headers } = call;
   const body = jsonBody(call, (edits) => {
     editMessages(edits, call);
+    edits.dropOwnLabels();
     delete edits.set.model;
     edits.remove.add('model').add('stream');
     edits.set.anthropic_version = BODY_VERSION;

@@ -1,7 +1,7 @@
 import { editJsonInPieces, type Pieces } from '../../../kernel';
 import type { Dropped } from '../../../protocol';
 import { encodeForm } from './form';
-import { looksLikeSteering } from './known-fields';
+import { looksLikeSteering, ownLabels } from './known-fields';
 import { isSteering } from './steering';
 import type { JsonBody, OutgoingCall } from './style';
 
@@ -33,15 +33,29 @@ export class BodyEdits {
 
   /** Some gateways read them there as well. */
   dropSteeringWithin(name: string): void {
+    const left = this.dropWithin(name, looksLikeSteering, 'steers routing');
+    if (left !== null) this.set[name] = left;
+  }
+
+  /** Suppliers that check their fields refuse labels that are meant for this service. */
+  dropOwnLabels(): void {
+    const left = this.dropWithin('metadata', (name) => ownLabels.has(name), 'meant for the gateway');
+    if (left === null) return;
+    if (Object.keys(left).length > 0) this.set.metadata = left;
+    else this.remove.add('metadata');
+  }
+
+  /** What is left of an object; null where nothing is dropped. */
+  private dropWithin(name: string, isDropped: (inner: string) => boolean, reason: string): object | null {
     const { [name]: value } = this.parsed;
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return;
-    const steering = Object.keys(value).filter(looksLikeSteering);
-    if (steering.length === 0) return;
-    this.set[name] = Object.fromEntries(Object.entries(value).filter(([inner]) => !looksLikeSteering(inner)));
-    for (const inner of steering) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+    const dropped = Object.keys(value).filter(isDropped);
+    if (dropped.length === 0) return null;
+    for (const inner of dropped) {
       const path = `${name}.${inner}`;
-      this.dropped.push({ loss: 'dropped', path, reason: 'steers routing', at: path, count: 1 });
+      this.dropped.push({ loss: 'dropped', path, reason, at: path, count: 1 });
     }
+    return Object.fromEntries(Object.entries(value).filter(([inner]) => !isDropped(inner)));
   }
 
   /** The value stays, so nothing is lost, unless the new name is taken. */

@@ -122,10 +122,13 @@ export function knownFields(operation: OperationName): KnownFields {
   return found;
 }
 
+/** Labels in `metadata` that are meant for this service. */
+export const ownLabels: ReadonlySet<string> = new Set(fields('no_eval session_id sticky_key tags'));
+
 /** Objects within a body that are read here: their names. Where callers may add their own, only look-alikes are refused. */
 export const nestedFields: ReadonlyMap<string, KnownFields> = new Map(
   Object.entries({
-    metadata: fields('session_id sticky_key tags user_id'),
+    metadata: [...ownLabels, 'user_id'],
     reasoning: fields('context effort enabled exclude generate_summary max_tokens mode summary'),
     response_format: fields('json_schema schema type'),
     stream_options: fields('continuous_usage_stats include_obfuscation include_usage'),

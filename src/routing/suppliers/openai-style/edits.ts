@@ -13,7 +13,8 @@ export function applyProfile(
 ): void {
   const { lane, stream, maxOutputTokens } = call;
   edits.set.model = lane.upstreamModel;
-  if (!profile.validates) edits.dropSteeringWithin('metadata');
+  if (profile.validates) edits.dropOwnLabels();
+  else edits.dropSteeringWithin('metadata');
   for (const name of profile.drop) edits.drop(name, 'unknown to the supplier');
   for (const from in profile.rename) edits.rename(from, profile.rename[from]!);
   if (dialect === 'responses') {

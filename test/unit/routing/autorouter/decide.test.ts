@@ -310,6 +310,20 @@ describe('a conversation', () => {
     expect(ask(familiar, session({ model: 'gone' })).explanation.session?.sticky).toBe('broken:no_candidate');
     expect(ask(familiar, session({})).explanation.session?.sticky).toBe('new');
   });
+
+  test('leaves one that is below the floor of quality or on trial; a held result stays with it', () => {
+    const newest = { model: 'newest', provider: 'supplier-9', inputRate: 1, outputRate: 1, prior: 1 };
+    const asked = { candidates: [...candidates, newest], ...withPolicy({ minQuality: 0.7 }) };
+    const of = (text: string, more: Partial<SessionView>) => ask(text, { ...asked, ...session(more) });
+    for (const [text, model] of [
+      [familiar, 'newest'],
+      [rust, 'small'],
+    ] as const) {
+      const { chosen: other, explanation } = of(text, { model });
+      expect([other === model, explanation.session?.sticky]).toEqual([false, 'broken:not_good']);
+      expect(of(text, { model, betweenToolCallAndResult: true }).chosen).toBe(model);
+    }
+  });
 });
 
 describe('failover', () => {
@@ -321,6 +335,29 @@ describe('failover', () => {
     const decision = ask(familiar, { candidates: two });
     expect(decision.chosen).toBe('small');
     expect(decision.fallbackOrder).toEqual(['large', 'middle']);
+    expect(decision.explanation).not.toHaveProperty('last_resort');
+  });
+
+  test('asks a model below the floor of quality, or on trial, after all others, and says so', () => {
+    const newest = { model: 'newest', provider: 'supplier-9', inputRate: 1, outputRate: 1, prior: 1 };
+    const asked = [...candidates, newest].map((one) => ({
+      ...one,
+      provider: one.model === 'middle' ? 'supplier-2' : one.provider,
+    }));
+    const { explanation, ...decision } = ask(rust, { candidates: asked, ...withPolicy({ minQuality: 0.7 }) });
+    expect(['middle', 'large']).toContain(decision.chosen);
+    expect(decision.fallbackOrder[0]).toBe(decision.chosen === 'large' ? 'middle' : 'large');
+    expect(new Set(decision.fallbackOrder.slice(1))).toEqual(new Set(['small', 'newest']));
+    expect(explanation).toMatchObject({ fallback_order: decision.fallbackOrder, last_resort: 2 });
+  });
+
+  test('has none where the result of a tool call is brought, whoever made the call', () => {
+    const between = { betweenToolCallAndResult: true };
+    expect(ask(familiar, session(between))).toMatchObject({ chosen: 'small', fallbackOrder: [] });
+    expect(ask(familiar, session({ ...between, model: 'large' }))).toMatchObject({
+      chosen: 'large',
+      fallbackOrder: [],
+    });
   });
 });
 
