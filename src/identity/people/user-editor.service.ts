@@ -2,15 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { type ActionName, ActivityLog, type Changes, changesOf } from '../../audit';
 import { fault, mayGrant, type Role } from '../../kernel';
 import { Database, type Tx } from '../../platform';
+import { lockRoles } from '../role-lock';
 import { SessionsService } from '../sessions.service';
 import { UserAccount } from '../user-account.entity';
 import { type UserStatus, userTransitions } from '../user-status';
 import { absent, type Acting, assertVersion, type Target } from './acting';
 import { assertMay, type UserAct } from './policy';
 import { UserRegister } from './user-register';
-
-/** Serialises changes of roles and states, so that the check for the last owner is reliable. */
-const roleLock = 727_320;
 
 /** Changes accounts for administrators, by the policy's table; each change is on record with its reason. */
 @Injectable()
@@ -42,7 +40,7 @@ export class UserEditor {
     work: (tx: Tx, user: UserAccount) => Promise<Changes>,
   ): Promise<Changes> {
     return this.database.transaction(async (tx) => {
-      await tx.query('SELECT pg_advisory_xact_lock($1)', [roleLock]);
+      await lockRoles(tx);
       const user = await lockedAccount(tx, userId);
       return this.record(tx, user, await work(tx, user), { action });
     });
@@ -139,7 +137,7 @@ export class UserEditor {
   }
 
   private async lock(tx: Tx, acting: Acting, target: Target, act: UserAct): Promise<UserAccount> {
-    await tx.query('SELECT pg_advisory_xact_lock($1)', [roleLock]);
+    await lockRoles(tx);
     const accounts = tx.getRepository(UserAccount);
     const actor = await accounts.findOneBy({ id: acting.actor.userId });
     if (actor?.role !== acting.actor.role || actor.status !== 'active') {
