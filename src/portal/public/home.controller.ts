@@ -1,8 +1,7 @@
-import { Controller } from '@nestjs/common';
+import { Controller, Req } from '@nestjs/common';
 import { CatalogueService } from '../../catalogue';
-import { Settings } from '../../platform';
 import { requestSnippets } from '../../views';
-import { Access, Page } from '../../web';
+import { Access, type HttpRequest, Page, PageRenderer } from '../../web';
 import { exampleModels } from './example-models';
 import { publicModels } from './public-models';
 
@@ -11,18 +10,18 @@ const MODELS_SHOWN = 6;
 @Controller()
 export class HomeController {
   constructor(
-    private readonly settings: Settings,
+    private readonly pages: PageRenderer,
     private readonly catalogue: CatalogueService,
   ) {}
 
   @Page('/', 'pages/public/home', Access.anyone())
-  home(): object {
+  home(@Req() request: HttpRequest): object {
     const models = publicModels(this.catalogue);
     return {
       snippets: requestSnippets({
         id: 'first',
         label: 'Languages',
-        baseUrl: this.settings.baseUrl,
+        baseUrl: this.pages.placeOf(request).baseUrl,
         key: 'svc_…',
         model: exampleModels(models).chat,
       }),
