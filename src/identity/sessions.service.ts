@@ -110,6 +110,14 @@ export class SessionsService {
     await tx.getRepository(Session).delete({ tokenHash: this.hashOf(token) });
   }
 
+  /** After a change of role the session in use gets a new id and all others end. Returns the cookie's value. */
+  async renew(tx: Tx, userId: number, publicId: string): Promise<string> {
+    const token = randomBytes(32).toString('base64url');
+    await tx.query('DELETE FROM session WHERE user_id = $1 AND public_id <> $2', [userId, publicId]);
+    await tx.getRepository(Session).update({ userId, publicId }, { tokenHash: this.hashOf(token) });
+    return token;
+  }
+
   async endAll(tx: Tx, userId: number): Promise<void> {
     await tx.getRepository(Session).delete({ userId });
   }

@@ -24,7 +24,7 @@ export {
 } from './pages/list-page';
 export { type Localisation, localisationOf } from './pages/localisation';
 export { PageFrames } from './pages/page-frame';
-export { languageCookie, localeOf, PageRenderer } from './pages/page-renderer';
+export { languageCookie, localeOf, PageRenderer, type PortalPlace } from './pages/page-renderer';
 export { csvLine, csvRows } from './routes/csv';
 export { csvFile, type CsvTable } from './routes/csv.interceptor';
 export { Action, Csv, Data, Page, Redirects } from './routes/kinds';

@@ -4,6 +4,8 @@ import { ActivityLog } from '../../audit';
 import { type Actor, fault, mayGrant, type Role } from '../../kernel';
 import { Database, Settings, type Tx } from '../../platform';
 import { actorOf } from '../activity-actor';
+import { lockRoles } from '../role-lock';
+import { SessionsService } from '../sessions.service';
 import { UserAccount } from '../user-account.entity';
 import { Invite } from './invite.entity';
 import { hasLinkedIdentity } from './provider-only';
@@ -42,6 +44,7 @@ interface InviteRow {
 export class InvitesService {
   constructor(
     private readonly database: Database,
+    private readonly sessions: SessionsService,
     private readonly activity: ActivityLog,
     private readonly settings: Settings,
   ) {}
@@ -80,10 +83,14 @@ export class InvitesService {
     return { state: stateOf(row), email, role, organisation, invitedBy, expiresAt };
   }
 
-  /** Only for the invited address, signed in. Of two concurrent accepts, one succeeds. */
-  async accept(token: string, actor: Actor): Promise<void> {
+  /**
+   * Only for the invited address, signed in. Of two concurrent accepts, one succeeds. Returns the new id of the
+   * session where the role has changed.
+   */
+  async accept(token: string, actor: Actor): Promise<string | null> {
     if (!FORM.test(token)) throw fault('invalid_token');
-    await this.database.transaction(async (tx) => {
+    return this.database.transaction(async (tx) => {
+      await lockRoles(tx);
       const [rows] = await tx.query<
         [{ id: number; role: Role; organisation_id: number; department_id: number | null }[], number]
       >(
@@ -96,7 +103,8 @@ export class InvitesService {
       const [invite] = rows;
       if (invite === undefined) throw fault('invalid_token');
       const accounts = tx.getRepository(UserAccount);
-      const account = await accounts.findOneByOrFail({ id: actor.userId });
+      const lock = { mode: 'pessimistic_write' } as const;
+      const account = await accounts.findOneOrFail({ where: { id: actor.userId }, lock });
       if (account.organisationId !== null && account.organisationId !== invite.organisation_id) {
         throw fault('conflict', {
           message: 'This account belongs to another organisation already.',
@@ -108,6 +116,7 @@ export class InvitesService {
       // An invite only adds: a person with more rights than it offers keeps them.
       const granted = mayGrant(account.role, role) ? account.role : role;
       await accounts.update(account.id, { organisationId, departmentId, role: granted });
+      await accounts.increment({ id: account.id }, 'version', 1);
       await this.activity.write(tx, {
         action: 'invite.accepted',
         object: { type: 'invite', id: invite.id, label: account.email },
@@ -115,6 +124,7 @@ export class InvitesService {
         concerns: { userId: account.id, organisationId, departmentId },
         changes: { role: [account.role, granted], organisation: [account.organisationId, organisationId] },
       });
+      return granted === account.role ? null : this.sessions.renew(tx, account.id, actor.sessionId);
     });
   }
 

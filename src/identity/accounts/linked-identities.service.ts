@@ -3,6 +3,8 @@ import { ActivityLog } from '../../audit';
 import { fault, type Role } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { actorOf } from '../activity-actor';
+import { lockRoles } from '../role-lock';
+import { SessionsService } from '../sessions.service';
 import { UserAccount } from '../user-account.entity';
 import { LinkedIdentity } from './linked-identity.entity';
 import { SignInService, type SignedIn, type SignInOrigin } from './sign-in.service';
@@ -32,6 +34,7 @@ export class LinkedIdentities {
   constructor(
     private readonly database: Database,
     private readonly signIn: SignInService,
+    private readonly sessions: SessionsService,
     private readonly activity: ActivityLog,
   ) {}
 
@@ -113,9 +116,14 @@ export class LinkedIdentities {
 
   /** A provider that decides on roles does so at every sign-in; it neither makes nor unmakes a platform owner. */
   private async applyRole(tx: Tx, userId: number, { role, issuer }: ProvenIdentity): Promise<void> {
-    const account = await tx.getRepository(UserAccount).findOneByOrFail({ id: userId });
-    if (role === null || account.role === role || account.role === 'platform_owner') return;
-    await tx.getRepository(UserAccount).update(userId, { role });
+    if (role === null) return;
+    await lockRoles(tx);
+    const accounts = tx.getRepository(UserAccount);
+    const account = await accounts.findOneByOrFail({ id: userId });
+    if (account.role === role || account.role === 'platform_owner') return;
+    await accounts.update(userId, { role });
+    await accounts.increment({ id: userId }, 'version', 1);
+    await this.sessions.endAll(tx, userId);
     await this.activity.write(tx, {
       action: 'user.role-changed',
       object: { type: 'account', id: userId, label: account.email },

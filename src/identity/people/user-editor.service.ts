@@ -3,15 +3,13 @@ import { type ActionName, ActivityLog, type Changes, changesOf } from '../../aud
 import { atLeast, fault, mayGrant, type Role } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { PROJECT_OF_PERSON } from '../own-projects.service';
+import { lockRoles } from '../role-lock';
 import { SessionsService } from '../sessions.service';
 import { UserAccount } from '../user-account.entity';
 import { type UserStatus, userTransitions } from '../user-status';
 import { absent, type Acting, assertVersion, type Target } from './acting';
 import { assertMay, type UserAct } from './policy';
 import { UserRegister } from './user-register';
-
-/** Serialises changes of roles and states, so that the check for the last owner is reliable. */
-const roleLock = 727_320;
 
 /** What a person loses with an organisation; the answer says what has changed. */
 type Leaving = (tx: Tx, userId: number) => Promise<Changes>;
@@ -53,7 +51,7 @@ export class UserEditor {
     work: (tx: Tx, user: UserAccount) => Promise<Changes>,
   ): Promise<Changes> {
     return this.database.transaction(async (tx) => {
-      await tx.query('SELECT pg_advisory_xact_lock($1)', [roleLock]);
+      await lockRoles(tx);
       const user = await lockedAccount(tx, userId);
       return this.record(tx, user, await work(tx, user), { action });
     });
@@ -162,7 +160,7 @@ export class UserEditor {
   }
 
   private async lock(tx: Tx, acting: Acting, target: Target, act: UserAct): Promise<UserAccount> {
-    await tx.query('SELECT pg_advisory_xact_lock($1)', [roleLock]);
+    await lockRoles(tx);
     const accounts = tx.getRepository(UserAccount);
     const actor = await accounts.findOneBy({ id: acting.actor.userId });
     if (actor?.role !== acting.actor.role || actor.status !== 'active') {

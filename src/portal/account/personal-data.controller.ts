@@ -9,7 +9,10 @@ import { Access, actorOf, Audited, type HttpRequest } from '../../web';
 const MOST_KEYS = 1_000;
 const MOST_ENTRIES = 10_000;
 
-/** Everything that is kept about a person, as one file for themselves; also while the account rests. */
+/**
+ * What is kept about a person beside their conversations and payments, as one file for themselves; also while the
+ * account rests. Lists that hold more than fits say so.
+ */
 @Controller()
 export class PersonalDataController {
   constructor(
@@ -31,6 +34,8 @@ export class PersonalDataController {
     const { userId } = actorOf(request);
     const scope: Scope = { kind: 'user', userId };
     const account = await this.accounts.find(userId);
+    const keys = await this.keys.list(scope, { limit: MOST_KEYS });
+    const activity = await this.entriesOf(scope);
     const facts = {
       exported_at: new Date().toISOString(),
       account: {
@@ -60,9 +65,10 @@ export class PersonalDataController {
         id: publicId,
         ...session,
       })),
-      keys: (await this.keys.list(scope, { limit: MOST_KEYS })).rows.map(presentKey),
+      keys: keys.rows.map(presentKey),
       usage_by_month: await this.months(scope, account.createdAt),
-      activity: await this.entriesOf(scope),
+      activity: activity.slice(0, MOST_ENTRIES),
+      truncated: { keys: keys.next !== null, activity: activity.length > MOST_ENTRIES },
     };
     await this.database.transaction((tx) =>
       this.activity.write(tx, {
@@ -76,7 +82,7 @@ export class PersonalDataController {
 
   private async entriesOf(scope: Scope): Promise<ActivityEntry[]> {
     const entries: ActivityEntry[] = [];
-    for await (const entry of this.entries.all(scope, { limit: MOST_ENTRIES })) entries.push(entry);
+    for await (const entry of this.entries.all(scope, { limit: MOST_ENTRIES + 1 })) entries.push(entry);
     return entries;
   }
 

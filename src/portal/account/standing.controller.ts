@@ -61,7 +61,8 @@ export class StandingController {
     const shown = { view: 'pages/account/invite', model: () => again };
     return this.answers.answer(request, response, shown, async () => {
       if (request.actor === undefined) throw fault('authentication_required');
-      await this.invites.accept(token, request.actor);
+      const renewed = await this.invites.accept(token, request.actor);
+      if (renewed !== null) this.visitor.renewSession(response, renewed);
       return { to: '/dashboard', body: { ok: true } };
     });
   }

@@ -50,6 +50,11 @@ export class Visitor {
     return status === 'suspended' || status === 'archived' ? `/account/${status}` : localPath(next);
   }
 
+  /** The session goes on under a new id. */
+  renewSession(response: ServerResponse, session: string): void {
+    addCookie(response, this.settings, sessionCookieName(this.settings), session, MONTH_SECONDS);
+  }
+
   endSession(response: ServerResponse): void {
     addCookie(response, this.settings, sessionCookieName(this.settings), '', 0);
   }

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { CatalogueService } from '../../catalogue';
-import { Settings } from '../../platform';
 import { requestSnippets, type SecretOnceModel } from '../../views';
 import { type HttpRequest, PageFrames, PageRenderer } from '../../web';
 import { exampleModels } from '../public/example-models';
@@ -23,7 +22,6 @@ export class KeySecrets {
     private readonly frames: PageFrames,
     private readonly pages: PageRenderer,
     private readonly catalogue: CatalogueService,
-    private readonly settings: Settings,
   ) {}
 
   page(request: HttpRequest, response: ServerResponse, fresh: FreshSecret): Promise<string> {
@@ -37,7 +35,7 @@ export class KeySecrets {
       snippets: requestSnippets({
         id: 'fresh-key-use',
         label: translate('keys.use'),
-        baseUrl: this.settings.baseUrl,
+        baseUrl: this.pages.placeOf(request).baseUrl,
         key: fresh.secret,
         model: fresh.models?.[0] ?? usual.chat,
         largeModel: fresh.models?.[0] ?? usual.large,

@@ -6,8 +6,7 @@ import { CatalogueService } from '../../catalogue';
 import { PersonalSettings } from '../../identity';
 import type { Scope } from '../../kernel';
 import { KeyRegister } from '../../keys';
-import { Settings } from '../../platform';
-import { requestSnippets, type Translate } from '../../views';
+import { requestSnippets } from '../../views';
 import { Access, actorOf, type HttpRequest, localisationOf, Page, PageRenderer, viewScope } from '../../web';
 import { DAY_MS } from '../lists/days';
 import { PersonalNotices } from '../notices/personal-notices';
@@ -46,7 +45,6 @@ export class OverviewController {
     private readonly personal: PersonalSettings,
     private readonly library: DocumentLibrary,
     private readonly pages: PageRenderer,
-    private readonly settings: Settings,
   ) {}
 
   @Page('/dashboard', 'pages/dashboard/overview', Access.session())
@@ -89,7 +87,7 @@ export class OverviewController {
       ...(isFirstRun
         ? {
             firstRun: firstRunOf(
-              { funds, key: own.rows[0] ?? null, snippets: this.snippets(localisation.translate) },
+              { funds, key: own.rows[0] ?? null, snippets: this.snippets(request) },
               localisation.translate,
             ),
           }
@@ -106,8 +104,11 @@ export class OverviewController {
 
   @Page('/dashboard/guide', 'pages/dashboard/guide', Access.session())
   async guide(@Req() request: HttpRequest): Promise<object> {
-    const { rows } = await this.keys.list(viewScope(request), { kind: 'client', status: 'active', limit: 1 });
-    return { ...this.library.page('guide'), key: rows[0] ?? null, baseUrl: this.settings.baseUrl };
+    // The page calls it the reader's own key, also in the view of an administrator.
+    const own = { kind: 'user', userId: actorOf(request).userId } as const;
+    const { rows } = await this.keys.list(own, { kind: 'client', status: 'active', limit: 1 });
+    const place = this.pages.placeOf(request);
+    return { ...this.library.page('guide', place), key: rows[0] ?? null, baseUrl: place.baseUrl };
   }
 
   private async latestOf(scope: Scope): Promise<{ readonly createdAt: Date } | null> {
@@ -115,12 +116,12 @@ export class OverviewController {
     return rows[0] ?? null;
   }
 
-  private snippets(translate: Translate) {
+  private snippets(request: HttpRequest) {
     const { chat, large } = exampleModels(publicModels(this.catalogue));
     return requestSnippets({
       id: 'first',
-      label: translate('snippet.languages'),
-      baseUrl: this.settings.baseUrl,
+      label: this.pages.textsFor(request)('snippet.languages'),
+      baseUrl: this.pages.placeOf(request).baseUrl,
       key: 'svc_…',
       model: chat,
       largeModel: large,

@@ -1,6 +1,5 @@
 import { Controller, Req } from '@nestjs/common';
 import { CatalogueService } from '../../catalogue';
-import { Settings } from '../../platform';
 import { requestSnippets } from '../../views';
 import { Access, type HttpRequest, Page, PageRenderer } from '../../web';
 import { exampleModels } from './example-models';
@@ -11,9 +10,8 @@ const MODELS_SHOWN = 6;
 @Controller()
 export class HomeController {
   constructor(
-    private readonly settings: Settings,
-    private readonly catalogue: CatalogueService,
     private readonly pages: PageRenderer,
+    private readonly catalogue: CatalogueService,
   ) {}
 
   @Page('/', 'pages/public/home', Access.anyone())
@@ -24,7 +22,7 @@ export class HomeController {
       snippets: requestSnippets({
         id: 'first',
         label: this.pages.textsFor(request)('snippet.languages'),
-        baseUrl: this.settings.baseUrl,
+        baseUrl: this.pages.placeOf(request).baseUrl,
         key: 'svc_…',
         model: chat,
         largeModel: large,

@@ -24,6 +24,11 @@ const themeCookie = 'svc_theme';
 const shortcutsCookie = 'svc_shortcuts';
 const timeZoneCookie = 'svc_time_zone';
 
+export interface PortalPlace {
+  readonly baseUrl: string;
+  readonly brandName: string;
+}
+
 /** Turns a view and its plain model into a page, for the person who asked for it. */
 @Injectable()
 export class PageRenderer {
@@ -84,6 +89,12 @@ export class PageRenderer {
   /** The texts in the visitor's language. */
   textsFor(request: HttpRequest): Translate {
     return this.engine.translator(localeOf(request));
+  }
+
+  /** The address and the name under which this visitor sees the portal. */
+  placeOf(request: HttpRequest): PortalPlace {
+    const { baseUrl, brand } = this.hostOf(request);
+    return { baseUrl, brandName: brand?.name ?? this.settings.brandName };
   }
 
   /** Under a reseller's host, the name, the look and the addresses are the reseller's. */

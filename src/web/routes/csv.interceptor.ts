@@ -16,7 +16,7 @@ export const fileNameMetadata = 'switchboard:csv-file';
 export interface CsvTable {
   readonly columns: readonly string[];
   readonly rows: AsyncIterable<readonly unknown[]> | Iterable<readonly unknown[]>;
-  /** Said in a header when the table was cut. */
+  /** The most rows it may have; a header names it. */
   readonly cappedAt?: number;
 }
 

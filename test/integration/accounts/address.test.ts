@@ -60,7 +60,7 @@ test('an address that has an account is answered alike, told by mail, and never 
   await signedIn(app, own);
 });
 
-test('everything kept about a person is one file, without secrets, also while the account rests', async () => {
+test('what is kept about a person is one file, without secrets, also while the account rests', async () => {
   const email = await registered(app);
   const browser = await signedIn(app, email);
   await browser.post('/dashboard/settings', { display_name: 'Ada' });
@@ -70,6 +70,7 @@ test('everything kept about a person is one file, without secrets, also while th
   expect(answer.headers.get('content-disposition')).toContain('attachment');
   const file = answer.json();
   expect(file).toMatchObject({ account: { email, display_name: 'Ada', status: 'suspended' }, keys: [] });
+  expect(file['truncated']).toEqual({ keys: false, activity: false });
   expect(file['legal_acceptances']).toHaveLength(1);
   expect(file['sessions']).toHaveLength(1);
   expect(JSON.stringify(file['activity'])).toContain('account.settings-changed');

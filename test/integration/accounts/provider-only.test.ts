@@ -143,3 +143,31 @@ test('whoever would shut themselves out is told, and so is who has no provider',
   const own = await setProviderOnly(await signIn(app, userId), true);
   expect(own).toMatchObject({ status: 409, json: { code: 'conflict', param: 'sso_only' } });
 });
+
+test('an accepted invitation that gives a role renews the session and ends the others', async () => {
+  const email = await registered(app);
+  const admin = await signIn(app, await addUser(app, 'platform_admin'));
+  await setProviderOnly(admin, false);
+  const invited = await new Browser(app.url, { cookie: admin }).post('/dashboard/admin/users/invite', {
+    email,
+    role: 'org_admin',
+    org_id: organisationId,
+  });
+  expect(invited.status).toBe(200);
+  const token = /\/invite\/([\w-]+)/.exec((await mailTo(app, email, /invited/)).text)?.[1] ?? '';
+  const versionOf = async () =>
+    (
+      await app.database.query<{ version: number }>('SELECT version FROM user_account WHERE email = $1', [
+        email,
+      ])
+    )[0]?.version ?? 0;
+  const [browser, other] = [await signedIn(app, email), await signedIn(app, email)];
+  const [former, version] = [browser.cookie('svc_session') ?? '', await versionOf()];
+  expect((await browser.post(`/invite/${token}/accept`)).status).toBe(200);
+  expect(browser.cookie('svc_session')).not.toBe(former);
+  expect((await browser.get('/api/legal/status')).status).toBe(200);
+  expect((await other.get('/api/legal/status')).status).toBe(401);
+  const stolen = new Browser(app.url, { cookie: `svc_session=${former}` });
+  expect((await stolen.get('/api/legal/status')).status).toBe(401);
+  expect(await versionOf()).toBe(version + 1);
+});

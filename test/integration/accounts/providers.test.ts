@@ -133,12 +133,14 @@ test('an address that the provider has not verified opens no account', async () 
 
 test('groups mean roles at every sign-in; the highest counts, and none makes or unmakes the owner', async () => {
   const person = await someone(2, { groups: ['staff', 'operators', 'heads'] });
-  await enter(2, person);
+  const first = await enter(2, person);
   expect(await userOf(person.email)).toMatchObject({ role: 'platform_admin' });
   const change = (groups: readonly string[]) => house.tell(2, { ...person, groups });
   await change(['heads']);
   await enter(2, person);
   expect(await userOf(person.email)).toMatchObject({ role: 'org_admin' });
+  // Sessions of the former role have ended.
+  expect((await first.browser.get('/api/legal/status')).json()['code']).toBe('invalid_session');
   await change(['platform_owner']);
   await enter(2, person);
   expect(await userOf(person.email)).toMatchObject({ role: 'user' });

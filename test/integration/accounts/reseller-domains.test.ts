@@ -64,6 +64,17 @@ test('a host that nobody set answers 421; set, it shows the name, the logo and t
     expect([other, (await visitor(other).page('/login')).status]).toEqual([other, 421]);
 });
 
+test('examples and texts there name its address, and no other', async () => {
+  for (const path of ['/', '/guide', '/api-docs']) {
+    const { status, text } = await visitor().page(path);
+    expect([path, status]).toEqual([path, 200]);
+    expect(text).toContain(`http://${host}/v1`);
+    expect(text).not.toContain(`http://${base}`);
+  }
+  expect((await visitor().page('/features')).text).not.toContain('Switchboard');
+  expect((await visitor(base).page('/guide')).text).toContain(`http://${base}/v1`);
+});
+
 test('cookies are the host’s own, and a session is signed in and used there', async () => {
   const email = await registered(app);
   const browser = visitor();

@@ -1,7 +1,6 @@
-import { Controller, Get, Header } from '@nestjs/common';
+import { Controller, Get, Header, Req } from '@nestjs/common';
 import { CatalogueService } from '../../../catalogue';
-import { Settings } from '../../../platform';
-import { Access, type OpenApiDocument, Page } from '../../../web';
+import { Access, type HttpRequest, type OpenApiDocument, Page, PageRenderer } from '../../../web';
 import { publicModels } from '../public-models';
 import { Descriptions } from './descriptions';
 import { referenceOf, rowsOf } from './reference';
@@ -15,14 +14,15 @@ export class ApiDocsController {
   constructor(
     private readonly descriptions: Descriptions,
     private readonly catalogue: CatalogueService,
-    private readonly settings: Settings,
+    private readonly pages: PageRenderer,
   ) {}
 
   @Page('/api-docs', 'pages/public/api-docs', Access.anyone())
-  docs(): object {
+  docs(@Req() request: HttpRequest): object {
+    const { baseUrl } = this.pages.placeOf(request);
     return {
-      baseUrl: this.settings.baseUrl,
-      tags: referenceOf(this.descriptions.of('gateway'), publicModels(this.catalogue), this.settings.baseUrl),
+      baseUrl,
+      tags: referenceOf(this.descriptions.of('gateway'), publicModels(this.catalogue), baseUrl),
       portal: rowsOf(this.descriptions.of('portal')),
     };
   }

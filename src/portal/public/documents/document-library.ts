@@ -11,6 +11,7 @@ import {
   renderMarkdown,
   splitFrontMatter,
 } from '../../../views';
+import type { PortalPlace } from '../../../web';
 import { exampleModels } from '../example-models';
 import { publicModels } from '../public-models';
 import { documentLink, linkCodes, references } from './links';
@@ -35,15 +36,13 @@ export class DocumentLibrary {
     private readonly catalogue: CatalogueService,
   ) {}
 
-  page(name: string): DocumentPage {
+  page(name: string, place: PortalPlace): DocumentPage {
     const { fields, text } = splitFrontMatter(this.read(join('views', 'content', `${name}.md`)));
-    const values = this.values();
+    const values = this.values(place);
     return {
       ...renderMarkdown(linkCodes(text), { values, copyLabel }),
       layout: fields.layout,
-      ...(fields.lede === undefined
-        ? {}
-        : { lede: fields.lede.replaceAll('{{brand}}', this.settings.brandName) }),
+      ...(fields.lede === undefined ? {} : { lede: fields.lede.replaceAll('{{brand}}', place.brandName) }),
     };
   }
 
@@ -55,13 +54,12 @@ export class DocumentLibrary {
   }
 
   /** What texts may name in double braces. */
-  private values(): Readonly<Record<string, string>> {
+  private values({ baseUrl, brandName }: PortalPlace): Readonly<Record<string, string>> {
     const { settings } = this;
     const { chat, large, embedding } = exampleModels(publicModels(this.catalogue));
-    const { baseUrl } = settings;
     const agents = { baseUrl, key: '$SVC_API_KEY', model: chat, largeModel: large };
     return {
-      brand: settings.brandName,
+      brand: brandName,
       baseUrl,
       chatModel: chat,
       largeModel: large,

@@ -1,6 +1,6 @@
 import { Controller, Param, Req } from '@nestjs/common';
 import { fault } from '../../../kernel';
-import { Access, type HttpRequest, Page, pathOf } from '../../../web';
+import { Access, type HttpRequest, Page, PageRenderer, pathOf } from '../../../web';
 import { DocumentLibrary } from './document-library';
 
 const view = 'pages/public/document';
@@ -9,12 +9,16 @@ const paths = ['/features', '/security', '/controls', '/certifications', '/devel
 /** What the product is and does, in prose; every claim of it leads to what proves it. */
 @Controller()
 export class DocumentsController {
-  constructor(private readonly library: DocumentLibrary) {}
+  constructor(
+    private readonly library: DocumentLibrary,
+    private readonly pages: PageRenderer,
+  ) {}
 
   @Page(paths, view, Access.anyone())
   document(@Req() request: HttpRequest): object {
     const path = pathOf(request);
-    return { path, titleKey: `public.link.${path}`, ...this.library.page(path.slice(1)) };
+    const text = this.library.page(path.slice(1), this.pages.placeOf(request));
+    return { path, titleKey: `public.link.${path}`, ...text };
   }
 
   /** The reference texts of the product, as they come with this version. */
