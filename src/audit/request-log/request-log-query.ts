@@ -11,6 +11,7 @@ export interface LoggedRequest extends Omit<RequestRecord, 'settlementId'> {
   readonly settledAt: Date;
   readonly settlementId: string | null;
   readonly keyName: string | null;
+  readonly keyKind: string | null;
   readonly userName: string | null;
 }
 
@@ -22,6 +23,7 @@ export interface RequestLogPage extends Page<LoggedRequest> {
 type Row = Readonly<Record<string, unknown>> & {
   readonly settled_at: Date;
   readonly key_name: string | null;
+  readonly key_kind: string | null;
   readonly user_name: string | null;
 };
 
@@ -118,7 +120,7 @@ export class RequestLogQuery {
     const from = placesIn(places, parameters);
     const { orderBy } = first;
     return this.database.query<Row>(
-      `SELECT r.*, k.name AS key_name, coalesce(nullif(u.display_name, ''), u.email) AS user_name
+      `SELECT r.*, k.name AS key_name, k.kind AS key_kind, coalesce(nullif(u.display_name, ''), u.email) AS user_name
          FROM (SELECT r.*, ${newestFirst.positions} FROM ${from} WHERE ${conditions.join(' AND ')}
                 ORDER BY ${orderBy} LIMIT ${parameters.add(first.limit)}) AS r
          LEFT JOIN api_key k ON k.id = r.key_id LEFT JOIN user_account u ON u.id = r.user_id
@@ -178,6 +180,7 @@ function requestOf(row: Row): LoggedRequest {
     settledAt: row.settled_at,
     settlementId: row.settlement_id as string | null,
     keyName: row.key_name,
+    keyKind: row.key_kind,
     userName: row.user_name,
   };
 }

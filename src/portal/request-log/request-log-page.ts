@@ -27,6 +27,7 @@ import { dateField } from '../lists/date-field';
 import { periodPicker } from '../lists/periods';
 import { searchedNote } from '../lists/searched-note';
 import { choiceFields } from '../usage/usage-page';
+import type { KeptTexts } from './kept-texts';
 import type { Thumbs } from './own-thumbs';
 import { optionalCells, rowOf } from './request-row';
 import { optionalColumns, type RequestLogPageQuery, shownColumns } from './request-log.form';
@@ -51,13 +52,14 @@ export interface LogFacts {
   /** To choose from; empty where one sees a single one. */
   readonly organisations: readonly OrganisationName[];
   readonly thumbs: Thumbs;
+  readonly texts: KeptTexts;
   readonly localisation: Localisation;
 }
 
 const periods = [1, 7, 30, 90] as const;
 
 export function requestLogPage(facts: LogFacts): RequestLogModel {
-  const { request, query, page, thumbs, localisation } = facts;
+  const { request, query, page, thumbs, texts, localisation } = facts;
   const { translate } = localisation;
   const shown = shownColumns(query);
   const model = listPage<LoggedRequest>(
@@ -68,7 +70,7 @@ export function requestLogPage(facts: LogFacts): RequestLogModel {
       scope: `${periodWordsOf(facts)} · ${scopeWords(request, translate)}`,
       columns: columnsOf(facts),
       fields: fieldsOf(facts),
-      row: (entry) => rowOf(entry, { request, open: query.open, shown, thumbs, localisation }),
+      row: (entry) => rowOf(entry, { request, open: query.open, shown, thumbs, texts, localisation }),
       nothingYet: {
         title: translate('request-log.nothing-title'),
         text: translate('request-log.nothing-text'),

@@ -13,6 +13,7 @@ import {
   viewScope,
 } from '../../web';
 import { organisationsFor } from '../lists/organisation-field';
+import { KeptTextsReader } from './kept-texts';
 import { OwnThumbs } from './own-thumbs';
 import { logFileColumns, logFileRow } from './request-log.csv';
 import { logFilterOf, RequestLogPageQuery } from './request-log.form';
@@ -32,6 +33,7 @@ export class RequestLogController {
     private readonly pages: PageRenderer,
     private readonly names: AdminViewService,
     private readonly thumbs: OwnThumbs,
+    private readonly texts: KeptTextsReader,
   ) {}
 
   @Page('/dashboard/request-log', 'pages/dashboard/request-log', Access.session())
@@ -53,8 +55,12 @@ export class RequestLogController {
       timeZone,
       translate: this.pages.textsFor(request),
     };
-    const thumbs = await this.thumbs.of(request, page.rows, localisation);
-    return requestLogPage({ request, query, filter, page, choices, organisations, thumbs, localisation });
+    const [thumbs, texts] = await Promise.all([
+      this.thumbs.of(request, page.rows, localisation),
+      this.texts.of(page.rows, localisation),
+    ]);
+    const facts = { request, query, filter, page, choices, organisations, thumbs, texts, localisation };
+    return requestLogPage(facts);
   }
 
   @Csv('/dashboard/request-log/export', Access.session(), 'requests')

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { QualityModule } from '../../quality';
 import { WebModule } from '../../web';
 import { EnginePagesModule } from '../engines/engines.module';
+import { KeptTextsReader } from './kept-texts';
 import { OwnThumbs } from './own-thumbs';
 import { RequestFeedbackController } from './request-feedback.controller';
 import { RequestLogController } from './request-log.controller';
@@ -9,6 +10,6 @@ import { RequestLogController } from './request-log.controller';
 @Module({
   imports: [WebModule, QualityModule, EnginePagesModule],
   controllers: [RequestLogController, RequestFeedbackController],
-  providers: [OwnThumbs],
+  providers: [OwnThumbs, KeptTextsReader],
 })
 export class RequestLogModule {}

@@ -12,6 +12,7 @@ import type {
   TimelineModel,
 } from '../../views';
 import { addressOf, type HttpRequest, type Localisation, pathOf, queryOf } from '../../web';
+import type { KeptTexts } from './kept-texts';
 import type { Thumbs } from './own-thumbs';
 import { autoItems } from './auto-items';
 import type { OptionalColumn } from './request-log.form';
@@ -21,6 +22,7 @@ interface RowSurroundings {
   readonly open: string | undefined;
   readonly shown: readonly OptionalColumn[];
   readonly thumbs: Thumbs;
+  readonly texts: KeptTexts;
   readonly localisation: Localisation;
 }
 
@@ -62,7 +64,7 @@ const text = (value: string | null): Figure => ({ kind: 'text', value: value ?? 
 
 export function rowOf(
   entry: LoggedRequest,
-  { request, open, shown, thumbs, localisation }: RowSurroundings,
+  { request, open, shown, thumbs, texts, localisation }: RowSurroundings,
 ): RowModel {
   const isServed = entry.servedModel !== null;
   const id = `request-${entry.requestId}`;
@@ -89,7 +91,7 @@ export function rowOf(
       name: `${entry.model ?? ''} ${entry.requestId}`,
       href: `${addressOf(pathOf(request), queryOf(request), { open: entry.requestId })}#${id}`,
       open: open === entry.requestId,
-      items: itemsOf(entry, localisation),
+      items: itemsOf(entry, texts, localisation),
       ...(attemptsOf(entry).length === 0 ? {} : { timeline: timelineOf(entry) }),
       ...(judged === undefined ? {} : { thumbs: judged }),
     },
@@ -154,7 +156,7 @@ function timelineOf(entry: LoggedRequest): TimelineModel {
   };
 }
 
-function itemsOf(entry: LoggedRequest, localisation: Localisation): LabelledFigure[] {
+function itemsOf(entry: LoggedRequest, texts: KeptTexts, localisation: Localisation): LabelledFigure[] {
   const { translate } = localisation;
   const item = (name: string, figure: Figure): LabelledFigure => ({
     label: translate(`request-log.${name}`),
@@ -195,6 +197,6 @@ function itemsOf(entry: LoggedRequest, localisation: Localisation): LabelledFigu
     ...given('price', idText(entry.priceId)),
     item('settled', { kind: 'time', value: entry.settledAt }),
     ...given('dropped', dropped.length === 0 ? null : dropped.join(', ')),
-    item('content', text(translate('request-log.not-kept'))),
+    item('content', text(texts(entry))),
   ];
 }

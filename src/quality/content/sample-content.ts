@@ -55,6 +55,17 @@ export class SampleContent {
     return { request, answers: new Map(answers) };
   }
 
+  /** Until when texts of these requests are kept; only of those whose texts are there. */
+  async keptUntil(requestIds: readonly string[]): Promise<ReadonlyMap<string, Date>> {
+    if (requestIds.length === 0) return new Map();
+    const rows = await this.database.query<{ request_id: string; content_until: Date }>(
+      `SELECT request_id, content_until FROM quality_sample
+        WHERE request_id = ANY ($1::uuid[]) AND content IS NOT NULL AND content_until > now()`,
+      [requestIds],
+    );
+    return new Map(rows.map(({ request_id, content_until }) => [request_id, content_until]));
+  }
+
   sealRequest(requestId: string, content: RequestContent): Buffer {
     return this.seal(requestId, 'request', content);
   }

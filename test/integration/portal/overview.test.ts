@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { UserAccount } from '../../../src/identity';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer } from '../../support/customer';
@@ -73,6 +74,27 @@ describe('the overview', () => {
     expect(body).not.toContain('gamma');
     expect((await open('/dashboard?days=90', cookie)).body).toContain('$3.00');
     expect((await open('/dashboard?days=8', cookie)).status).toBe(422);
+  });
+
+  test('weighs at most 32 KB with its scripts and styles, compressed', async () => {
+    const { userId, cookie } = await person();
+    const key = await addKey(app, userId);
+    await putRecords(
+      app,
+      Array.from({ length: 30 }, (_, place) =>
+        chatRecord(userId, key.id, { createdAt: new Date(Date.now() - place * 86_400_000) }),
+      ),
+    );
+    const { body } = await open('/dashboard', cookie);
+    const loaded = body
+      .replace(/<noscript>.*?<\/noscript>/gs, '')
+      .matchAll(/<(?:script src|link rel="stylesheet" href)="([^"]+)"/g);
+    const assets = [...loaded].map(([, address = '']) => address);
+    expect(assets.length).toBeGreaterThan(3);
+    let bytes = gzipSync(body).length;
+    for (const address of assets)
+      bytes += gzipSync(Buffer.from(await (await fetch(app.url + address)).arrayBuffer())).length;
+    expect(bytes).toBeLessThanOrEqual(32_000);
   });
 
   test('calls a wallet that is nearly empty to attention', async () => {

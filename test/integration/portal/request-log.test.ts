@@ -3,7 +3,7 @@ import { uuidv7 } from '../../../src/kernel';
 import { ordinaryOutcome } from '../../../proofs/money/record';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer, type Customer } from '../../support/customer';
-import { addUser, signIn } from '../../support/people';
+import { addKey, addUser, signIn } from '../../support/people';
 import { ask } from '../web/raw-exchange';
 
 let app: TestApp;
@@ -151,3 +151,41 @@ test.each(['status=3xx', 'request_id=1', 'min_cost=much', 'code=A B', 'columns=1
     expect([400, 422]).toContain((await page(wrong)).status);
   },
 );
+
+test('each request says what is kept of its text, and until when', async () => {
+  const asker = await addCustomer(app, 'kai');
+  const chat = await addKey(app, asker.userId, { kind: 'webchat' });
+  const record = (hoursAgo: number, facts: Partial<RecordFacts>, keyId = asker.keyId) =>
+    writtenRecord(uuidv7(), Date.now() - hoursAgo * 3_600_000, {
+      ...ordinaryOutcome({ ...nobody, keyId, userId: asker.userId, costNano: 0n }),
+      ...facts,
+    });
+  const [plain, said, stored, gone, sampled] = [
+    record(1, { surface: 'chat' }),
+    record(1, { surface: 'chat' }, chat.id),
+    record(1, { surface: 'responses' }),
+    record(30, { surface: 'responses' }),
+    record(2, { surface: 'chat' }),
+  ] as const;
+  await app.database.transaction(
+    async (tx) => void (await insertRequestRecords(tx, [plain, said, stored, gone, sampled])),
+  );
+  await app.database.query(
+    `WITH house AS (INSERT INTO organisation (name, slug) VALUES ('Kept', 'kept') RETURNING id)
+     INSERT INTO quality_sample (request_id, created_at, organisation_id, key_id, surface, requested_model, served_model,
+       bucket, language, sampled_by, inclusion_prob, content, content_until)
+     SELECT $1, now(), id, $2, 'chat', 'm', 'm', 'maths/short', 'en', 'rate', 0.5, '\\x00', '2099-01-02T03:04:00Z'
+       FROM house`,
+    [sampled.requestId, asker.keyId],
+  );
+  const own = await signIn(app, asker.userId);
+  const contentOf = async ({ requestId }: { readonly requestId: string }) => {
+    const { body } = await open(`/dashboard/request-log?request_id=${requestId}&open=${requestId}`, own);
+    return /Content<\/dt>\s*<dd>([^<]*)/.exec(body)?.[1];
+  };
+  expect(await contentOf(plain)).toBe('The text of requests is not kept.');
+  expect(await contentOf(said)).toBe('Kept encrypted in the conversation until that is deleted.');
+  expect(await contentOf(stored)).toMatch(/^May be kept encrypted until .*, so that a later request/);
+  expect(await contentOf(gone)).toBe('The text of requests is not kept.');
+  expect(await contentOf(sampled)).toBe('Kept encrypted for evaluation until 2 Jan, 03:04.');
+});
