@@ -60,6 +60,7 @@ import { MarkPostings1764070000000 } from './1764070000000-mark-postings';
 import { ReadTimesExactly1764080000000 } from './1764080000000-read-times-exactly';
 import { KeepRefundOrders1764100000000 } from './1764100000000-keep-refund-orders';
 import { KeepCardOfPayments1764100100000 } from './1764100100000-keep-card-of-payments';
+import { NameHolders1764100200000 } from './1764100200000-name-holders';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -125,4 +126,5 @@ export const migrations = [
   ReadTimesExactly1764080000000,
   KeepRefundOrders1764100000000,
   KeepCardOfPayments1764100100000,
+  NameHolders1764100200000,
 ];
