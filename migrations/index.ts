@@ -60,6 +60,7 @@ import { MarkPostings1764070000000 } from './1764070000000-mark-postings';
 import { ReadTimesExactly1764080000000 } from './1764080000000-read-times-exactly';
 import { KeepRefundOrders1764100000000 } from './1764100000000-keep-refund-orders';
 import { KeepCardOfPayments1764100100000 } from './1764100100000-keep-card-of-payments';
+import { NameHolders1764100200000 } from './1764100200000-name-holders';
 import { KnowCustomersMode1764110000000 } from './1764110000000-know-customers-mode';
 import { OpenQualityEnvelope1764130000000 } from './1764130000000-open-quality-envelope';
 import { IndexSamplesOfAKind1764140000000 } from './1764140000000-index-samples-of-a-kind';
@@ -128,6 +129,7 @@ export const migrations = [
   ReadTimesExactly1764080000000,
   KeepRefundOrders1764100000000,
   KeepCardOfPayments1764100100000,
+  NameHolders1764100200000,
   KnowCustomersMode1764110000000,
   OpenQualityEnvelope1764130000000,
   IndexSamplesOfAKind1764140000000,

@@ -25,6 +25,7 @@ import { LOADED_SDK, loadSdk, PaymentProcessor } from './processor/payment-proce
 import { Payments } from './processor/payments';
 import { ProcessorInbox } from './processor/processor-inbox';
 import { RefundOrders } from './processor/refund-orders';
+import { WalletHandover } from './processor/wallet-handover';
 
 const processing = [
   AutomaticTopUp,
@@ -36,6 +37,7 @@ const processing = [
   PaymentProcessor,
   Payments,
   ProcessorInbox,
+  WalletHandover,
   WalletHistory,
 ];
 

@@ -20,7 +20,6 @@ export {
   type UsageShare,
   WalletHistory,
 } from './ledger/wallet-history';
-export { transferWallet, type WalletTransfer } from './ledger/wallet-transfer';
 export {
   type ListedPromotion,
   Promotions,
@@ -48,6 +47,7 @@ export { handledEvents, readEvent } from './processor/events';
 export { loadSdk, PaymentProcessor } from './processor/payment-processor';
 export { type OwnedPayment, type Payment, Payments, type PaymentStatus } from './processor/payments';
 export { type EventOutcome, ProcessorInbox, type QuarantinedEvent } from './processor/processor-inbox';
+export { WalletHandover } from './processor/wallet-handover';
 export {
   isTopUp,
   LEAST_TOP_UP_CENTS,

@@ -1,5 +1,5 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
-import { BillingModule, Limits, transferWallet } from '../../billing';
+import { BillingModule, Limits, WalletHandover } from '../../billing';
 import { OrganisationMerge } from '../../identity';
 import { KeyTransfers } from '../../keys';
 import { WebModule } from '../../web';
@@ -28,6 +28,7 @@ export class OrganisationsModule implements OnModuleInit {
     private readonly merges: OrganisationMerge,
     private readonly keys: KeyTransfers,
     private readonly limits: Limits,
+    private readonly handover: WalletHandover,
   ) {}
 
   /** Data of other modules that a merge moves. */
@@ -37,12 +38,13 @@ export class OrganisationsModule implements OnModuleInit {
       for (const id of sourceIds) await this.limits.remove(tx, { kind: 'organisation', id });
     });
     // Each former payer hands over to the named one; without one, all accounts keep paying as before.
-    this.merges.also(async (tx, { sourceIds, targetId, payers, billingUserId }) => {
+    this.merges.also(async (tx, { sourceIds, targetId, payers, billingUserId, afterwards }) => {
       if (billingUserId === null) return;
       const before = new Set(payers.filter((id) => id !== billingUserId));
       for (const from of before) {
         const ref = `${sourceIds.join('+')} into ${targetId}: ${from} to ${billingUserId}`;
-        await transferWallet(tx, { from, to: billingUserId, kind: 'merge', ref });
+        const isEnded = await this.handover.carryOut(tx, { from, to: billingUserId, kind: 'merge', ref });
+        if (isEnded) afterwards(() => this.handover.tell(from));
       }
     });
     this.merges.also(async (tx, { sourceIds, targetId }) => {

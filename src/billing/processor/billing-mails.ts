@@ -22,7 +22,8 @@ export interface BudgetNotice {
 
 interface BillingNotice {
   /** A key below `billing.mail`. */
-  readonly notice: 'automatic-failed' | 'automatic-off' | 'ceiling' | 'low-balance' | 'budget';
+  readonly notice:
+    'automatic-failed' | 'automatic-off' | 'automatic-ended' | 'ceiling' | 'low-balance' | 'budget';
   readonly values: Readonly<Record<string, string>>;
   readonly path: string;
   /** The queue ignores a second mail with the same id. */
@@ -49,6 +50,17 @@ export class BillingMails {
       values: { name: owner.name, code },
       path: `/dashboard/billing?amount=${amount.toFixed(2)}`,
       id: `automatic-failed-${publicId}`,
+    });
+  }
+
+  /** Another account pays: this one's card is not charged any more. */
+  async automaticTopUpEnded(walletId: number): Promise<void> {
+    const owner = await this.accounts.owner(walletId);
+    await this.send(owner, {
+      notice: 'automatic-ended',
+      values: { name: owner.name },
+      path: '/dashboard/billing',
+      id: `automatic-ended-${walletId}`,
     });
   }
 

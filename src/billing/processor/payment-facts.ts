@@ -167,7 +167,7 @@ export class PaymentFacts {
     const { kind, action } = postingOf(payment, before, amount);
     const ref = `payment:${payment.publicId}:${payment.postings + 1}`;
     const isPosted = await this.ledger.post(tx, {
-      walletId: payment.walletId,
+      walletId: payment.holderId,
       amount,
       against: 'processor',
       kind,
@@ -206,7 +206,7 @@ export class PaymentFacts {
       action,
       actor: systemActor('payment processor'),
       object: { type: 'payment', id: payment.id, label: `${usdOf(payment.netCents)} USD` },
-      concerns: await concernsOfWallet(tx, payment.walletId),
+      concerns: await concernsOfWallet(tx, payment.holderId),
       changes,
     });
   }

@@ -11,6 +11,8 @@ export interface Payment {
   readonly id: string;
   readonly publicId: string;
   readonly walletId: number;
+  /** The wallet that its credit is in: another one after a merge of organisations. */
+  readonly holderId: number;
   readonly kind: PaymentKind;
   readonly state: PaymentState;
   readonly status: PaymentStatus;
@@ -42,6 +44,7 @@ export interface PaymentRow {
   id: string;
   public_id: string;
   wallet_id: number;
+  holder_wallet_id: number | null;
   kind: PaymentKind;
   state: PaymentState;
   live_mode: boolean;
@@ -111,6 +114,15 @@ export class Payments {
     await this.database.query(
       'UPDATE payment SET payment_intent_id = $2 WHERE id = $1 AND payment_intent_id IS NULL',
       [id, intentId],
+    );
+  }
+
+  /** What one wallet holds of payments, another one holds from now on. */
+  async handOver(tx: Tx, from: number, to: number): Promise<void> {
+    await tx.query(
+      `UPDATE payment SET holder_wallet_id = $2
+        WHERE (wallet_id = $1 AND holder_wallet_id IS NULL) OR holder_wallet_id = $1`,
+      [from, to],
     );
   }
 
@@ -186,6 +198,7 @@ export function paymentOf(row: PaymentRow): Payment {
     id: row.id,
     publicId: row.public_id,
     walletId: row.wallet_id,
+    holderId: row.holder_wallet_id ?? row.wallet_id,
     kind: row.kind,
     state: row.state,
     status: row.state === 'paid' ? statusOf(amounts) : row.state,

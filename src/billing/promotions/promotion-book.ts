@@ -5,6 +5,7 @@ import { Ledger, type PostingKind } from '../ledger/ledger';
 
 interface CreditRow {
   readonly grant_id: number;
+  readonly wallet_id: number;
   readonly remaining: string;
 }
 
@@ -64,6 +65,17 @@ export class PromotionBook {
     }
   }
 
+  /** What one wallet holds of promotions, another one holds and spends from now on. */
+  async handOver(tx: Tx, from: number, to: number): Promise<void> {
+    // Both have spent from their own promotions until now.
+    for (const walletId of [from, to].sort((one, other) => one - other)) await this.allocate(tx, walletId);
+    await tx.query(
+      `UPDATE promotion_credit SET holder_wallet_id = $2
+        WHERE (wallet_id = $1 AND holder_wallet_id IS NULL) OR holder_wallet_id = $1`,
+      [from, to],
+    );
+  }
+
   /** Money held for requests in flight stays until they settle; the next run takes it. */
   async reclaimAll(grantId: number | null, signal?: AbortSignal): Promise<void> {
     const due = await this.database.query<{ grant_id: number; wallet_id: number }>(expired, [
@@ -92,12 +104,19 @@ export class PromotionBook {
   }
 
   private async reclaim(tx: Tx, grantId: number, walletId: number): Promise<void> {
-    await this.allocate(tx, walletId);
+    const [credit] = await tx.query<{ holder: number }[]>(
+      'SELECT coalesce(holder_wallet_id, wallet_id) AS holder FROM promotion_credit WHERE grant_id = $1 AND wallet_id = $2',
+      [grantId, walletId],
+    );
+    if (credit === undefined) return;
+    const { holder } = credit;
+    await this.allocate(tx, holder);
+    // Where a merge has moved it meanwhile, the next run takes it.
     const [row] = await tx.query<{ remaining: string; reclaimed: string; escrowed: string }[]>(
       `SELECT c.remaining, c.reclaimed, w.escrowed FROM promotion_credit c
-         JOIN spending_window w ON w.kind = 'wallet' AND w.owner_id = c.wallet_id
-        WHERE c.grant_id = $1 AND c.wallet_id = $2`,
-      [grantId, walletId],
+         JOIN spending_window w ON w.kind = 'wallet' AND w.owner_id = $3
+        WHERE c.grant_id = $1 AND c.wallet_id = $2 AND coalesce(c.holder_wallet_id, c.wallet_id) = $3`,
+      [grantId, walletId, holder],
     );
     if (row === undefined) return;
     const amount = BigInt(row.remaining) - BigInt(row.escrowed);
@@ -110,7 +129,7 @@ export class PromotionBook {
     // The amount taken back before makes each part's reference unique.
     const ref = `${grantId} from ${walletId} after ${row.reclaimed}`;
     const kind: PostingKind = 'promotion-expired';
-    await this.ledger.post(tx, { walletId, amount: -amount, against: 'promotion', kind, ref });
+    await this.ledger.post(tx, { walletId: holder, amount: -amount, against: 'promotion', kind, ref });
   }
 
   /** Counts the wallet's new spending against its promotions. The row lock makes concurrent runs wait. */
@@ -133,16 +152,17 @@ export class PromotionBook {
     let left = spent - BigInt(mark?.spent ?? 0);
     if (left <= 0n) return;
     const credits = await tx.query<CreditRow[]>(
-      `SELECT c.grant_id, c.remaining FROM promotion_credit c JOIN promotion_grant g ON g.id = c.grant_id
-        WHERE c.wallet_id = $1 AND c.remaining > 0 ORDER BY g.expires_at NULLS LAST, g.id`,
+      `SELECT c.grant_id, c.wallet_id, c.remaining FROM promotion_credit c JOIN promotion_grant g ON g.id = c.grant_id
+        WHERE ((c.wallet_id = $1 AND c.holder_wallet_id IS NULL) OR c.holder_wallet_id = $1) AND c.remaining > 0
+        ORDER BY g.expires_at NULLS LAST, g.id, c.wallet_id`,
       [walletId],
     );
-    for (const { grant_id: grantId, remaining } of credits) {
+    for (const { grant_id: grantId, wallet_id: granted, remaining } of credits) {
       const taken = left < BigInt(remaining) ? left : BigInt(remaining);
       left -= taken;
       await tx.query(
         'UPDATE promotion_credit SET remaining = remaining - $3::bigint WHERE grant_id = $1 AND wallet_id = $2',
-        [grantId, walletId, taken.toString()],
+        [grantId, granted, taken.toString()],
       );
       if (left === 0n) break;
     }

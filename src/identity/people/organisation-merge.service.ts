@@ -46,6 +46,8 @@ export interface MergeMoves {
   /** Who paid before, and who pays now. */
   readonly payers: readonly number[];
   readonly billingUserId: number | null;
+  /** What is told once the merge is committed. */
+  readonly afterwards: (work: () => Promise<void>) => void;
 }
 
 const MOST_MEMBERS = 1_000;
@@ -126,9 +128,11 @@ export class OrganisationMerge {
     );
   }
 
-  merge(plan: MergePlan, mayGrantRole: (role: Role) => boolean): Promise<void> {
+  async merge(plan: MergePlan, mayGrantRole: (role: Role) => boolean): Promise<void> {
     refuseInvalidPlan(plan);
-    return this.database.transaction(async (tx) => {
+    const told: (() => Promise<void>)[] = [];
+    const afterwards: MergeMoves['afterwards'] = (work) => void told.push(work);
+    await this.database.transaction(async (tx) => {
       const { target, sources } = await lockAll(tx, plan);
       const sourceIds = sources.map(({ id }) => id);
       await this.applyRoles(tx, plan, sourceIds, mayGrantRole);
@@ -142,7 +146,8 @@ export class OrganisationMerge {
       await this.name(tx, plan, target);
       const payers = [target, ...sources].flatMap(({ billingUserId }) => billingUserId ?? []);
       for (const move of this.moves) {
-        await move(tx, { sourceIds, targetId: target.id, payers, billingUserId: plan.billingUserId });
+        const { billingUserId } = plan;
+        await move(tx, { sourceIds, targetId: target.id, payers, billingUserId, afterwards });
       }
       await tx.query('DELETE FROM organisation WHERE id = ANY ($1::integer[])', [sourceIds]);
       await this.activity.write(tx, {
@@ -156,6 +161,7 @@ export class OrganisationMerge {
         ...(plan.reason === undefined ? {} : { reason: plan.reason }),
       });
     });
+    for (const tell of told) await tell();
   }
 
   private async name(tx: Tx, { billingUserId }: MergePlan, target: Organisation): Promise<void> {
