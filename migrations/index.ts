@@ -59,6 +59,7 @@ import { CreateAnswerFeedback1764060000000 } from './1764060000000-create-answer
 import { MarkPostings1764070000000 } from './1764070000000-mark-postings';
 import { ReadTimesExactly1764080000000 } from './1764080000000-read-times-exactly';
 import { OpenQualityEnvelope1764130000000 } from './1764130000000-open-quality-envelope';
+import { KeepChosenJudges1764130100000 } from './1764130100000-keep-chosen-judges';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -123,4 +124,5 @@ export const migrations = [
   MarkPostings1764070000000,
   ReadTimesExactly1764080000000,
   OpenQualityEnvelope1764130000000,
+  KeepChosenJudges1764130100000,
 ];

@@ -85,8 +85,10 @@ test('answers that speak to their judge are told from those that speak of judgin
 });
 
 test('a judge has another version when its model is another', () => {
-  expect(judgeVersion('one')).toMatch(/^[\da-f]{12}$/);
-  expect(judgeVersion('one')).not.toBe(judgeVersion('two'));
+  expect(judgeVersion('one', ['a', 'b'])).toMatch(/^[\da-f]{12}$/);
+  expect(judgeVersion('one', ['a'])).not.toBe(judgeVersion('two', ['a']));
+  expect(judgeVersion('one', ['a'])).not.toBe(judgeVersion('one', ['b']));
+  expect(judgeVersion('one', ['a', 'b'])).toBe(judgeVersion('one', ['b', 'a', 'b']));
 });
 
 test('texts to be judged stand as data, and do not grow without bound', () => {
