@@ -63,6 +63,7 @@ import { KeepCardOfPayments1764100100000 } from './1764100100000-keep-card-of-pa
 import { NameHolders1764100200000 } from './1764100200000-name-holders';
 import { KnowCustomersMode1764110000000 } from './1764110000000-know-customers-mode';
 import { OpenQualityEnvelope1764130000000 } from './1764130000000-open-quality-envelope';
+import { KeepChosenJudges1764130100000 } from './1764130100000-keep-chosen-judges';
 import { IndexSamplesOfAKind1764140000000 } from './1764140000000-index-samples-of-a-kind';
 
 /** In the order in which they run. */
@@ -132,5 +133,6 @@ export const migrations = [
   NameHolders1764100200000,
   KnowCustomersMode1764110000000,
   OpenQualityEnvelope1764130000000,
+  KeepChosenJudges1764130100000,
   IndexSamplesOfAKind1764140000000,
 ];

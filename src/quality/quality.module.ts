@@ -16,7 +16,9 @@ import { EVALUATION_QUEUE, EvaluationQueue } from './loop/evaluation-queue';
 import { EvaluationUpkeep } from './loop/evaluation-upkeep';
 import { EvaluationWorker } from './loop/evaluation-worker';
 import { Evaluator } from './loop/evaluator';
+import { Judges } from './loop/judges';
 import { JudgeStep } from './loop/judge-step';
+import { EndedSamples } from './loop/ended-samples';
 import { LearnStep } from './loop/learn-step';
 import { ReplayStep } from './loop/replay-step';
 import { RouterMemory } from './loop/router-memory';
@@ -41,6 +43,7 @@ import { QualitySettingsStore } from './settings/quality-settings.store';
     AnswerFeedback,
     AnswerSignals,
     DecisionQuery,
+    EndedSamples,
     EvaluationLedger,
     EvaluationQueue,
     EvaluationUpkeep,
@@ -48,6 +51,7 @@ import { QualitySettingsStore } from './settings/quality-settings.store';
     Evaluator,
     Judge,
     JudgedDecisions,
+    Judges,
     JudgeStep,
     LearnStep,
     QualityPolicies,
@@ -62,6 +66,7 @@ import { QualitySettingsStore } from './settings/quality-settings.store';
   exports: [
     AnswerFeedback,
     DecisionQuery,
+    EndedSamples,
     EvaluationLedger,
     JudgedDecisions,
     QualitySettingsStore,

@@ -1,5 +1,5 @@
 import { versionOf } from '../../kernel';
-import type { BannerModel, FieldModel, Translate } from '../../views';
+import type { BannerModel, FieldModel, LabelledFigure, Translate } from '../../views';
 import { autoModes, type AutoSettings, ROUTER_ALGORITHMS } from '../../routing';
 import { availabilities, type QualityEnvelope, type QualitySettings } from '../../quality';
 
@@ -9,6 +9,8 @@ export interface SettingsShown {
   /** The settings are the envelope itself. */
   readonly isPlatform: boolean;
   readonly autorouter: AutoSettings;
+  /** Samples of which nothing was learned lately, by the reason. */
+  readonly ended: readonly { readonly reason: string; readonly count: number }[];
   readonly scope: string;
   /** Names of models that can be the reference model. */
   readonly models: readonly string[];
@@ -22,6 +24,7 @@ export interface SettingsPageModel {
   readonly limit: BannerModel | null;
   readonly qualitative: readonly FieldModel[];
   readonly autorouter: readonly FieldModel[];
+  readonly ended: { readonly items: readonly LabelledFigure[] } | null;
   readonly versions: { readonly qualitative: string; readonly autorouter: string };
 }
 
@@ -30,6 +33,7 @@ export function settingsModel({
   envelope,
   isPlatform,
   autorouter,
+  ended,
   scope,
   models,
   translate,
@@ -96,9 +100,15 @@ export function settingsModel({
     limit: isPlatform || envelope.availability === 'everyone' ? null : limitNotice(envelope, text),
     qualitative: isPlatform ? envelopeFields() : ownFields(),
     autorouter: autorouterFields(autorouter, models, translate),
+    ended: ended.length === 0 ? null : { items: ended.map((row) => endedFigure(row, text)) },
     versions: { qualitative: versionOf(qualitative), autorouter: versionOf(autorouter) },
   };
 }
+
+const endedFigure = (
+  { reason, count }: SettingsShown['ended'][number],
+  text: (name: string) => string,
+): LabelledFigure => ({ label: text(`ended.${reason}`), figure: { kind: 'number', value: count } });
 
 const limitNotice = ({ availability }: QualityEnvelope, text: (name: string) => string): BannerModel => ({
   tone: 'warn',

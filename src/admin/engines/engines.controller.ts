@@ -1,10 +1,16 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Req, Res } from '@nestjs/common';
-import { CatalogueService } from '../../catalogue';
+import { CatalogueService, type ModelView } from '../../catalogue';
 import { AdminViewService, PayerService } from '../../identity';
 import { fault, versionOf } from '../../kernel';
 import { KeyRegister } from '../../keys';
-import { isEnvelopeField, isSampling, type QualitySettings, QualitySettingsStore } from '../../quality';
+import {
+  EndedSamples,
+  isEnvelopeField,
+  isSampling,
+  type QualitySettings,
+  QualitySettingsStore,
+} from '../../quality';
 import {
   type AutoForm,
   type AutoSettingsChange,
@@ -29,12 +35,15 @@ import { KeyAutorouterForm, OrganisationAutorouterForm, QualitativeForm } from '
 import { settingsModel, type SettingsPageModel } from './engine-model';
 
 const settingsPath = '/dashboard/qualitative/settings';
+const ENDED_DAYS = 30;
+const DAY_MS = 86_400_000;
 
 /** What administrators decide about quality reports and about automatic routing. */
 @Controller()
 export class EnginesController {
   constructor(
     private readonly quality: QualitySettingsStore,
+    private readonly ended: EndedSamples,
     private readonly auto: AutoSettingsStore,
     private readonly keys: KeyRegister,
     private readonly organisations: AdminViewService,
@@ -48,18 +57,21 @@ export class EnginesController {
   async show(@Req() request: HttpRequest): Promise<SettingsPageModel> {
     const translate = this.pages.textsFor(request);
     const owner = await this.ownerOf(request, undefined);
-    const [qualitative, envelope, autorouter] = await Promise.all([
+    const { organisationId } = owner;
+    const [qualitative, envelope, ended, autorouter] = await Promise.all([
       this.quality.of(owner),
       this.quality.envelope(),
-      this.auto.of(autoOwnerOf(owner.organisationId)),
+      this.ended.since(organisationId, new Date(Date.now() - ENDED_DAYS * DAY_MS)),
+      this.auto.of(autoOwnerOf(organisationId)),
     ]);
     return settingsModel({
       qualitative,
       envelope,
-      isPlatform: owner.organisationId === null,
+      isPlatform: organisationId === null,
+      ended,
       autorouter,
       scope: scopeWords(request, translate, adminScope(request)),
-      models: this.catalogue.snapshot.models.filter(({ kind }) => kind === 'chat').map(({ name }) => name),
+      models: this.modelsFor(organisationId).map(({ name }) => name),
       translate,
     });
   }
@@ -73,7 +85,10 @@ export class EnginesController {
   ): Promise<object> {
     if (keyId !== undefined) return this.excludeKey(keyId, excluded, request, response);
     const owner = await this.ownerOf(request, wanted);
-    const change = { ...form, ...(judge === undefined ? {} : { judge_model: this.judgeOf(judge) }) };
+    const change = {
+      ...form,
+      ...(judge === undefined ? {} : { judge_model: this.judgeOf(judge, owner.organisationId) }),
+    };
     const { organisationId } = owner;
     if (organisationId === null) refuseOutsideEnvelope(change);
     const settings = await this.quality.set(owner, change, {
@@ -158,10 +173,19 @@ export class EnginesController {
     });
   }
 
+  /** A model that is closed to the organisation does not exist for it. */
+  private modelsFor(organisationId: number | null): ModelView[] {
+    const { snapshot } = this.catalogue;
+    const audience = { organisationId, departmentId: null };
+    return snapshot.models.filter(
+      (model) => model.kind === 'chat' && (organisationId === null || snapshot.isOpenTo(model, audience)),
+    );
+  }
+
   /** Empty for the default. */
-  private judgeOf(name: string): string | null {
+  private judgeOf(name: string, organisationId: number | null): string | null {
     if (name === '') return null;
-    if (this.catalogue.snapshot.model(name)?.kind === 'chat') return name;
+    if (this.modelsFor(organisationId).some((model) => model.name === name)) return name;
     throw fault('validation_error', {
       param: 'judge_model',
       message: 'There is no such chat model.',

@@ -211,7 +211,7 @@ async function write(tx: Tx, organisationId: number, judged: Judged): Promise<vo
     new Date(at),
     JSON.stringify(answers.map((answer) => scoreRow(answer, judged))),
     JUDGE,
-    judgeVersion(JUDGE),
+    judgeVersion(JUDGE, [JUDGE]),
     RUBRIC_VERSION,
   ]);
   await tx.query(insertCalls, [requestId, organisationId, new Date(at), JSON.stringify(callsOf(judged))]);

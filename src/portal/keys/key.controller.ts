@@ -3,6 +3,7 @@ import { Body, Controller, Param, Req, Res } from '@nestjs/common';
 import { BudgetRaises } from '../../billing';
 import { ActivityQuery, RequestLogQuery, UsageQuery } from '../../audit';
 import { CatalogueService } from '../../catalogue';
+import { PayerService } from '../../identity';
 import { choiceField, refused, textField, wholeNumberField } from '../../kernel';
 import {
   actingOnKey,
@@ -18,6 +19,7 @@ import {
   readKeyChanges,
 } from '../../keys';
 import { Settings } from '../../platform';
+import { QualitySettingsStore } from '../../quality';
 import {
   Access,
   Action,
@@ -45,7 +47,17 @@ import { type KeyActor, RecordedKeys } from './recorded-keys';
 const USAGE_DAYS = 30;
 const REQUESTS_SHOWN = 10;
 const ENTRIES_SHOWN = 20;
-const acts = ['save', 'pause', 'resume', 'rotate', 'revoke', 'raise', 'end_raise'] as const;
+const acts = [
+  'save',
+  'pause',
+  'resume',
+  'rotate',
+  'revoke',
+  'raise',
+  'end_raise',
+  'exclude',
+  'include',
+] as const;
 type Act = (typeof acts)[number];
 type Posted = Readonly<Record<string, unknown>>;
 
@@ -77,6 +89,8 @@ export class KeyController {
     private readonly pages: PageRenderer,
     private readonly settings: Settings,
     private readonly raises: BudgetRaises,
+    private readonly quality: QualitySettingsStore,
+    private readonly payers: PayerService,
   ) {}
 
   @Page('/dashboard/keys/:key_id', view, Access.session())
@@ -93,6 +107,7 @@ export class KeyController {
       'key.revoked',
       'key.budget-raised',
       'key.budget-raise-ended',
+      'qualitative.settings-changed',
     ],
   })
   async change(
@@ -153,12 +168,26 @@ export class KeyController {
           reason,
         );
         break;
+      case 'exclude':
+      case 'include':
+        await this.evaluate(key, act === 'include');
+        break;
       case 'save':
       case 'pause':
       case 'resume':
         return this.keys.change(actor, key, this.changesOf(act, fields), reason);
     }
     return this.register.get(actor.scope, key.publicId);
+  }
+
+  /** Whether answers to the key may be sampled and judged, where its organisation has that done. */
+  private async evaluate(key: ManagedKey, isIncluded: boolean): Promise<void> {
+    const { userId, organisationId } = await this.payers.standingOf(key);
+    await this.quality.set(
+      { organisationId: null, keyId: key.id },
+      { excluded: !isIncluded },
+      { label: key.name, concerns: { userId, organisationId } },
+    );
   }
 
   private changesOf(
@@ -203,7 +232,7 @@ export class KeyController {
     const { acting } = keyActorOf(request, key);
     const isAdministrator = acting.as === 'administrator';
     const limited = { keyId: key.id, rateLimitTpm: key.rateLimitTpm, maxParallel: key.maxParallel };
-    const [limits, owners, rate, tokens, parallel, raises, usage, lastDay, requests, history] =
+    const [limits, owners, rate, tokens, parallel, raises, usage, lastDay, requests, history, { excluded }] =
       await Promise.all([
         this.limits.of(scope, key),
         this.register.ownersOf(key),
@@ -221,6 +250,7 @@ export class KeyController {
         this.register.usage(scope, [key], { from: new Date(now - DAY_MS), to: new Date(now) }),
         this.records.page(keyScope, {}, { limit: REQUESTS_SHOWN }),
         this.activityQuery.page(scope, { object: { type: 'key', id: key.publicId }, limit: ENTRIES_SHOWN }),
+        this.quality.of({ organisationId: null, keyId: key.id }),
       ]);
     const choices = choicesOf(this.catalogue.snapshot, actorOf(request), []);
     return {
@@ -243,6 +273,7 @@ export class KeyController {
       ...(isAdministrator && mayActOnKey('raise', acting, key)
         ? { raises: raisesModel(key, raises, localisation) }
         : {}),
+      evaluation: { isExcluded: excluded },
       form: keyFormModel(
         { values: valuesOfKey(key), choices, usualRate, isAdministrator },
         localisation.translate,

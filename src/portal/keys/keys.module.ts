@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { BillingModule } from '../../billing';
 import { CatalogueModule } from '../../catalogue';
+import { QualityModule } from '../../quality';
 import { WebModule } from '../../web';
 import { KeyController } from './key.controller';
 import { KeySecrets } from './key-secrets';
@@ -11,7 +12,7 @@ import { RecordedKeys } from './recorded-keys';
 
 /** The pages of keys. The controller of new ones stands first: `new` is no id. */
 @Module({
-  imports: [WebModule, CatalogueModule, BillingModule],
+  imports: [WebModule, CatalogueModule, BillingModule, QualityModule],
   controllers: [KeysController, NewKeyController, KeyController],
   providers: [RecordedKeys, KeySecrets, LimitsOfKey],
 })

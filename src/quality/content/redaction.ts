@@ -15,7 +15,7 @@ const rules: readonly Rule[] = [
   {
     kind: 'key',
     pattern:
-      /-----BEGIN [A-Z ]{1,40}PRIVATE KEY-----[\s\S]{0,8000}?-----END [A-Z ]{1,40}PRIVATE KEY-----|\beyJ[\w-]{8,2000}\.[\w-]{8,4000}\.[\w-]{8,1000}|\b(?:sk|pk|rk|ghp|gho|ghs|xox[abpsr]|glpat|AKIA|ASIA|AIza|whsec)[-_]?[A-Za-z\d_-]{12,200}|\bBearer\s+[\w.~+/=-]{16,400}/g,
+      /-----BEGIN [A-Z ]{1,40}PRIVATE KEY-----[\s\S]{0,8000}?-----END [A-Z ]{1,40}PRIVATE KEY-----|\beyJ[\w-]{8,2000}\.[\w-]{8,4000}\.[\w-]{8,1000}|\b(?:sk|pk|rk|ghp|gho|ghs|xox[abpsr]|glpat|AKIA|ASIA|AIza|whsec)[-_]?[A-Za-z\d_-]{12,200}|\b(?:svc|npm|hf|ghu|ghr)_[A-Za-z\d]{30,200}|\bgithub_pat_\w{20,255}|\bBearer\s+[\w.~+/=-]{16,400}/g,
   },
   { kind: 'iban', pattern: /\b[A-Z]{2}\d{2}(?: ?[A-Z\d]{4}){2,7}(?: ?[A-Z\d]{1,3})?\b/g, isOne: isIban },
   { kind: 'card', pattern: /\b\d(?:[ -]?\d){12,18}\b/g, isOne: isCard },

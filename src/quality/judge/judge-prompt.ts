@@ -21,10 +21,12 @@ const instructions: Readonly<Record<JudgeTask, string>> = { rate: RATE, compare:
 
 const MOST_TOKENS: Readonly<Record<JudgeTask, number>> = { rate: 1_200, compare: 600 };
 
-/** The judge version: it changes with everything that may change a score. */
-export const judgeVersion = (model: string): string =>
+/** The judge version: it changes with everything that may change a score, so also with the model behind the name. */
+export const judgeVersion = (model: string, upstreams: readonly string[]): string =>
   createHash('sha256')
-    .update(JSON.stringify([model, RUBRIC_VERSION, instructions, MOST_TOKENS]))
+    .update(
+      JSON.stringify([model, [...new Set(upstreams)].sort(), RUBRIC_VERSION, instructions, MOST_TOKENS]),
+    )
     .digest('hex')
     .slice(0, 12);
 

@@ -64,17 +64,8 @@ export const expectedCost = (lanes: readonly PricedLane[], inputTokens: number, 
     return cost > dearest ? cost : dearest;
   }, 0n);
 
-/** The dearest by what it asks for an answer: the strongest that can be told without asking it. */
-export function usualJudge(
-  catalogue: CatalogueService,
-  caller: Caller,
-  region: string | null,
-): string | null {
-  let judge: { name: string; rate: bigint } | null = null;
-  for (const { name } of callableModels({ ...caller, allowedModels: null }, catalogue.snapshot, 'chat')) {
-    for (const { price } of lanesWithin(catalogue, name, caller, region)) {
-      if (judge === null || price.rates.output > judge.rate) judge = { name, rate: price.rates.output };
-    }
-  }
-  return judge?.name ?? null;
+/** The names by which suppliers know a model: another of them is another model. */
+export function upstreamsOf(catalogue: CatalogueService, model: string): readonly string[] {
+  const found = catalogue.resolve(model);
+  return found.kind === 'refused' ? [] : found.lanes.map(({ lane }) => lane.upstreamModel);
 }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { addJob, InjectQueue, Queue } from '../../platform';
-import { judgeVersion } from '../judge/judge-prompt';
 
 export const EVALUATION_QUEUE = 'evaluation';
 
@@ -24,7 +23,7 @@ export class EvaluationQueue {
 
   judge(requestId: string, model: string, judge: string, again = ''): Promise<void> {
     const job = { step: 'judge', requestId, model, judge } as const;
-    return this.add(job, `${requestId}.${short(model)}.${judgeVersion(judge)}${again}`);
+    return this.add(job, `${requestId}.${short(model)}.${short(judge)}${again}`);
   }
 
   learn(requestId: string, again = ''): Promise<void> {

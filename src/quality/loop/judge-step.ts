@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { CatalogueService } from '../../catalogue';
+import { familyOf } from '../../gateway';
 import { fromUnknown } from '../../kernel';
 import { Database } from '../../platform';
 import { redact, type RedactionCounts } from '../content/redaction';
@@ -10,6 +11,7 @@ import { judgeVersion } from '../judge/judge-prompt';
 import { RUBRIC_VERSION } from '../judge/rubric';
 import { NOT_ACTIVITY } from '../ledger/evaluation-ledger';
 import { QualityPolicies } from '../settings/quality-policies';
+import { upstreamsOf } from './candidates';
 import { EvaluationQueue } from './evaluation-queue';
 import { BudgetSpent, ConsentWithdrawn, Evaluator } from './evaluator';
 import { type AnswerRow, askedBy, type SampleRow, Samples } from './samples';
@@ -137,14 +139,16 @@ export class JudgeStep {
           requestId,
           model,
           judge,
-          judgeVersion(judge),
+          judgeVersion(judge, upstreamsOf(this.catalogue, judge)),
           RUBRIC_VERSION,
           judgement.verdict,
           isScored ? judgement.total : null,
           isScored ? JSON.stringify(judgement.scores) : null,
           preference,
           preference !== null,
-          judgeModel !== undefined && judgeModel.ownedBy === judgedModel?.ownedBy,
+          judgeModel !== undefined &&
+            judgedModel !== undefined &&
+            familyOf(judgeModel) === familyOf(judgedModel),
           judgeModel?.lanes.some(({ provider }) => provider.style === 'sandbox') ?? false,
           costNano.toString(),
           latencyMs,

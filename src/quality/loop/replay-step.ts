@@ -8,10 +8,10 @@ import { readAnswer } from '../content/answer-text';
 import { readRequest, type RequestText } from '../content/request-text';
 import { type RequestContent, SampleContent } from '../content/sample-content';
 import { QualityPolicies } from '../settings/quality-policies';
-import type { QualitySettings } from '../settings/quality-settings';
-import { MOST_REPLAYS, replayCandidates, usualJudge } from './candidates';
+import { MOST_REPLAYS, replayCandidates } from './candidates';
 import { EvaluationQueue } from './evaluation-queue';
 import { BudgetSpent, ConsentWithdrawn, Evaluator } from './evaluator';
+import { Judges } from './judges';
 import { type AnswerRow, askedBy, type SampleRow, Samples } from './samples';
 
 interface Replay {
@@ -20,7 +20,7 @@ interface Replay {
   readonly content: RequestContent;
   readonly request: RequestText;
   readonly served: AnswerRow;
-  readonly settings: QualitySettings;
+  readonly candidates: readonly ModelView[];
   readonly signal: AbortSignal;
 }
 
@@ -33,6 +33,7 @@ export class ReplayStep {
     private readonly samples: Samples,
     private readonly policies: QualityPolicies,
     private readonly evaluator: Evaluator,
+    private readonly judges: Judges,
     private readonly catalogue: CatalogueService,
     private readonly content: SampleContent,
     private readonly database: Database,
@@ -51,11 +52,14 @@ export class ReplayStep {
     const answers = await this.samples.answers(requestId);
     const served = answers.find(({ role }) => role === 'served');
     if (caller === null || served === undefined) return this.samples.close(requestId, 'key_gone');
-    const replay = { sample, caller, content, request, served, settings, signal };
-    const judge = settings.judge_model ?? usualJudge(this.catalogue, caller, sample.region_asked);
+    const candidates = settings.replay ? this.candidatesFor(sample, caller, request, served) : [];
+    const answered = this.catalogue.snapshot.model(sample.served_model);
+    const answering = [...(answered === undefined ? [] : [answered]), ...candidates];
+    // Before anything is asked and paid: without a judge it would be for nothing.
+    const judge = await this.judges.of({ sample, caller, settings, answering });
     if (judge === null) return this.samples.close(requestId, 'no_judge');
     try {
-      if (settings.replay) await this.askOthers(replay, answers);
+      await this.askOthers({ sample, caller, content, request, served, candidates, signal }, answers);
     } catch (error) {
       if (error instanceof ConsentWithdrawn) return this.samples.close(requestId, 'switched_off');
       if (error instanceof BudgetSpent) return this.samples.close(requestId, 'budget');
@@ -66,16 +70,18 @@ export class ReplayStep {
       await this.queue.judge(requestId, model, judge, again);
   }
 
+  private candidatesFor(
+    { served_model: model, region_asked: region }: SampleRow,
+    caller: Caller,
+    request: RequestText,
+    { tokens_in: tokensIn }: AnswerRow,
+  ): readonly ModelView[] {
+    return replayCandidates(this.catalogue, { caller, served: model, region, request, tokensIn });
+  }
+
   /** A model that cannot answer is passed over; what was answered before a crash is not asked again. */
   private async askOthers(replay: Replay, answers: readonly AnswerRow[]): Promise<void> {
-    const { sample, caller, request, served, signal } = replay;
-    const candidates = replayCandidates(this.catalogue, {
-      caller,
-      served: sample.served_model,
-      region: sample.region_asked,
-      request,
-      tokensIn: served.tokens_in,
-    });
+    const { sample, candidates, signal } = replay;
     const known = new Set(answers.map(({ model }) => model));
     const left = MOST_REPLAYS - (answers.length - 1);
     const chosen = await this.fewestScores(

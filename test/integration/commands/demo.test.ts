@@ -76,7 +76,7 @@ describe('demo:seed', () => {
     expect(judged?.simulated).toBe(true);
     expect(judged?.chosen).toBeGreaterThan(1);
     // The judge that the sandbox uses by itself: its later scores join these.
-    expect(judged?.judges).toEqual([judgeVersion('sim-large')]);
+    expect(judged?.judges).toEqual([judgeVersion('sim-large', ['sim-large'])]);
 
     const [kinds] = await house.database.query<{
       days: string;

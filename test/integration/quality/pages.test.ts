@@ -262,6 +262,28 @@ describe('settings', () => {
     expect(foreign.status).toBe(404);
   });
 
+  test('of a key are the choice of its owner too, on its page', async () => {
+    const reader = await signIn(app, house.userId);
+    const [key] = await app.database.query<{ public_id: string }>(
+      'SELECT public_id FROM api_key WHERE id = $1',
+      [house.keyId],
+    );
+    const page = `/dashboard/keys/${key?.public_id}`;
+    const excluded = () =>
+      app.database.query<{ excluded: boolean }>(
+        `SELECT (settings->'excluded')::boolean AS excluded FROM engine_setting WHERE key_id = $1`,
+        [house.keyId],
+      );
+    expect((await open(page, reader)).body).toContain('Keep this key out');
+    expect((await asOwner(page, reader, { action: 'exclude' })).status).toBe(200);
+    expect(await excluded()).toEqual([{ excluded: true }]);
+    expect((await open(page, reader)).body).toContain('Let this key take part again');
+    const stranger = await signIn(app, other.userId);
+    expect((await asOwner(page, stranger, { action: 'include' })).status).toBe(404);
+    expect((await asOwner(page, reader, { action: 'include' })).status).toBe(200);
+    expect(await excluded()).toEqual([{ excluded: false }]);
+  });
+
   test.each([
     [{ judge_model: 'no-such-model' }, 'judge_model'],
     [{ judge_model: 'sim-embed' }, 'judge_model'],

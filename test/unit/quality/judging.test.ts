@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { makeKey } from '../../../src/keys/key-text';
 import { redact, type RedactionCounts } from '../../../src/quality/content/redaction';
 import {
   addressesJudge,
@@ -84,8 +85,10 @@ test('answers that speak to their judge are told from those that speak of judgin
 });
 
 test('a judge has another version when its model is another', () => {
-  expect(judgeVersion('one')).toMatch(/^[\da-f]{12}$/);
-  expect(judgeVersion('one')).not.toBe(judgeVersion('two'));
+  expect(judgeVersion('one', ['a', 'b'])).toMatch(/^[\da-f]{12}$/);
+  expect(judgeVersion('one', ['a'])).not.toBe(judgeVersion('two', ['a']));
+  expect(judgeVersion('one', ['a'])).not.toBe(judgeVersion('one', ['b']));
+  expect(judgeVersion('one', ['a', 'b'])).toBe(judgeVersion('one', ['b', 'a', 'b']));
 });
 
 test('texts to be judged stand as data, and do not grow without bound', () => {
@@ -108,6 +111,10 @@ describe('redaction', () => {
     ['ip', 'from 2001:db8::8a2e:370:7334 it came'],
     ['key', 'use sk-abcdefghijklmnopqrstuvwx then'],
     ['key', 'Authorization: Bearer abcdefghijklmnop.qrs'],
+    ['key', `my key is ${makeKey().text}, keep it`],
+    ['key', `use github_pat_11ABCDEFG0${'aB3_'.repeat(18)} then`],
+    ['key', `HF_TOKEN=hf_${'aB3'.repeat(12)}`],
+    ['key', `//registry/:_authToken=npm_${'aB3'.repeat(12)}`],
   ] as const)('takes out %s: %s', (kind, text) => {
     const counts: RedactionCounts = {};
     expect(redact(text, counts)).toContain(`[${kind}]`);
@@ -120,6 +127,7 @@ describe('redaction', () => {
     'the sum is 1234567890123',
     'at 10:20:30 it began',
     'x = a[0] + b::c',
+    'npm_config_user_agent and svc_accounts_of_the_platform',
   ])('leaves %s', (text) => {
     expect(redact(text, {})).toBe(text);
   });

@@ -178,6 +178,7 @@ function detailsOf(row: ScoreRow, translate: Translate): LabelledFigure[] {
   return [
     ...parts,
     ...maybe(text('judge'), row.judge_model === null ? null : `${row.judge_model} · ${row.judge_version}`),
+    ...(row.self_family ? maybe(text('self-family'), text('self-family-text')) : []),
     ...maybe(text('flags'), row.objective_flags.map((flag) => flagText(flag, translate)).join(', ')),
     ...maybe(text('redactions'), redactions.join(', ')),
     { label: translate('requests.cost'), figure: { kind: 'cost', value: BigInt(row.cost_nano) } },
