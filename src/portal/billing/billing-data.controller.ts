@@ -27,7 +27,7 @@ import {
   queryOf,
 } from '../../web';
 import { centsField, refusal } from './amount-field';
-import { WalletParties } from './wallet-party';
+import { overviewOf, WalletParties } from './wallet-party';
 
 class PaymentsQuery {
   @IsOptional()
@@ -115,7 +115,7 @@ export class BillingDataController {
   ): Promise<object> {
     const facts = await this.remove(id, request);
     this.notices.leave(response, { tone: 'ok', text: 'billing.card-removed' });
-    return afterChange(request, response, '/dashboard/billing', facts);
+    return afterChange(request, response, overviewOf(request), facts);
   }
 
   @Action('/api/billing/payment-methods/:pm_id/default', Access.session(), {
@@ -161,7 +161,7 @@ export class BillingDataController {
       : { enabled, threshold: 0n, amountCents: 0n, monthlyCeilingCents: 0n };
     await this.automatic.change(walletId, rule);
     this.notices.leave(response, { tone: 'ok', text: 'billing.automatic-saved' });
-    return afterChange(request, response, '/dashboard/billing', { ok: true, enabled });
+    return afterChange(request, response, overviewOf(request), { ok: true, enabled });
   }
 
   /** No outside account pays here: the answer says so. */
@@ -193,7 +193,7 @@ export class BillingDataController {
     const { walletId } = await this.parties.mover(request);
     await this.cards.makeDefault(walletId, await this.cards.find(walletId, id));
     this.notices.leave(response, { tone: 'ok', text: 'billing.card-default' });
-    return afterChange(request, response, '/dashboard/billing', { ok: true });
+    return afterChange(request, response, overviewOf(request), { ok: true });
   }
 
   private async ruleOf(request: HttpRequest, walletId: number) {
