@@ -16,7 +16,7 @@ export interface HistoryLine {
 }
 
 /** Postings of one kind that a statement does not list one by one. */
-export interface FurtherPostings {
+interface FurtherPostings {
   readonly kind: string;
   readonly count: number;
   readonly amount: Nano;

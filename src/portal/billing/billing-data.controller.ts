@@ -28,7 +28,7 @@ import {
   queryOf,
 } from '../../web';
 import { centsField, refusal } from './amount-field';
-import { concernsOf, WalletParties } from './wallet-party';
+import { concernsOf, overviewOf, WalletParties } from './wallet-party';
 
 class PaymentsQuery {
   @IsOptional()
@@ -116,7 +116,7 @@ export class BillingDataController {
   ): Promise<object> {
     const facts = await this.remove(id, request);
     this.notices.leave(response, { tone: 'ok', text: 'billing.card-removed' });
-    return afterChange(request, response, '/dashboard/billing', facts);
+    return afterChange(request, response, overviewOf(request), facts);
   }
 
   @Action('/api/billing/payment-methods/:pm_id/default', Access.session(), {
@@ -163,7 +163,7 @@ export class BillingDataController {
       : { enabled, threshold: 0n, amountCents: 0n, monthlyCeilingCents: 0n };
     await this.automatic.change(walletId, rule, concernsOf(party));
     this.notices.leave(response, { tone: 'ok', text: 'billing.automatic-saved' });
-    return afterChange(request, response, '/dashboard/billing', { ok: true, enabled });
+    return afterChange(request, response, overviewOf(request), { ok: true, enabled });
   }
 
   /** No outside account pays here: the answer says so. */
@@ -197,7 +197,7 @@ export class BillingDataController {
     const { walletId } = party;
     await this.cards.makeDefault(walletId, await this.cards.find(walletId, id), concernsOf(party));
     this.notices.leave(response, { tone: 'ok', text: 'billing.card-default' });
-    return afterChange(request, response, '/dashboard/billing', { ok: true });
+    return afterChange(request, response, overviewOf(request), { ok: true });
   }
 
   private async ruleOf(request: HttpRequest, walletId: number) {

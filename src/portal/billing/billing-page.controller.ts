@@ -1,14 +1,23 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Query, Req, Res } from '@nestjs/common';
-import { IsOptional, Length, Matches } from 'class-validator';
+import { Equals, IsOptional, Length, Matches } from 'class-validator';
 import { BillingAccounts, Cards, Ledger, PaymentProcessor, Payments, WalletHistory } from '../../billing';
 import { fault, isUuid } from '../../kernel';
 import { Settings } from '../../platform';
-import { Access, Csv, type CsvTable, type HttpRequest, Page, PageRenderer, listPage } from '../../web';
+import {
+  Access,
+  actorOf,
+  Csv,
+  type CsvTable,
+  type HttpRequest,
+  Page,
+  PageRenderer,
+  listPage,
+} from '../../web';
 import { ledgerColumns, ledgerList, ledgerRow } from './ledger-model';
 import { overviewModel } from './overview-model';
 import { billingTabs, paymentColumns, paymentList, paymentRow } from './payments-model';
-import { WalletParties } from './wallet-party';
+import { WalletParties, type WalletParty } from './wallet-party';
 
 class OverviewQuery {
   @IsOptional()
@@ -22,12 +31,22 @@ class OverviewQuery {
   @IsOptional()
   @Length(0, 10)
   card?: string;
+
+  /** The reader's own wallet, while another one pays. */
+  @IsOptional()
+  @Equals('1')
+  own?: string;
 }
 
 class ListQuery {
   @IsOptional()
   @Length(1, 1_000)
   cursor?: string;
+
+  /** The reader's own wallet, while another one pays. */
+  @IsOptional()
+  @Equals('1')
+  own?: string;
 }
 
 class ReturnQuery {
@@ -58,7 +77,8 @@ export class BillingPageController {
   async overview(@Query() query: OverviewQuery, @Req() request: HttpRequest): Promise<object> {
     const party = await this.parties.of(request);
     const { walletId, owner } = party;
-    if (!party.mayMove) return { elsewhere: { payer: owner.name || owner.email } };
+    const ownWallet = await this.besideOf(party, actorOf(request).userId);
+    if (!party.mayMove) return { elsewhere: { payer: owner.name || owner.email }, ownWallet };
     const [wallet, account, cards, recent] = await Promise.all([
       this.ledger.wallet(walletId),
       this.accounts.of(walletId),
@@ -66,7 +86,7 @@ export class BillingPageController {
       this.payments.page(walletId, { limit: RECENT }),
     ]);
     const { isConnected, isTestMode } = this.processor;
-    return overviewModel(
+    const model = overviewModel(
       {
         party,
         wallet,
@@ -80,6 +100,7 @@ export class BillingPageController {
       },
       { translate: this.pages.textsFor(request), locale: this.pages.localeOf(request) },
     );
+    return { ...model, ownWallet };
   }
 
   @Page('/dashboard/billing/payments', 'pages/billing/payments', Access.session())
@@ -88,7 +109,11 @@ export class BillingPageController {
     const page = await this.payments.page(party.walletId, { cursor: cursor ?? null, limit: ROWS_A_PAGE });
     const translate = this.pages.textsFor(request);
     const list = listPage(request, page, paymentList(party, translate), translate);
-    return { ...list, tabs: billingTabs('payments', translate), isTestMode: this.processor.isTestMode };
+    return {
+      ...list,
+      tabs: billingTabs('payments', translate, party),
+      isTestMode: this.processor.isTestMode,
+    };
   }
 
   @Csv('/dashboard/billing/payments/export', Access.session(), 'payments')
@@ -109,7 +134,7 @@ export class BillingPageController {
     const translate = this.pages.textsFor(request);
     const locale = this.pages.localeOf(request);
     const list = listPage(request, page, ledgerList(party, { translate, locale }), translate);
-    return { ...list, tabs: billingTabs('ledger', translate), isTestMode: this.processor.isTestMode };
+    return { ...list, tabs: billingTabs('ledger', translate, party), isTestMode: this.processor.isTestMode };
   }
 
   @Csv('/dashboard/billing/ledger/export', Access.session(), 'ledger')
@@ -130,8 +155,8 @@ export class BillingPageController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    const { walletId } = await this.parties.mover(request);
     const payment = isUuid(publicId) ? await this.payments.byPublicId(publicId) : null;
+    const { walletId } = await this.parties.reader(request, payment?.walletId);
     if (payment?.walletId !== walletId) throw fault('not_found');
     const isOpen = payment.state === 'open';
     if (isOpen) response.setHeader('refresh', String(REFRESH_SECONDS));
@@ -143,6 +168,13 @@ export class BillingPageController {
       credit: payment.creditedNano,
       failure: payment.failureCode,
     };
+  }
+
+  /** The reader's own wallet, where another one is shown and theirs holds money or cards. */
+  private async besideOf({ walletId }: WalletParty, userId: number): Promise<{ balance: bigint } | null> {
+    if (walletId === userId) return null;
+    const [{ balance }, cards] = await Promise.all([this.ledger.wallet(userId), this.cards.list(userId)]);
+    return balance === 0n && cards.length === 0 ? null : { balance };
   }
 }
 

@@ -8,7 +8,7 @@ import { nanoPerCent } from '../../kernel';
 import { Database } from '../../platform';
 import { Access, Action, afterChange, type HttpRequest, Notices } from '../../web';
 import { centsField } from './amount-field';
-import { concernsOf, WalletParties } from './wallet-party';
+import { concernsOf, overviewOf, WalletParties } from './wallet-party';
 
 const trimmed = ({ value }: { value: unknown }): unknown =>
   typeof value === 'string' ? value.trim() : value;
@@ -97,6 +97,6 @@ export class BillingSettingsController {
 
   private saved(request: HttpRequest, response: ServerResponse): object {
     this.notices.leave(response, { tone: 'ok', text: 'billing.saved' });
-    return afterChange(request, response, '/dashboard/billing', { ok: true });
+    return afterChange(request, response, overviewOf(request), { ok: true });
   }
 }

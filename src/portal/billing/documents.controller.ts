@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Param, Query, Req, Res, StreamableFile, UsePipes } from '@nestjs/common';
 import { Type } from 'class-transformer';
-import { IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
+import { Equals, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { BillingAccounts, Payments, type UsageShare, WalletHistory } from '../../billing';
 import { fault, formatMultiplier, formatUsd, isUuid } from '../../kernel';
 import { Settings } from '../../platform';
@@ -19,6 +19,11 @@ class SpanQuery {
   @IsOptional()
   @Matches(/^(\d{4}-\d{2}-\d{2})?$/)
   to?: string;
+
+  /** The reader's own wallet, while another one pays. */
+  @IsOptional()
+  @Equals('1')
+  own?: string;
 }
 
 class FileQuery extends SpanQuery {

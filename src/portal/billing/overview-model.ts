@@ -46,7 +46,10 @@ export function overviewModel(facts: OverviewFacts, localisation: Localisation):
   const cents = readTopUpCents(amount);
   return {
     walletScope: walletWords(party, translate),
-    tabs: billingTabs('overview', translate),
+    tabs: billingTabs('overview', translate, party),
+    isBeside: party.isBeside,
+    paymentsHref: `/dashboard/billing/payments${party.isBeside ? '?own=1' : ''}`,
+    ownQuery: party.isBeside ? '?own=1' : '',
     banners: bannersOf(facts, localisation),
     tiles: tilesOf(facts, localisation),
     isConnected,

@@ -21,11 +21,15 @@ const tabNames = {
   statements: '/statements',
 } as const;
 
-export const billingTabs = (current: keyof typeof tabNames, translate: Translate): TabsModel => ({
+export const billingTabs = (
+  current: keyof typeof tabNames,
+  translate: Translate,
+  { isBeside }: Pick<WalletParty, 'isBeside'>,
+): TabsModel => ({
   label: translate('billing.heading'),
   items: Object.entries(tabNames).map(([name, path]) => ({
     label: translate(`billing.tab.${name}`),
-    href: `/dashboard/billing${path}`,
+    href: `/dashboard/billing${path}${isBeside ? '?own=1' : ''}`,
     current: name === current,
   })),
 });

@@ -51,14 +51,16 @@ export function statementModel(
   party: WalletParty,
   { translate, locale }: DocumentLocalisation,
 ): object {
-  const query = `from=${first}&to=${last}`;
+  const own = party.isBeside ? '&own=1' : '';
+  const query = `from=${first}&to=${last}${own}`;
   const money = (label: string, value: bigint) => ({ label, figure: { kind: 'money', value } });
   return {
     isTestMode: statement.hasTestMoney,
     spanScope: `${first} – ${last} · UTC · ${walletWords(party, translate)}`,
-    tabs: billingTabs('statements', translate),
+    tabs: billingTabs('statements', translate, party),
     pdfHref: `/dashboard/billing/statements/pdf?${query}`,
     csvHref: `/dashboard/billing/statements/export?${query}`,
+    isBeside: party.isBeside,
     spanFields: [
       {
         id: 'span-from',
@@ -84,7 +86,7 @@ export function statementModel(
     members: shareTable(translate('billing.statement.members'), statement.byMember, translate),
     projects: shareTable(translate('billing.statement.projects'), statement.byProject, translate),
     factors: statement.factors.length === 0 ? null : factorTable(statement, locale, translate),
-    months: monthTable(locale, translate),
+    months: monthTable(locale, translate, own),
   };
 }
 
@@ -166,11 +168,11 @@ const shareTable = (caption: string, rows: readonly UsageShare[], translate: Tra
   },
 });
 
-const monthTable = (locale: Locale, translate: Translate): TableModel => ({
+const monthTable = (locale: Locale, translate: Translate, own: string): TableModel => ({
   caption: translate('billing.statement.months'),
   columns: [{ label: translate('billing.statement.months') }],
   rows: monthsBefore(new Date()).map((month) => ({
-    href: `/dashboard/billing/statements?from=${isoDay(month)}&to=${isoDay(lastDayOf(month))}`,
+    href: `/dashboard/billing/statements?from=${isoDay(month)}&to=${isoDay(lastDayOf(month))}${own}`,
     cells: [{ kind: 'text', value: monthWords(month, locale), heading: true }],
   })),
   empty: {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { BillingAccounts, type WalletOwner } from '../../billing';
 import { PayerService } from '../../identity';
 import { atLeast, fault } from '../../kernel';
-import { actorOf, type HttpRequest } from '../../web';
+import { actorOf, type HttpRequest, queryOf } from '../../web';
 
 /** The wallet that pays for the person who is signed in, and whether they may look into it and move its money. */
 export interface WalletParty {
@@ -11,7 +11,15 @@ export interface WalletParty {
   readonly isOwn: boolean;
   readonly mayMove: boolean;
   readonly isExempt: boolean;
+  /** The reader's own wallet, while another one pays for them. */
+  readonly isBeside: boolean;
 }
+
+const wantsOwn = (request: HttpRequest): boolean => queryOf(request).get('own') === '1';
+
+/** Where the change of a wallet leads back to. */
+export const overviewOf = (request: HttpRequest): string =>
+  wantsOwn(request) ? '/dashboard/billing?own=1' : '/dashboard/billing';
 
 @Injectable()
 export class WalletParties {
@@ -20,10 +28,12 @@ export class WalletParties {
     private readonly accounts: BillingAccounts,
   ) {}
 
+  /** With `own=1` in the address, the reader's own wallet: it may hold money and cards while another one pays. */
   async of(request: HttpRequest): Promise<WalletParty> {
     const { userId, organisationId, departmentId, role } = actorOf(request);
     const standing = await this.payers.standingOf({ userId, organisationId, departmentId, projectId: null });
-    const walletId = standing.payerUserId ?? userId;
+    const payerId = standing.payerUserId ?? userId;
+    const walletId = wantsOwn(request) ? userId : payerId;
     const owner = await this.accounts.owner(walletId);
     const isOwn = walletId === userId;
     const isTheirs = organisationId !== null && owner.organisationId === organisationId;
@@ -33,6 +43,7 @@ export class WalletParties {
       isOwn,
       mayMove: isOwn || (isTheirs && atLeast(role, 'org_admin')),
       isExempt: standing.billingExempt,
+      isBeside: walletId !== payerId,
     };
   }
 

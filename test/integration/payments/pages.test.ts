@@ -416,6 +416,50 @@ describe('the pages of billing', () => {
     }
   });
 
+  test('a wallet of one’s own stays in reach while another one pays', async () => {
+    const [organisation] = await house.rows<{ id: number }>(
+      `INSERT INTO organisation (name, slug) VALUES ('Own', $1) RETURNING id`,
+      [`own-${payer.userId}`],
+    );
+    const organisationId = organisation?.id ?? 0;
+    await house.topUp(payer, 10);
+    const rule = { enabled: true, threshold: 5, amount: 50, monthly_ceiling: 100 };
+    expect((await house.send('POST', '/api/billing/auto-topup', payer, rule)).status).toBe(200);
+    const owner = await house.payer({ organisationId, role: 'org_owner' });
+    await house.rows('UPDATE user_account SET organisation_id = $2 WHERE id = $1', [
+      payer.userId,
+      organisationId,
+    ]);
+    await house.rows('UPDATE organisation SET billing_user_id = $2 WHERE id = $1', [
+      organisationId,
+      owner.userId,
+    ]);
+    await house.topUp(owner, 20);
+    const elsewhere = await text('/dashboard/billing');
+    for (const shown of ['pays for you', '$10.00', '/dashboard/billing?own'])
+      expect(elsewhere.replaceAll('&#x3D;', '=')).toContain(shown);
+    const own = (await text('/dashboard/billing?own=1')).replaceAll('&#x3D;', '=');
+    expect(own).toContain('Visa •••• 4242');
+    expect(own).not.toContain('action="/api/billing/checkout"');
+    const action = /action="([^"]*\/delete\?own=1)"/.exec(own)?.[1] ?? '';
+    const stopped = await submit('/api/billing/auto-topup?own=1', {});
+    expect([stopped.status, stopped.headers.get('location')]).toEqual([303, '/dashboard/billing?own=1']);
+    expect((await submit(action, {})).status).toBe(303);
+    const [account] = await house.rows<{ automatic: boolean; cards: string }>(
+      `SELECT automatic, (SELECT count(*)::text FROM payment_method m
+                           WHERE m.wallet_id = a.wallet_id AND removed_at IS NULL) AS cards
+         FROM billing_account a WHERE wallet_id = $1`,
+      [payer.userId],
+    );
+    expect(account).toEqual({ automatic: false, cards: '0' });
+    for (const path of ['payments', 'ledger', 'ledger/export', 'statements', 'statements/pdf']) {
+      expect((await get(`/dashboard/billing/${path}?own=1`)).status).toBe(200);
+      expect((await get(`/dashboard/billing/${path}`)).status).toBe(403);
+    }
+    // The payer's own page is the same either way.
+    expect(await text('/dashboard/billing?own=1', owner)).toContain('action="/api/billing/checkout"');
+  });
+
   test('a debt is told', async () => {
     const intent = await house.topUp(payer, 10);
     await use(payer, '1', 4n * USD);
