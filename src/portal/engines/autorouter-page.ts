@@ -20,6 +20,7 @@ import { ownFields } from './autorouter-fields';
 import { bucketTable, decisionTable, exclusionTable, modelTable, reasonTable } from './autorouter-tables';
 import { autorouterTiles } from './autorouter-tiles';
 import { candidateTable, dialTable } from './dial-table';
+import { decimalText, pointsText, shareIntervalText } from './autorouter-words';
 import { simulatedBanner } from './quality/quality-page';
 
 const choices = [7, 30, 90] as const;
@@ -187,12 +188,9 @@ const withoutScores = ({ quality }: AutorouterFacts, { translate }: Localisation
       };
 
 function calibrationTable({ report }: AutorouterFacts, localisation: Localisation): TableModel {
-  const { translate, locale } = localisation;
-  const percent = (value: number): Cell => ({
-    kind: 'text',
-    align: 'end',
-    value: new Intl.NumberFormat(locale, { maximumFractionDigits: 1 }).format(value * 100),
-  });
+  const { translate } = localisation;
+  const few = translate('qualitative.too-few');
+  const text = (value: string): Cell => ({ kind: 'text', align: 'end', value });
   const end = 'end' as const;
   return {
     caption: translate('autorouter.calibration'),
@@ -202,19 +200,23 @@ function calibrationTable({ report }: AutorouterFacts, localisation: Localisatio
       { label: translate('qualitative.answers'), align: end },
     ],
     rows: (report?.calibration.bins ?? []).map(({ predicted, observed, count }) => ({
-      cells: [percent(predicted), percent(observed), { kind: 'number', value: count, align: 'end' }],
+      cells: [
+        text(predicted === null ? few : decimalText(predicted * 100, localisation)),
+        text(observed === null ? few : pointsText(observed, localisation)),
+        { kind: 'number', value: count, align: 'end' },
+      ],
     })),
     empty: { title: translate('autorouter.calibration-none'), text: translate('qualitative.too-few') },
   };
 }
 
-function calibrationNote({ report }: AutorouterFacts, { translate, locale }: Localisation): string {
+function calibrationNote({ report }: AutorouterFacts, localisation: Localisation): string {
+  const { translate } = localisation;
   const { error = null, accuracy = null } = report?.calibration ?? {};
   if (error === null) return translate('qualitative.too-few');
-  const percent = (share: number): string =>
-    new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 }).format(share);
   return translate('autorouter.calibration-note', {
-    error: new Intl.NumberFormat(locale, { maximumFractionDigits: 1 }).format(error * 100),
-    accuracy: accuracy === null ? translate('qualitative.too-few') : percent(accuracy),
+    error: pointsText(error, localisation),
+    accuracy:
+      accuracy === null ? translate('qualitative.too-few') : shareIntervalText(accuracy, localisation),
   });
 }

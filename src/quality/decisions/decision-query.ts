@@ -2,7 +2,14 @@ import { SqlParameters, withinRecordScope } from '../../audit';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '../../kernel';
 import { Database } from '../../platform';
-import { comparePairs, type Interval, LEAST_SAMPLE, ratioOf, type Weighted } from '../report/statistics';
+import {
+  comparePairs,
+  type Interval,
+  LEAST_SAMPLE,
+  quantileOf,
+  ratioOf,
+  type Weighted,
+} from '../report/statistics';
 import { answeredBy, autoRecords, costRatio } from './auto-records';
 
 /** Totals of requests for `auto`. Figures derived from the router's own expectations are called estimates. */
@@ -52,8 +59,8 @@ export interface MeasuredDifference {
   readonly quality: Interval | null;
   /** What the chosen answers cost of what the reference's cost; null: not enough data. */
   readonly costRatio: Interval | null;
-  /** Seconds by which the median answer is later than the reference's; null: not enough data. */
-  readonly latencyMs: { readonly p50: number; readonly p95: number } | null;
+  /** By how much answers are later than the reference's, the median and the 95th; null: not enough data. */
+  readonly latencyMs: { readonly p50: Interval | null; readonly p95: Interval | null } | null;
 }
 
 /** Which model answered a request for auto, and why. */
@@ -223,15 +230,14 @@ export class DecisionQuery {
     );
     if (rows.length < LEAST_SAMPLE)
       return { pairs: rows.length, quality: null, costRatio: null, latencyMs: null };
-    const later = rows.map(({ late, lateOther }) => late - lateOther).sort((one, other) => one - other);
-    const at = (share: number): number => later[Math.floor(share * (later.length - 1))] ?? 0;
+    const later = rows.map(({ late, lateOther, weight }) => ({ value: late - lateOther, weight }));
     return {
       pairs: rows.length,
       quality: (await comparePairs(rows))?.interval ?? null,
       costRatio: ratioOf(
         rows.map(({ cost, costOther, weight }) => ({ value: cost, other: costOther, weight })),
       ),
-      latencyMs: { p50: at(0.5), p95: at(0.95) },
+      latencyMs: { p50: quantileOf(later, 0.5), p95: quantileOf(later, 0.95) },
     };
   }
 }
