@@ -15,6 +15,7 @@ export { AnswerFeedback, type AnsweredRequest, type Thumb, thumbs } from './feed
 export { judgeVersion } from './judge/judge-prompt';
 export { RUBRIC_VERSION } from './judge/rubric';
 export { EvaluationLedger } from './ledger/evaluation-ledger';
+export { moveEvaluation } from './loop/merged-evaluation';
 export { QualityModule } from './quality.module';
 export {
   type ModelReport,

@@ -2,6 +2,7 @@ import { Module, type OnModuleInit } from '@nestjs/common';
 import { BillingModule, Limits, transferWallet } from '../../billing';
 import { OrganisationMerge } from '../../identity';
 import { KeyTransfers } from '../../keys';
+import { moveEvaluation } from '../../quality';
 import { WebModule } from '../../web';
 import { Budgets } from './budgets';
 import { DomainsController } from './domains/domains.controller';
@@ -51,6 +52,7 @@ export class OrganisationsModule implements OnModuleInit {
         [sourceIds, targetId],
       );
     });
+    this.merges.also((tx, { sourceIds, targetId }) => moveEvaluation(tx, sourceIds, targetId));
     // A grant to a source becomes a grant to the target; the target's own decision stays.
     this.merges.also(async (tx, { sourceIds, targetId }) => {
       await tx.query(
