@@ -42,6 +42,7 @@ export interface AutorouterPageModel {
   readonly scope: string;
   readonly periods: PeriodPickerModel;
   readonly state: BannerModel;
+  readonly changedTraffic: BannerModel | null;
   /** Said where the organisation does not let the reader see scores. */
   readonly withoutScores: BannerModel | null;
   /** Cards of scores are left out where the reader may not see any. */
@@ -87,6 +88,7 @@ export function autorouterPage({ request, facts, settings, localisation }: PageF
       zone: timeZone,
     },
     state: stateOf(facts, localisation),
+    changedTraffic: changedTraffic(facts, localisation),
     withoutScores: withoutScores(facts, localisation),
     hasScores: facts.quality !== 'closed',
     simulated: facts.isSimulated ? simulatedBanner(translate) : null,
@@ -175,6 +177,20 @@ function stateOf({ policy, learning }: AutorouterFacts, { translate, locale }: L
       needed,
       each: formatNumber(locale, learning.neededPerModel),
     }),
+  };
+}
+
+/** By most of the latest decisions: each says what its node knew of the traffic. */
+function changedTraffic(
+  { policy, latest }: AutorouterFacts,
+  { translate }: Localisation,
+): BannerModel | null {
+  const changed = latest.filter(({ drift }) => drift !== 'calm').length;
+  if (policy.mode === 'off' || changed * 2 <= latest.length) return null;
+  return {
+    tone: 'warn',
+    title: translate('autorouter.state-changed'),
+    text: translate('autorouter.state-changed-text'),
   };
 }
 

@@ -38,6 +38,8 @@ export interface MadeDecision {
   readonly reference: string | null;
   readonly reason: string;
   readonly bucket: string | null;
+  /** Whether recent requests were unlike what was learned; `calm` where they were not. */
+  readonly drift: string;
   readonly costRatio: number | null;
   readonly qualityDifference: number | null;
   readonly candidates: readonly {
@@ -161,7 +163,8 @@ export class DecisionQuery {
     return this.database.query<MadeDecision>(
       `SELECT r.request_id AS "requestId", r.created_at AS "createdAt", ${answeredBy} AS chosen,
               r.auto_decision->>'ref' AS reference, coalesce(r.auto_decision->>'reason', '') AS reason,
-              r.auto_decision->>'bucket' AS bucket, (r.auto_decision->>'cost_ratio')::float8 AS "costRatio",
+              r.auto_decision->>'bucket' AS bucket, coalesce(r.auto_decision->>'drift', 'calm') AS drift,
+              (r.auto_decision->>'cost_ratio')::float8 AS "costRatio",
               (r.auto_decision->>'quality_difference')::float8 AS "qualityDifference",
               coalesce(r.auto_decision->'candidates', '[]') AS candidates,
               coalesce(r.auto_decision->'excluded', '{}') AS excluded, r.auto_decision AS explanation
