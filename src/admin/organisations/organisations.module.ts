@@ -2,6 +2,7 @@ import { Module, type OnModuleInit } from '@nestjs/common';
 import { BillingModule, Limits, WalletHandover } from '../../billing';
 import { OrganisationMerge } from '../../identity';
 import { KeyTransfers } from '../../keys';
+import { moveEvaluation } from '../../quality';
 import { WebModule } from '../../web';
 import { Budgets } from './budgets';
 import { DomainsController } from './domains/domains.controller';
@@ -53,6 +54,7 @@ export class OrganisationsModule implements OnModuleInit {
         [sourceIds, targetId],
       );
     });
+    this.merges.also((tx, { sourceIds, targetId }) => moveEvaluation(tx, sourceIds, targetId));
     // A grant to a source becomes a grant to the target. What a source switched off for itself ends with it.
     this.merges.also(async (tx, { sourceIds, targetId }) => {
       await tx.query(

@@ -28,6 +28,7 @@ import { ownFields } from './autorouter-fields';
 import { bucketTable, decisionTable, exclusionTable, modelTable, reasonTable } from './autorouter-tables';
 import { autorouterTiles } from './autorouter-tiles';
 import { candidateTable, dialTable } from './dial-table';
+import { decimalText, pointsText, shareIntervalText } from './autorouter-words';
 import { simulatedBanner } from './quality/quality-page';
 
 const choices = [7, 30, 90] as const;
@@ -49,6 +50,7 @@ export interface AutorouterPageModel {
   readonly scope: string;
   readonly periods: PeriodPickerModel;
   readonly state: BannerModel;
+  readonly changedTraffic: BannerModel | null;
   /** Said where the organisation does not let the reader see scores. */
   readonly withoutScores: BannerModel | null;
   /** Cards of scores are left out where the reader may not see any. */
@@ -95,6 +97,7 @@ export function autorouterPage({ request, facts, settings, localisation }: PageF
       zone: timeZone,
     },
     state: stateOf(facts, localisation),
+    changedTraffic: changedTraffic(facts, localisation),
     withoutScores: withoutScores(facts, localisation),
     hasScores: facts.quality !== 'closed',
     simulated: facts.isSimulated ? simulatedBanner(translate) : null,
@@ -187,6 +190,20 @@ function stateOf({ policy, learning }: AutorouterFacts, { translate, locale }: L
   };
 }
 
+/** By most of the latest decisions: each says what its node knew of the traffic. */
+function changedTraffic(
+  { policy, latest }: AutorouterFacts,
+  { translate }: Localisation,
+): BannerModel | null {
+  const changed = latest.filter(({ drift }) => drift !== 'calm').length;
+  if (policy.mode === 'off' || changed * 2 <= latest.length) return null;
+  return {
+    tone: 'warn',
+    title: translate('autorouter.state-changed'),
+    text: translate('autorouter.state-changed-text'),
+  };
+}
+
 const withoutScores = ({ quality }: AutorouterFacts, { translate }: Localisation): BannerModel | null =>
   quality === 'open'
     ? null
@@ -197,12 +214,9 @@ const withoutScores = ({ quality }: AutorouterFacts, { translate }: Localisation
       };
 
 function calibrationTable({ report }: AutorouterFacts, localisation: Localisation): TableModel {
-  const { translate, locale } = localisation;
-  const percent = (value: number): Cell => ({
-    kind: 'text',
-    align: 'end',
-    value: new Intl.NumberFormat(locale, { maximumFractionDigits: 1 }).format(value * 100),
-  });
+  const { translate } = localisation;
+  const few = translate('qualitative.too-few');
+  const text = (value: string): Cell => ({ kind: 'text', align: 'end', value });
   const end = 'end' as const;
   return {
     caption: translate('autorouter.calibration'),
@@ -212,19 +226,23 @@ function calibrationTable({ report }: AutorouterFacts, localisation: Localisatio
       { label: translate('qualitative.answers'), align: end },
     ],
     rows: (report?.calibration.bins ?? []).map(({ predicted, observed, count }) => ({
-      cells: [percent(predicted), percent(observed), { kind: 'number', value: count, align: 'end' }],
+      cells: [
+        text(predicted === null ? few : decimalText(predicted * 100, localisation)),
+        text(observed === null ? few : pointsText(observed, localisation)),
+        { kind: 'number', value: count, align: 'end' },
+      ],
     })),
     empty: { title: translate('autorouter.calibration-none'), text: translate('qualitative.too-few') },
   };
 }
 
-function calibrationNote({ report }: AutorouterFacts, { translate, locale }: Localisation): string {
+function calibrationNote({ report }: AutorouterFacts, localisation: Localisation): string {
+  const { translate } = localisation;
   const { error = null, accuracy = null } = report?.calibration ?? {};
   if (error === null) return translate('qualitative.too-few');
-  const percent = (share: number): string =>
-    new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 }).format(share);
   return translate('autorouter.calibration-note', {
-    error: new Intl.NumberFormat(locale, { maximumFractionDigits: 1 }).format(error * 100),
-    accuracy: accuracy === null ? translate('qualitative.too-few') : percent(accuracy),
+    error: pointsText(error, localisation),
+    accuracy:
+      accuracy === null ? translate('qualitative.too-few') : shareIntervalText(accuracy, localisation),
   });
 }

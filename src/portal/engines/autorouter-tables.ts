@@ -1,9 +1,16 @@
-import type { Interval, MadeDecision } from '../../quality';
+import type { MadeDecision } from '../../quality';
 import { DECISION_REASONS } from '../../routing';
 import type { Cell, LabelledFigure, RowModel, TableModel, Translate } from '../../views';
 import type { Localisation } from '../../web';
 import type { AutorouterFacts } from './autorouter-facts';
-import { changeText, decimalText, intervalText } from './autorouter-words';
+import {
+  changeText,
+  costText,
+  decimalText,
+  durationText,
+  intervalText,
+  pointsText,
+} from './autorouter-words';
 
 const end = 'end' as const;
 
@@ -38,6 +45,7 @@ export function modelTable({ chosen }: AutorouterFacts, localisation: Localisati
 /** What each model is worth for each kind of request. */
 export function bucketTable({ report }: AutorouterFacts, localisation: Localisation): TableModel {
   const { translate } = localisation;
+  const few = translate('qualitative.too-few');
   return {
     caption: translate('autorouter.buckets'),
     columns: [
@@ -48,18 +56,19 @@ export function bucketTable({ report }: AutorouterFacts, localisation: Localisat
       { label: translate('autorouter.mean-cost'), align: end, minor: true },
       { label: translate('requests.latency'), align: end, minor: true },
     ],
-    rows: (report?.buckets ?? []).map(({ bucket, model, mean, count, meanCostNano, meanLatencyMs }) => ({
+    rows: (report?.buckets ?? []).map(({ bucket, model, mean, count, cost, latencyMs }) => ({
       cells: [
         { kind: 'text', value: bucket, heading: true },
         { kind: 'text', value: model },
+        { kind: 'text', value: mean === null ? few : intervalText(mean, localisation), align: end },
+        { kind: 'number', value: count, align: end },
+        { kind: 'text', value: cost === null ? few : costText(cost, localisation), align: end, minor: true },
         {
           kind: 'text',
-          value: mean === null ? translate('qualitative.too-few') : intervalText(mean, localisation),
+          value: latencyMs === null ? few : durationText(latencyMs, localisation),
           align: end,
+          minor: true,
         },
-        { kind: 'number', value: count, align: end },
-        { kind: 'cost', value: BigInt(Math.round(meanCostNano)), align: end, minor: true },
-        { kind: 'latency', value: meanLatencyMs, align: end, minor: true },
       ],
     })),
     empty: { title: translate('qualitative.none-title'), text: translate('qualitative.none-text') },
@@ -183,7 +192,7 @@ function detailsOf(
       text(
         model,
         translate('autorouter.candidate', {
-          quality: points({ value: q, low: lo ?? q, high: hi ?? q }, localisation),
+          quality: pointsText({ value: q, low: lo ?? q, high: hi ?? q }, localisation),
           utility: decimalText(u * 100, localisation),
         }),
       ),
@@ -195,6 +204,3 @@ function detailsOf(
     },
   ];
 }
-
-const points = ({ value, low, high }: Interval, localisation: Localisation): string =>
-  intervalText({ value: value * 100, low: low * 100, high: high * 100 }, localisation);

@@ -57,6 +57,9 @@ function measuredTiles({ measured }: AutorouterFacts, localisation: Localisation
       .filter(Boolean)
       .join(' · ');
   const { quality, costRatio, latencyMs } = measured;
+  const { p50 = null, p95 = null } = latencyMs ?? {};
+  const later = (milliseconds: number): string => millisecondsText(milliseconds, localisation);
+  const p95Text = p95 === null ? null : `p95 ${later(p95.value)}, ${rangeText(p95, later, localisation)}`;
   return [
     words(
       translate('autorouter.measured-cost'),
@@ -78,8 +81,8 @@ function measuredTiles({ measured }: AutorouterFacts, localisation: Localisation
     ),
     words(
       translate('autorouter.measured-latency'),
-      latencyMs === null ? few : millisecondsText(latencyMs.p50, localisation),
-      note(latencyMs === null ? null : `p95 ${millisecondsText(latencyMs.p95, localisation)}`),
+      p50 === null ? few : later(p50.value),
+      note([p50 === null ? null : rangeText(p50, later, localisation), p95Text].filter(Boolean).join(' · ')),
     ),
   ];
 }

@@ -60,6 +60,26 @@ export const signedText = (value: number, { locale }: Localisation): string =>
 export const millisecondsText = (value: number, { locale }: Localisation): string =>
   `${new Intl.NumberFormat(locale, { signDisplay: 'exceptZero', maximumFractionDigits: 0 }).format(value)} ms`;
 
+/** Without a sign: how long it took, not how much longer. */
+export const durationText = ({ value, low, high }: Interval, { locale }: Localisation): string => {
+  const shown = (ms: number): string =>
+    new Intl.NumberFormat(locale, { maximumFractionDigits: 0 }).format(ms);
+  return `${shown(value)} ms [${shown(Math.max(0, low))}, ${shown(high)}]`;
+};
+
+export const shareIntervalText = ({ value, low, high }: Interval, { locale }: Localisation): string => {
+  const shown = (share: number): string =>
+    new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 }).format(share);
+  return `${shown(value)} [${shown(low)}, ${shown(high)}]`;
+};
+
+/** Shares of the scale in points of a hundred. */
+export const pointsText = ({ value, low, high }: Interval, localisation: Localisation): string =>
+  intervalText({ value: value * 100, low: low * 100, high: high * 100 }, localisation);
+
+export const costText = ({ value, low, high }: Interval, localisation: Localisation): string =>
+  `${centsText(value, localisation)} [${centsText(Math.max(0, low), localisation)}, ${centsText(high, localisation)}]`;
+
 /** Dollars of an answer, as exact as they are small. */
 export const centsText = (nano: number, { locale }: Localisation): string =>
   new Intl.NumberFormat(locale, {

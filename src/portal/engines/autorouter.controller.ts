@@ -135,7 +135,7 @@ export class AutorouterController {
     const candidates = this.openModels(request)
       .filter((model) => isIncluded(model, policy))
       .map(({ name }) => name);
-    const scores = await this.scoreFacts(request, from, policy, { candidates, state });
+    const scores = await this.scoreFacts(request, { from, timeZone }, policy, { candidates, state });
     return {
       ...{ days, chosen, totals, byDay, byWeek, reasons, latest, excluded, candidates },
       ...scores,
@@ -152,7 +152,7 @@ export class AutorouterController {
   /** What judged answers say, for those whom the organisation lets read it. */
   private async scoreFacts(
     request: HttpRequest,
-    from: Date,
+    { from, timeZone }: { readonly from: Date; readonly timeZone: string },
     policy: EffectiveAutoPolicy,
     known: { readonly candidates: readonly string[]; readonly state: RouterState | null },
   ): Promise<ScoreFacts> {
@@ -161,7 +161,7 @@ export class AutorouterController {
     const { scope } = view;
     const [measured, scored, { simulated }, dials] = await Promise.all([
       this.decisions.measured(scope, from),
-      this.scores.scored(scope, { from }),
+      this.scores.scored(scope, { from }, timeZone),
       this.scores.choices(scope, from),
       this.preview(scope, from, policy, known),
     ]);

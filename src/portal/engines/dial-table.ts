@@ -2,7 +2,7 @@ import type { DialOutcome } from '../../quality';
 import type { Cell, ColumnModel, TableModel } from '../../views';
 import type { Localisation } from '../../web';
 import type { AutorouterFacts } from './autorouter-facts';
-import { centsText, changeIntervalText, dialText, intervalText } from './autorouter-words';
+import { changeIntervalText, costText, dialText, intervalText } from './autorouter-words';
 
 const end = 'end' as const;
 
@@ -95,6 +95,3 @@ export function candidateTable(facts: AutorouterFacts, localisation: Localisatio
     empty: { title: translate('autorouter.no-candidates'), text: translate('autorouter.no-candidates-text') },
   };
 }
-
-const costText = (cost: { value: number; low: number; high: number }, localisation: Localisation): string =>
-  `${centsText(cost.value, localisation)} [${centsText(Math.max(0, cost.low), localisation)}, ${centsText(cost.high, localisation)}]`;

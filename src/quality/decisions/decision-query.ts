@@ -2,7 +2,14 @@ import { SqlParameters, withinRecordScope } from '../../audit';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '../../kernel';
 import { Database } from '../../platform';
-import { comparePairs, type Interval, LEAST_SAMPLE, ratioOf, type Weighted } from '../report/statistics';
+import {
+  comparePairs,
+  type Interval,
+  LEAST_SAMPLE,
+  quantileOf,
+  ratioOf,
+  type Weighted,
+} from '../report/statistics';
 import { answeredBy, autoRecords, costRatio } from './auto-records';
 
 /** Totals of requests for `auto`. Figures derived from the router's own expectations are called estimates. */
@@ -31,6 +38,8 @@ export interface MadeDecision {
   readonly reference: string | null;
   readonly reason: string;
   readonly bucket: string | null;
+  /** Whether recent requests were unlike what was learned; `calm` where they were not. */
+  readonly drift: string;
   readonly costRatio: number | null;
   readonly qualityDifference: number | null;
   readonly candidates: readonly {
@@ -52,8 +61,8 @@ export interface MeasuredDifference {
   readonly quality: Interval | null;
   /** What the chosen answers cost of what the reference's cost; null: not enough data. */
   readonly costRatio: Interval | null;
-  /** Seconds by which the median answer is later than the reference's; null: not enough data. */
-  readonly latencyMs: { readonly p50: number; readonly p95: number } | null;
+  /** By how much answers are later than the reference's, the median and the 95th; null: not enough data. */
+  readonly latencyMs: { readonly p50: Interval | null; readonly p95: Interval | null } | null;
 }
 
 /** Which model answered a request for auto, and why. */
@@ -154,7 +163,8 @@ export class DecisionQuery {
     return this.database.query<MadeDecision>(
       `SELECT r.request_id AS "requestId", r.created_at AS "createdAt", ${answeredBy} AS chosen,
               r.auto_decision->>'ref' AS reference, coalesce(r.auto_decision->>'reason', '') AS reason,
-              r.auto_decision->>'bucket' AS bucket, (r.auto_decision->>'cost_ratio')::float8 AS "costRatio",
+              r.auto_decision->>'bucket' AS bucket, coalesce(r.auto_decision->>'drift', 'calm') AS drift,
+              (r.auto_decision->>'cost_ratio')::float8 AS "costRatio",
               (r.auto_decision->>'quality_difference')::float8 AS "qualityDifference",
               coalesce(r.auto_decision->'candidates', '[]') AS candidates,
               coalesce(r.auto_decision->'excluded', '{}') AS excluded, r.auto_decision AS explanation
@@ -223,15 +233,14 @@ export class DecisionQuery {
     );
     if (rows.length < LEAST_SAMPLE)
       return { pairs: rows.length, quality: null, costRatio: null, latencyMs: null };
-    const later = rows.map(({ late, lateOther }) => late - lateOther).sort((one, other) => one - other);
-    const at = (share: number): number => later[Math.floor(share * (later.length - 1))] ?? 0;
+    const later = rows.map(({ late, lateOther, weight }) => ({ value: late - lateOther, weight }));
     return {
       pairs: rows.length,
       quality: (await comparePairs(rows))?.interval ?? null,
       costRatio: ratioOf(
         rows.map(({ cost, costOther, weight }) => ({ value: cost, other: costOther, weight })),
       ),
-      latencyMs: { p50: at(0.5), p95: at(0.95) },
+      latencyMs: { p50: quantileOf(later, 0.5), p95: quantileOf(later, 0.95) },
     };
   }
 }

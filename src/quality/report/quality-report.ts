@@ -1,8 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { calibrationBins, type CalibrationBin, calibrationError } from './calibration';
 import {
-  calibrationBins,
-  type CalibrationBin,
-  calibrationError,
   comparePairs,
   discoveries,
   type Interval,
@@ -10,6 +8,7 @@ import {
   lengthControlled,
   type LengthPair,
   meanOf,
+  shareOf,
 } from './statistics';
 
 /** What of a score row a report needs. */
@@ -17,7 +16,9 @@ export interface ScoredAnswer {
   readonly requestId: string;
   readonly model: string;
   readonly role: 'served' | 'replay';
+  /** In the reader's zone, as is the Monday of its week. */
   readonly day: string;
+  readonly week: string;
   readonly bucket: string;
   readonly judgeVersion: string;
   readonly total: number;
@@ -33,7 +34,7 @@ interface Difference extends Interval {
   readonly pairs: number;
   /** It stands when all differences of the report are taken together. */
   readonly isSignificant: boolean;
-  readonly lengthControlled: number | null;
+  readonly lengthControlled: Interval | null;
 }
 
 export interface ModelReport {
@@ -55,9 +56,11 @@ interface BucketReport {
   readonly bucket: string;
   readonly model: string;
   readonly count: number;
+  /** Null: not enough data, as are the next ones. */
   readonly mean: Interval | null;
-  readonly meanCostNano: number;
-  readonly meanLatencyMs: number;
+  /** Of an answer, in nano-USD. */
+  readonly cost: Interval | null;
+  readonly latencyMs: Interval | null;
 }
 
 interface TrendPoint {
@@ -77,9 +80,9 @@ export interface QualityReport {
   readonly trend: readonly TrendPoint[];
   readonly calibration: {
     readonly bins: readonly CalibrationBin[];
-    readonly error: number | null;
+    readonly error: Interval | null;
     /** How often the model that was expected to be best was as good as the best; null where too few were compared. */
-    readonly accuracy: number | null;
+    readonly accuracy: Interval | null;
     readonly compared: number;
   };
 }
@@ -206,8 +209,8 @@ function bucketsOf(rows: readonly ScoredAnswer[]): BucketReport[] {
           model,
           count: answers.length,
           mean: meanOf(answers.map(weighted)),
-          meanCostNano: answers.reduce((sum, { costNano }) => sum + costNano, 0) / answers.length,
-          meanLatencyMs: answers.reduce((sum, { latencyMs }) => sum + latencyMs, 0) / answers.length,
+          cost: meanOf(answers.map(({ costNano, weight }) => ({ value: costNano, weight }))),
+          latencyMs: meanOf(answers.map(({ latencyMs, weight }) => ({ value: latencyMs, weight }))),
         })),
     )
     .slice(0, MOST_BUCKETS);
@@ -217,7 +220,7 @@ function bucketsOf(rows: readonly ScoredAnswer[]): BucketReport[] {
 function trendOf(rows: readonly ScoredAnswer[]): TrendPoint[] {
   const weeks = Map.groupBy(
     rows.filter(({ role }) => role === 'served'),
-    ({ day }) => mondayOf(day),
+    ({ week }) => week,
   );
   return [...weeks]
     .sort(([one], [other]) => one.localeCompare(other))
@@ -225,12 +228,6 @@ function trendOf(rows: readonly ScoredAnswer[]): TrendPoint[] {
       const mean = meanOf(within.map(weighted));
       return mean === null ? [] : [{ week, count: within.length, mean }];
     });
-}
-
-function mondayOf(day: string): string {
-  const date = new Date(`${day}T00:00:00Z`);
-  date.setUTCDate(date.getUTCDate() - ((date.getUTCDay() + 6) % 7));
-  return date.toISOString().slice(0, 10);
 }
 
 /** Of predictions that were made before their scores were learned. */
@@ -250,7 +247,7 @@ async function calibrationOf(rows: readonly ScoredAnswer[]): Promise<QualityRepo
   return {
     bins: predicted.length < LEAST_SAMPLE ? [] : calibrationBins(predicted),
     error: calibrationError(predicted),
-    accuracy: requests.length < LEAST_SAMPLE ? null : right.length / requests.length,
+    accuracy: shareOf(right.length, requests.length),
     compared: requests.length,
   };
 }

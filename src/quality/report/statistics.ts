@@ -16,6 +16,9 @@ export interface Weighted {
 /** Below this there are not enough data: no figure is given. */
 export const LEAST_SAMPLE = 20;
 
+/** The 97.5 % quantile of the normal distribution. */
+const NORMAL = 1.959_964;
+
 const RESAMPLES = 1_000;
 /** From so many pairs on the means of resamples are normal for every practical purpose. */
 const MOST_RESAMPLED = 1_000;
@@ -107,8 +110,8 @@ export interface LengthPair extends Weighted {
   readonly lengthRatio: number;
 }
 
-/** The difference that is left between answers of equal length; null where length says nothing or pairs are few. */
-export function lengthControlled(pairs: readonly LengthPair[]): number | null {
+/** The difference that is left between answers of equal length, by linearisation; null where length says nothing or pairs are few. */
+export function lengthControlled(pairs: readonly LengthPair[]): Interval | null {
   if (pairs.length < LEAST_SAMPLE) return null;
   const total = pairs.reduce((sum, { weight }) => sum + weight, 0);
   const mean = (of: (pair: LengthPair) => number): number =>
@@ -116,42 +119,41 @@ export function lengthControlled(pairs: readonly LengthPair[]): number | null {
   const [value, ratio] = [mean((pair) => pair.value), mean((pair) => pair.lengthRatio)];
   const variance = mean((pair) => (pair.lengthRatio - ratio) ** 2);
   if (variance < 1e-9) return null;
-  const covariance = mean((pair) => (pair.lengthRatio - ratio) * (pair.value - value));
-  return value - (covariance / variance) * ratio;
-}
-
-export interface CalibrationPoint {
-  readonly predicted: number;
-  readonly observed: number;
-}
-
-export interface CalibrationBin {
-  readonly predicted: number;
-  readonly observed: number;
-  readonly count: number;
-}
-
-const BINS = 10;
-
-/** Predictions beside what came true, in tenths of the scale. */
-export function calibrationBins(points: readonly CalibrationPoint[]): CalibrationBin[] {
-  const bins = Map.groupBy(points, ({ predicted }) => Math.min(BINS - 1, Math.floor(predicted * BINS)));
-  return [...bins]
-    .sort(([one], [other]) => one - other)
-    .map(([, within]) => ({
-      predicted: average(within.map(({ predicted }) => predicted)),
-      observed: average(within.map(({ observed }) => observed)),
-      count: within.length,
-    }));
-}
-
-/** How far predictions lie beside what came true, on the average; null where there are too few. */
-export function calibrationError(points: readonly CalibrationPoint[]): number | null {
-  if (points.length < LEAST_SAMPLE) return null;
-  return calibrationBins(points).reduce(
-    (sum, { predicted, observed, count }) => sum + (Math.abs(predicted - observed) * count) / points.length,
-    0,
+  const slope = mean((pair) => (pair.lengthRatio - ratio) * (pair.value - value)) / variance;
+  const left = value - slope * ratio;
+  const spread = meanOf(
+    pairs.map((pair) => {
+      const apart = pair.lengthRatio - ratio;
+      const unexplained = pair.value - value - slope * apart;
+      return { value: unexplained * (1 - (ratio * apart) / variance), weight: pair.weight };
+    }),
   );
+  const margin = spread === null ? 0 : spread.high - spread.value;
+  return { value: left, low: left - margin, high: left + margin };
+}
+
+/** How many of them are so, with Wilson's interval; null where there are too few. */
+export function shareOf(found: number, count: number): Interval | null {
+  if (count < LEAST_SAMPLE) return null;
+  const value = found / count;
+  const square = NORMAL ** 2 / count;
+  const middle = (value + square / 2) / (1 + square);
+  const margin = (NORMAL * Math.sqrt((value * (1 - value)) / count + square / (4 * count))) / (1 + square);
+  return { value, low: middle - margin, high: middle + margin };
+}
+
+/** The value below which such a share of the rows lies, by Woodruff; null where the rows are too few to bound it. */
+export function quantileOf(rows: readonly Weighted[], share: number): Interval | null {
+  if (rows.length < LEAST_SAMPLE) return null;
+  const margin = NORMAL * Math.sqrt((share * (1 - share)) / momentsOf(rows).effective);
+  if (share - margin <= 0 || share + margin >= 1) return null;
+  const sorted = [...rows].sort((one, other) => one.value - other.value);
+  const total = rows.reduce((sum, { weight }) => sum + weight, 0);
+  const [low, value, high] = [share - margin, share, share + margin].map((part) => {
+    let below = 0;
+    return sorted.find(({ weight }) => (below += weight) >= part * total)?.value ?? sorted.at(-1)!.value;
+  });
+  return { value: value!, low: low!, high: high! };
 }
 
 function momentsOf(rows: readonly Weighted[]): { mean: number; deviation: number; effective: number } {
@@ -190,12 +192,9 @@ async function resampled(rows: readonly Weighted[], seed: number): Promise<Float
 const quantile = (sorted: Float64Array, share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!;
 
-const average = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
-
 /** The 97.5 % quantile of Student's distribution, by Cornish and Fisher; exact to a hundredth from five degrees on. */
 function studentQuantile(degrees: number): number {
-  const z = 1.959_964;
+  const z = NORMAL;
   const n = Math.max(1, degrees);
   return (
     z +

@@ -62,13 +62,14 @@ export class ScoreQuery {
     );
   }
 
-  /** What a report is made of. */
-  async scored(scope: Scope, filter: ScoreFilter): Promise<ScoredAnswer[]> {
-    const values: unknown[] = [];
+  /** What a report is made of; its days and weeks are those of the reader's zone. */
+  async scored(scope: Scope, filter: ScoreFilter, timeZone: string): Promise<ScoredAnswer[]> {
+    const values: unknown[] = [timeZone];
     const where = conditionsOf(scope, { ...filter, verdict: 'ok' }, values);
     const rows = await this.database.query<ScoredAnswer & { readonly total: number | string }>(
       `SELECT s.request_id AS "requestId", s.model, s.role, q.bucket, s.judge_version AS "judgeVersion",
-              to_char(s.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, s.score_total AS total,
+              to_char(s.created_at AT TIME ZONE $1, 'YYYY-MM-DD') AS day,
+              to_char(date_trunc('week', s.created_at AT TIME ZONE $1), 'YYYY-MM-DD') AS week, s.score_total AS total,
               1 / q.inclusion_prob AS weight, s.answer_length AS length, s.pair_preference AS preference,
               s.predicted_q AS predicted, s.cost_nano::float8 AS "costNano", s.latency_ms AS "latencyMs"
          FROM quality_score s JOIN quality_sample q USING (request_id)

@@ -261,6 +261,43 @@ describe('merge and delete', () => {
     );
   }, 120_000);
 
+  test('a merge keeps scores and the cost of evaluation, and ends what still waits', async () => {
+    const into = await organisation(1, false);
+    const from = await organisation(1, false);
+    await rowsOf(
+      `WITH taken AS (
+         INSERT INTO quality_sample (request_id, created_at, organisation_id, user_id, key_id, surface,
+           requested_model, served_model, bucket, language, sampled_by, inclusion_prob, state, content, content_until)
+         SELECT gen_random_uuid(), now(), $1, $2, 1, 'chat', 'm', 'm', 'general/short', 'en', 'rate', 1, state,
+                '\\x00', now() + interval '1 day' FROM unnest(ARRAY['learned', 'waiting']) AS state
+         RETURNING *),
+       call AS (
+         INSERT INTO evaluation_call (call_id, organisation_id, request_id, purpose, model, expected_nano, cost_nano)
+         SELECT gen_random_uuid(), organisation_id, request_id, 'judge', 'm', 7, 7 FROM taken)
+       INSERT INTO quality_score (request_id, organisation_id, created_at, model, role, supplier, tokens_in, tokens_out,
+         cost_nano, latency_ms, answer_length, content)
+       SELECT request_id, organisation_id, created_at, 'm', 'served', 's', 1, 1, 1, 1, 1, '\\x00' FROM taken`,
+      [from.id, from.members[0]],
+    );
+    const { status } = await house.admin.post('/dashboard/admin/organisations/merge', {
+      target_org_id: into.id,
+      source_org_ids: [from.id],
+    });
+    expect(status).toBe(200);
+    expect(
+      await rowsOf(
+        `SELECT q.state, q.closed_by, q.content IS NULL AS "isGone", s.content IS NULL AS "isAnswerGone",
+                c.cost_nano::integer AS cost
+           FROM quality_sample q JOIN quality_score s USING (request_id) JOIN evaluation_call c USING (request_id)
+          WHERE q.organisation_id = $1 AND s.organisation_id = $1 AND c.organisation_id = $1 ORDER BY 1`,
+        [into.id],
+      ),
+    ).toEqual([
+      { state: 'closed', closed_by: 'merged', isGone: true, isAnswerGone: true, cost: 7 },
+      { state: 'learned', closed_by: null, isGone: false, isAnswerGone: false, cost: 7 },
+    ]);
+  });
+
   test('only an empty organisation is deleted, and then all of it', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(1), async (people) => {

@@ -51,6 +51,7 @@ async function putRouted(
   index: number,
   { organisationId, userId, keyId }: House,
   judge = 'j',
+  drift = 'calm',
 ): Promise<void> {
   const record: RequestRecord = {
     ...NO_USAGE,
@@ -91,6 +92,7 @@ async function putRouted(
       chosen: 'sim-small',
       reason: 'similar_quality_cheaper',
       bucket: 'maths/short',
+      drift,
       cost_ratio: 0.5,
       quality_difference: -0.01,
       session: { source: 'header', sticky: 'kept', since: null },
@@ -264,6 +266,16 @@ test('pairs of another judge are never added to them, and replace them when they
   for (let index = 0; index < 21; index += 1) await putRouted(index, house, 'another');
   expect((await data(cookie)).totals.measured).toMatchObject({ pairs: 22 });
   expect((await open('/dashboard/autorouter', cookie)).body).not.toContain('has scored too few answers');
+});
+
+test('the page says when most of the latest requests are of changed traffic', async () => {
+  const changed = await addHouse(app, 'changed');
+  const cookie = await signIn(app, changed.userId);
+  await putRouted(0, changed);
+  await putRouted(1, changed, 'j', 'raised');
+  expect((await open('/dashboard/autorouter', cookie)).body).not.toContain('Your traffic has changed.');
+  await putRouted(2, changed, 'j', 'reference');
+  expect((await open('/dashboard/autorouter', cookie)).body).toContain('Your traffic has changed.');
 });
 
 test('nothing of it is for others', async () => {

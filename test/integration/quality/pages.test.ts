@@ -1,4 +1,5 @@
-import { uuidv7 } from '../../../src/kernel';
+import { platformScope, uuidv7 } from '../../../src/kernel';
+import { ScoreQuery } from '../../../src/quality';
 import type { TestApp } from '../../support/app';
 import { startTestApp } from '../../support/app';
 import { startSimulator, type Simulator } from '../../support/simulator';
@@ -82,6 +83,23 @@ describe('reports', () => {
     expect(body).not.toMatch(/50\.0 \[/);
     expect(body).toMatch(/\+19\.\d \[\+1\d\.\d, \+\d\d\.\d\] \* \(20\)/);
     expect(body).toContain('Scored: 40 of');
+  });
+
+  test('have the weeks of the reader', async () => {
+    const requestId = await putPair(other, { served: 1, replay: 2 });
+    // A Sunday evening in Europe is a Monday in New Zealand.
+    await app.database.query(
+      `UPDATE quality_score SET created_at = date_trunc('week', now(), 'UTC') - interval '1 hour' WHERE request_id = $1`,
+      [requestId],
+    );
+    const weekIn = async (zone: string): Promise<string | undefined> =>
+      (
+        await app.application
+          .get(ScoreQuery, { strict: false })
+          .scored(platformScope, { from: new Date(Date.now() - 20 * 86_400_000) }, zone)
+      ).find((row) => row.requestId === requestId)?.week;
+    const [here, there] = [await weekIn('UTC'), await weekIn('Pacific/Auckland')];
+    expect(Date.parse(there ?? '') - Date.parse(here ?? '')).toBe(7 * 86_400_000);
   });
 
   test('compare with the model that auto leans on, where settings name one', async () => {

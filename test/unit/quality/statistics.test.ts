@@ -1,11 +1,13 @@
 import fc from 'fast-check';
+import { calibrationBins, calibrationError } from '../../../src/quality/report/calibration';
 import {
-  calibrationError,
   comparePairs,
   discoveries,
   LEAST_SAMPLE,
   lengthControlled,
   meanOf,
+  quantileOf,
+  shareOf,
 } from '../../../src/quality/report/statistics';
 import { reportsOf, type ScoredAnswer } from '../../../src/quality/report/quality-report';
 
@@ -17,6 +19,7 @@ const scored = (fields: Partial<ScoredAnswer>): ScoredAnswer => ({
   model: 'm',
   role: 'served',
   day: '2026-11-02',
+  week: '2026-11-02',
   bucket: 'general/short',
   judgeVersion: 'v1',
   total: 50,
@@ -79,8 +82,60 @@ test('a difference in length explains what it explains', () => {
     const lengthRatio = (place % 9) / 4;
     return { value: 3 + 5 * lengthRatio, weight: 1, lengthRatio };
   });
-  expect(lengthControlled(pairs)).toBeCloseTo(3);
+  expect(lengthControlled(pairs)?.value).toBeCloseTo(3);
   expect(lengthControlled(pairs.map((pair) => ({ ...pair, lengthRatio: 1 })))).toBeNull();
+});
+
+describe('every figure has its interval', () => {
+  test('a difference at equal length, in about 95 of 100 cases', () => {
+    let covered = 0;
+    let state = 7;
+    const noise = (): number => (state = (state * 16_807) % 2_147_483_647) / 2_147_483_647 - 0.5;
+    for (let round = 0; round < 400; round += 1) {
+      const pairs = Array.from({ length: 60 }, () => {
+        const lengthRatio = 0.4 + noise();
+        return { value: 3 + 5 * lengthRatio + 6 * noise(), weight: 1, lengthRatio };
+      });
+      const { low, high } = lengthControlled(pairs) ?? { low: NaN, high: NaN };
+      covered += low <= 3 && high >= 3 ? 1 : 0;
+    }
+    expect(covered / 400).toBeGreaterThan(0.91);
+    expect(covered / 400).toBeLessThan(0.985);
+  });
+
+  test('a share, as a table of Wilson has it', () => {
+    expect(shareOf(19, 19)).toBeNull();
+    const { value, low, high } = shareOf(15, 20)!;
+    expect([value, low, high].map((share) => share.toFixed(3))).toEqual(['0.750', '0.531', '0.888']);
+  });
+
+  test('a quantile, where enough rows lie beyond it', () => {
+    const rows = even(Array.from({ length: 40 }, (_, place) => place + 1));
+    expect(quantileOf(rows.slice(1, LEAST_SAMPLE), 0.5)).toBeNull();
+    expect(quantileOf(rows, 0.5)).toEqual({ value: 20, low: 14, high: 27 });
+    expect(quantileOf(rows, 0.95)).toBeNull();
+    expect(quantileOf([...rows, ...rows], 0.95)).toMatchObject({ value: 38 });
+    // Rows that stand for more requests count for more.
+    expect(
+      quantileOf(
+        rows.map((row) => ({ ...row, weight: row.value > 30 ? 9 : 1 })),
+        0.5,
+      )?.value,
+    ).toBe(34);
+  });
+
+  test('and tenths of the scale with too few predictions have none', () => {
+    const points = [
+      ...Array.from({ length: 25 }, (_, place) => ({ predicted: 0.85, observed: 0.7 + (place % 5) / 100 })),
+      { predicted: 0.15, observed: 0.9 },
+    ];
+    const [few, many] = calibrationBins(points);
+    expect(few).toEqual({ count: 1, predicted: null, observed: null });
+    expect(many).toMatchObject({ count: 25, observed: { value: expect.closeTo(0.72) } });
+    const error = calibrationError(points)!;
+    expect(error.value).toBeCloseTo((25 * 0.13 + 0.75) / 26);
+    expect(error.low).toBeLessThan(error.value);
+  });
 });
 
 describe('of very many pairs', () => {
@@ -188,6 +243,8 @@ describe('a report', () => {
   test('says nothing of too few', async () => {
     const [report] = await reportsOf(pairsOf('v', '2026-11-02', [80, 90]).slice(0, 30), 'reference');
     for (const model of report?.models ?? []) expect(model).toMatchObject({ mean: null, difference: null });
+    for (const bucket of report?.buckets ?? [])
+      expect(bucket).toMatchObject({ mean: null, cost: null, latencyMs: null });
     expect(report).toMatchObject({ trend: [], calibration: { error: null, accuracy: null } });
   });
 
@@ -197,7 +254,7 @@ describe('a report', () => {
       predicted: row.model === 'other' ? 0.9 : 0.6,
     }));
     const [report] = await reportsOf(rows, 'reference');
-    expect(report?.calibration).toMatchObject({ accuracy: 1, compared: 30 });
-    expect(report?.calibration.error).toBeCloseTo(0.1);
+    expect(report?.calibration).toMatchObject({ accuracy: { value: 1 }, compared: 30 });
+    expect(report?.calibration.error?.value).toBeCloseTo(0.1);
   });
 });

@@ -71,7 +71,7 @@ export class QualitativeController {
     const filter = filterOf(query, Date.now());
     const [page, scored, share, choices] = await Promise.all([
       this.scores.page(view.scope, filter, { cursor: query.cursor ?? null, limit: ROWS_A_PAGE }),
-      this.scores.scored(view.scope, filter),
+      this.scores.scored(view.scope, filter, localisation.timeZone),
       this.scores.share(view.scope, filter.from),
       this.scores.choices(view.scope, filter.from),
     ]);

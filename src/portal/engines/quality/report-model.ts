@@ -9,7 +9,7 @@ import {
   type TableModel,
 } from '../../../views';
 import type { Localisation } from '../../../web';
-import { decimalText, intervalText, signedText } from '../autorouter-words';
+import { decimalText, intervalText, pointsText, shareIntervalText } from '../autorouter-words';
 
 export interface ReportCard {
   readonly id: string;
@@ -93,8 +93,8 @@ function cellsOf(report: ModelReport, isReference: boolean, localisation: Locali
   ];
 }
 
-const lengthText = (difference: number | null, localisation: Localisation): string =>
-  difference === null ? '–' : signedText(difference, localisation);
+const lengthText = (difference: Interval | null, localisation: Localisation): string =>
+  difference === null ? '–' : intervalText(difference, localisation, true);
 
 function trendOf({ trend }: QualityReport, localisation: Localisation): ChartModel | null {
   if (trend.length < 2) return null;
@@ -123,23 +123,17 @@ function trendOf({ trend }: QualityReport, localisation: Localisation): ChartMod
 }
 
 function calibrationFacts({ calibration }: QualityReport, localisation: Localisation): LabelledFigure[] {
-  const { translate, locale } = localisation;
+  const { translate } = localisation;
+  const { accuracy, compared, error } = calibration;
   const few = translate('qualitative.too-few');
-  const percent = (share: number | null): string =>
-    share === null
-      ? few
-      : new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 }).format(share);
   return [
     {
-      label: translate('qualitative.accuracy', { count: calibration.compared }),
-      figure: { kind: 'text', value: percent(calibration.accuracy) },
+      label: translate('qualitative.accuracy', { count: compared }),
+      figure: { kind: 'text', value: accuracy === null ? few : shareIntervalText(accuracy, localisation) },
     },
     {
       label: translate('qualitative.calibration-error'),
-      figure: {
-        kind: 'text',
-        value: calibration.error === null ? few : decimalText(calibration.error * 100, localisation),
-      },
+      figure: { kind: 'text', value: error === null ? few : pointsText(error, localisation) },
     },
   ];
 }
