@@ -189,33 +189,6 @@ describe('the operators’ desk, mails and the check of the processor', () => {
     expect(await (await page()).text()).not.toContain(id);
   });
 
-  test('the desk pages through payments and the quarantine, and finds a payment by its IDs', async () => {
-    const intent = await house.topUp(payer, 10);
-    const id = await paymentOf(payer);
-    await house.rows(
-      `INSERT INTO payment (public_id, wallet_id, kind, live_mode, net_cents, fee_cents, gross_cents)
-       SELECT gen_random_uuid(), $1, 'checkout', false, 500, 27, 527 FROM generate_series(1, 50)`,
-      [payer.userId],
-    );
-    await house.rows(
-      `INSERT INTO processor_event (event_id, type, outcome, problem, received_at)
-       SELECT 'evt_paged_' || n, 'charge.refunded', 'quarantined', 'payment', now() - n * interval '1 minute'
-         FROM generate_series(1, 60) n`,
-    );
-    const older = (html: string, name: string): string => {
-      const read = html.replaceAll('&#x3D;', '=').replaceAll('&amp;', '&');
-      return (
-        new RegExp(`href="/dashboard/admin/billing([^"]*\\b${name}=[^"]*)" rel="next"`).exec(read)?.[1] ?? ''
-      );
-    };
-    const first = await (await page(`?q=${payer.userId}`)).text();
-    expect(first).not.toContain(id);
-    expect(await (await page(older(first, 'cursor'))).text()).toContain(id);
-    expect(first).not.toContain('evt_paged_60');
-    expect(await (await page(older(first, 'events'))).text()).toContain('evt_paged_60');
-    for (const words of [id, intent]) expect(await (await page(`?q=${words}`)).text()).toContain(id);
-  });
-
   test('reconciliation compares payments of today’s mode, and none that was begun before its span', async () => {
     const operators = house.app.application.get(BillingOperators, { strict: false });
     await house.topUp(payer, 10);

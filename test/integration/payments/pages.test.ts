@@ -1,8 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { inflateSync } from 'node:zlib';
-import { postingKinds, WalletHistory } from '../../../src/billing';
-import { parseUsd } from '../../../src/kernel';
-import { formatTime } from '../../../src/views';
+import { WalletHistory } from '../../../src/billing';
 import { deliver } from '../../support/processor/processor-simulator';
 import { type Payer, PaymentHouse } from './payment-house';
 
@@ -74,14 +71,6 @@ describe('the pages of billing', () => {
     );
   }
 
-  const record = (one: Payer, at: string, nano: bigint) =>
-    house.rows(
-      `INSERT INTO request_record (request_id, created_at, wallet_id, surface, model, served_model, supplier,
-         usage_source, cost_nano, status, stream, failover, latency_ms, calls)
-       VALUES (gen_random_uuid(), ${at}, $1, 'chat', 'm', 'm', 'north', 'reported', $2, 200, false, false, 9, 1)`,
-      [one.userId, nano.toString()],
-    );
-
   test('the overview works the fee out before anybody pays', async () => {
     const page = await text('/dashboard/billing?amount=100');
     for (const shown of ['$100.00', '$5.27', '$105.27', 'Test mode.']) expect(page).toContain(shown);
@@ -149,90 +138,6 @@ describe('the pages of billing', () => {
       .page(payer.userId, { limit: 1 });
     expect(rows[0]?.balance).toBe(await house.balance(payer));
     expect(rows[0]?.balance).toBe(25n * USD);
-  });
-
-  test('a day of usage bears its day of UTC and postings of a statement their time of UTC, wherever it is read', async () => {
-    const east = await house.payer({ timeZone: 'Pacific/Kiritimati' });
-    await house.topUp(east, 30);
-    await record(east, `'2020-03-05T12:00:00Z'`, USD);
-    const ledger = await text('/dashboard/billing/ledger', east);
-    expect(ledger).toContain('5 Mar 2020');
-    expect(ledger).not.toContain('6 Mar 2020');
-    const [posted] = await house.rows<{ at: Date }>(
-      `SELECT t.created_at AS at FROM ledger_account a JOIN ledger_entry e ON e.account_id = a.id
-         JOIN ledger_transaction t ON t.id = e.transaction_id WHERE a.kind = 'wallet' AND a.owner_id = $1`,
-      [east.userId],
-    );
-    const statement = await text('/dashboard/billing/statements', east);
-    expect(statement).toContain('Date (UTC)');
-    expect(statement).toContain(formatTime('en', 'UTC', posted?.at ?? new Date(0), 'minute'));
-  });
-
-  test('a statement with very many members and postings adds up: the rest stands in lines of its own', async () => {
-    await house.rows(
-      `INSERT INTO request_record (request_id, created_at, wallet_id, user_id, surface, model, served_model,
-         supplier, usage_source, cost_nano, status, stream, failover, latency_ms, calls)
-       SELECT gen_random_uuid(), now(), $1, 1000000 + member, 'chat', 'm', 'm', 'north', 'reported',
-              1000000000 - member, 200, false, false, 9, 1 FROM generate_series(1, 203) member`,
-      [payer.userId],
-    );
-    await house.app.database.transaction((tx) =>
-      tx.query(
-        `SELECT money_credit($1, 1000000000, 'adjustment', 'adjustment', $2 || n)
-           FROM generate_series(1, 1003) n`,
-        [payer.userId, `many ${payer.userId} `],
-      ),
-    );
-    const csv = await text('/dashboard/billing/statements/export');
-    const lines = csv
-      .trim()
-      .split('\r\n')
-      .map((line) => line.split(','));
-    const sum = (...names: string[]): bigint =>
-      lines
-        .filter(([line = '']) => names.includes(line))
-        .reduce((total, [, , , , amount = '']) => total + parseUsd(amount), 0n);
-    const usage = 203n * USD - (203n * 204n) / 2n;
-    expect(sum('member', 'other_members')).toBe(-usage);
-    expect(lines.filter(([line]) => line === 'member')).toHaveLength(200);
-    expect(lines.find(([line]) => line === 'other_members')).toEqual([
-      'other_members',
-      '',
-      '',
-      '3',
-      '-2.999999394',
-    ]);
-    expect(sum('project', 'other_projects')).toBe(-usage);
-    expect(lines.find(([line]) => line === 'further_postings')).toEqual([
-      'further_postings',
-      '',
-      'adjustment',
-      '3',
-      '3',
-    ]);
-    expect(sum('opening') + sum('posting', 'further_postings') - usage).toBe(sum('closing'));
-    const page = await text('/dashboard/billing/statements');
-    for (const shown of ['All others', '3 more']) expect(page).toContain(shown);
-    expect((await get('/dashboard/billing/statements/pdf')).status).toBe(200);
-  });
-
-  test.each(['en', 'de', 'fr', 'it', 'es'])('every kind of posting has its words in %s', async (language) => {
-    const person = await house.payer({ preferredLanguage: language });
-    await house.app.database.transaction((tx) =>
-      tx.query(
-        `SELECT money_credit($1, 1000000000, 'adjustment', kind, $2 || kind) FROM unnest($3::text[]) AS kind`,
-        [person.userId, `words of ${person.userId} `, postingKinds],
-      ),
-    );
-    const page = await text('/dashboard/billing/ledger', person);
-    const cells = [...page.matchAll(/<td[^>]*>\s*([^<]*?)\s*<\/td>/g)].map(([, cell = '']) => cell);
-    const texts = JSON.parse(readFileSync(`locales/${language}.json`, 'utf8')) as {
-      billing: { kind: Record<string, string> };
-    };
-    for (const kind of postingKinds) {
-      expect(texts.billing.kind[kind]).toEqual(expect.any(String));
-      expect(cells).toContain(texts.billing.kind[kind]);
-    }
   });
 
   test('a statement begins with the balance before it and ends with the one after it', async () => {
