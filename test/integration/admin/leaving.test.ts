@@ -1,6 +1,7 @@
 import { platformScope } from '../../../src/kernel';
 import { KeysService } from '../../../src/keys';
 import type { Ownership } from '../../../src/identity';
+import { until } from '../../support/until';
 import { House, type Person } from './house';
 
 const users = '/dashboard/admin/users';
@@ -111,6 +112,59 @@ describe('what a person loses', () => {
     const key = await keyOf(former, { projectId });
     expect((await house.post(platform, `${users}/${former.id}/role`, { role: 'user' })).status).toBe(200);
     expect(await statusOf(key)).toBe('revoked');
+  });
+
+  test('an archived project has no new keys, by any way', async () => {
+    const projectId = await projectOf(admin, 'Over');
+    const member = await house.person('user');
+    await house.post(admin, `${projects}/${projectId}/members`, { user_id: member.id });
+    const making = (who: Person, owner: object) =>
+      house.post(who, '/dashboard/keys/new', { name: 'late', project_id: projectId, ...owner });
+
+    // The archive waits for a key that is being made, and takes it along.
+    const issue = house.app.database.transaction(async (tx) => {
+      const key = await house.app.application.get(KeysService).issue(platformScope, tx, {
+        kind: 'client',
+        name: 'at the same time',
+        createdBy: 'test',
+        userId: member.id,
+        organisationId: null,
+        departmentId: null,
+        projectId,
+      });
+      const archive = house.post(admin, `${projects}/${projectId}/archive`);
+      await until(async () => {
+        const waiting = await house.app.database.query(
+          `SELECT 1 FROM pg_locks held JOIN pg_locks waiting USING (transactionid)
+            WHERE held.granted AND NOT waiting.granted AND held.pid IN (
+              SELECT pid FROM pg_locks l JOIN pg_database d ON d.oid = l.database WHERE d.datname = current_database())`,
+        );
+        return waiting.length > 0;
+      });
+      return { key, archive };
+    });
+    const { key, archive } = await issue;
+    expect((await archive).status).toBe(200);
+    expect(await statusOf(key)).toBe('revoked');
+
+    const root = house.app.firstKeys?.root ?? '';
+    const managed = await fetch(`${house.app.url}/v1/manage/keys`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${root}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'late', project_id: projectId }),
+    });
+    expect(managed.status).toBe(409);
+    for (const answer of [
+      await making(member, {}),
+      await making(admin, { user_id: member.id }),
+      await making(platform, { user_id: member.id }),
+    ])
+      expect(answer.status).toBe(409);
+    const { count } = await house.row<{ count: number }>(
+      "SELECT count(*)::integer FROM api_key WHERE project_id = $1 AND status <> 'revoked'",
+      [projectId],
+    );
+    expect(count).toBe(0);
   });
 
   test('with a project: the keys of it, and no key of another member', async () => {
