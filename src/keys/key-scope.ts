@@ -38,6 +38,25 @@ export function withinScope(scope: KeyScope, first: number): Condition {
   }
 }
 
+/**
+ * Until the transaction ends, a move of the person and the end of the project wait: what they revoke includes this key.
+ */
+export async function holdOwner(tx: Tx, { userId, projectId }: Ownership): Promise<void> {
+  if (userId !== null) await tx.query('SELECT FROM user_account WHERE id = $1 FOR KEY SHARE', [userId]);
+  if (projectId === null) return;
+  const [project] = await tx.query<{ is_archived: boolean }[]>(
+    'SELECT archived_at IS NOT NULL AS is_archived FROM project WHERE id = $1 FOR KEY SHARE',
+    [projectId],
+  );
+  if (project?.is_archived === true) {
+    throw fault('conflict', {
+      param: 'project_id',
+      message: 'This project is archived.',
+      details: { reason: 'archived' },
+    });
+  }
+}
+
 /** Every part of the ownership has to lie within the scope: one foreign part could make another one pay. */
 export async function refuseForeignOwner(scope: Scope, tx: Tx, owner: Ownership): Promise<void> {
   if (scope.kind === 'platform') return;

@@ -5,7 +5,7 @@ import { fault, platformScope, type Scope } from '../kernel';
 import { Settings, type Tx } from '../platform';
 import { ApiKey } from './api-key.entity';
 import { noSuchKey } from './key-register';
-import { type KeyScope, OWNERS, refuseForeignOwner, withinScope } from './key-scope';
+import { holdOwner, type KeyScope, OWNERS, refuseForeignOwner, withinScope } from './key-scope';
 import { hashKey, makeKey } from './key-text';
 import type { IssuedKey, KeyChanges, NewKey, RotatedKey } from './managed-key';
 import { setModelBudgets } from './model-budgets';
@@ -19,6 +19,7 @@ export class KeysService {
   ) {}
 
   async issue(scope: Scope, tx: Tx, key: NewKey): Promise<IssuedKey> {
+    await holdOwner(tx, key);
     await refuseForeignOwner(scope, tx, key);
     const { publicId, text } = makeKey();
     const row = tx.getRepository(ApiKey).create({

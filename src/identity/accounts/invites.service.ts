@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { ActivityLog } from '../../audit';
-import { type Actor, fault, mayGrant, type Role } from '../../kernel';
+import { ActivityLog, changesOf } from '../../audit';
+import { type Actor, atLeast, fault, mayGrant, type Role } from '../../kernel';
 import { Database, Settings, type Tx } from '../../platform';
 import { actorOf } from '../activity-actor';
 import { lockRoles } from '../role-lock';
@@ -50,7 +50,12 @@ export class InvitesService {
   ) {}
 
   /** Returns the row's number and what the mail carries. The caller has checked whose organisation it is. */
-  async create(tx: Tx, actor: Actor, wanted: NewInvite): Promise<{ id: number; token: string }> {
+  async create(
+    tx: Tx,
+    actor: Actor,
+    wanted: NewInvite,
+    replaced: readonly number[] = [],
+  ): Promise<{ id: number; token: string }> {
     if (!mayGrant(actor.role, wanted.role)) throw fault('permission_denied');
     const token = randomBytes(32).toString('base64url');
     const invites = tx.getRepository(Invite);
@@ -65,6 +70,10 @@ export class InvitesService {
       action: 'invite.created',
       object: { type: 'invite', id: invite.id, label: invite.email },
       concerns: { organisationId: wanted.organisationId, departmentId: wanted.departmentId },
+      changes: changesOf(null, {
+        role: wanted.role,
+        ...(replaced.length === 0 ? {} : { replaced_invites: replaced }),
+      }),
     });
     return { id: invite.id, token };
   }
@@ -113,10 +122,11 @@ export class InvitesService {
       }
       const { role, organisation_id: organisationId, department_id: departmentId } = invite;
       await refuseNonMember(tx, organisationId, account.id);
-      // An invite only adds: a person with more rights than it offers keeps them.
-      const granted = mayGrant(account.role, role) ? account.role : role;
-      await accounts.update(account.id, { organisationId, departmentId, role: granted });
-      await accounts.increment({ id: account.id }, 'version', 1);
+      // An invite only adds: a person with more rights here than it offers keeps them.
+      const counts = account.organisationId === organisationId || atLeast(account.role, 'platform_admin');
+      const granted = counts && mayGrant(account.role, role) ? account.role : role;
+      const version = account.version + 1;
+      await accounts.update(account.id, { organisationId, departmentId, role: granted, version });
       await this.activity.write(tx, {
         action: 'invite.accepted',
         object: { type: 'invite', id: invite.id, label: account.email },

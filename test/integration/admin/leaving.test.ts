@@ -1,12 +1,14 @@
 import { platformScope } from '../../../src/kernel';
 import { KeysService } from '../../../src/keys';
 import type { Ownership } from '../../../src/identity';
+import { until } from '../../support/until';
+import { mailTo } from '../accounts/account-house';
 import { House, type Person } from './house';
 
 const users = '/dashboard/admin/users';
 const projects = '/dashboard/admin/projects';
 
-describe('what a person loses', () => {
+describe('what a person loses, and what stays', () => {
   let house: House;
   let platform: Person;
   let admin: Person;
@@ -81,6 +83,12 @@ describe('what a person loses', () => {
       projects_left: [0, 2],
       keys_revoked: [0, 4],
     });
+    const { count: told } = await house.row<{ count: number }>(
+      `SELECT count(*)::integer FROM activity WHERE action = 'user.organisation-changed' AND object_id = $1
+          AND organisation_id = $2`,
+      [String(eve.id), house.theirs],
+    );
+    expect(told).toBe(1);
 
     const there = await departmentOf(house.theirs, 'Harbour');
     await house.app.database.query(
@@ -111,6 +119,125 @@ describe('what a person loses', () => {
     const key = await keyOf(former, { projectId });
     expect((await house.post(platform, `${users}/${former.id}/role`, { role: 'user' })).status).toBe(200);
     expect(await statusOf(key)).toBe('revoked');
+  });
+
+  test('an archived project has no new keys, by any way', async () => {
+    const projectId = await projectOf(admin, 'Over');
+    const member = await house.person('user');
+    await house.post(admin, `${projects}/${projectId}/members`, { user_id: member.id });
+    const making = (who: Person, owner: object) =>
+      house.post(who, '/dashboard/keys/new', { name: 'late', project_id: projectId, ...owner });
+
+    // The archive waits for a key that is being made, and takes it along.
+    const issue = house.app.database.transaction(async (tx) => {
+      const key = await house.app.application.get(KeysService).issue(platformScope, tx, {
+        kind: 'client',
+        name: 'at the same time',
+        createdBy: 'test',
+        userId: member.id,
+        organisationId: null,
+        departmentId: null,
+        projectId,
+      });
+      const archive = house.post(admin, `${projects}/${projectId}/archive`);
+      await until(async () => {
+        const waiting = await house.app.database.query(
+          `SELECT 1 FROM pg_locks held JOIN pg_locks waiting USING (transactionid)
+            WHERE held.granted AND NOT waiting.granted AND held.pid IN (
+              SELECT pid FROM pg_locks l JOIN pg_database d ON d.oid = l.database WHERE d.datname = current_database())`,
+        );
+        return waiting.length > 0;
+      });
+      return { key, archive };
+    });
+    const { key, archive } = await issue;
+    expect((await archive).status).toBe(200);
+    expect(await statusOf(key)).toBe('revoked');
+
+    const root = house.app.firstKeys?.root ?? '';
+    const managed = await fetch(`${house.app.url}/v1/manage/keys`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${root}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'late', project_id: projectId }),
+    });
+    expect(managed.status).toBe(409);
+    for (const answer of [
+      await making(member, {}),
+      await making(admin, { user_id: member.id }),
+      await making(platform, { user_id: member.id }),
+    ])
+      expect(answer.status).toBe(409);
+    const { count } = await house.row<{ count: number }>(
+      "SELECT count(*)::integer FROM api_key WHERE project_id = $1 AND status <> 'revoked'",
+      [projectId],
+    );
+    expect(count).toBe(0);
+  });
+
+  test('a billing configuration that says nothing of the budget leaves it', async () => {
+    const person = await house.person('user');
+    await house.post(platform, `${users}/${person.id}/monthly-budget`, { monthly_budget: 50 });
+    const set = (form: object) => house.post(admin, `${users}/${person.id}/billing-config`, form);
+    const prepaid = { billing_type: 'prepaid' };
+    expect((await set(prepaid)).body).toMatchObject({ user: { budget: 50, budget_period: 'monthly' } });
+    expect((await set({ ...prepaid, budget_period: 'daily' })).body).toMatchObject({
+      user: { budget: 50, budget_period: 'daily' },
+    });
+    expect((await set({ ...prepaid, budget: '7' })).body).toMatchObject({
+      user: { budget: 7, budget_period: 'daily' },
+    });
+    expect((await set({ ...prepaid, budget: null })).body).toMatchObject({ user: { budget: null } });
+    expect((await set({ ...prepaid, budget_period: 'daily' })).body).toMatchObject({
+      user: { budget: null },
+    });
+  });
+
+  describe('an invitation', () => {
+    const invite = async (email: string, organisationId: number): Promise<string> => {
+      const wanted = { email, role: 'user', org_id: organisationId };
+      const sent = await house.post(platform, `${users}/invite`, wanted);
+      expect(sent.status).toBe(200);
+      const { name } = await house.row<{ name: string }>('SELECT name FROM organisation WHERE id = $1', [
+        organisationId,
+      ]);
+      const { text } = await mailTo(house.app, email, new RegExp(name));
+      return /\/invite\/([\w-]+)/.exec(text)?.[1] ?? '';
+    };
+    const accountOf = ({ id }: Person) =>
+      house.row<{ role: string; organisation_id: number | null; version: number }>(
+        'SELECT role, organisation_id, version FROM user_account WHERE id = $1',
+        [id],
+      );
+
+    test('gives its own role to a person of no organisation, whatever role lay dormant', async () => {
+      const person = await house.person('org_owner', { organisationId: null });
+      const token = await invite(person.email, house.ours);
+      expect((await house.post(person, `/invite/${token}/accept`, {})).status).toBeLessThan(400);
+      expect(await accountOf(person)).toEqual({ role: 'user', organisation_id: house.ours, version: 2 });
+    });
+
+    test('of two that are accepted at once, one counts', async () => {
+      const person = await house.person('user', { organisationId: null });
+      const [one, other] = [await invite(person.email, house.ours), await invite(person.email, house.theirs)];
+      const statuses = await Promise.all(
+        [one, other].map(
+          async ({ token }) => (await house.post(person, `/invite/${token}/accept`, {})).status,
+        ),
+      );
+      expect(statuses.filter((status) => status === 409)).toHaveLength(1);
+      expect((await accountOf(person)).version).toBe(2);
+    });
+
+    test('is on record with its role and with those that it replaces', async () => {
+      const email = 'twice@example.com';
+      const ask = () => house.post(admin, `${users}/invite`, { email, role: 'user' });
+      const [first] = (await ask()).body['invites'] as number[];
+      const [second] = (await ask()).body['invites'] as number[];
+      expect(await changesOf('invite.created', second ?? 0)).toEqual({
+        role: [null, 'user'],
+        replaced_invites: [null, [first]],
+      });
+    });
   });
 
   test('with a project: the keys of it, and no key of another member', async () => {
