@@ -127,8 +127,8 @@ export class UserActsController {
     const acting = actingOf(request);
     const work = this.billing.setConfig(acting, targetOf(id, form), {
       type: form.billing_type,
-      budget: nanoOf(form.budget),
-      period: form.budget_period ?? 'monthly',
+      budget: form.budget === undefined ? undefined : nanoOf(form.budget),
+      period: form.budget_period ?? undefined,
       delegateUserId: await this.delegateOf(acting, id, form.delegate_user_id ?? null),
     });
     return this.answer(id, work, request, response);

@@ -16,9 +16,10 @@ import { raiseBudget, type WantedRaise } from '../pages/budget-raise';
 
 export interface BillingConfig {
   readonly type: BillingType;
-  /** Null: no limit. */
-  readonly budget: Nano | null;
-  readonly period: BudgetPeriod;
+  /** Null takes the limit away; left out, it stays as it is. */
+  readonly budget?: Nano | null | undefined;
+  /** Left out, the period of the limit stays, and a new limit is monthly. */
+  readonly period?: BudgetPeriod | undefined;
   readonly delegateUserId: number | null;
 }
 
@@ -65,7 +66,7 @@ export class UserBilling {
   setConfig(acting: Acting, target: Target, config: BillingConfig): Promise<Changes> {
     const kind = { act: 'billing-config', action: 'user.billing-config-changed' } as const;
     return this.editor.change(acting, target, kind, async (tx, user) => {
-      const { type, budget, period } = config;
+      const { type } = config;
       if (type === 'invoiced' && type !== user.billingType && !atLeast(acting.actor.role, 'platform_admin')) {
         throw fault('permission_denied', {
           message: 'Only the platform lets someone pay by invoice.',
@@ -81,9 +82,18 @@ export class UserBilling {
           { billing_type: user.billingType, delegate_user_id: user.delegateUserId },
           { billing_type: type, delegate_user_id: delegateUserId },
         ),
-        ...(await this.setBudget(tx, user.id, budget === null ? null : { limit: budget, period })),
+        ...(await this.changeBudget(tx, user.id, config)),
       };
     });
+  }
+
+  private async changeBudget(tx: Tx, userId: number, { budget, period }: BillingConfig): Promise<Changes> {
+    if (budget === null) return this.setBudget(tx, userId, null);
+    if (budget === undefined && period === undefined) return {};
+    const current = await this.limits.state({ kind: 'user', id: userId }, tx);
+    const limit = budget ?? current?.limit;
+    if (limit === undefined) return {};
+    return this.setBudget(tx, userId, { limit, period: period ?? current?.period ?? 'monthly' });
   }
 
   private async setBudget(tx: Tx, userId: number, rule: LimitRule | null): Promise<Changes> {

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { ActivityLog } from '../../audit';
-import { type Actor, fault, mayGrant, type Role } from '../../kernel';
+import { ActivityLog, changesOf } from '../../audit';
+import { type Actor, atLeast, fault, mayGrant, type Role } from '../../kernel';
 import { Database, Settings, type Tx } from '../../platform';
 import { actorOf } from '../activity-actor';
 import { UserAccount } from '../user-account.entity';
@@ -47,7 +47,12 @@ export class InvitesService {
   ) {}
 
   /** Returns the row's number and what the mail carries. The caller has checked whose organisation it is. */
-  async create(tx: Tx, actor: Actor, wanted: NewInvite): Promise<{ id: number; token: string }> {
+  async create(
+    tx: Tx,
+    actor: Actor,
+    wanted: NewInvite,
+    replaced: readonly number[] = [],
+  ): Promise<{ id: number; token: string }> {
     if (!mayGrant(actor.role, wanted.role)) throw fault('permission_denied');
     const token = randomBytes(32).toString('base64url');
     const invites = tx.getRepository(Invite);
@@ -62,6 +67,10 @@ export class InvitesService {
       action: 'invite.created',
       object: { type: 'invite', id: invite.id, label: invite.email },
       concerns: { organisationId: wanted.organisationId, departmentId: wanted.departmentId },
+      changes: changesOf(null, {
+        role: wanted.role,
+        ...(replaced.length === 0 ? {} : { replaced_invites: replaced }),
+      }),
     });
     return { id: invite.id, token };
   }
@@ -96,7 +105,8 @@ export class InvitesService {
       const [invite] = rows;
       if (invite === undefined) throw fault('invalid_token');
       const accounts = tx.getRepository(UserAccount);
-      const account = await accounts.findOneByOrFail({ id: actor.userId });
+      const lock = { mode: 'pessimistic_write' } as const;
+      const account = await accounts.findOneOrFail({ where: { id: actor.userId }, lock });
       if (account.organisationId !== null && account.organisationId !== invite.organisation_id) {
         throw fault('conflict', {
           message: 'This account belongs to another organisation already.',
@@ -105,9 +115,11 @@ export class InvitesService {
       }
       const { role, organisation_id: organisationId, department_id: departmentId } = invite;
       await refuseNonMember(tx, organisationId, account.id);
-      // An invite only adds: a person with more rights than it offers keeps them.
-      const granted = mayGrant(account.role, role) ? account.role : role;
-      await accounts.update(account.id, { organisationId, departmentId, role: granted });
+      // An invite only adds: a person with more rights here than it offers keeps them.
+      const counts = account.organisationId === organisationId || atLeast(account.role, 'platform_admin');
+      const granted = counts && mayGrant(account.role, role) ? account.role : role;
+      const version = account.version + 1;
+      await accounts.update(account.id, { organisationId, departmentId, role: granted, version });
       await this.activity.write(tx, {
         action: 'invite.accepted',
         object: { type: 'invite', id: invite.id, label: account.email },

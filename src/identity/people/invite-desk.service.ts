@@ -98,13 +98,18 @@ export class InviteDesk {
   private async createOne(tx: Tx, { actor, scope }: Acting, wanted: WantedInvite): Promise<SentInvite> {
     const organisation = await organisationFor(tx, scope, wanted);
     await refuseMember(tx, wanted);
-    await tx.query(
+    const [replaced] = await tx.query<[{ id: number }[], number]>(
       `UPDATE invite SET revoked_at = now() WHERE organisation_id = $1 AND lower(email) = lower($2)
-          AND accepted_at IS NULL AND revoked_at IS NULL`,
+          AND accepted_at IS NULL AND revoked_at IS NULL RETURNING id`,
       [wanted.organisationId, wanted.email],
     );
     return {
-      ...(await this.invites.create(tx, actor, wanted)),
+      ...(await this.invites.create(
+        tx,
+        actor,
+        wanted,
+        replaced.map(({ id }) => id),
+      )),
       organisation,
       organisationId: wanted.organisationId,
     };

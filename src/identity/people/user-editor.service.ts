@@ -127,6 +127,7 @@ export class UserEditor {
       await refusePayer(tx, user);
       const role = isOfPlatform(user.role) ? user.role : 'user';
       const changes = await this.update(tx, user, { organisationId, departmentId: null, role });
+      if (organisationId !== null) await this.tellOrganisation(tx, user, organisationId, target);
       return { ...changes, ...(await this.leave(tx, user.id)) };
     });
   }
@@ -153,6 +154,22 @@ export class UserEditor {
     const before = { role: user.role, status: user.status, organisation_id: user.organisationId };
     const after = { ...before, ...columnsOf(fields) };
     return changesOf(before, after);
+  }
+
+  /** The entry of the change itself concerns the organisation that the person leaves. */
+  private tellOrganisation(
+    tx: Tx,
+    { id, email }: UserAccount,
+    organisationId: number,
+    { reason }: Target,
+  ): Promise<void> {
+    return this.activity.write(tx, {
+      action: 'user.organisation-changed',
+      object: { type: 'account', id, label: email },
+      concerns: { userId: id, organisationId },
+      changes: changesOf(null, { organisation_id: organisationId }),
+      ...(reason === undefined ? {} : { reason }),
+    });
   }
 
   private async leave(tx: Tx, userId: number): Promise<Changes> {

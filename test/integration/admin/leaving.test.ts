@@ -2,12 +2,13 @@ import { platformScope } from '../../../src/kernel';
 import { KeysService } from '../../../src/keys';
 import type { Ownership } from '../../../src/identity';
 import { until } from '../../support/until';
+import { mailTo } from '../accounts/account-house';
 import { House, type Person } from './house';
 
 const users = '/dashboard/admin/users';
 const projects = '/dashboard/admin/projects';
 
-describe('what a person loses', () => {
+describe('what a person loses, and what stays', () => {
   let house: House;
   let platform: Person;
   let admin: Person;
@@ -82,6 +83,12 @@ describe('what a person loses', () => {
       projects_left: [0, 2],
       keys_revoked: [0, 4],
     });
+    const { count: told } = await house.row<{ count: number }>(
+      `SELECT count(*)::integer FROM activity WHERE action = 'user.organisation-changed' AND object_id = $1
+          AND organisation_id = $2`,
+      [String(eve.id), house.theirs],
+    );
+    expect(told).toBe(1);
 
     const there = await departmentOf(house.theirs, 'Harbour');
     await house.app.database.query(
@@ -165,6 +172,70 @@ describe('what a person loses', () => {
       [projectId],
     );
     expect(count).toBe(0);
+  });
+
+  test('a billing configuration that says nothing of the budget leaves it', async () => {
+    const person = await house.person('user');
+    await house.post(platform, `${users}/${person.id}/monthly-budget`, { monthly_budget: 50 });
+    const set = (form: object) => house.post(admin, `${users}/${person.id}/billing-config`, form);
+    const prepaid = { billing_type: 'prepaid' };
+    expect((await set(prepaid)).body).toMatchObject({ user: { budget: 50, budget_period: 'monthly' } });
+    expect((await set({ ...prepaid, budget_period: 'daily' })).body).toMatchObject({
+      user: { budget: 50, budget_period: 'daily' },
+    });
+    expect((await set({ ...prepaid, budget: '7' })).body).toMatchObject({
+      user: { budget: 7, budget_period: 'daily' },
+    });
+    expect((await set({ ...prepaid, budget: null })).body).toMatchObject({ user: { budget: null } });
+    expect((await set({ ...prepaid, budget_period: 'daily' })).body).toMatchObject({
+      user: { budget: null },
+    });
+  });
+
+  describe('an invitation', () => {
+    const invite = async (email: string, organisationId: number): Promise<string> => {
+      const wanted = { email, role: 'user', org_id: organisationId };
+      const sent = await house.post(platform, `${users}/invite`, wanted);
+      expect(sent.status).toBe(200);
+      const { name } = await house.row<{ name: string }>('SELECT name FROM organisation WHERE id = $1', [
+        organisationId,
+      ]);
+      const { text } = await mailTo(house.app, email, new RegExp(name));
+      return /\/invite\/([\w-]+)/.exec(text)?.[1] ?? '';
+    };
+    const accountOf = ({ id }: Person) =>
+      house.row<{ role: string; organisation_id: number | null; version: number }>(
+        'SELECT role, organisation_id, version FROM user_account WHERE id = $1',
+        [id],
+      );
+
+    test('gives its own role to a person of no organisation, whatever role lay dormant', async () => {
+      const person = await house.person('org_owner', { organisationId: null });
+      const token = await invite(person.email, house.ours);
+      expect((await house.post(person, `/invite/${token}/accept`, {})).status).toBeLessThan(400);
+      expect(await accountOf(person)).toEqual({ role: 'user', organisation_id: house.ours, version: 2 });
+    });
+
+    test('of two that are accepted at once, one counts', async () => {
+      const person = await house.person('user', { organisationId: null });
+      const [one, other] = [await invite(person.email, house.ours), await invite(person.email, house.theirs)];
+      const statuses = await Promise.all(
+        [one, other].map(async (token) => (await house.post(person, `/invite/${token}/accept`, {})).status),
+      );
+      expect(statuses.toSorted((first, second) => first - second)).toEqual([200, 409]);
+      expect((await accountOf(person)).version).toBe(2);
+    });
+
+    test('is on record with its role and with those that it replaces', async () => {
+      const email = 'twice@example.com';
+      const ask = () => house.post(admin, `${users}/invite`, { email, role: 'user' });
+      const [first] = (await ask()).body['invites'] as number[];
+      const [second] = (await ask()).body['invites'] as number[];
+      expect(await changesOf('invite.created', second ?? 0)).toEqual({
+        role: [null, 'user'],
+        replaced_invites: [null, [first]],
+      });
+    });
   });
 
   test('with a project: the keys of it, and no key of another member', async () => {
