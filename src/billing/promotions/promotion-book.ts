@@ -28,6 +28,7 @@ const outstanding = `
 const expired = `
   SELECT c.grant_id, c.wallet_id FROM promotion_credit c JOIN promotion_grant g ON g.id = c.grant_id
    WHERE c.remaining > 0 AND g.expires_at <= now() AND ($1::integer IS NULL OR g.id = $1)
+     AND (c.wallet_id, c.grant_id) > ($3::integer, $4::integer)
    ORDER BY c.wallet_id, c.grant_id LIMIT $2`;
 
 /**
@@ -78,15 +79,22 @@ export class PromotionBook {
 
   /** Money held for requests in flight stays until they settle; the next run takes it. */
   async reclaimAll(grantId: number | null, signal?: AbortSignal): Promise<void> {
-    const due = await this.database.query<{ grant_id: number; wallet_id: number }>(expired, [
-      grantId,
-      AT_ONCE,
-    ]);
-    for (const { grant_id: grant, wallet_id: wallet } of due) {
-      if (signal?.aborted === true) return;
-      await this.database.transaction((tx) => this.reclaim(tx, grant, wallet), {
-        withoutActivity: 'the end of the grant is on record',
-      });
+    let last = { wallet_id: 0, grant_id: 0 };
+    for (;;) {
+      const due = await this.database.query<typeof last>(expired, [
+        grantId,
+        AT_ONCE,
+        last.wallet_id,
+        last.grant_id,
+      ]);
+      for (const { grant_id: grant, wallet_id: wallet } of due) {
+        if (signal?.aborted === true) return;
+        await this.database.transaction((tx) => this.reclaim(tx, grant, wallet), {
+          withoutActivity: 'the end of the grant is on record',
+        });
+      }
+      if (due.length < AT_ONCE) return;
+      last = due.at(-1) ?? last;
     }
   }
 

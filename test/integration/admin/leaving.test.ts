@@ -220,11 +220,9 @@ describe('what a person loses, and what stays', () => {
       const person = await house.person('user', { organisationId: null });
       const [one, other] = [await invite(person.email, house.ours), await invite(person.email, house.theirs)];
       const statuses = await Promise.all(
-        [one, other].map(
-          async ({ token }) => (await house.post(person, `/invite/${token}/accept`, {})).status,
-        ),
+        [one, other].map(async (token) => (await house.post(person, `/invite/${token}/accept`, {})).status),
       );
-      expect(statuses.filter((status) => status === 409)).toHaveLength(1);
+      expect(statuses.toSorted((first, second) => first - second)).toEqual([200, 409]);
       expect((await accountOf(person)).version).toBe(2);
     });
 

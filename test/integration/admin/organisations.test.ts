@@ -352,6 +352,23 @@ describe('the administration of organisations, departments and projects', () => 
     ).toBe(404);
   });
 
+  test('a promotion of more wallets than are read at once is taken back from all of them', async () => {
+    const path = '/dashboard/admin/promotions';
+    await house.app.database.query(
+      `INSERT INTO user_account (email, display_name, status)
+       SELECT 'many-' || n || '@example.com', 'many', 'active' FROM generate_series(1, 501) AS n`,
+    );
+    const made = await house.post(platform, path, { name: 'All', scope: 'everyone', amount: '0.000000100' });
+    const id = Number(made.body['id']);
+    const ended = await house.post(platform, `${path}/${id}/update`, { end: true, reason: 'over' });
+    expect(ended.status).toBe(200);
+    const { left } = await house.row<{ left: number }>(
+      'SELECT count(*)::integer AS "left" FROM promotion_credit WHERE grant_id = $1 AND remaining > 0',
+      [id],
+    );
+    expect(left).toBe(0);
+  });
+
   test('invitations: one’s own organisation, roles below one’s own, and an older link ends', async () => {
     const path = '/dashboard/admin/users/invite';
     const admin = await house.person('org_admin');
