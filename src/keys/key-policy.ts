@@ -2,7 +2,7 @@ import { type Actor, type Fault, fault, mayGrant } from '../kernel';
 import type { KeyChanges, KeyDecision, ManagedKey } from './managed-key';
 
 /** An administrator's scope covers the key; an owner has it. */
-export type KeyRole = 'owner' | 'administrator';
+type KeyRole = 'owner' | 'administrator';
 
 /** The person who acts, and as what. */
 export type ActingOnKey = Pick<Actor, 'userId' | 'role'> & { readonly as: KeyRole };

@@ -5,17 +5,12 @@ import { Database, type Tx } from '../../platform';
 import {
   envelopeOf,
   type QualityEnvelope,
+  type QualityOwner,
   type QualitySettings,
   usualQualitySettings,
   withinEnvelope,
 } from './quality-settings';
 import { applyToSamples } from './withdrawal';
-
-/** Whose settings: an organisation's, a key's, or, where both are null, the platform's. */
-export interface QualityOwner {
-  readonly organisationId: number | null;
-  readonly keyId: number | null;
-}
 
 /** Keeps what organisations and keys say about the judging of their answers; every change is on record. */
 @Injectable()

@@ -59,3 +59,9 @@ export function withinEnvelope(settings: QualitySettings, envelope: QualityEnvel
     monthly_budget: Math.min(settings.monthly_budget, envelope.monthly_budget),
   };
 }
+
+/** Whose settings: an organisation's, a key's, or, where both are null, the platform's. */
+export interface QualityOwner {
+  readonly organisationId: number | null;
+  readonly keyId: number | null;
+}

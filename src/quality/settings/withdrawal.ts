@@ -1,7 +1,5 @@
 import type { Tx } from '../../platform';
-import type { QualitySettings } from './quality-settings';
-import { isSampling } from './quality-settings';
-import type { QualityOwner } from './quality-settings.store';
+import { isSampling, type QualityOwner, type QualitySettings } from './quality-settings';
 
 /**
  * Applies a change to what was sampled before it: evaluation that is no longer allowed ends, and texts leave that may
