@@ -189,7 +189,7 @@ describeWithBrowser('the chat in a real browser', () => {
       await page.locator('.message-note', { hasText: 'No answer arrived. Try again.' }).waitFor();
       await page.unroute('**/api/chat/*');
       await page.reload();
-      await page.waitForFunction(`document.querySelector('#chat-message').value !== ''`);
+      await until(async () => (await page.inputValue('#chat-message')) !== '');
       expect(await page.inputValue('#chat-message')).toBe('Hello [[echo=at last]]');
       await page.click('#chat-send');
       await page.locator('#chat-log .message-assistant [data-said]', { hasText: 'at last' }).waitFor();

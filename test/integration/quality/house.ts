@@ -87,7 +87,7 @@ export async function evaluated(app: TestApp, requestId: string | null): Promise
   await until(async () => {
     sample = await sampleOf(app, requestId);
     return sample?.state === 'learned' || sample?.state === 'closed';
-  }, 8_000);
+  });
   if (sample === undefined) throw new Error('there is no such sample');
   return sample;
 }
