@@ -54,9 +54,12 @@ test('an organisation sets no budget above what the operator allows; a hundred d
 
 test('a lowered budget counts at once for what organisations set before', async () => {
   const { house } = await newHouse('spender');
-  // Nothing is sampled for no money at all.
-  expect((await setAs(operator, { monthly_budget: 0.000001 })).status).toBe(200);
-  expect(await evaluated(app, await askedOf(house))).toMatchObject({ state: 'closed', closed_by: 'budget' });
+  await setAs(operator, { monthly_budget: 0 });
+  const unpaid = await askedOf(house);
+  await setAs(operator, { monthly_budget: 20 });
+  const paid = await askedOf(house);
+  expect(await evaluated(app, paid)).toMatchObject({ state: 'learned' });
+  expect(await sampleOf(app, unpaid)).toBeUndefined();
 });
 
 test('the operator switches evaluation off for everyone, with what is under way and kept', async () => {

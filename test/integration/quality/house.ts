@@ -81,13 +81,13 @@ export async function sampleOf(app: TestApp, requestId: string | null): Promise<
   return row;
 }
 
-/** Waits until evaluation is done with a request. */
+/** Waits until evaluation is done with a request. A step that fails is tried again after five seconds, and then ten. */
 export async function evaluated(app: TestApp, requestId: string | null): Promise<SampleSeen> {
   let sample: SampleSeen | undefined;
   await until(async () => {
     sample = await sampleOf(app, requestId);
     return sample?.state === 'learned' || sample?.state === 'closed';
-  });
+  }, 25_000);
   if (sample === undefined) throw new Error('there is no such sample');
   return sample;
 }
