@@ -52,8 +52,10 @@ const policy: Readonly<Record<KeyAct, Readonly<Record<KeyRole, Rule>>>> = {
   // The answer carries a secret that spends in the name of the key's person.
   rotate: {
     owner: always,
-    administrator: ({ userId }) =>
-      userId === null ? null : 'Only the owner of this key may rotate it; revoke it instead.',
+    administrator: ({ userId }, acting) =>
+      userId === null || userId === acting.userId
+        ? null
+        : 'Only the owner of this key may rotate it; revoke it instead.',
   },
 };
 

@@ -208,6 +208,10 @@ describe('the secret of a person’s key', () => {
     expect(await answers()).toBe(200);
     expect(await page(owner)).toContain('value="rotate"');
     expect((await tell(owner, { action: 'rotate' })).status).toBe(200);
+    const platform = await person('platform_owner', await organisationOf(head));
+    await intoAdminView(platform.cookie);
+    key = await addKey(app, platform.userId);
+    expect((await tell(platform, { action: 'rotate' })).status).toBe(200);
   });
 
   test('of no person is rotated by administrators', async () => {
