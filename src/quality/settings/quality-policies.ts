@@ -29,6 +29,8 @@ export class QualityPolicies implements OnApplicationBootstrap {
   private readonly logger = new Logger(QualityPolicies.name);
   private sampled: ReadonlyMap<number, QualitySettings> = new Map();
   private excluded: ReadonlySet<number> = new Set();
+  private readsBegun = 0;
+  private readInForce = 0;
 
   constructor(
     private readonly database: Database,
@@ -63,10 +65,14 @@ export class QualityPolicies implements OnApplicationBootstrap {
     return consentIn(await tx.query<Row[]>(`${consentRows} FOR SHARE`, [organisationId, keyId]));
   }
 
+  /** Of two reads under way, the one that began later counts: it saw every change that the other saw. */
   async reload(): Promise<void> {
+    const read = ++this.readsBegun;
     const rows = await this.database.query<Row>(
       `SELECT organisation_id, key_id, settings FROM engine_setting WHERE engine = 'qualitative'`,
     );
+    if (read < this.readInForce) return;
+    this.readInForce = read;
     const envelope = platformEnvelope(rows);
     const sampled = new Map<number, QualitySettings>();
     const excluded = new Set<number>();

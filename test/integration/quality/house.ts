@@ -1,3 +1,4 @@
+import { QualityPolicies } from '../../../src/quality/settings/quality-policies';
 import { Organisation, UserAccount } from '../../../src/identity';
 import { platformScope, type Role } from '../../../src/kernel';
 import { KeysService, type NewKey } from '../../../src/keys';
@@ -54,6 +55,8 @@ export async function setQuality(
      ON CONFLICT ON CONSTRAINT engine_setting_once DO UPDATE SET settings = engine_setting.settings || $2::jsonb`,
     [organisationId, JSON.stringify(settings)],
   );
+  // The node's copy is announced to; the request that follows at once would come before it.
+  await app.application.get(QualityPolicies, { strict: false }).reload();
 }
 
 export const askModel = (app: TestApp, key: string, body: object, path = '/v1/chat/completions') =>
