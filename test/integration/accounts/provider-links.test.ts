@@ -17,7 +17,7 @@ const startLink = async (browser: Browser, slot: 1 | 2): Promise<string> => {
   return String((await browser.post('/dashboard/settings/providers/link', given)).json()['url']);
 };
 
-test('an address that matches links nothing; whoever is signed in links it, and then it opens that account', async () => {
+test('an address that matches links nothing; a signed-in person links it, and then it opens that account', async () => {
   const email = await registered(app);
   const person = await house.someone(1, { email });
   const refused = await house.enter(1, person);
@@ -47,7 +47,7 @@ test('an address that matches links nothing; whoever is signed in links it, and 
   expect([taken.status, taken.json()['code']]).toEqual([409, 'conflict']);
 });
 
-test('linking is for whoever is signed in, to the end', async () => {
+test('linking is for signed-in people, to the end', async () => {
   const link = '/dashboard/settings/providers/link';
   expect((await house.traveller().post(link, { provider: 'idp1' })).status).toBe(401);
   const browser = house.traveller();
