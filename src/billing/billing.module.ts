@@ -24,6 +24,7 @@ import { PaymentFacts } from './processor/payment-facts';
 import { LOADED_SDK, loadSdk, PaymentProcessor } from './processor/payment-processor';
 import { Payments } from './processor/payments';
 import { ProcessorInbox } from './processor/processor-inbox';
+import { ReachedBudgets } from './processor/reached-budgets';
 import { RefundOrders } from './processor/refund-orders';
 import { WalletHandover } from './processor/wallet-handover';
 
@@ -37,6 +38,7 @@ const processing = [
   PaymentProcessor,
   Payments,
   ProcessorInbox,
+  ReachedBudgets,
   WalletHandover,
   WalletHistory,
 ];

@@ -47,6 +47,7 @@ export { handledEvents, readEvent } from './processor/events';
 export { loadSdk, PaymentProcessor } from './processor/payment-processor';
 export { type OwnedPayment, type Payment, Payments, type PaymentStatus } from './processor/payments';
 export { type EventOutcome, ProcessorInbox, type QuarantinedEvent } from './processor/processor-inbox';
+export { type ReachedBudget, ReachedBudgets, shareOf } from './processor/reached-budgets';
 export { WalletHandover } from './processor/wallet-handover';
 export {
   isTopUp,

@@ -49,6 +49,8 @@ interface RegisterRow extends Readonly<Record<string, unknown>> {
 
 /** Budgets are computed one by one. */
 const MOST_LOOKED_AT = 1_000;
+const ENDING = `SELECT k.id FROM api_key k WHERE k.status = 'active'
+  AND k.expires_at BETWEEN now() - interval '7 days' AND now() + interval '7 days'`;
 const newestFirst = new Keyset([{ sql: 'k.id', kind: 'integer' }], 'descending');
 
 const SHOWN_STATUS = `CASE WHEN k.status = 'active' AND k.expires_at <= now() THEN 'expired' ELSE k.status END`;
@@ -167,16 +169,28 @@ export class KeyRegister {
   }
 
   /** Active keys that have used up most of their budget or end soon: the worst first, at most `limit`. */
-  async inTrouble(scope: Scope, limit: number): Promise<ManagedKey[]> {
+  inTrouble(scope: Scope, limit: number): Promise<ManagedKey[]> {
+    const within = withinScope(scope, 2);
+    return this.calling(
+      scope,
+      limit,
+      `SELECT r.owner_id FROM spending_rule r CROSS JOIN LATERAL spending_state('key', r.owner_id) s
+        WHERE r.kind = 'key' AND r.limit_nano IS NOT NULL AND s.spent::numeric * 5 >= s.limit_nano::numeric * 4
+          AND r.owner_id IN (SELECT k.id FROM api_key k ${OWNERS} WHERE k.status = 'active' AND ${within.sql}
+            ORDER BY k.id DESC LIMIT ${MOST_LOOKED_AT})
+       UNION ALL ${ENDING}`,
+    );
+  }
+
+  /** Active keys that end within a week, or ended in the last one. */
+  ending(scope: Scope, limit: number): Promise<ManagedKey[]> {
+    return this.calling(scope, limit, ENDING);
+  }
+
+  private async calling(scope: Scope, limit: number, ids: string): Promise<ManagedKey[]> {
     const within = withinScope(scope, 2);
     const rows = await this.read(
-      `${MANAGED} AND k.status = 'active' AND k.kind = 'client' AND ${within.sql} AND k.id IN (
-         SELECT r.owner_id FROM spending_rule r CROSS JOIN LATERAL spending_state('key', r.owner_id) s
-          WHERE r.kind = 'key' AND r.limit_nano IS NOT NULL AND s.spent::numeric * 5 >= s.limit_nano::numeric * 4
-            AND r.owner_id IN (SELECT k.id FROM api_key k ${OWNERS} WHERE k.status = 'active' AND ${within.sql}
-              ORDER BY k.id DESC LIMIT ${MOST_LOOKED_AT})
-         UNION ALL SELECT k.id FROM api_key k WHERE k.status = 'active'
-            AND k.expires_at BETWEEN now() - interval '7 days' AND now() + interval '7 days')
+      `${MANAGED} AND k.status = 'active' AND k.kind = 'client' AND ${within.sql} AND k.id IN (${ids})
        ORDER BY k.expires_at <= now() DESC NULLS LAST, k.id DESC LIMIT $1`,
       [limit, ...within.parameters],
     );

@@ -1,9 +1,9 @@
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import type { Browser, BrowserContext } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { type Payer, PaymentHouse } from '../integration/payments/payment-house';
-import { describeWithBrowser, launchBrowser, viewings, withPage } from './browser';
-import { checkPage, noFaults } from '../support/browser/page-gate';
+import { checkViewings, describeWithBrowser, giveCookie, launchBrowser, withPage } from './browser';
+import { noFaults } from '../support/browser/page-gate';
 
 function freePort(): Promise<number> {
   return new Promise((resolve) => {
@@ -43,59 +43,25 @@ describeWithBrowser('the pages of billing', () => {
     await house?.close();
   });
 
-  const enter = (context: BrowserContext): Promise<void> => {
-    const [name = '', value = ''] = payer.cookie.split('=');
-    return context.addCookies([{ name, value, url: house.app.url }]);
-  };
-
-  const pages = ['', '?amount=3', '/payments', '/ledger', '/statements'];
-
-  describe.each(viewings)('$theme, $width px', ({ theme, width }) => {
-    test.each(pages)(
-      '/dashboard/billing%s is accessible, obeys the policy and fits',
-      async (path) => {
-        const faults = await withPage(browser, { theme, width }, async (page, context) => {
-          await enter(context);
-          const found = await checkPage(page, `${house.app.url}/dashboard/billing${path}`);
-          const folder = process.env['SCREENSHOTS'];
-          if (folder !== undefined) {
-            const name = path.replaceAll(/\W+/g, '-');
-            await page.screenshot({ path: `${folder}/billing${name}-${theme}-${width}.png`, fullPage: true });
-          }
-          return found;
-        });
-        expect(faults).toEqual(noFaults);
-      },
-      60_000,
-    );
-  });
-
-  test.each(viewings)(
-    'the operators’ desk, $theme, $width px',
-    async (viewing) => {
-      const operator = await house.payer({ role: 'platform_admin', displayName: 'Grace Hopper' });
-      const faults = await withPage(browser, viewing, async (page, context) => {
-        const [name = '', value = ''] = operator.cookie.split('=');
-        await context.addCookies([{ name, value, url: house.app.url }]);
-        const found = await checkPage(page, `${house.app.url}/dashboard/admin/billing?reconcile=30`);
-        const folder = process.env['SCREENSHOTS'];
-        if (folder !== undefined) {
-          await page.screenshot({
-            path: `${folder}/desk-${viewing.theme}-${viewing.width}.png`,
-            fullPage: true,
-          });
-        }
-        return found;
-      });
-      expect(faults).toEqual(noFaults);
+  test.each(['', '?amount=3', '/payments', '/ledger', '/statements'])(
+    '/dashboard/billing%s is accessible, obeys the policy and fits',
+    async (path) => {
+      const address = `${house.app.url}/dashboard/billing${path}`;
+      expect(await checkViewings(browser, address, payer.cookie)).toEqual(noFaults);
     },
     60_000,
   );
 
+  test('so is the operators’ desk', async () => {
+    const operator = await house.payer({ role: 'platform_admin', displayName: 'Grace Hopper' });
+    const address = `${house.app.url}/dashboard/admin/billing?reconcile=30`;
+    expect(await checkViewings(browser, address, operator.cookie)).toEqual(noFaults);
+  }, 60_000);
+
   test('from the form to the credit: worked out, paid on the processor’s page, credited by its event', async () => {
     const before = await house.balance(payer);
     await withPage(browser, { theme: 'light', width: 1280 }, async (page, context) => {
-      await enter(context);
+      await giveCookie(context, house.app.url, payer.cookie);
       await page.goto(`${house.app.url}/dashboard/billing`);
       await page.fill('#top-up-amount', '40');
       await page.click('button[formmethod="get"]');

@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
-import { executablePath } from '../support/browser/launch';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { executablePath, withPage } from '../support/browser/launch';
+import { checkPage, type PageFaults } from '../support/browser/page-gate';
 
 export { launchBrowser, openContext, withPage } from '../support/browser/launch';
 
@@ -9,9 +11,23 @@ export const viewings = [
   { theme: 'dark', width: 360 },
 ] as const;
 
-/** Where there are many pages: one after the other in one of the two. */
-export const eachOnce = (paths: readonly string[]) =>
-  paths.map((path, place) => ({ path, ...viewings[place % 2 === 0 ? 0 : 1] }));
+/** Opens a page once, as this cookie's owner, and looks at it in both. */
+export const checkViewings = (
+  browser: Browser,
+  address: string,
+  cookie = '',
+  prepare?: (page: Page) => Promise<void>,
+): Promise<PageFaults> =>
+  withPage(browser, viewings[0], async (page, context) => {
+    await giveCookie(context, address, cookie);
+    return checkPage(page, address, () => prepare?.(page) ?? Promise.resolve(), viewings.slice(1));
+  });
+
+/** `cookie` as a header would say it. */
+export async function giveCookie(context: BrowserContext, url: string, cookie: string): Promise<void> {
+  const [name = '', value = ''] = cookie.split('=');
+  if (name !== '') await context.addCookies([{ name, value, url: new URL(url).origin }]);
+}
 
 const mustRun = process.env.CI === 'true';
 

@@ -1,8 +1,8 @@
-import type { Browser } from 'playwright-core';
+import type { Browser, BrowserContext } from 'playwright-core';
 import { AdminHouse } from '../integration/admin/admin-house';
 import { checkPage, noFaults } from '../support/browser/page-gate';
 import { signIn } from '../support/people';
-import { describeWithBrowser, launchBrowser, viewings, withPage } from './browser';
+import { checkViewings, describeWithBrowser, giveCookie, launchBrowser, viewings, withPage } from './browser';
 
 const YAML = `version: 1
 providers: { acme: { style: openai-style, base_url: 'https://acme.example/v1', settings: { anonymous: true } } }
@@ -55,37 +55,24 @@ describeWithBrowser('import, access, reseller domains and the order of models', 
     await house?.close();
   });
 
-  const signedIn = async (): Promise<{ name: string; value: string; url: string }> => {
-    const [name = '', value = ''] = (await signIn(house.app, house.admin.userId)).split('=');
-    return { name, value, url: house.app.url };
-  };
+  const session = (): Promise<string> => signIn(house.app, house.admin.userId);
+  const enter = async (context: BrowserContext): Promise<void> =>
+    giveCookie(context, house.app.url, await session());
 
-  describe.each(viewings)('$theme, $width px', (viewing) => {
-    test.each([
-      ['import', () => '/dashboard/admin/models/import'],
-      ['plan', () => `/dashboard/admin/models/import/${draft}`],
-      ['access', () => `/dashboard/admin/models/access?org_id=${organisationId}`],
-      ['domains', () => `/dashboard/admin/organisations/${organisationId}/domains`],
-      ['models', () => '/dashboard/admin/models'],
-    ])(
-      '%s is accessible, obeys the policy and fits',
-      async (title, path) => {
-        const faults = await withPage(browser, viewing, async (page, context) => {
-          await context.addCookies([await signedIn()]);
-          const found = await checkPage(page, house.app.url + path());
-          const shots = process.env['SCREENSHOTS'];
-          if (shots !== undefined)
-            await page.screenshot({
-              path: `${shots}/${title}-${viewing.theme}-${viewing.width}.png`,
-              fullPage: true,
-            });
-          return found;
-        });
-        expect(faults).toEqual(noFaults);
-      },
-      60_000,
-    );
-  });
+  test.each([
+    ['import', () => '/dashboard/admin/models/import'],
+    ['plan', () => `/dashboard/admin/models/import/${draft}`],
+    ['access', () => `/dashboard/admin/models/access?org_id=${organisationId}`],
+    ['domains', () => `/dashboard/admin/organisations/${organisationId}/domains`],
+    ['models', () => '/dashboard/admin/models'],
+  ])(
+    '%s is accessible, obeys the policy and fits',
+    async (_title, path) => {
+      const faults = await checkViewings(browser, house.app.url + path(), await session());
+      expect(faults).toEqual(noFaults);
+    },
+    60_000,
+  );
 
   test('a row that is dragged onto another takes its place, and stays there', async () => {
     const names = async (): Promise<string[]> => {
@@ -96,7 +83,7 @@ describeWithBrowser('import, access, reseller domains and the order of models', 
     };
     const before = await names();
     await withPage(browser, viewings[0], async (page, context) => {
-      await context.addCookies([await signedIn()]);
+      await enter(context);
       await page.goto(`${house.app.url}/dashboard/admin/models`);
       const [stored] = await Promise.all([
         page.waitForResponse((response) => response.url().endsWith('/models/reorder')),
@@ -112,7 +99,7 @@ describeWithBrowser('import, access, reseller domains and the order of models', 
   describe.each(viewings)('the drawer, $theme, $width px', (viewing) => {
     test('a model is edited beside its list; what is refused stays, and what is saved leads back', async () => {
       await withPage(browser, viewing, async (page, context) => {
-        await context.addCookies([await signedIn()]);
+        await enter(context);
         const list = `${house.app.url}/dashboard/admin/models?q=medium`;
         const drawer = page.locator('#drawer[open]');
         const open = async () => {
@@ -149,7 +136,7 @@ describeWithBrowser('import, access, reseller domains and the order of models', 
 
   test('without scripts the same form is a page', async () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
-    await context.addCookies([await signedIn()]);
+    await enter(context);
     const page = await context.newPage();
     await page.goto(`${house.app.url}/dashboard/admin/models`);
     await page.locator('a[data-drawer]', { hasText: 'medium' }).click();

@@ -2,8 +2,8 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { startTestApp, type TestApp } from '../support/app';
 import { addUser, signIn } from '../support/people';
 import { type Simulator, startSimulator } from '../support/simulator';
-import { describeWithBrowser, launchBrowser, viewings, withPage } from './browser';
-import { checkPage, noFaults } from '../support/browser/page-gate';
+import { checkViewings, describeWithBrowser, giveCookie, launchBrowser, withPage } from './browser';
+import { noFaults } from '../support/browser/page-gate';
 import { until } from '../support/until';
 
 const onePixel = Buffer.from(
@@ -49,10 +49,7 @@ describeWithBrowser('the chat in a real browser', () => {
     await supplier?.stop();
   });
 
-  const enter = (context: BrowserContext): Promise<void> => {
-    const [name = '', value = ''] = cookie.split('=');
-    return context.addCookies([{ name, value, url: app.url }]);
-  };
+  const enter = (context: BrowserContext): Promise<void> => giveCookie(context, app.url, cookie);
   const post = async (path: string, body: object): Promise<Record<string, unknown>> => {
     const response = await fetch(app.url + path, {
       method: 'POST',
@@ -75,26 +72,15 @@ describeWithBrowser('the chat in a real browser', () => {
       await look(page, context);
     });
 
-  describe.each(viewings)('$theme, $width px', (viewing) => {
-    test('its pages are accessible, obey the policy and fit', async () => {
-      const thread = await begin();
-      await say(
-        thread,
-        `Please answer with a long-word-${'x'.repeat(80)} [[echo=**Bold** \`code\` and a list]]`,
-      );
-      for (const path of ['/dashboard/webchat', thread]) {
-        const faults = await withPage(browser, viewing, async (page, context) => {
-          await enter(context);
-          const found = await checkPage(page, app.url + path);
-          const folder = process.env.SCREENSHOTS;
-          const name = `${path === thread ? 'thread' : 'start'}-${viewing.theme}-${viewing.width}`;
-          if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true });
-          return found;
-        });
-        expect(faults).toEqual(noFaults);
-      }
-    }, 60_000);
-  });
+  test('its pages are accessible, obey the policy and fit', async () => {
+    const thread = await begin();
+    await say(
+      thread,
+      `Please answer with a long-word-${'x'.repeat(80)} [[echo=**Bold** \`code\` and a list]]`,
+    );
+    for (const path of ['/dashboard/webchat', thread])
+      expect(await checkViewings(browser, app.url + path, cookie)).toEqual(noFaults);
+  }, 60_000);
 
   test('the first message starts its conversation and is answered in its page', async () => {
     await inThread('/dashboard/webchat', async (page) => {

@@ -3,14 +3,14 @@ import { ActivityLog } from '../../src/audit';
 import { CatalogueEditor } from '../../src/catalogue';
 import { startTestApp, type TestApp } from '../support/app';
 import { addUser, signIn } from '../support/people';
-import { describeWithBrowser, launchBrowser, viewings, withPage } from './browser';
-import { checkPage, noFaults } from '../support/browser/page-gate';
+import { checkViewings, describeWithBrowser, giveCookie, launchBrowser, openContext } from './browser';
+import { noFaults } from '../support/browser/page-gate';
 import { until } from '../support/until';
 
 describeWithBrowser('operations and the audit log', () => {
   let browser: Browser;
   let app: TestApp;
-  let cookie: { name: string; value: string; url: string };
+  let session: string;
 
   beforeAll(async () => {
     [browser, app] = await Promise.all([
@@ -18,8 +18,7 @@ describeWithBrowser('operations and the audit log', () => {
       startTestApp({ environment: { NODE_ENV: 'development', LOG_LEVEL: 'error' } }),
     ]);
     const userId = await addUser(app, 'platform_owner');
-    const [name = '', value = ''] = (await signIn(app, userId)).split('=');
-    cookie = { name, value, url: app.url };
+    session = await signIn(app, userId);
     await app.database.transaction((tx) =>
       app.application.get(ActivityLog, { strict: false }).write(tx, {
         action: 'organisation.changed',
@@ -63,25 +62,23 @@ describeWithBrowser('operations and the audit log', () => {
     await app?.close();
   });
 
-  describe.each(viewings)('$theme, $width px', (viewing) => {
-    test.each(['/dashboard/admin', '/dashboard/admin/audit', '/dashboard/qualitative/settings'])(
-      '%s is accessible, obeys the policy and fits',
-      async (path) => {
-        const faults = await withPage(browser, viewing, async (page, context) => {
-          await context.addCookies([cookie]);
-          return checkPage(page, app.url + path, async () => {
-            if (path.endsWith('audit')) await page.click('[data-toggle-row] >> nth=0');
-          });
-        });
-        expect(faults).toEqual(noFaults);
-      },
-      60_000,
-    );
-  });
+  test.each(['/dashboard/admin', '/dashboard/admin/audit', '/dashboard/qualitative/settings'])(
+    '%s is accessible, obeys the policy and fits',
+    async (path) => {
+      const faults = await checkViewings(browser, app.url + path, session, async (page) => {
+        if (path.endsWith('audit')) await page.click('[data-toggle-row] >> nth=0');
+      });
+      expect(faults).toEqual(noFaults);
+    },
+    60_000,
+  );
 
   test('the page refreshes itself every 15 seconds until it is paused', async () => {
-    await withPage(browser, { theme: 'light', width: 1280 }, async (page, context) => {
-      await context.addCookies([cookie]);
+    // A clock once installed stays: the page is this test's own.
+    const context = await openContext(browser, { theme: 'light', width: 1280 });
+    try {
+      await giveCookie(context, app.url, session);
+      const page = await context.newPage();
       await page.clock.install();
       await page.goto(`${app.url}/dashboard/admin`);
       await page.waitForSelector('[data-live-pause]:not([hidden])');
@@ -99,6 +96,8 @@ describeWithBrowser('operations and the audit log', () => {
       await page.clock.runFor(60_000);
       expect(asked).toBe(0);
       expect(await page.getAttribute('[data-live-pause]', 'aria-pressed')).toBe('true');
-    });
+    } finally {
+      await context.close();
+    }
   }, 60_000);
 });

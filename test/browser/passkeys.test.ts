@@ -97,26 +97,23 @@ describeWithBrowser('passkeys', () => {
     }
   }, 90_000);
 
-  test.each(viewings)(
-    'its pages are accessible, obey the policy and fit: $theme, $width px',
-    async (viewing) => {
-      const email = await registered(app);
-      await withPage(browser, viewing, async (page) => {
-        expect(await checkPage(page, `${base}/login`)).toEqual(noFaults);
-        await signIn(page, email);
-        const settings = `${base}/dashboard/settings`;
-        const card = page.locator('section.card', { has: page.locator('#passkeys-heading') });
-        const begin = async (): Promise<void> => {
-          await card.getByLabel('Current password').fill(goodPassword);
-          await card.getByRole('button', { name: 'Add a passkey' }).click();
-          await page.getByRole('button', { name: 'Create a passkey' }).waitFor();
-        };
-        expect(await checkPage(page, settings)).toEqual(noFaults);
-        expect(await checkPage(page, settings, begin)).toEqual(noFaults);
-      });
-    },
-    60_000,
-  );
+  test('its pages are accessible, obey the policy and fit', async () => {
+    const email = await registered(app);
+    await withPage(browser, viewings[0], async (page) => {
+      const others = viewings.slice(1);
+      expect(await checkPage(page, `${base}/login`, undefined, others)).toEqual(noFaults);
+      await signIn(page, email);
+      const settings = `${base}/dashboard/settings`;
+      const card = page.locator('section.card', { has: page.locator('#passkeys-heading') });
+      const begin = async (): Promise<void> => {
+        await card.getByLabel('Current password').fill(goodPassword);
+        await card.getByRole('button', { name: 'Add a passkey' }).click();
+        await page.getByRole('button', { name: 'Create a passkey' }).waitFor();
+      };
+      expect(await checkPage(page, settings, undefined, others)).toEqual(noFaults);
+      expect(await checkPage(page, settings, begin, others)).toEqual(noFaults);
+    });
+  }, 60_000);
 
   test('says that it needs scripts where they are off', async () => {
     const context = await browser.newContext({ javaScriptEnabled: false, locale: 'en-GB' });

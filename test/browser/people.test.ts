@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { House, type Person } from '../integration/admin/house';
-import { describeWithBrowser, launchBrowser, viewings, withPage } from './browser';
-import { checkPage, noFaults } from '../support/browser/page-gate';
+import { checkViewings, describeWithBrowser, launchBrowser } from './browser';
+import { noFaults } from '../support/browser/page-gate';
 
 const admin = '/dashboard/admin';
 
@@ -47,21 +47,12 @@ describeWithBrowser('the administration of people', () => {
     await house?.close();
   });
 
-  test.each(viewings)(
-    'pages are accessible, obey the policy and fit: $theme, $width px',
-    async (viewing) => {
-      const [name = '', value = ''] = platform.cookie.split('=');
-      const faults = await withPage(browser, viewing, async (page, context) => {
-        await context.addCookies([{ name, value, url: house.app.url }]);
-        const found: unknown[] = [];
-        for (const path of paths) {
-          const seen = await checkPage(page, house.app.url + path);
-          found.push(JSON.stringify(seen) === JSON.stringify(noFaults) ? path : { path, seen });
-        }
-        return found;
-      });
-      expect(faults).toEqual(paths);
-    },
-    120_000,
-  );
+  test('pages are accessible, obey the policy and fit', async () => {
+    const faults = [];
+    for (const path of paths) {
+      const found = await checkViewings(browser, house.app.url + path, platform.cookie);
+      faults.push(JSON.stringify(found) === JSON.stringify(noFaults) ? path : { path, found });
+    }
+    expect(faults).toEqual(paths);
+  }, 120_000);
 });

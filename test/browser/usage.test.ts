@@ -5,8 +5,8 @@ import { ordinaryOutcome } from '../../proofs/money/record';
 import { startTestApp, type TestApp } from '../support/app';
 import { addCustomer } from '../support/customer';
 import { signIn } from '../support/people';
-import { describeWithBrowser, launchBrowser, viewings, withPage } from './browser';
-import { checkPage, noFaults } from '../support/browser/page-gate';
+import { checkViewings, describeWithBrowser, giveCookie, launchBrowser, withPage } from './browser';
+import { noFaults } from '../support/browser/page-gate';
 
 const models = ['claude-sonnet-4-5-with-a-long-name', 'gpt-large', 'mistral-medium'];
 const HOUR_MS = 3_600_000;
@@ -71,33 +71,25 @@ describeWithBrowser('usage and the request log', () => {
     await app?.close();
   });
 
-  const enter = (context: BrowserContext): Promise<void> => {
-    const [name = '', value = ''] = session.split('=');
-    return context.addCookies([{ name, value, url: app.url }]);
-  };
+  const enter = (context: BrowserContext): Promise<void> => giveCookie(context, app.url, session);
 
-  describe.each(viewings)('$theme, $width px', (viewing) => {
-    test.each([
-      '/dashboard/usage?measure=requests&group_by=model',
-      '/dashboard/usage?measure=latency&group_by=tag&days=7',
-      '/dashboard/usage?model=absent',
-      '/dashboard/request-log?columns=tags,end_user',
-      '/dashboard/request-log?model=absent',
-    ])(
-      '%s is accessible, obeys the policy and fits',
-      async (path) => {
-        const faults = await withPage(browser, viewing, async (page, context) => {
-          await enter(context);
-          return checkPage(page, app.url + path, async () => {
-            const opener = page.locator('[data-toggle-row]').first();
-            if ((await opener.count()) > 0) await opener.click();
-          });
-        });
-        expect(faults).toEqual(noFaults);
-      },
-      60_000,
-    );
-  });
+  test.each([
+    '/dashboard/usage?measure=requests&group_by=model',
+    '/dashboard/usage?measure=latency&group_by=tag&days=7',
+    '/dashboard/usage?model=absent',
+    '/dashboard/request-log?columns=tags,end_user',
+    '/dashboard/request-log?model=absent',
+  ])(
+    '%s is accessible, obeys the policy and fits',
+    async (path) => {
+      const faults = await checkViewings(browser, app.url + path, session, async (page) => {
+        const opener = page.locator('[data-toggle-row]').first();
+        if ((await opener.count()) > 0) await opener.click();
+      });
+      expect(faults).toEqual(noFaults);
+    },
+    60_000,
+  );
 
   test.each([
     { path: '/dashboard/request-log', width: 1280 },

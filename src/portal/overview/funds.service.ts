@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type BudgetScope, Ledger, Limits, type LimitState } from '../../billing';
+import { BillingAccounts, type BudgetScope, Ledger, Limits, type LimitState } from '../../billing';
 import { type Ownership, PayerService } from '../../identity';
 import type { Nano, Scope } from '../../kernel';
 
@@ -9,6 +9,8 @@ export interface Funds {
   readonly isExempt: boolean;
   /** What may still be spent, the credit limit included; null where another account's wallet pays, or none. */
   readonly remaining: Nano | null;
+  /** Set where the balance, without credit, is below what its owner wants to hear of. */
+  readonly lowBalance: Nano | null;
   readonly budget: LimitState | null;
 }
 
@@ -19,22 +21,27 @@ export class SpendableFunds {
   constructor(
     private readonly payers: PayerService,
     private readonly ledger: Ledger,
+    private readonly accounts: BillingAccounts,
     private readonly limits: Limits,
   ) {}
 
   async of(scope: Scope): Promise<Funds> {
     const [owner, budgetOf] = holderOf(scope);
-    if (owner === null || budgetOf === null) return { isExempt: false, remaining: null, budget: null };
+    if (owner === null || budgetOf === null)
+      return { isExempt: false, remaining: null, lowBalance: null, budget: null };
     const { payerUserId, billingExempt } = await this.payers.standingOf(owner);
     const isShown =
       payerUserId !== null && !billingExempt && (scope.kind !== 'user' || payerUserId === scope.userId);
-    const [wallet, budget] = await Promise.all([
+    const [wallet, account, budget] = await Promise.all([
       isShown ? this.ledger.wallet(payerUserId) : null,
+      isShown ? this.accounts.of(payerUserId) : null,
       this.limits.state(budgetOf),
     ]);
+    const isLow = wallet !== null && account !== null && wallet.balance < account.lowBalance;
     return {
       isExempt: billingExempt,
       remaining: wallet === null ? null : wallet.balance + wallet.creditLimit,
+      lowBalance: isLow ? wallet.balance : null,
       budget,
     };
   }

@@ -1,4 +1,5 @@
 import type { Latencies, LoggedRequest, UsageAnswer, UsageSums } from '../../audit';
+import { type ReachedBudget, shareOf } from '../../billing';
 import type { NoticeTopic } from '../../identity';
 import type { ManagedKey } from '../../keys';
 import {
@@ -14,8 +15,8 @@ import {
   type TileModel,
 } from '../../views';
 import { type HttpRequest, type Localisation, periodWords, scopeWords } from '../../web';
-import { attentionOf } from '../keys/key-attention';
-import { budgetMeter } from '../keys/key-words';
+import { attentionOf, endingOf } from '../keys/key-attention';
+import { budgetMeter, resetWords } from '../keys/key-words';
 import { dateOf, occurrenceOf, pagesOfTopics, type SentNotice } from '../notices/personal-notices';
 import type { Funds } from './funds.service';
 import { requestColumns, requestRow } from './request-rows';
@@ -31,7 +32,10 @@ interface Facts {
   readonly latest: readonly LoggedRequest[];
   readonly latencies: Latencies;
   readonly funds: Funds;
+  readonly budgets: readonly ReachedBudget[];
+  /** In the view of an administrator, which is of more than one person. */
   readonly troubled: readonly ManagedKey[];
+  readonly ending: readonly ManagedKey[];
   readonly notices: readonly SentNotice[];
   readonly muted: readonly NoticeTopic[];
 }
@@ -71,12 +75,19 @@ export function overviewPage(facts: Facts, localisation: Localisation): Overview
 }
 
 /** What wants looking at, but for the topics that this person switched off. */
-function attentionsOf({ funds, troubled, notices, muted }: Facts, localisation: Localisation): BannerModel[] {
+function attentionsOf(
+  { funds, budgets, troubled, ending, notices, muted }: Facts,
+  localisation: Localisation,
+): BannerModel[] {
   const unless = (topic: NoticeTopic, banners: () => BannerModel[]): BannerModel[] =>
     muted.includes(topic) ? [] : banners();
   return [
     ...unless('balance', () => walletAttention(funds, localisation)),
-    ...unless('budget', () => troubled.map((key) => attentionOf(key, localisation))),
+    ...unless('budget', () => [
+      ...budgets.map((budget) => budgetAttention(budget, localisation)),
+      ...troubled.map((key) => attentionOf(key, localisation)),
+    ]),
+    ...ending.map((key) => endingOf(key, localisation)),
     ...notices.map((notice) => noticeBanner(notice, localisation)),
   ];
 }
@@ -90,20 +101,41 @@ const noticeBanner = (notice: SentNotice, { translate, locale, timeZone }: Local
   action: { label: translate('action.details'), href: pagesOfTopics[notice.topic] },
 });
 
-const LOW_CREDIT = 5_000_000_000n;
-
-function walletAttention({ remaining }: Funds, { locale, translate }: Localisation): BannerModel[] {
-  if (remaining === null || remaining >= LOW_CREDIT) return [];
+function walletAttention(
+  { remaining, lowBalance }: Funds,
+  { locale, translate }: Localisation,
+): BannerModel[] {
+  if (remaining === null) return [];
   const action = { label: translate('overview.top-up'), href: '/dashboard/billing' };
-  return remaining <= 0n
-    ? [{ tone: 'bad', text: translate('overview.wallet-empty'), action }]
-    : [
-        {
-          tone: 'warn',
-          text: translate('overview.wallet-low', { amount: formatMoney(locale, remaining) }),
-          action,
-        },
-      ];
+  if (remaining <= 0n) return [{ tone: 'bad', text: translate('overview.wallet-empty'), action }];
+  if (lowBalance === null) return [];
+  const text =
+    lowBalance > 0n
+      ? translate('overview.wallet-low', { amount: formatMoney(locale, lowBalance) })
+      : translate('overview.wallet-on-credit', { amount: formatMoney(locale, remaining) });
+  return [{ tone: 'warn', text, action }];
+}
+
+/** As the mails tell it: from half of a budget on. */
+function budgetAttention(
+  { kind, name, keyId, state }: ReachedBudget,
+  { locale, translate }: Localisation,
+): BannerModel {
+  const isUsedUp = state.remaining === 0n;
+  const text = translate(`notices.told.${isUsedUp ? 'budget-used-up' : 'budget-reached'}`, {
+    what: translate(`billing.budget.${kind}`, { name: name ?? '' }),
+    used: formatPercent(locale, Math.min(1, shareOf(state))),
+    spent: formatMoney(locale, state.spent),
+    limit: formatMoney(locale, state.limit + state.raised),
+  });
+  return {
+    tone: isUsedUp ? 'bad' : shareOf(state) < 0.8 ? 'info' : 'warn',
+    text: `${text} ${resetWords(state, locale, translate)}`,
+    action: {
+      label: translate('action.details'),
+      href: keyId === null ? '/dashboard/usage' : `/dashboard/keys/${keyId}`,
+    },
+  };
 }
 
 function fundsTiles({ isExempt, remaining, budget }: Funds, localisation: Localisation): TileModel[] {

@@ -2,6 +2,7 @@ import { Controller, Query, Req } from '@nestjs/common';
 import { Type } from 'class-transformer';
 import { IsIn, IsInt, IsOptional } from 'class-validator';
 import { LatencyQuery, RequestLogQuery, UsageQuery } from '../../audit';
+import { ReachedBudgets } from '../../billing';
 import { CatalogueService } from '../../catalogue';
 import { PersonalSettings } from '../../identity';
 import type { Scope } from '../../kernel';
@@ -21,6 +22,7 @@ const USUAL_DAYS = 30;
 const MODELS_NAMED = 7;
 const REQUESTS_SHOWN = 10;
 const KEYS_CALLED = 5;
+const BUDGETS_CALLED = 5;
 const LATENCIES_LOOKED_AT = 1_000;
 
 class OverviewQuery {
@@ -39,6 +41,7 @@ export class OverviewController {
     private readonly requests: RequestLogQuery,
     private readonly latencies: LatencyQuery,
     private readonly funds: SpendableFunds,
+    private readonly budgets: ReachedBudgets,
     private readonly keys: KeyRegister,
     private readonly catalogue: CatalogueService,
     private readonly notices: PersonalNotices,
@@ -51,6 +54,7 @@ export class OverviewController {
   async show(@Query() { days = USUAL_DAYS }: OverviewQuery, @Req() request: HttpRequest): Promise<object> {
     const scope = viewScope(request);
     const localisation = localisationOf(this.pages, request);
+    const isOwn = scope.kind === 'user';
     const now = Date.now();
     const [to, from, before] = [0, days, 2 * days].map((back) => new Date(now - back * DAY_MS)) as [
       Date,
@@ -58,17 +62,20 @@ export class OverviewController {
       Date,
     ];
     const period = { bucket: 'day', zone: localisation.timeZone } as const;
-    const [usage, earlier, latest, latencies, funds, troubled, own, notices, muted] = await Promise.all([
-      this.usage.ask(scope, { ...period, from, to, groupBy: 'model', mostGroups: MODELS_NAMED }),
-      this.usage.ask(scope, { ...period, from: before, to: from }),
-      this.requests.page(scope, {}, { limit: REQUESTS_SHOWN }),
-      this.latencies.newest(scope, new Date(now - DAY_MS), LATENCIES_LOOKED_AT),
-      this.funds.of(scope),
-      this.keys.inTrouble(scope, KEYS_CALLED),
-      this.keys.list(scope, { kind: 'client', limit: 1 }),
-      scope.kind === 'user' ? this.notices.of(scope.userId) : [],
-      this.personal.mutedNotices(actorOf(request).userId),
-    ]);
+    const [usage, earlier, latest, latencies, funds, budgets, troubled, ending, own, notices, muted] =
+      await Promise.all([
+        this.usage.ask(scope, { ...period, from, to, groupBy: 'model', mostGroups: MODELS_NAMED }),
+        this.usage.ask(scope, { ...period, from: before, to: from }),
+        this.requests.page(scope, {}, { limit: REQUESTS_SHOWN }),
+        this.latencies.newest(scope, new Date(now - DAY_MS), LATENCIES_LOOKED_AT),
+        this.funds.of(scope),
+        isOwn ? this.budgets.ofPerson(scope.userId, BUDGETS_CALLED) : [],
+        isOwn ? [] : this.keys.inTrouble(scope, KEYS_CALLED),
+        isOwn ? this.keys.ending(scope, KEYS_CALLED) : [],
+        this.keys.list(scope, { kind: 'client', limit: 1 }),
+        isOwn ? this.notices.of(scope.userId) : [],
+        this.personal.mutedNotices(actorOf(request).userId),
+      ]);
     const facts = {
       request,
       days,
@@ -77,11 +84,13 @@ export class OverviewController {
       latest: latest.rows,
       latencies,
       funds,
+      budgets,
       troubled,
+      ending,
       notices,
       muted,
     };
-    const isFirstRun = scope.kind === 'user' && latest.rows.length === 0;
+    const isFirstRun = isOwn && latest.rows.length === 0;
     return {
       ...overviewPage(facts, localisation),
       ...(isFirstRun

@@ -20,6 +20,8 @@ export function launchBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath, args: launchArguments, timeout: 30_000 });
 }
 
+const HEIGHT = 900;
+
 export interface Viewing {
   theme: Theme;
   width: number;
@@ -28,7 +30,7 @@ export interface Viewing {
 
 export function openContext(
   browser: Browser,
-  { theme, width, height = 900 }: Viewing,
+  { theme, width, height = HEIGHT }: Viewing,
 ): Promise<BrowserContext> {
   return browser.newContext({
     colorScheme: theme,
@@ -39,17 +41,61 @@ export function openContext(
   });
 }
 
-/** Runs `look` on a page of its own, which is always closed. */
+interface Seat {
+  readonly context: BrowserContext;
+  readonly page: Page;
+}
+
+/** To start a renderer takes longer than a look at a page: one that is free and clean again serves the next. */
+const freeSeats = new WeakMap<Browser, Seat>();
+
+/** Runs `look` on a page that is nobody's: without cookies, storage, listeners and history of its own. */
 export async function withPage<Result>(
   browser: Browser,
   viewing: Viewing,
   look: (page: Page, context: BrowserContext) => Promise<Result>,
 ): Promise<Result> {
+  const seat = await takeSeat(browser, viewing);
+  let isClean = false;
+  try {
+    const result = await look(seat.page, seat.context);
+    isClean = await clean(seat);
+    return result;
+  } finally {
+    if (isClean && !freeSeats.has(browser)) freeSeats.set(browser, seat);
+    else await seat.context.close();
+  }
+}
+
+async function takeSeat(browser: Browser, viewing: Viewing): Promise<Seat> {
+  const free = freeSeats.get(browser);
+  if (free !== undefined) {
+    freeSeats.delete(browser);
+    await changeViewing(free.page, viewing);
+    return free;
+  }
   const context = await openContext(browser, viewing);
   context.setDefaultTimeout(10_000);
-  try {
-    return await look(await context.newPage(), context);
-  } finally {
-    await context.close();
-  }
+  return { context, page: await context.newPage() };
+}
+
+export async function changeViewing(page: Page, { theme, width, height = HEIGHT }: Viewing): Promise<void> {
+  await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
+  await page.setViewportSize({ width, height });
+}
+
+/** Whether nothing of the last look is left. A page that another one opened is not worth the trouble. */
+async function clean({ context, page }: Seat): Promise<boolean> {
+  if (page.isClosed() || context.pages().length !== 1) return false;
+  page.removeAllListeners();
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await context.clearCookies();
+  await context.clearPermissions();
+  return page
+    .evaluate('localStorage.clear(), sessionStorage.clear()')
+    .then(() => page.goto('about:blank'))
+    .then(
+      () => true,
+      () => false,
+    );
 }

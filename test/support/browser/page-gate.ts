@@ -1,6 +1,8 @@
-import axe from 'axe-core';
+import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
+import { changeViewing, type Viewing } from './launch';
 
+const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const standards = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
 export interface PageFaults {
@@ -17,11 +19,15 @@ interface AxeViolation {
   nodes: { html: string; failureSummary?: string }[];
 }
 
-/** Opens an address, does there what `prepare` says, and returns everything that is wrong with what it shows. */
+/**
+ * Opens an address, does there what `prepare` says, and returns everything that is wrong with what it shows; then also
+ * in other viewings, without opening it again.
+ */
 export async function checkPage(
   page: Page,
   address: string,
   prepare?: () => Promise<void>,
+  others: readonly Viewing[] = [],
 ): Promise<PageFaults> {
   const faults: PageFaults = { accessibility: [], policy: [], console: [], overflow: [] };
   page.on('console', (message) => {
@@ -35,15 +41,24 @@ export async function checkPage(
   await page.goto(address, { waitUntil: 'load' });
   await page.waitForSelector('[data-theme-switch]:not([hidden])');
   await prepare?.();
+  // The source is evaluated over the debugging protocol: the page's own policy would refuse a script of ours.
+  await page.evaluate(`${axeSource};0`);
   faults.accessibility = await accessibilityFaults(page);
   faults.overflow = await overflowingElements(page);
+  for (const viewing of others) {
+    await changeViewing(page, viewing);
+    const named = (fault: string): string => `${viewing.theme}, ${viewing.width} px: ${fault}`;
+    faults.accessibility.push(...(await accessibilityFaults(page)).map(named));
+    faults.overflow.push(...(await overflowingElements(page)).map(named));
+  }
   return faults;
 }
 
-/** The source is evaluated over the debugging protocol: the page's own policy would refuse a script of ours. */
 async function accessibilityFaults(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const options = JSON.stringify({ runOnly: { type: 'tag', values: standards } });
+  const options = JSON.stringify({
+    resultTypes: ['violations'],
+    runOnly: { type: 'tag', values: standards },
+  });
   const violations = await page.evaluate<AxeViolation[]>(
     `axe.run(document, ${options}).then((result) => result.violations)`,
   );
