@@ -91,11 +91,8 @@ async function clean({ context, page }: Seat): Promise<boolean> {
   await page.unrouteAll({ behavior: 'ignoreErrors' });
   await context.clearCookies();
   await context.clearPermissions();
-  return page
-    .evaluate('localStorage.clear(), sessionStorage.clear()')
-    .then(() => page.goto('about:blank'))
-    .then(
-      () => true,
-      () => false,
-    );
+  return page.evaluate('localStorage.clear(), sessionStorage.clear()').then(
+    () => true,
+    () => false,
+  );
 }
