@@ -1,6 +1,7 @@
-export { InjectQueue, Processor, WorkerHost } from '@nestjs/bullmq';
+export { InjectQueue, WorkerHost } from '@nestjs/bullmq';
 export { type Job, Queue, UnrecoverableError } from 'bullmq';
 export { addJob, type NewJob, type ScheduledJob, scheduleJob } from './jobs';
+export { Processor } from './processor';
 export { RepeatingJob, RepeatingJobs, RepeatingJobsModule } from './repeating-jobs';
 export { QueueModule, type QueueModuleOptions } from './queue.module';
 export { QueueSupervisor } from './queue-supervisor';

@@ -1,12 +1,8 @@
-import {
-  type ConnectionOptions,
-  createPostgresBackend,
-  createRedisBackend,
-  setDefaultBackendFactory,
-} from 'bullmq';
+import { type ConnectionOptions, createRedisBackend, setDefaultBackendFactory } from 'bullmq';
 import { Pool, type PoolClient } from 'pg';
 import { withSessionSettings } from '../database/connection-url';
 import type { Logger } from '../logging';
+import { createPostgresBackend } from './postgres-backend';
 
 /** BullMQ's own name for the schema its tables live in. */
 const queueSchema = 'bullmq';
@@ -72,6 +68,16 @@ class DeferredPool extends Pool {
   override connect(callback: Connected): void;
   override connect(callback?: Connected): Promise<PoolClient> | void {
     if (callback === undefined) return this.opened.promise.then(() => super.connect());
-    void this.opened.promise.then(() => super.connect(callback));
+    void this.opened.promise.then(() => super.connect(slowToFail(callback)));
   }
 }
+
+const REFUSAL_DELAY_MS = 250;
+
+/** Workers ask again as soon as they are refused: what a database that restarts refuses at once, they hear later. */
+const slowToFail =
+  (callback: Connected): Connected =>
+  (error, client, done) => {
+    if (error === undefined) callback(error, client, done);
+    else setTimeout(() => callback(error, client, done), REFUSAL_DELAY_MS).unref();
+  };

@@ -1,4 +1,4 @@
-import { InjectQueue, Processor, WorkerHost } from '@nestjs/bullmq';
+import { InjectQueue, WorkerHost } from '@nestjs/bullmq';
 import {
   Injectable,
   Module,
@@ -12,6 +12,7 @@ import { Settings } from '../config';
 import { Logger } from '../logging';
 import { scheduleJob } from './jobs';
 import { QueueModule } from './queue.module';
+import { Processor } from './processor';
 
 const upkeepQueue = 'upkeep';
 const metadata = Symbol('repeating job');

@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { ConfigModule, loadSettings } from '../../../src/platform/config';
@@ -16,6 +19,7 @@ import {
   UnrecoverableError,
   WorkerHost,
 } from '../../../src/platform/queue';
+import { proxyTo } from '../../support/proxy';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { redisAvailable, type RedisServer, startRedis } from '../../support/redis-server';
 import { until } from '../../support/until';
@@ -110,7 +114,7 @@ for (const { backend, available } of backends) {
       open.clear();
     });
 
-    async function boot(env: Record<string, string> = {}, workersWait = false) {
+    async function boot(env: Record<string, string> = {}, workersWait = false, databaseUrl = database.url) {
       const settings = loadSettings({
         ...(redis && { REDIS_URL: redis.url }),
         SESSION_SECRET: 'a',
@@ -127,7 +131,7 @@ for (const { backend, available } of backends) {
           ConfigModule.forRoot(settings),
           LoggingModule.forRoot(logger),
           MetricsModule.forRoot({ version: '0', commit: '0' }),
-          QueueModule.forRoot({ databaseUrl: database.url, workersWait }),
+          QueueModule.forRoot({ databaseUrl, workersWait }),
           ErrandModule,
         ],
       }).compile();
@@ -178,6 +182,34 @@ for (const { backend, available } of backends) {
       expect(dead.sort()).toEqual(['doomed', 'hopeless']);
       expect(lines.filter((line) => line.includes('job given up'))).toHaveLength(2);
     });
+
+    if (backend === 'PostgreSQL')
+      test('a database that breaks every connection at the start holds up nothing, and is used once it is back', async () => {
+        const proxy = await proxyTo(database.url);
+        await proxy.cut();
+        const broken = createServer((socket) => socket.destroy());
+        broken.listen(Number(new URL(proxy.url).port), '127.0.0.1');
+        await once(broken, 'listening');
+        try {
+          const from = lines.length;
+          const { queue, diary } = await boot({}, false, proxy.url);
+          const early = addJob<Errand>(queue, { name: 'errand', data: { label: 'patient' } });
+          const isBroken = (line: string): boolean => line.includes('worker error');
+          await until(() => Promise.resolve(lines.slice(from).some(isBroken)));
+          // Timers run: the worker does not ask without a pause.
+          await delay(1_000);
+          expect(lines.slice(from).filter(isBroken).length).toBeLessThan(20);
+          await new Promise((closed) => broken.close(closed));
+          await proxy.restore();
+          await early;
+          await diary.seen('patient:done');
+        } finally {
+          broken.close();
+          await Promise.all([...open].map((module) => module.close()));
+          open.clear();
+          await proxy.close();
+        }
+      });
 
     test('the same id is one job, and an id cannot break out of its name', async () => {
       const { module, queue, diary } = await boot({ WORKERS: 'off' });

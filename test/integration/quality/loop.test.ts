@@ -4,6 +4,7 @@ import { EvaluationUpkeep } from '../../../src/quality/loop/evaluation-upkeep';
 import { startTestApp, type TestApp } from '../../support/app';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { addHouse, askModel, evaluated, type House, sampleOf, setQuality } from './house';
+import { until } from '../../support/until';
 
 let app: TestApp;
 let simulator: Simulator;
@@ -321,6 +322,10 @@ test('the router knows what was judged, and its prediction was made before it kn
   for (const subject of ['sea', 'harbour']) {
     const answer = await askModel(app, clever.key, question(`Solve the equation of the ${subject}.`));
     await evaluated(app, idOf(answer));
+    await until(async () => {
+      const state = await app.application.get(AutoStates).of(clever.organisationId);
+      return state !== null && state.memory.examples.length > 0;
+    });
     const [row] = await rows<{ predicted_q: number | null }>(
       `SELECT predicted_q FROM quality_score WHERE request_id = $1 AND role = 'served'`,
       idOf(answer),
@@ -334,8 +339,11 @@ test('the page of the router tells when the newest of what it knows was asked', 
   const before = Date.now();
   const answer = await askModel(app, house.key, question('Solve the equation x - 7 = 1.'));
   await evaluated(app, idOf(answer));
-  const state = await app.application.get(AutoStates).of(house.organisationId);
-  expect(state === null ? null : newestLearned(state)).toBeGreaterThanOrEqual(before);
+  // The node's copy follows by an announcement.
+  await until(async () => {
+    const state = await app.application.get(AutoStates).of(house.organisationId);
+    return state !== null && (newestLearned(state) ?? 0) >= before;
+  });
 });
 
 test('content is kept as long as the organisation says, and encrypted', async () => {

@@ -1,0 +1,59 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  type BackendFactory,
+  PostgresConnection,
+  type PostgresConnectionOptions,
+  PostgresQueueBackend,
+} from 'bullmq';
+import { withDeadline } from '../../kernel';
+
+const RETRY_MS = 250;
+/** How long a job waits to be queued before the first connection is there. */
+const LONGEST_WAIT_MS = 5_000;
+
+/**
+ * BullMQ keeps the outcome of its first look at the database. One that failed would be handed out for ever: no job could
+ * be queued any more, and workers would ask again at once and starve everything else. Here the look is repeated.
+ */
+class LastingConnection extends PostgresConnection {
+  private readonly isReady = Promise.withResolvers<void>();
+  private isLooking = false;
+
+  override waitUntilReady(): Promise<void> {
+    if (!this.isLooking) {
+      this.isLooking = true;
+      void this.look();
+    }
+    return withDeadline(
+      LONGEST_WAIT_MS,
+      this.isReady.promise,
+      () => new Error('the queue has no connection yet'),
+    );
+  }
+
+  /** The schema is migrated before the first queue is made: an answer is all that is wanted. */
+  private async look(): Promise<void> {
+    while (!this.isClosing) {
+      try {
+        await this.pool.query('SELECT 1');
+        this.isReady.resolve();
+        this.emit('ready');
+        return;
+      } catch (error) {
+        if (this.listenerCount('error') > 0) this.emit('error', error);
+        await delay(RETRY_MS, undefined, { ref: false });
+      }
+    }
+  }
+}
+
+/** As BullMQ's own factory, but for the connection: a worker is found by the name of the one on which it listens. */
+export const createPostgresBackend: BackendFactory<PostgresQueueBackend, PostgresConnectionOptions> = (
+  name,
+  options,
+  { withBlockingConnection = false } = {},
+) => {
+  const connection = new LastingConnection(options.connection);
+  const listens = withBlockingConnection ? name : undefined;
+  return new PostgresQueueBackend(connection, name, options, true, listens);
+};
