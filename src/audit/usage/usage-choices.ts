@@ -20,20 +20,16 @@ export async function usageChoices(
   { from, to }: { readonly from: Date; readonly to: Date },
 ): Promise<UsageChoices> {
   const parameters = new SqlParameters();
-  const where = [
-    withinRecordScope(scope, parameters, 'u'),
-    `u.hour >= date_trunc('hour', ${parameters.add(from)}::timestamptz, 'UTC') AND u.hour < ${parameters.add(to)}`,
-  ];
+  const [begin, end] = [parameters.add(from), parameters.add(to)];
+  const within = withinRecordScope(scope, parameters, 'u');
+  const used = scope.kind === 'platform' ? usedByDays(begin, end) : usedByHours(begin, end, within);
   const rows = await database.query<{ dimension: string; value: string; label: string | null }>(
-    `WITH used AS (
-       SELECT model, supplier, region, key_id, project_id, sum(requests) AS requests FROM usage_hour u
-        WHERE ${where.join(' AND ')} GROUP BY GROUPING SETS ((model), (supplier), (region), (key_id), (project_id))),
+    `WITH used AS (${used}),
      named AS (
-       SELECT CASE WHEN u.model IS NOT NULL THEN 'model' WHEN u.supplier IS NOT NULL THEN 'supplier'
-                   WHEN u.region IS NOT NULL THEN 'region' WHEN u.key_id IS NOT NULL THEN 'key' ELSE 'project' END AS dimension,
-              coalesce(u.model, u.supplier, u.region, u.key_id::text, u.project_id::text) AS value,
-              coalesce(k.name, p.name) AS label, u.requests
-         FROM used u LEFT JOIN api_key k ON k.id = u.key_id LEFT JOIN project p ON p.id = u.project_id)
+       SELECT u.dimension, coalesce(u.name, u.number::text) AS value, coalesce(k.name, p.name) AS label,
+              sum(u.requests) AS requests
+         FROM used u LEFT JOIN api_key k ON u.dimension = 'key' AND k.id = u.number
+         LEFT JOIN project p ON u.dimension = 'project' AND p.id = u.number GROUP BY 1, 2, 3)
      SELECT dimension, value, label FROM (
        SELECT *, row_number() OVER (PARTITION BY dimension ORDER BY requests DESC, value) AS place
          FROM named WHERE value IS NOT NULL) AS ranked
@@ -52,3 +48,25 @@ export async function usageChoices(
     project: of('project'),
   };
 }
+
+const summed = `
+  SELECT CASE GROUPING(model, supplier, region, key_id, project_id)
+           WHEN 15 THEN 'model' WHEN 23 THEN 'supplier' WHEN 27 THEN 'region' WHEN 29 THEN 'key' ELSE 'project' END
+           AS dimension,
+         coalesce(key_id, project_id) AS number, coalesce(model, supplier, region) AS name, sum(requests) AS requests`;
+const groups = 'GROUP BY GROUPING SETS ((model), (supplier), (region), (key_id), (project_id))';
+
+/** In a scope of its own, hours are few enough. */
+const usedByHours = (begin: string, end: string, within: string): string => `
+  ${summed} FROM usage_hour u
+   WHERE ${within} AND u.hour >= date_trunc('hour', ${begin}::timestamptz, 'UTC') AND u.hour < ${end} ${groups}`;
+
+/** Of the platform, days are read as they were summed, the first and the last as a whole; hours of the others only. */
+const usedByDays = (begin: string, end: string): string => `
+  SELECT d.dimension, d.number, d.name, d.requests FROM usage_day d JOIN usage_day_merged m ON m.day = d.day
+   WHERE d.dimension IN ('model', 'supplier', 'region', 'key', 'project')
+     AND d.day >= date_trunc('day', ${begin}::timestamptz, 'UTC') AND d.day < ${end}
+  UNION ALL
+  ${summed} FROM generate_series(date_trunc('day', ${begin}::timestamptz, 'UTC'), ${end}::timestamptz, interval '24 hours') AS g (day)
+    JOIN usage_hour u ON u.hour >= g.day AND u.hour < g.day + interval '24 hours' AND u.hour < ${end}
+   WHERE NOT EXISTS (SELECT FROM usage_day_merged m WHERE m.day = g.day) ${groups}`;

@@ -22,7 +22,7 @@ let house: MoneyHouse;
 let query: UsageQuery;
 let store: PostgresMoneyStore;
 
-const record = (at: number, place: number) =>
+const record = (at: number, place: number, model = place % 5 === 0 ? 'large' : 'small') =>
   writtenRecord(uuidv7(), at, {
     ...costing(BigInt(1 + ((place * 7_919) % 100_003)), [
       key(1),
@@ -31,7 +31,7 @@ const record = (at: number, place: number) =>
     ]),
     keyId: 1 + (place % 5),
     projectId: place % 6 === 0 ? 4 : null,
-    model: place % 5 === 0 ? 'large' : 'small',
+    model,
     servedModel: place % 11 === 0 ? null : 'small-2026',
     supplier: place % 2 === 0 ? 'north' : 'south',
     region: place % 4 === 0 ? 'eu' : null,
@@ -192,4 +192,38 @@ test('the steps of latency tell about how long 95 in 100 took at most', async ()
   const factor = (p95Of(total) ?? 0) / (row?.exact ?? 1);
   expect(factor).toBeGreaterThan(1 / 1.75);
   expect(factor).toBeLessThan(1.75);
+});
+
+test('the filters of the platform offer what was used, of summed days and of the hours beside them', async () => {
+  await new UsageDays(house.database).merge();
+  const days = await merged();
+  expect(days.length).toBeGreaterThan(20);
+  const everything = {
+    model: ['large', 'small'],
+    supplier: ['north', 'south'],
+    region: ['eu'],
+    key: ['1', '2', '3', '4', '5'],
+    project: ['4'],
+  };
+  const offered = async (from: number, to: number) => {
+    const choices = await query.choices(platform, { from: new Date(from), to: new Date(to) });
+    return Object.fromEntries(
+      Object.entries(choices).map(([dimension, list]) => [
+        dimension,
+        list.map(({ value }) => value).toSorted(),
+      ]),
+    );
+  };
+  const nothing = Object.fromEntries(Object.keys(everything).map((dimension) => [dimension, []]));
+  expect(await offered(begin + 5 * DAY_MS + HOUR_MS, begin + 20 * DAY_MS)).toEqual(everything);
+  expect(await offered(begin - 3 * DAY_MS, begin)).toEqual(nothing);
+  // A late record unmakes the sum of its day, which is read hour by hour again.
+  await settle([record(begin + 8 * DAY_MS, 1, 'late')]);
+  expect(await merged()).not.toContain(begin + 8 * DAY_MS);
+  expect((await offered(begin + 8 * DAY_MS, begin + 9 * DAY_MS))['model']).toEqual([
+    'large',
+    'late',
+    'small',
+  ]);
+  expect((await offered(begin + 9 * DAY_MS, begin + 10 * DAY_MS))['model']).toEqual(['large', 'small']);
 });
