@@ -49,7 +49,7 @@ interface Seat {
 /** To start a renderer takes longer than a look at a page: one that is free and clean again serves the next. */
 const freeSeats = new WeakMap<Browser, Seat>();
 
-/** Runs `look` on a page that is nobody's: without cookies, storage, listeners and history of its own. */
+/** Runs `look` on a page without cookies, storage and listeners of an earlier look. */
 export async function withPage<Result>(
   browser: Browser,
   viewing: Viewing,
