@@ -9,6 +9,7 @@ import {
   loadSettings,
   type OpenDatabase,
   type Settings,
+  survivesLostConnections,
 } from '../platform';
 
 /** Runs a command on the database of the service, whether that is running or not, and says which one that is. */
@@ -38,7 +39,13 @@ async function using<T>(
   work: (database: Database) => Promise<T>,
 ): Promise<T> {
   try {
-    const source = new DataSource({ type: 'postgres', url: applicationUrl(open.url), poolSize: 3, entities });
+    const source = new DataSource({
+      type: 'postgres',
+      url: applicationUrl(open.url),
+      extra: survivesLostConnections,
+      poolSize: 3,
+      entities,
+    });
     await source.initialize();
     try {
       return await work(new Database(source));

@@ -8,8 +8,25 @@ export interface Proxy {
   cut(): Promise<void>;
   /** Keeps connections open, but lets nothing through any more. */
   freeze(): void;
+  /** Ends new connections in the packet that tells them they are ready, as a server that drops their database may. */
+  endNewcomers(): void;
   restore(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Two messages of the server: ready for a query, and an error that ends the connection. */
+const ready = Buffer.from('Z\0\0\0\x05I', 'latin1');
+const terminated = message(
+  'E',
+  'SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0',
+);
+
+function message(kind: string, fields: string): Buffer {
+  const buffer = Buffer.alloc(5 + fields.length);
+  buffer.write(kind, 'latin1');
+  buffer.writeUInt32BE(4 + fields.length, 1);
+  buffer.write(fields, 5, 'latin1');
+  return buffer;
 }
 
 /** A proxy between the service and its database, so that a test can cut its own connections alone. */
@@ -17,6 +34,7 @@ export async function proxyTo(url: string): Promise<Proxy> {
   const target = new URL(url);
   const sockets = new Set<Socket>();
   let frozen = false;
+  let endsNewcomers = false;
   const server = createServer((inward) => {
     const outward = connect(Number(target.port || 5432), target.hostname);
     for (const [from, to] of [
@@ -24,7 +42,12 @@ export async function proxyTo(url: string): Promise<Proxy> {
       [outward, inward],
     ] as const) {
       sockets.add(from);
-      from.on('data', (chunk) => frozen || to.write(chunk));
+      from.on('data', (chunk: Buffer) => {
+        if (frozen) return;
+        if (endsNewcomers && from === outward && chunk.subarray(-6).equals(ready))
+          to.end(Buffer.concat([chunk, terminated]));
+        else to.write(chunk);
+      });
       from.on('error', () => to.destroy());
       from.on('close', () => {
         sockets.delete(from);
@@ -34,6 +57,7 @@ export async function proxyTo(url: string): Promise<Proxy> {
   });
   const open = async (port: number) => {
     frozen = false;
+    endsNewcomers = false;
     server.listen(port, '127.0.0.1');
     await once(server, 'listening');
   };
@@ -52,6 +76,7 @@ export async function proxyTo(url: string): Promise<Proxy> {
     url: through.href,
     cut,
     freeze: () => void (frozen = true),
+    endNewcomers: () => void (endsNewcomers = true),
     restore: () => open(port),
     close: cut,
   };

@@ -3,6 +3,7 @@ import { DataSource, type EntitySchema, type MigrationInterface } from 'typeorm'
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions';
 import { parseJsonText } from '../../kernel';
 import { applicationUrl, withSessionSettings } from './connection-url';
+import { survivesLostConnections } from './pool-options';
 
 export type Entity = (new () => object) | EntitySchema;
 export type Migration = new () => MigrationInterface;
@@ -66,6 +67,7 @@ const common = {
   synchronize: false,
   installExtensions: false,
   connectTimeoutMS: 10_000,
+  extra: survivesLostConnections,
   // TypeORM would print statements with their values, past the log's redaction; the error thrown tells enough.
   logging: false,
   invalidWhereValuesBehavior: { null: 'throw', undefined: 'throw' },

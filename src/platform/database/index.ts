@@ -7,4 +7,5 @@ export { DataFolderInUse, EmbeddedPostgresFailure } from './embedded-postgres';
 export { everyRow, Keyset, type KeysetColumn, type Page, type PageRequest } from './keyset';
 export { Notifications } from './notifications';
 export { attachDatabase, type OpenDatabase, type OpeningDatabase, startDatabase } from './open-database';
+export { survivesLostConnections } from './pool-options';
 export { RevisionWatch } from './revision-watch';

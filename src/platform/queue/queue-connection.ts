@@ -1,6 +1,7 @@
 import { type ConnectionOptions, createRedisBackend, setDefaultBackendFactory } from 'bullmq';
 import { Pool, type PoolClient } from 'pg';
 import { withSessionSettings } from '../database/connection-url';
+import { survivesLostConnections } from '../database/pool-options';
 import type { Logger } from '../logging';
 import { createPostgresBackend } from './postgres-backend';
 
@@ -32,6 +33,7 @@ export class QueueConnection {
   static toPostgres(url: string, size: number, logger: Logger): QueueConnection {
     setDefaultBackendFactory(createPostgresBackend);
     const pool = new DeferredPool({
+      ...survivesLostConnections,
       connectionString: withSessionSettings(url, { search_path: queueSchema }),
       application_name: 'switchboard-queue',
       max: size,

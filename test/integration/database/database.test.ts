@@ -143,6 +143,19 @@ test('a connection that breaks within a transaction is service_unavailable', asy
   expect(await nano(1)).toBe(10n);
 });
 
+test('a connection that ends as it begins is service_unavailable, and ends nothing else', async () => {
+  await proxy.cut();
+  await proxy.restore();
+  proxy.endNewcomers();
+  for (let round = 0; round < 2; round += 1) {
+    const failure = await database.query('SELECT 1').catch((error: unknown) => error);
+    expect(fromUnknown(failure).code).toBe('service_unavailable');
+  }
+  await proxy.cut();
+  await proxy.restore();
+  expect(await nano(1)).toBe(10n);
+});
+
 test('a database that falls silent fails the ping in time', async () => {
   proxy.freeze();
   const started = performance.now();

@@ -211,6 +211,30 @@ for (const { backend, available } of backends) {
         }
       });
 
+    if (backend === 'PostgreSQL')
+      test('a database that ends connections as they begin ends no worker', async () => {
+        const proxy = await proxyTo(database.url);
+        try {
+          const { queue, diary } = await boot({}, false, proxy.url);
+          await addJob(queue, { name: 'errand', data: { label: 'before' } });
+          await diary.seen('before:done');
+          const from = lines.length;
+          const lost = () => lines.slice(from).filter((line) => line.includes('terminating connection'));
+          await proxy.cut();
+          await proxy.restore();
+          proxy.endNewcomers();
+          await until(() => Promise.resolve(lost().length >= 2));
+          await proxy.cut();
+          await proxy.restore();
+          await addJob(queue, { name: 'errand', data: { label: 'after' } });
+          await diary.seen('after:done');
+        } finally {
+          await Promise.all([...open].map((module) => module.close()));
+          open.clear();
+          await proxy.close();
+        }
+      });
+
     test('the same id is one job, and an id cannot break out of its name', async () => {
       const { module, queue, diary } = await boot({ WORKERS: 'off' });
       for (let n = 0; n < 3; n++)
