@@ -65,6 +65,8 @@ import { KnowCustomersMode1764110000000 } from './1764110000000-know-customers-m
 import { OpenQualityEnvelope1764130000000 } from './1764130000000-open-quality-envelope';
 import { KeepChosenJudges1764130100000 } from './1764130100000-keep-chosen-judges';
 import { IndexSamplesOfAKind1764140000000 } from './1764140000000-index-samples-of-a-kind';
+import { CoverUsageHours1764200000000 } from './1764200000000-cover-usage-hours';
+import { IndexFailovers1764200100000 } from './1764200100000-index-failovers';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -135,4 +137,6 @@ export const migrations = [
   OpenQualityEnvelope1764130000000,
   KeepChosenJudges1764130100000,
   IndexSamplesOfAKind1764140000000,
+  CoverUsageHours1764200000000,
+  IndexFailovers1764200100000,
 ];

@@ -25,6 +25,7 @@ const PEOPLE = 200;
 const OPERATOR = 1_001;
 const OWNER = 1_002;
 const ORGANISATION = 2;
+const MOST_SECONDS = 600;
 
 type Undo = () => Promise<unknown> | void;
 
@@ -49,8 +50,7 @@ export class PortalSite {
       await fillAll(server.ownerUrl, rows);
       const service = await start(server, join(folder, 'service'));
       undo.unshift(() => service.close());
-      // A start verifies the money of all records beside its first answers; the pages are measured after it.
-      await quiet(service.application.get(Database, { strict: false }));
+      await verified(service.application.get(Database, { strict: false }));
       return new PortalSite(await visitorsOf(service), await largestKey(service), undo);
     } catch (error) {
       for (const step of undo) await step();
@@ -118,7 +118,8 @@ function start(
   dataFolder: string,
 ): Promise<RunningService> {
   const settings = loadSettings({
-    NODE_ENV: 'development',
+    // In development, every page reads and compiles all templates anew.
+    NODE_ENV: 'test',
     PORT: '0',
     METRICS_PORT: '0',
     LOG_LEVEL: 'error',
@@ -130,18 +131,16 @@ function start(
   return startService(settings, Logger.create(settings), { schedule: false });
 }
 
-/** Between two checks of the money nothing runs for a moment: it is over after some quiet seconds. */
-async function quiet(database: Database): Promise<void> {
-  let quietSeconds = 0;
-  for (let second = 0; second < 600 && quietSeconds < 5; second += 1) {
-    await delay(1_000);
-    const [{ busy } = { busy: 0 }] = await database.query<{ busy: number }>(
-      `SELECT count(*)::integer AS busy FROM pg_stat_activity
-        WHERE state = 'active' AND backend_type = 'client backend' AND pid <> pg_backend_pid()`,
+/** A start verifies the money of all records beside its first answers, and seals them. The pages are measured after it. */
+async function verified(database: Database): Promise<void> {
+  for (let second = 0; second < MOST_SECONDS; second += 1) {
+    const [{ sealed } = { sealed: false }] = await database.query<{ sealed: boolean }>(
+      'SELECT EXISTS (SELECT FROM money_seal) AS sealed',
     );
-    quietSeconds = busy === 0 ? quietSeconds + 1 : 0;
+    if (sealed) return;
+    await delay(1_000);
   }
-  if (quietSeconds < 5) throw new Error('the database is busy for ten minutes after the start');
+  throw new Error(`the money is not verified ${MOST_SECONDS} s after the start`);
 }
 
 async function visitorsOf(service: RunningService): Promise<Visitor[]> {

@@ -89,13 +89,26 @@ export function cutsOf(starts: readonly Date[], to: Date, now: number): Cuts {
 
 const nearest = (instant: Date, unit: number): Date => new Date(Math.round(instant.getTime() / unit) * unit);
 
-/** The spans between two lists of boundaries. */
-export const gapsOf = (borders: readonly Date[], others: readonly Date[]): Span[] =>
-  borders.flatMap((border, at) => {
-    const other = others[at] ?? border;
-    if (border < other) return [{ from: border, to: other }];
-    return border > other ? [{ from: other, to: border }] : [];
-  });
+/** A span that belongs to one bucket and was counted in another; 0 is before the first one. */
+export interface MovedSpan extends Span {
+  readonly bucket: number;
+  readonly countedIn: number;
+}
+
+/** The spans of one bucket by `borders` and of another by `countedBy`, both in order. */
+export function movedBetween(borders: readonly Date[], countedBy: readonly Date[]): MovedSpan[] {
+  const edges = [...new Set([...borders, ...countedBy].map(Number))].sort((a, b) => a - b);
+  const moved: MovedSpan[] = [];
+  let [bucket, countedIn] = [0, 0];
+  for (const [at, edge] of edges.entries()) {
+    while (Number(borders[bucket]) <= edge) bucket += 1;
+    while (Number(countedBy[countedIn]) <= edge) countedIn += 1;
+    const to = edges[at + 1];
+    if (bucket !== countedIn && to !== undefined)
+      moved.push({ from: new Date(edge), to: new Date(to), bucket, countedIn });
+  }
+  return moved;
+}
 
 export const dayOf = (instant: Date): number => Math.floor(instant.getTime() / DAY_MS) * DAY_MS;
 

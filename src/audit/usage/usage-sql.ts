@@ -4,7 +4,8 @@ import type { SqlParameters } from '../sql-parameters';
 import {
   type Cuts,
   dayOf,
-  gapsOf,
+  type MovedSpan,
+  movedBetween,
   outsideOf,
   type UsageFilter,
   type UsageGrouping,
@@ -125,11 +126,11 @@ function fromDays({ groupBy, cuts, merged, parameters }: Asked): string {
              AND d.day = ANY (${parameters.add(days)}::timestamptz[])`;
 }
 
-function hoursWithin(asked: Asked, kind: LabelKind | undefined, spans: readonly Span[]): string {
+function hoursWithin(asked: Asked, kind: LabelKind | undefined, period: string): string {
   const { scope, filter, parameters } = asked;
   const conditions = [
     withinRecordScope(scope, parameters, 's'),
-    within('s.hour', spans, parameters),
+    period,
     ...plainFilters(filter, 's', 's.model', parameters),
   ];
   if (kind !== undefined) {
@@ -148,34 +149,51 @@ function fromHours(asked: Asked, kind: LabelKind | undefined): string {
   const [from, to] = [cuts.hours[0], cuts.hours.at(-1)];
   const spans = from && to ? outsideOf(merged, { from, to }) : [];
   return `SELECT ${bucketOf('s.hour', cuts.hours, parameters)} AS bucket, ${hourName(groupBy)} AS name, ${listed('s.')}
-            ${hoursWithin(asked, kind, spans)}`;
+            ${hoursWithin(asked, kind, within('s.hour', spans, parameters))}`;
+}
+
+/** Each span is looked into by itself: its bucket is known, and an index of time finds it. */
+function movedIn(spans: readonly MovedSpan[], { parameters }: Asked, sums: string): string {
+  const list = (of: (span: MovedSpan) => Date | number, type: string): string =>
+    `${parameters.add(spans.map(of))}::${type}[]`;
+  return `SELECT moved.bucket, moved.counted_in, sums.*
+            FROM unnest(${list(({ from }) => from, 'timestamptz')}, ${list(({ to }) => to, 'timestamptz')},
+                        ${list(({ bucket }) => bucket, 'integer')}, ${list(({ countedIn }) => countedIn, 'integer')})
+                 AS moved (begins, ends, bucket, counted_in)
+            CROSS JOIN LATERAL (${sums}) AS sums`;
 }
 
 /** The hours between a border and the nearest day, where that day is read as a whole. */
 function besideDays(asked: Asked, kind: LabelKind | undefined): string {
-  const { groupBy, cuts, merged, parameters } = asked;
-  const spans = gapsOf(cuts.hours, cuts.days).filter(({ from }) => merged.has(dayOf(from)));
-  return `SELECT ${bucketOf('s.hour', cuts.hours, parameters)} AS bucket,
-                 ${bucketOf('s.hour', cuts.days, parameters)} AS counted_in, ${hourName(groupBy)} AS name, ${summed()}
-            ${hoursWithin(asked, kind, spans)} GROUP BY 1, 2, 3`;
+  const { groupBy, cuts, merged } = asked;
+  const spans = movedBetween(cuts.hours, cuts.days).filter(({ from }) => merged.has(dayOf(from)));
+  const hours = hoursWithin(asked, kind, 's.hour >= moved.begins AND s.hour < moved.ends');
+  return movedIn(spans, asked, `SELECT ${hourName(groupBy)} AS name, ${summed()} ${hours} GROUP BY 1`);
 }
 
 /** The records between a border and the nearest whole hour. */
-const besideHours = (asked: Asked): string =>
-  recordCells(
-    asked,
-    asked.cuts.hours,
-    within('r.created_at', gapsOf(asked.cuts.borders, asked.cuts.hours), asked.parameters),
-  );
+function besideHours(asked: Asked): string {
+  const spans = movedBetween(asked.cuts.borders, asked.cuts.hours);
+  const records = recordsWithin(asked, 'r.created_at >= moved.begins AND r.created_at < moved.ends');
+  return movedIn(spans, asked, `SELECT ${recordSums(asked)} ${records} GROUP BY 1`);
+}
 
 /** Where no hourly sums cover the filter. */
 function fromRecords(asked: Asked): string {
   const { parameters, from, to, cuts } = asked;
-  return recordCells(asked, cuts.borders, within('r.created_at', [{ from, to }], parameters));
+  const records = recordsWithin(asked, within('r.created_at', [{ from, to }], parameters));
+  return `SELECT ${bucketOf('r.created_at', cuts.borders, parameters)} AS bucket, NULL::integer AS counted_in,
+                 ${recordSums(asked)} ${records} GROUP BY 1, 3`;
 }
 
-function recordCells(asked: Asked, countedBy: readonly Date[], period: string): string {
-  const { scope, groupBy, filter, cuts, parameters } = asked;
+const recordSums = ({ groupBy }: Asked): string =>
+  [
+    `${recordName(groupBy)} AS name`,
+    ...sumColumns.map(({ name, ofRecord, type }) => `sum(${ofRecord})::${type} AS ${name}`),
+  ].join(', ');
+
+function recordsWithin(asked: Asked, period: string): string {
+  const { scope, groupBy, filter, parameters } = asked;
   const conditions = [
     withinRecordScope(scope, parameters, 'r'),
     period,
@@ -185,12 +203,7 @@ function recordCells(asked: Asked, countedBy: readonly Date[], period: string): 
     ...(groupBy === 'end_user' ? ['r.end_user IS NOT NULL'] : []),
   ];
   const tags = groupBy === 'tag' ? 'CROSS JOIN LATERAL jsonb_array_elements_text(r.tags) AS tag' : '';
-  const values = sumColumns
-    .map(({ name, ofRecord, type }) => `sum(${ofRecord})::${type} AS ${name}`)
-    .join(', ');
-  return `SELECT ${bucketOf('r.created_at', cuts.borders, parameters)} AS bucket,
-                 ${bucketOf('r.created_at', countedBy, parameters)} AS counted_in, ${recordName(groupBy)} AS name, ${values}
-            FROM request_record r ${tags} WHERE ${conditions.join(' AND ')} GROUP BY 1, 2, 3`;
+  return `FROM request_record r ${tags} WHERE ${conditions.join(' AND ')}`;
 }
 
 const recordNames: Readonly<Record<LabelKind | 'model', string>> = {

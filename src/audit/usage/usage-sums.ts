@@ -72,16 +72,17 @@ export const sumsOfRow = (row: SumsRow): UsageSums => ({
 
 export const NO_SUMS: UsageSums = sumsOfRow({});
 
-const combined = (a: UsageSums, b: UsageSums, sign: 1 | -1): UsageSums => ({
-  ...(Object.fromEntries(counts.map(([name]) => [name, a[name] + sign * b[name]])) as Record<
-    CountName,
-    number
-  >),
-  costNano: a.costNano + BigInt(sign) * b.costNano,
-  latencySteps: a.latencySteps.map((count, step) => count + sign * (b.latencySteps[step] ?? 0)),
-});
+function combined(a: UsageSums, b: UsageSums, sign: 1 | -1): UsageSums {
+  const sums = {
+    ...a,
+    costNano: a.costNano + BigInt(sign) * b.costNano,
+    latencySteps: a.latencySteps.map((count, step) => count + sign * (b.latencySteps[step] ?? 0)),
+  };
+  for (const [name] of counts) sums[name] = a[name] + sign * b[name];
+  return sums;
+}
 
-export const addSums = (a: UsageSums, b: UsageSums): UsageSums => combined(a, b, 1);
+export const addSums = (a: UsageSums, b: UsageSums): UsageSums => (a === NO_SUMS ? b : combined(a, b, 1));
 export const lessSums = (a: UsageSums, b: UsageSums): UsageSums => combined(a, b, -1);
 
 /** The approximate 95th percentile of latency; null without a histogram. */

@@ -13,14 +13,21 @@ for (const type of [pg.types.builtins.JSON, pg.types.builtins.JSONB])
   pg.types.setTypeParser(type, parseJsonText);
 
 const statementTimeoutMs = 30_000;
+/** A new connection has to learn the partitions first: pages that open seconds apart would all wait for that. */
+const keptIdleMs = 5 * 60_000;
 /** A forgotten transaction holds locks and the horizon of VACUUM. */
 const idleInTransactionTimeoutMs = 60_000;
 
 /**
- * Sums over many rows are grouped in memory instead of sorted on disk. Statements here are short: to compile one takes
- * longer than to run it.
+ * Sums over many rows are grouped in memory instead of sorted on disk. Statements here are short: to compile one, or to
+ * start parallel workers for it, takes longer than to run it.
  */
-const reading = { jit: 'off', work_mem: '16MB', hash_mem_multiplier: 4 };
+const reading = {
+  jit: 'off',
+  max_parallel_workers_per_gather: 0,
+  work_mem: '16MB',
+  hash_mem_multiplier: 4,
+};
 
 export interface ServiceDataSourceOptions {
   url: string;
@@ -40,6 +47,7 @@ export function serviceDataSourceOptions(options: ServiceDataSourceOptions): Pos
     applicationName: 'switchboard',
     entities: [...options.entities],
     poolSize: options.poolSize,
+    extra: { ...survivesLostConnections, idleTimeoutMillis: keptIdleMs },
   };
 }
 

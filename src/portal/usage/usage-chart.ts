@@ -16,6 +16,7 @@ import {
   formatCost,
   formatLatency,
   formatMoney,
+  formatTime,
   lineChart,
   slotOf,
   type Translate,
@@ -51,15 +52,8 @@ export function usageChart(
 /** Times of groups do not add up. */
 const isTime = (measure: Measure): boolean => measure === 'latency' || measure === 'p95';
 
-export function bucketLabel(border: Date, bucket: UsageBucket, { locale, timeZone }: Localisation): string {
-  const styles = {
-    hour: { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
-    day: { day: 'numeric', month: 'short' },
-    month: { month: 'short', year: 'numeric' },
-  } as const;
-  const tag = locale === 'en' ? 'en-GB' : locale;
-  return new Intl.DateTimeFormat(tag, { timeZone, ...styles[bucket] }).format(border);
-}
+export const bucketLabel = (border: Date, bucket: UsageBucket, { locale, timeZone }: Localisation): string =>
+  formatTime(locale, timeZone, border, bucket === 'hour' ? 'minute' : bucket);
 
 function seriesOf(
   measure: Measure,

@@ -143,8 +143,10 @@ export function localeOf(request: HttpRequest): Locale {
 const themeOf = (value: string | null): ViewContext['theme'] =>
   value === 'light' || value === 'dark' ? value : 'system';
 
+const knownZones: ReadonlySet<string> = new Set(Intl.supportedValuesOf('timeZone'));
+
 function timeZoneOf(value: string | null): string {
   // The one character of a zone's name that scripts escape in a cookie.
   const zone = value?.replaceAll(/%2f/gi, '/') ?? 'UTC';
-  return Intl.supportedValuesOf('timeZone').includes(zone) ? zone : 'UTC';
+  return knownZones.has(zone) ? zone : 'UTC';
 }
