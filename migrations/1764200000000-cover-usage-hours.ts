@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const covered =
-  'key_id, project_id, model, served_model, supplier, region, requests, failovers, highest_cost_nano, highest_latency_ms';
+  'key_id, project_id, model, served_model, supplier, region, requests, failovers, cost_nano, highest_cost_nano, highest_latency_ms';
 
 /**
  * Of the whole platform, the log's filters ask every hour which keys may have a match. The index answers alone, in a

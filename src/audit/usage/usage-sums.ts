@@ -61,14 +61,17 @@ export const sumColumns: readonly SumColumn[] = [
 
 export type SumsRow = Readonly<Record<string, string | null>>;
 
-export const sumsOfRow = (row: SumsRow): UsageSums => ({
-  ...(Object.fromEntries(counts.map(([name, column]) => [name, Number(row[column] ?? 0)])) as Record<
-    CountName,
-    number
-  >),
-  costNano: BigInt(row.cost_nano ?? 0),
-  latencySteps: latencyColumns.map((column) => Number(row[column] ?? 0)),
-});
+const zeros = Object.fromEntries(counts.map(([name]) => [name, 0])) as Record<CountName, number>;
+
+export function sumsOfRow(row: SumsRow): UsageSums {
+  const sums = {
+    ...zeros,
+    costNano: BigInt(row.cost_nano ?? 0),
+    latencySteps: latencyColumns.map((column) => Number(row[column] ?? 0)),
+  };
+  for (const [name, column] of counts) sums[name] = Number(row[column] ?? 0);
+  return sums;
+}
 
 export const NO_SUMS: UsageSums = sumsOfRow({});
 
