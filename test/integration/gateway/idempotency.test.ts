@@ -85,7 +85,7 @@ async function send(idempotencyKey: string | null, asking: Asking = {}): Promise
       ...asking.headers,
     },
     body: JSON.stringify(body),
-    signal: asking.signal ?? AbortSignal.timeout(10_000),
+    signal: asking.signal ?? AbortSignal.timeout(25_000),
   });
   const bytes = Buffer.from(await answer.arrayBuffer());
   const code =
