@@ -74,7 +74,7 @@ describe.each(['journal', 'commit'] as const)(
     };
 
     test('a transaction that hangs is called off', async () => {
-      const { node, refs, holds, state } = await running(100);
+      const { node, refs, holds, state } = await running(1_000);
       const blocker = new Client({ connectionString: house.test.ownerUrl });
       await blocker.connect();
       await blocker.query('BEGIN; LOCK TABLE request_record IN ACCESS EXCLUSIVE MODE');
@@ -91,7 +91,7 @@ describe.each(['journal', 'commit'] as const)(
     test('a database that was away when they waited charges those that still wait, and no others', async () => {
       const back = Promise.withResolvers<void>();
       let isAway = true;
-      const { node, refs, holds, state } = await running(400, (own) => {
+      const { node, refs, holds, state } = await running(2_000, (own) => {
         const real = new PostgresMoneyStore(own);
         const settle = real.settle.bind(real);
         real.settle = async (batch) => {
@@ -113,7 +113,7 @@ describe.each(['journal', 'commit'] as const)(
 
     test('a commit whose answer was lost stays, and is charged once', async () => {
       const lost = { isLost: true, committed: false };
-      const { node, refs, holds, state } = await running(500, (own) => {
+      const { node, refs, holds, state } = await running(2_000, (own) => {
         const real = new PostgresMoneyStore(own);
         const settle = real.settle.bind(real);
         real.settle = async (batch) => {

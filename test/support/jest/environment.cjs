@@ -4,6 +4,9 @@
 const { ModernFakeTimers } = require('@jest/fake-timers');
 const { ModuleMocker } = require('jest-mock');
 
+/** What the decorators of forms and tables have noted: their modules are loaded once for all files. */
+const kept = new Set(['classValidatorMetadataStorage', 'typeormMetadataArgsStorage']);
+
 class WorkerEnvironment {
   constructor({ projectConfig }) {
     this.foundExit = process.exit;
@@ -36,7 +39,7 @@ class WorkerEnvironment {
 
 function restore(object, found) {
   for (const key of Reflect.ownKeys(object))
-    if (!Object.hasOwn(found, key)) Reflect.deleteProperty(object, key);
+    if (!Object.hasOwn(found, key) && !kept.has(key)) Reflect.deleteProperty(object, key);
   Object.defineProperties(object, found);
 }
 

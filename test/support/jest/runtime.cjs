@@ -1,12 +1,14 @@
 'use strict';
-// How a test file loads modules: the project's are its own, packages are shared by all files of a worker. Nest and
-// TypeORM alone are a thousand modules, and would be loaded again for each of hundreds of files.
-const { join } = require('node:path');
+// How a test file loads modules: tests are its own, the product and its packages are shared by all files of a worker,
+// as their modules keep no state. They are thousands, and would be loaded again for each of hundreds of files.
+const { dirname, join, sep } = require('node:path');
 const { createRequire } = require('node:module');
 const { Script, constants } = require('node:vm');
 const { default: Runtime } = require('jest-runtime');
 
-const requirePackage = createRequire(join(__dirname, '..', '..', '..', 'package.json'));
+const root = join(__dirname, '..', '..', '..');
+const requireShared = createRequire(join(root, 'package.json'));
+const product = ['src', 'migrations'].map((folder) => join(root, folder) + sep);
 const isPackage = (name) => !name.startsWith('.') && !name.startsWith('/');
 
 const scripts = new Map();
@@ -23,15 +25,34 @@ function compile(code, filename) {
   return known.script.runInThisContext();
 }
 
+/** By file, for the stacks of all test files. */
+const sourceMaps = new Map();
+/** Of the present test file: it keeps what was transformed on disk. */
+let transformCache;
+
+require.extensions['.ts'] = (module, file) => {
+  module._compile(transformCache.transform(file), file);
+  sourceMaps.set(file, transformCache.getSourceMaps().get(file));
+};
+
 class WorkerRuntime extends Runtime {
   constructor(...options) {
     super(...options);
     // Jest's own compiles in the context of `environment.cjs`, which has none.
     this.executor.compile = compile;
+    transformCache = this.transformCache;
   }
 
   requireModuleOrMock(from, name) {
-    return isPackage(name) ? requirePackage(name) : super.requireModuleOrMock(from, name);
+    if (isPackage(name)) return requireShared(name);
+    const path = join(dirname(from), name);
+    return product.some((folder) => path.startsWith(folder))
+      ? requireShared(path)
+      : super.requireModuleOrMock(from, name);
+  }
+
+  getSourceMaps() {
+    return new Map([...sourceMaps, ...super.getSourceMaps()]);
   }
 }
 

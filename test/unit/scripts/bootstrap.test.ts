@@ -112,17 +112,18 @@ test('contents decide what is made anew', async () => {
 });
 
 test('two starts at once install once', async () => {
-  const first = begin({ FAKE_DURATION: '300' });
+  const first = begin({ FAKE_INSTALLS_UNTIL: inProject('go-on') });
   await first.said('the packages come');
   const second = begin();
-  expect((await second.ended).output).toContain(`Process ${first.child.pid} is preparing this folder`);
+  await second.said(`Process ${first.child.pid} is preparing this folder`);
+  writeFileSync(inProject('go-on'), '');
   expect((await Promise.all([first.ended, second.ended])).map(({ code }) => code)).toEqual([0, 0]);
   expect(calls()).toEqual(like(packages, build));
   expect(leftovers()).toEqual([]);
 });
 
 test('an interrupted installation leaves no claim to be finished', async () => {
-  const first = begin({ FAKE_DURATION: '60000' });
+  const first = begin({ FAKE_INSTALLS_UNTIL: 'interrupted' });
   await first.said('the packages come');
   first.child.kill('SIGTERM');
   expect(await first.ended).toMatchObject({ code: 143 });
@@ -133,7 +134,7 @@ test('an interrupted installation leaves no claim to be finished', async () => {
 });
 
 test('the lock of a killed start does not hold up the next', async () => {
-  const killed = begin({ FAKE_DURATION: '200' });
+  const killed = begin({ FAKE_INSTALLS_UNTIL: 'killed' });
   await killed.said('the packages come');
   killed.child.kill('SIGKILL');
   await killed.ended;

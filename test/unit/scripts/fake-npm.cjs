@@ -29,6 +29,10 @@ if (command === 'ci') {
      fs.mkdirSync('dist');`,
   );
   console.error('the packages come');
-  // Long enough for a rival to come by, or to be interrupted: the test then ends it.
-  setTimeout(() => undefined, Number(process.env.FAKE_DURATION ?? 0));
+  // Until the test has seen what it waits for, or has killed the one who asked.
+  const asker = process.ppid;
+  const end = process.env.FAKE_INSTALLS_UNTIL;
+  const wait = setInterval(() => {
+    if (!end || fs.existsSync(end) || process.ppid !== asker) clearInterval(wait);
+  }, 10);
 }
