@@ -9,7 +9,8 @@ const common = {
 module.exports = {
   // A file waits for its database and its supplier most of the time: two at once take little more than half as long.
   maxWorkers: 2,
-  testTimeout: 30_000,
+  // Ends a test that hangs; what has to be quick says so itself.
+  testTimeout: 60_000,
   // What a file loads is not given back when it is done. One process for all of them ends at the engine's limit.
   workerIdleMemoryLimit: '1GB',
   projects: [

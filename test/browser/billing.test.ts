@@ -36,7 +36,7 @@ describeWithBrowser('the pages of billing', () => {
     house.simulator.account.refund(intent, 1000);
     await house.deliverAll();
     await house.checkout(payer, 10);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();
@@ -49,14 +49,13 @@ describeWithBrowser('the pages of billing', () => {
       const address = `${house.app.url}/dashboard/billing${path}`;
       expect(await checkViewings(browser, address, payer.cookie)).toEqual(noFaults);
     },
-    60_000,
   );
 
   test('so is the operators’ desk', async () => {
     const operator = await house.payer({ role: 'platform_admin', displayName: 'Grace Hopper' });
     const address = `${house.app.url}/dashboard/admin/billing?reconcile=30`;
     expect(await checkViewings(browser, address, operator.cookie)).toEqual(noFaults);
-  }, 60_000);
+  });
 
   test('from the form to the credit: worked out, paid on the processor’s page, credited by its event', async () => {
     const before = await house.balance(payer);
@@ -77,5 +76,5 @@ describeWithBrowser('the pages of billing', () => {
       await page.getByText('$40.00 was added to the wallet.').waitFor();
     });
     expect(await house.balance(payer)).toBe(before + 40_000_000_000n);
-  }, 60_000);
+  });
 });

@@ -49,7 +49,7 @@ describeWithBrowser('import, access, reseller domains and the order of models', 
       accent: '#7a1f3d',
       accent_dark: '#ff9db8',
     });
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await house?.close();
@@ -65,14 +65,10 @@ describeWithBrowser('import, access, reseller domains and the order of models', 
     ['access', () => `/dashboard/admin/models/access?org_id=${organisationId}`],
     ['domains', () => `/dashboard/admin/organisations/${organisationId}/domains`],
     ['models', () => '/dashboard/admin/models'],
-  ])(
-    '%s is accessible, obeys the policy and fits',
-    async (_title, path) => {
-      const faults = await checkViewings(browser, house.app.url + path(), await session());
-      expect(faults).toEqual(noFaults);
-    },
-    60_000,
-  );
+  ])('%s is accessible, obeys the policy and fits', async (_title, path) => {
+    const faults = await checkViewings(browser, house.app.url + path(), await session());
+    expect(faults).toEqual(noFaults);
+  });
 
   test('a row that is dragged onto another takes its place, and stays there', async () => {
     const names = async (): Promise<string[]> => {
@@ -94,7 +90,7 @@ describeWithBrowser('import, access, reseller domains and the order of models', 
       expect(stored.status()).toBe(200);
     });
     expect(await names()).toEqual([before.at(-1), ...before.slice(0, -1)]);
-  }, 60_000);
+  });
 
   describe.each(viewings)('the drawer, $theme, $width px', (viewing) => {
     test('a model is edited beside its list; what is refused stays, and what is saved leads back', async () => {
@@ -131,7 +127,7 @@ describeWithBrowser('import, access, reseller domains and the order of models', 
         `SELECT display_name, context_tokens FROM model WHERE name = 'medium'`,
       );
       expect(row).toEqual({ display_name: `Medium ${viewing.theme} ${viewing.width}`, context_tokens: 4096 });
-    }, 60_000);
+    });
   });
 
   test('without scripts the same form is a page', async () => {
@@ -143,5 +139,5 @@ describeWithBrowser('import, access, reseller domains and the order of models', 
     expect(page.url()).toContain('/dashboard/admin/models/edit?model=medium');
     expect(await page.locator('form[action$="/models/update"]').count()).toBe(1);
     await context.close();
-  }, 60_000);
+  });
 });

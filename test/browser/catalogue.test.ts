@@ -40,7 +40,7 @@ describeWithBrowser('the pages of the catalogue', () => {
       lanes: [{ provider: 'acme', upstream_model: 'm', region: 'eu' }],
     });
     await admin.post('/dashboard/admin/models/add-alias', { model, alias: 'short' });
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await house?.close();
@@ -58,14 +58,10 @@ describeWithBrowser('the pages of the catalogue', () => {
       );
       expect(over).toBe(0);
     });
-  }, 60_000);
+  });
 
-  test.each(pages)(
-    '%s is accessible, obeys the policy and fits',
-    async (path) => {
-      const cookie = await signIn(house.app, house.admin.userId);
-      expect(await checkViewings(browser, house.app.url + path, cookie)).toEqual(noFaults);
-    },
-    60_000,
-  );
+  test.each(pages)('%s is accessible, obeys the policy and fits', async (path) => {
+    const cookie = await signIn(house.app, house.admin.userId);
+    expect(await checkViewings(browser, house.app.url + path, cookie)).toEqual(noFaults);
+  });
 });

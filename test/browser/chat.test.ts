@@ -41,7 +41,7 @@ describeWithBrowser('the chat in a real browser', () => {
       }),
     ]);
     cookie = await signIn(app, await addUser(app));
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();
@@ -80,7 +80,7 @@ describeWithBrowser('the chat in a real browser', () => {
     );
     for (const path of ['/dashboard/webchat', thread])
       expect(await checkViewings(browser, app.url + path, cookie)).toEqual(noFaults);
-  }, 60_000);
+  });
 
   test('the first message starts its conversation and is answered in its page', async () => {
     await inThread('/dashboard/webchat', async (page) => {
@@ -93,7 +93,7 @@ describeWithBrowser('the chat in a real browser', () => {
       await page.reload();
       expect(await page.locator('#chat-log .message-user').count()).toBe(1);
     });
-  }, 60_000);
+  });
 
   test('pictures go with the first message, for a model that takes them', async () => {
     await inThread('/dashboard/webchat', async (page) => {
@@ -112,7 +112,7 @@ describeWithBrowser('the chat in a real browser', () => {
       await page.reload();
       expect(await page.locator('#chat-log .message-user').count()).toBe(1);
     });
-  }, 60_000);
+  });
 
   test('a turn by keyboard: it is sent, drawn as it comes, and ends with its cost, said once', async () => {
     await inThread(await begin(), async (page) => {
@@ -132,7 +132,7 @@ describeWithBrowser('the chat in a real browser', () => {
       await page.reload();
       expect(await page.locator('#chat-log .message-assistant strong').innerText()).toBe('well');
     });
-  }, 60_000);
+  });
 
   test('a message that was not taken is in the field again, with its pictures, and is sent once', async () => {
     const thread = await begin();
@@ -164,7 +164,7 @@ describeWithBrowser('the chat in a real browser', () => {
       expect(await page.locator('#chat-log .message-user').count()).toBe(2);
       expect(await page.locator('#chat-log .message-user').last().innerText()).toContain('pier.png');
     });
-  }, 60_000);
+  });
 
   test('a first message that was not taken is not lost with its page', async () => {
     await inThread('/dashboard/webchat', async (page) => {
@@ -180,7 +180,7 @@ describeWithBrowser('the chat in a real browser', () => {
       await page.click('#chat-send');
       await page.locator('#chat-log .message-assistant [data-said]', { hasText: 'at last' }).waitFor();
     });
-  }, 60_000);
+  });
 
   test('Escape stops: what came stays, marked and charged, and can be asked again', async () => {
     await inThread(await begin(), async (page) => {
@@ -197,7 +197,7 @@ describeWithBrowser('the chat in a real browser', () => {
       await page.keyboard.press('Escape');
       await page.waitForSelector('#chat-send:not([hidden])');
     });
-  }, 60_000);
+  });
 
   test('a thumb is given and taken back in place, and a change of model needs no button', async () => {
     const thread = await begin();
@@ -221,7 +221,7 @@ describeWithBrowser('the chat in a real browser', () => {
       expect(await page.locator('#chat-log [data-author]').last().innerText()).toMatch(/^sim-/);
       expect(await page.title()).toContain('Hello');
     });
-  }, 60_000);
+  });
 
   test('a long conversation opens at its end on a narrow screen, and its list is one link away', async () => {
     const thread = await begin();
@@ -238,7 +238,7 @@ describeWithBrowser('the chat in a real browser', () => {
       expect(await page.isVisible('.chat-list')).toBe(true);
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
     });
-  }, 60_000);
+  });
 
   test('a hostile answer harms nothing, loads nothing, and is still readable', async () => {
     const thread = await begin();
@@ -270,7 +270,7 @@ describeWithBrowser('the chat in a real browser', () => {
       expect(await said.locator('script, img, form, input, style, iframe').count()).toBe(0);
       expect([foreign, complaints]).toEqual([[], []]);
     });
-  }, 60_000);
+  });
 
   test('the page loads at most 60 KB of scripts and styles, compressed', async () => {
     const thread = await begin();
@@ -285,5 +285,5 @@ describeWithBrowser('the chat in a real browser', () => {
       expect(addresses.length).toBeGreaterThan(5);
       expect(bytes).toBeLessThan(60_000);
     });
-  }, 60_000);
+  });
 });

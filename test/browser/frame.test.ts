@@ -37,7 +37,7 @@ describeWithBrowser('the frame of the dashboard', () => {
         });
       }
     });
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();
@@ -52,7 +52,6 @@ describeWithBrowser('the frame of the dashboard', () => {
     async (path) => {
       expect(await checkViewings(browser, app.url + path, owner)).toEqual(noFaults);
     },
-    60_000,
   );
 
   test('so does the administration’s view, with its notice and an open detail', async () => {
@@ -69,7 +68,7 @@ describeWithBrowser('the frame of the dashboard', () => {
       return checkPage(page, `${app.url}/dashboard/activity`, open, viewings.slice(1));
     });
     expect(faults).toEqual(noFaults);
-  }, 60_000);
+  });
 
   test('the shortcut of a single letter can be switched off', async () => {
     await withPage(browser, { theme: 'light', width: 1280 }, async (page, context) => {
@@ -88,7 +87,7 @@ describeWithBrowser('the frame of the dashboard', () => {
       await page.check('#shortcuts-choice');
       expect(await slash()).toBe('filter-request_id');
     });
-  }, 60_000);
+  });
 
   test('on a narrow screen a refused form opens at its field, and the navigation at its entry', async () => {
     const box = (id: string) => `(() => {

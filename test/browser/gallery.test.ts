@@ -11,20 +11,16 @@ describeWithBrowser('pages in a real browser', () => {
 
   beforeAll(async () => {
     [browser, server] = await Promise.all([launchBrowser(), startPages()]);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();
     await server?.stop();
   });
 
-  test.each(paths)(
-    '%s is accessible, obeys the policy and fits',
-    async (path) => {
-      expect(await checkViewings(browser, server.url + path)).toEqual(noFaults);
-    },
-    60_000,
-  );
+  test.each(paths)('%s is accessible, obeys the policy and fits', async (path) => {
+    expect(await checkViewings(browser, server.url + path)).toEqual(noFaults);
+  });
 
   test('an open dialog is accessible too', async () => {
     const faults = await withPage(browser, { theme: 'dark', width: 360 }, (page) =>
@@ -33,14 +29,14 @@ describeWithBrowser('pages in a real browser', () => {
       }),
     );
     expect(faults).toEqual(noFaults);
-  }, 60_000);
+  });
 });
 
 describeWithBrowser('the gate itself', () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await launchBrowser();
-  }, 60_000);
+  });
   afterAll(() => browser?.close());
 
   test('sees each kind of fault', async () => {
@@ -60,5 +56,5 @@ describeWithBrowser('the gate itself', () => {
     expect(faults.policy).not.toEqual([]);
     expect(faults.console).toContainEqual(expect.stringContaining('late'));
     expect(faults.overflow).toContainEqual(expect.stringContaining('<table'));
-  }, 60_000);
+  });
 });

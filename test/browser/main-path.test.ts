@@ -30,7 +30,7 @@ describeWithBrowser('from the sign-up to the statement', () => {
         { sandboxUrl: supplier.url },
       ),
     ]);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();

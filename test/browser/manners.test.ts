@@ -11,7 +11,7 @@ describeWithBrowser('what app.js adds', () => {
 
   beforeAll(async () => {
     [browser, server] = await Promise.all([launchBrowser(), startPages()]);
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await server?.stop();
@@ -151,7 +151,7 @@ describeWithBrowser('a page without JavaScript', () => {
   let server: Pages;
   beforeAll(async () => {
     [browser, server] = await Promise.all([launchBrowser(), startPages()]);
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await server?.stop();
@@ -176,5 +176,5 @@ describeWithBrowser('a page without JavaScript', () => {
     } finally {
       await context.close();
     }
-  }, 60_000);
+  });
 });

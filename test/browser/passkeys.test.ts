@@ -18,7 +18,7 @@ describeWithBrowser('passkeys', () => {
       launchBrowser(),
       startAccountHouse({ environment: { NODE_ENV: 'development', PORT: String(port), BASE_URL: base } }),
     ]);
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await app?.close();
@@ -113,7 +113,7 @@ describeWithBrowser('passkeys', () => {
       expect(await checkPage(page, settings, undefined, others)).toEqual(noFaults);
       expect(await checkPage(page, settings, begin, others)).toEqual(noFaults);
     });
-  }, 60_000);
+  });
 
   test('says that it needs scripts where they are off', async () => {
     const context = await browser.newContext({ javaScriptEnabled: false, locale: 'en-GB' });
@@ -125,5 +125,5 @@ describeWithBrowser('passkeys', () => {
     } finally {
       await context.close();
     }
-  }, 30_000);
+  });
 });

@@ -40,7 +40,7 @@ describeWithBrowser('the administration of people', () => {
       `${admin}/projects/${String(project.body['id'])}`,
       `${admin}/promotions`,
     ];
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();

@@ -29,20 +29,16 @@ describeWithBrowser('public pages in a real browser', () => {
 
   beforeAll(async () => {
     [browser, site] = await Promise.all([launchBrowser(), startPublicSite()]);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();
     await site?.close();
   });
 
-  test.each(paths)(
-    '%s is accessible, obeys the policy and fits',
-    async (path) => {
-      expect(await checkViewings(browser, site.url + path)).toEqual(noFaults);
-    },
-    60_000,
-  );
+  test.each(paths)('%s is accessible, obeys the policy and fits', async (path) => {
+    expect(await checkViewings(browser, site.url + path)).toEqual(noFaults);
+  });
 
   // What Swagger UI draws is not ours to make accessible; the reference beside it says the same and is.
   test('a request can be tried under the policy, and nothing leaves this host', async () => {
@@ -63,5 +59,5 @@ describeWithBrowser('public pages in a real browser', () => {
       expect({ ...faults, accessibility: [] }).toEqual(noFaults);
       expect(foreign).toEqual([]);
     });
-  }, 60_000);
+  });
 });

@@ -64,7 +64,7 @@ describeWithBrowser('usage and the request log', () => {
       }),
     );
     await app.database.transaction(async (tx) => void (await insertRequestRecords(tx, records)));
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();
@@ -79,40 +79,32 @@ describeWithBrowser('usage and the request log', () => {
     '/dashboard/usage?model=absent',
     '/dashboard/request-log?columns=tags,end_user',
     '/dashboard/request-log?model=absent',
-  ])(
-    '%s is accessible, obeys the policy and fits',
-    async (path) => {
-      const faults = await checkViewings(browser, app.url + path, session, async (page) => {
-        const opener = page.locator('[data-toggle-row]').first();
-        if ((await opener.count()) > 0) await opener.click();
-      });
-      expect(faults).toEqual(noFaults);
-    },
-    60_000,
-  );
+  ])('%s is accessible, obeys the policy and fits', async (path) => {
+    const faults = await checkViewings(browser, app.url + path, session, async (page) => {
+      const opener = page.locator('[data-toggle-row]').first();
+      if ((await opener.count()) > 0) await opener.click();
+    });
+    expect(faults).toEqual(noFaults);
+  });
 
   test.each([
     { path: '/dashboard/request-log', width: 1280 },
     { path: '/dashboard/request-log', width: 1024 },
     { path: '/dashboard/keys', width: 1024 },
-  ])(
-    '$path has no column to scroll to beside the navigation, $width px',
-    async ({ path, width }) => {
-      await withPage(browser, { theme: 'light', width }, async (page, context) => {
-        await enter(context);
-        await page.goto(app.url + path);
-        expect(
-          await page.evaluate<number>(
-            `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.table-scroll'))`,
-          ),
-        ).toBe(0);
-        if (!path.endsWith('log')) return;
-        const codes = await page.locator('.badge', { hasText: '_' }).allTextContents();
-        expect(codes).toContain('unsupported_autorouter_algorithm');
-      });
-    },
-    60_000,
-  );
+  ])('$path has no column to scroll to beside the navigation, $width px', async ({ path, width }) => {
+    await withPage(browser, { theme: 'light', width }, async (page, context) => {
+      await enter(context);
+      await page.goto(app.url + path);
+      expect(
+        await page.evaluate<number>(
+          `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.table-scroll'))`,
+        ),
+      ).toBe(0);
+      if (!path.endsWith('log')) return;
+      const codes = await page.locator('.badge', { hasText: '_' }).allTextContents();
+      expect(codes).toContain('unsupported_autorouter_algorithm');
+    });
+  });
 
   test('a log that is followed shows a new request, and not while it is paused', async () => {
     await withPage(browser, { theme: 'light', width: 1280 }, async (page, context) => {
@@ -129,5 +121,5 @@ describeWithBrowser('usage and the request log', () => {
       expect(await page.getAttribute('[data-live-pause]', 'aria-pressed')).toBe('true');
       expect(await page.locator('#request-log[data-paused]').count()).toBe(1);
     });
-  }, 60_000);
+  });
 });

@@ -28,7 +28,7 @@ beforeAll(async () => {
     "INSERT INTO organisation (name, slug) VALUES ('Closed', 'closed') RETURNING id",
   );
   organisationId = row?.id ?? 0;
-}, 60_000);
+});
 afterAll(() => app.close());
 
 const join = (email: string): Promise<unknown> =>

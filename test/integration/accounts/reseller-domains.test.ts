@@ -34,7 +34,7 @@ beforeAll(async () => {
     "INSERT INTO organisation (name, slug) VALUES ('Ours', 'ours'), ('Theirs', 'theirs') RETURNING id",
   );
   [ours = 0, theirs = 0] = rows.map(({ id }) => id);
-}, 60_000);
+});
 afterAll(() => app.close());
 
 const look = { host, name: 'Reseller Models', accent: '#7a1f3d', accent_dark: '#ff9db8' };

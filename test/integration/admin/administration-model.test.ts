@@ -9,7 +9,7 @@ let house: AdminHouse;
 
 beforeAll(async () => {
   house = await AdminHouse.open();
-}, 60_000);
+});
 afterAll(() => house.close());
 
 const rowsOf = <Row>(statement: string, values: unknown[] = []): Promise<Row[]> =>
@@ -319,5 +319,5 @@ describe('merge and delete', () => {
       }),
       { numRuns: 4 },
     );
-  }, 60_000);
+  });
 });

@@ -39,7 +39,7 @@ beforeAll(async () => {
     place('department', department, admin),
     place('project', project, admin),
   ];
-}, 60_000);
+});
 afterAll(() => house.close());
 
 const stateOf = (scope: BudgetScope) => house.app.application.get(Limits, { strict: false }).state(scope);

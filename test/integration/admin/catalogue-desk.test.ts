@@ -14,7 +14,7 @@ beforeAll(async () => {
   ]);
   for (const model of ['one', 'two', 'three'])
     await house.admin.post('/dashboard/admin/models/create', { model, kind: 'chat', owned_by: 'tests' });
-}, 60_000);
+});
 afterAll(() => house.close());
 
 const BULK = '/dashboard/admin/models/bulk-state';

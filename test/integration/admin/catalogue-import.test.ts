@@ -60,7 +60,7 @@ beforeAll(async () => {
   await house.app.database.query(`INSERT INTO department (organisation_id, name) VALUES ($1, 'Research')`, [
     acme,
   ]);
-}, 60_000);
+});
 afterAll(() => house.close());
 
 const bring = (format: string, content: string, more: object = {}): Promise<JsonAnswer> =>

@@ -22,7 +22,7 @@ beforeAll(async () => {
       lanes: [{ provider: 'acme', upstream_model: 'm', region: 'eu' }],
     });
   await house.admin.post('/dashboard/admin/models/add-alias', { model: 'acme/model-07', alias: 'seven' });
-}, 60_000);
+});
 afterAll(() => house.close());
 
 const names = (body: string) => [...body.matchAll(/>(acme\/model-\d\d)</g)].map(([, name]) => name);

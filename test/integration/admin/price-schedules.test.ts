@@ -3,7 +3,7 @@ import { AdminHouse } from './admin-house';
 let house: AdminHouse;
 beforeAll(async () => {
   house = await AdminHouse.open();
-}, 60_000);
+});
 afterAll(() => house.close());
 
 test('a schedule that is edited keeps its own rates; none starts at no time, and none is half of a price', async () => {

@@ -35,7 +35,7 @@ beforeAll(async () => {
     secret: SECRET,
   });
   providerId = made.json['id'] as number;
-}, 60_000);
+});
 afterAll(async () => {
   await house.close();
   await Promise.all([canary.stop(), elsewhere.stop(), supplier.stop()]);

@@ -11,7 +11,7 @@ let owner: Person;
 beforeAll(async () => {
   house = await House.open();
   [platform, owner] = [await house.person('platform_admin'), await house.person('org_owner')];
-}, 60_000);
+});
 afterAll(() => house.close());
 
 test('organisations, departments, invitations, retention and billing', async () => {

@@ -20,7 +20,7 @@ beforeAll(async () => {
     });
   await house.post(owner, `${desk}/departments`, { name: 'Research' });
   await house.post(owner, '/dashboard/toggle-admin-mode', { admin_mode: 'on' });
-}, 60_000);
+});
 afterAll(() => house.close());
 
 type Typed = Readonly<Record<string, string>>;

@@ -15,7 +15,7 @@ import {
 beforeAll(async () => {
   await openHouse();
   await addRelays();
-}, 60_000);
+});
 afterEach(tidyHouse);
 afterAll(closeHouse);
 

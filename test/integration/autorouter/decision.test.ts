@@ -21,7 +21,7 @@ import {
   userId,
 } from './auto-house';
 
-beforeAll(openHouse, 60_000);
+beforeAll(openHouse);
 afterEach(tidyHouse);
 afterAll(closeHouse);
 

@@ -24,7 +24,7 @@ beforeAll(async () => {
     `UPDATE model SET redirect_to = (SELECT id FROM model WHERE name = 'sim-large') WHERE name = 'moved'`,
   );
   await app.application.get(CatalogueService).reload();
-}, 60_000);
+});
 afterEach(tidyHouse);
 afterAll(closeHouse);
 
@@ -280,5 +280,5 @@ describe('requests unlike what is known', () => {
     let decision = await decided(known(3));
     for (let at = 4; at < 300 && decision?.drift !== 'calm'; at += 1) decision = await decided(known(at));
     expect(decision).toMatchObject({ chosen: 'sim-small', drift: 'calm' });
-  }, 60_000);
+  });
 });

@@ -12,7 +12,7 @@ import {
   tidyHouse,
 } from './auto-house';
 
-beforeAll(openHouse, 60_000);
+beforeAll(openHouse);
 afterEach(tidyHouse);
 afterAll(closeHouse);
 
@@ -92,4 +92,4 @@ test('what the reference model costs is the mean of the week, by what decisions 
     sum += own;
     means.push(Math.round(sum / (at + 1)));
   }
-}, 30_000);
+});

@@ -50,7 +50,7 @@ async function addModels(): Promise<void> {
 beforeAll(async () => {
   await openHouse();
   await addModels();
-}, 60_000);
+});
 afterEach(async () => {
   await tidyHouse();
   await app.database.query('DELETE FROM autorouter_session');

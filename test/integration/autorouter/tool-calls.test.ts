@@ -20,7 +20,7 @@ type Surface = (typeof surfaces)[number];
 beforeAll(async () => {
   await openHouse();
   await addRelays();
-}, 60_000);
+});
 afterEach(async () => {
   await tidyHouse();
   await app.database.query('DELETE FROM autorouter_session');

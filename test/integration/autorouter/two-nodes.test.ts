@@ -58,7 +58,7 @@ beforeAll(async () => {
   );
   key = issued.text;
   await set({ mode: 'on' });
-}, 60_000);
+});
 afterAll(async () => {
   await far.close();
   await near.close();

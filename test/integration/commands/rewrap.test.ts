@@ -43,7 +43,7 @@ beforeAll(async () => {
   simulator = await startSimulator();
   app = await start(former);
   house = await addHouse(app, 'rewrapped');
-}, 60_000);
+});
 afterAll(async () => {
   await app.close();
   await simulator.stop();

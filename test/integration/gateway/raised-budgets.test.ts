@@ -12,7 +12,7 @@ let supplier: Simulator;
 beforeAll(async () => {
   supplier = await startSimulator();
   app = await startTestApp({ sandboxUrl: supplier.url });
-}, 60_000);
+});
 afterAll(async () => {
   await app.close();
   await supplier.stop();

@@ -47,4 +47,4 @@ test('no link of the dashboard is refused', async () => {
   }
   expect(faults).toEqual([]);
   expect(read).toBeGreaterThan(40);
-}, 60_000);
+});

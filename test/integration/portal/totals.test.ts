@@ -22,8 +22,12 @@ let ada: Customer;
 let cookie: string;
 let charges: readonly Charge[];
 
-const dayIn = (zone: string, at: number): string =>
-  new Intl.DateTimeFormat('en-CA', { timeZone: zone, dateStyle: 'short' }).format(at);
+const days = new Map<string, Intl.DateTimeFormat>();
+function dayIn(zone: string, at: number): string {
+  const day = days.get(zone) ?? new Intl.DateTimeFormat('en-CA', { timeZone: zone, dateStyle: 'short' });
+  days.set(zone, day);
+  return day.format(at);
+}
 const sumOf = (list: readonly Charge[]): bigint => list.reduce((sum, { nano }) => sum + nano, 0n);
 
 /** Both sides of every quarter of an hour at which a day begins somewhere, and of the hours that clocks repeat. */
@@ -69,7 +73,7 @@ beforeAll(async () => {
   );
   const store = new PostgresMoneyStore(app.database);
   await store.settle({ lease: null, number: 1, records, releases: [] });
-}, 60_000);
+});
 afterAll(() => app.close());
 
 async function read(path: string, headers: Record<string, string> = { cookie }): Promise<string> {

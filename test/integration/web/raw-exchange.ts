@@ -8,7 +8,7 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-const DEADLINE_MS = 8_000;
+const DEADLINE_MS = 20_000;
 
 export async function open(url: string): Promise<Socket> {
   const { hostname, port } = new URL(url);

@@ -45,7 +45,7 @@ beforeAll(async () => {
   await make('/dashboard/admin/projects', { name: 'Moon', org_id: house.ours, monthly_budget: 7 });
   await make('/dashboard/admin/promotions', { name: 'Hello', scope: 'user', user_id: member.id, amount: 5 });
   await make('/dashboard/keys/new', { name: 'mine', budget_limit: 5, budget_period: 'monthly' });
-}, 60_000);
+});
 afterAll(() => house.close());
 
 const read = async (path: string): Promise<{ status: number; text: string }> => house.get(owner, path);
