@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import type { Type } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { startService, type RunningService } from '../../src/boot/start-service';
 import { verifyMoney } from '../../src/billing';
 import { Database, Logger, loadSettings } from '../../src/platform';
 import { createTestDatabase, type TestDatabase } from './postgres';
+import { makeScratchFolder } from './scratch';
 
 export interface TestApp extends RunningService {
   readonly database: Database;
@@ -31,7 +30,7 @@ export interface TestAppOptions {
 export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
   const own = options.sharedDatabase === undefined ? await createTestDatabase() : null;
   const { url, ownerUrl } = options.sharedDatabase ?? (own as TestDatabase);
-  const dataFolder = mkdtempSync(join(tmpdir(), 'switchboard-data-'));
+  const dataFolder = makeScratchFolder('switchboard-data-');
   const cleanUp = async () => {
     await own?.drop();
     rmSync(dataFolder, { recursive: true, force: true });

@@ -1,7 +1,6 @@
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { migrations } from '../../migrations';
 import {
@@ -12,6 +11,7 @@ import {
 import { migrate } from '../../src/platform/database/migrate';
 import { administer, inDatabase } from './postgres';
 import { announceTestServer } from './test-server';
+import { makeScratchFolder, scratch } from './scratch';
 
 const prefix = 'switchboard-test-';
 
@@ -41,7 +41,7 @@ export default async function globalSetup(): Promise<void> {
 }
 
 async function ownServer() {
-  const folder = mkdtempSync(join(tmpdir(), prefix));
+  const folder = makeScratchFolder(prefix);
   // The server may run under another account and has to pass through.
   chmodSync(folder, 0o711);
   const server = await startEmbeddedPostgres({ dataFolder: folder, durable: false });
@@ -54,8 +54,8 @@ async function ownServer() {
 
 /** A run that was killed could not end its server. */
 async function removeKilledRuns(): Promise<void> {
-  const folders = readdirSync(tmpdir()).filter((name) => name.startsWith(prefix));
-  for (const folder of folders.map((name) => join(tmpdir(), name)).filter(isFinished)) {
+  const folders = readdirSync(scratch()).filter((name) => name.startsWith(prefix));
+  for (const folder of folders.map((name) => join(scratch(), name)).filter(isFinished)) {
     try {
       await stopAbandonedPostgres(folder);
       rmSync(folder, { recursive: true, force: true });

@@ -1,14 +1,14 @@
 import { transformFileSync } from '@swc/core';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { FaultRule } from '../../simulator/faults';
 import type { RecordedRequest, WaitKind } from '../../simulator/recorder';
 import { startSimulatorServer, type LaneAddress } from '../../simulator/server';
 import type { SimulatorOptions } from '../../simulator/settings';
+import { makeScratchFolder } from './scratch';
 
 export type { FaultRule, SimulatorOptions };
 
@@ -76,7 +76,7 @@ export async function spawnSimulator(flags: readonly string[] = []): Promise<Spa
 
 function compileSimulator(): string {
   const source = join(__dirname, '../../simulator');
-  const folder = mkdtempSync(join(tmpdir(), 'simulator-'));
+  const folder = makeScratchFolder('simulator-');
   for (const file of readdirSync(source, { encoding: 'utf8', recursive: true })) {
     if (!file.endsWith('.ts')) continue;
     const { code } = transformFileSync(join(source, file), { sourceMaps: false });

@@ -1,7 +1,5 @@
 import { ordinaryOutcome } from '../../../proofs/money/record';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import {
@@ -17,6 +15,7 @@ import {
 import type { MoneyStore } from '../../../src/billing/engine/store/money-store';
 import { Database, Notifications } from '../../../src/platform';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
+import { makeScratchFolder } from '../../support/scratch';
 
 /** A database of one's own, with as many nodes as a test wants to run on it. */
 export class MoneyHouse {
@@ -66,7 +65,7 @@ export class MoneyHouse {
   }
 
   folder(): string {
-    const folder = mkdtempSync(join(tmpdir(), 'switchboard-money-'));
+    const folder = makeScratchFolder('switchboard-money-');
     this.folders.push(folder);
     return folder;
   }

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { type Child, runChild } from '../../support/child';
 import { administer, createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { type Simulator, startSimulator } from '../../support/simulator';
 import { Client } from 'pg';
+import { makeScratchFolder } from '../../support/scratch';
 
 const rootOfProject = join(__dirname, '../../..');
 const keyPattern = /svc_[0-9A-Za-z]{57}/g;
@@ -23,7 +23,7 @@ const children: Child[] = [];
 
 beforeAll(async () => {
   [database, simulator] = await Promise.all([createTestDatabase(), startSimulator()]);
-  folder = mkdtempSync(join(tmpdir(), 'switchboard-first-boot-'));
+  folder = makeScratchFolder('switchboard-first-boot-');
 });
 afterAll(async () => {
   for (const child of children) child.process.kill('SIGKILL');

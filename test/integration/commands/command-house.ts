@@ -1,6 +1,5 @@
 import 'reflect-metadata';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
 import { entities } from '../../../src/boot/app.module';
@@ -10,6 +9,7 @@ import { executeCommand } from '../../../src/commands/run-command';
 import { Database } from '../../../src/platform';
 import { serviceDataSourceOptions } from '../../../src/platform/database/data-source';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
+import { makeScratchFolder } from '../../support/scratch';
 
 export interface Spoken {
   readonly code: number;
@@ -21,7 +21,7 @@ export interface Spoken {
 
 /** An installation of one's own on which commands are run, in this process, with their output caught. */
 export class CommandHouse {
-  readonly folder = mkdtempSync(join(tmpdir(), 'switchboard-commands-'));
+  readonly folder = makeScratchFolder('switchboard-commands-');
   readonly environment: Record<string, string>;
 
   private constructor(

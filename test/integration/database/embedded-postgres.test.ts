@@ -2,14 +2,12 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import {
@@ -21,10 +19,11 @@ import {
 } from '../../../src/platform/database/embedded-postgres';
 import { runningProcess } from '../../../src/platform/database/embedded/processes';
 import { runChild } from '../../support/child';
+import { makeScratchFolder } from '../../support/scratch';
 
 const instance = join(__dirname, 'embedded-instance.process.ts');
 /** The global setup of a later run sweeps what a killed run leaves in folders with this name. */
-const top = mkdtempSync(join(tmpdir(), 'switchboard-test-'));
+const top = makeScratchFolder('switchboard-test-');
 const dataFolder = join(top, 'data');
 const serverFolder = join(dataFolder, 'postgres');
 
