@@ -14,9 +14,10 @@ export interface Child {
 
 /** Runs a TypeScript file of the tests in a process of its own, which a test may then kill. */
 export function runChild(file: string, args: string[], environment: Record<string, string> = {}): Child {
+  const compiled = process.env['SWITCHBOARD_TEST_COMPILED'];
   const child = spawn(process.execPath, ['--require', join(__dirname, 'typescript.cjs'), file, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...environment },
+    env: { ...process.env, ...(compiled ? { NODE_COMPILE_CACHE: compiled } : {}), ...environment },
   });
   let complaint = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (complaint += text));

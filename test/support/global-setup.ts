@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { migrations } from '../../migrations';
 import {
@@ -44,12 +44,21 @@ async function ownServer() {
   const folder = makeScratchFolder(prefix);
   // The server may run under another account and has to pass through.
   chmodSync(folder, 0o711);
+  const compiled = join(folder, 'compiled');
+  mkdirSync(compiled);
+  process.env['SWITCHBOARD_TEST_COMPILED'] = compiled;
   const server = await startEmbeddedPostgres({ dataFolder: folder, durable: false });
+  for (const url of [server.url, server.ownerUrl]) await logInQuickly(server.ownerUrl, new URL(url));
   const stop = async () => {
     await server.stop();
     for (const path of [server.folder, folder]) rmSync(path, { recursive: true, force: true });
   };
   return { ...server, stop };
+}
+
+/** Thousands of connections log in: of passwords kept with one iteration each computes little. */
+async function logInQuickly(ownerUrl: string, { username, password }: URL): Promise<void> {
+  await administer(ownerUrl, `SET scram_iterations = 1; ALTER ROLE ${username} PASSWORD '${password}'`);
 }
 
 /** A run that was killed could not end its server. */

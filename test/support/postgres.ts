@@ -15,7 +15,7 @@ export interface TestDatabase {
 export async function createTestDatabase(): Promise<TestDatabase> {
   const server = testServer();
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await administer(server.ownerUrl, `CREATE DATABASE ${name} TEMPLATE ${server.template} STRATEGY WAL_LOG`);
+  await administer(server.ownerUrl, `CREATE DATABASE ${name} TEMPLATE ${server.template} STRATEGY FILE_COPY`);
   return {
     url: applicationUrl(inDatabase(server.url, name)),
     ownerUrl: inDatabase(server.ownerUrl, name),
