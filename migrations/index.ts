@@ -67,6 +67,7 @@ import { KeepChosenJudges1764130100000 } from './1764130100000-keep-chosen-judge
 import { IndexSamplesOfAKind1764140000000 } from './1764140000000-index-samples-of-a-kind';
 import { CoverUsageHours1764200000000 } from './1764200000000-cover-usage-hours';
 import { IndexFailovers1764200100000 } from './1764200100000-index-failovers';
+import { LocateLabels1764200200000 } from './1764200200000-locate-labels';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -139,4 +140,5 @@ export const migrations = [
   IndexSamplesOfAKind1764140000000,
   CoverUsageHours1764200000000,
   IndexFailovers1764200100000,
+  LocateLabels1764200200000,
 ];

@@ -134,8 +134,8 @@ async function fillHours(database: Database): Promise<void> {
        FROM request_record GROUP BY date_trunc('hour', created_at, 'UTC'), ${identity}`,
   );
   await database.query(
-    `INSERT INTO usage_label_hour (hour, kind, label, ${identity}, ${sums})
-     SELECT date_trunc('hour', created_at, 'UTC'), kind, label, ${identity}, ${summed}
+    `INSERT INTO usage_label_hour (hour, kind, label, ${identity}, ${sums}, first_at, last_at)
+     SELECT date_trunc('hour', created_at, 'UTC'), kind, label, ${identity}, ${summed}, min(created_at), max(created_at)
        FROM request_record, record_labels(end_user, tags) WHERE end_user IS NOT NULL OR tags IS NOT NULL
       GROUP BY date_trunc('hour', created_at, 'UTC'), kind, label, ${identity}`,
   );

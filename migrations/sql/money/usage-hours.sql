@@ -94,7 +94,7 @@ BEGIN
     hour, kind, label, key_id, user_id, organisation_id, department_id, project_id, wallet_id, model,
     served_model, supplier, region, requests, failures, failovers, input_tokens, cache_read_tokens,
     cache_write_tokens, output_tokens, reasoning_tokens, audio_tokens, image_tokens, image_output_tokens,
-    latency_ms, first_token_ms, first_tokens, cost_nano, highest_cost_nano, highest_latency_ms,
+    latency_ms, first_token_ms, first_tokens, cost_nano, highest_cost_nano, highest_latency_ms, first_at, last_at,
     latency_0, latency_1, latency_2, latency_3, latency_4, latency_5, latency_6, latency_7,
     latency_8, latency_9, latency_10, latency_11, latency_12, latency_13, latency_14, latency_15)
   SELECT date_trunc('hour', created_at, 'UTC'), kind, label, key_id, user_id, organisation_id, department_id,
@@ -103,7 +103,7 @@ BEGIN
          sum(cache_read_tokens), sum(cache_write_tokens::bigint + cache_write_long_tokens), sum(output_tokens),
          sum(reasoning_tokens), sum(audio_input_tokens::bigint + audio_output_tokens), sum(image_tokens),
          sum(image_output_tokens), sum(latency_ms), coalesce(sum(first_token_ms), 0), count(first_token_ms),
-         sum(cost_nano), max(cost_nano), max(latency_ms),
+         sum(cost_nano), max(cost_nano), max(latency_ms), min(created_at), max(created_at),
          count(*) FILTER (WHERE latency_ms <= 40), count(*) FILTER (WHERE latency_ms BETWEEN 41 AND 70),
          count(*) FILTER (WHERE latency_ms BETWEEN 71 AND 120), count(*) FILTER (WHERE latency_ms BETWEEN 121 AND 210),
          count(*) FILTER (WHERE latency_ms BETWEEN 211 AND 360), count(*) FILTER (WHERE latency_ms BETWEEN 361 AND 620),
@@ -128,6 +128,9 @@ BEGIN
     first_tokens = u.first_tokens + excluded.first_tokens, cost_nano = u.cost_nano + excluded.cost_nano,
     highest_cost_nano = greatest(u.highest_cost_nano, excluded.highest_cost_nano),
     highest_latency_ms = greatest(u.highest_latency_ms, excluded.highest_latency_ms),
+    -- Unknown of a label that was counted before they were kept, and stays so.
+    first_at = CASE WHEN u.first_at IS NOT NULL THEN least(u.first_at, excluded.first_at) END,
+    last_at = CASE WHEN u.last_at IS NOT NULL THEN greatest(u.last_at, excluded.last_at) END,
     latency_0 = u.latency_0 + excluded.latency_0, latency_1 = u.latency_1 + excluded.latency_1, latency_2 = u.latency_2 + excluded.latency_2,
     latency_3 = u.latency_3 + excluded.latency_3, latency_4 = u.latency_4 + excluded.latency_4, latency_5 = u.latency_5 + excluded.latency_5,
     latency_6 = u.latency_6 + excluded.latency_6, latency_7 = u.latency_7 + excluded.latency_7, latency_8 = u.latency_8 + excluded.latency_8,

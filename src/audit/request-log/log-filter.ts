@@ -79,11 +79,20 @@ const hasOwnIndex = ({ session, requestId, code, statusClass }: RequestLogFilter
 
 const isSet = (value: unknown): boolean => value !== null && value !== undefined;
 
-/** The condition on an hour of usage that contains a match, and how many of its records may match. */
-export function hourConditions(
-  filter: RequestLogFilter,
-  parameters: SqlParameters,
-): { table: string; conditions: string[]; hits: string } {
+interface HoursWithMatches {
+  readonly table: string;
+  readonly conditions: string[];
+  /** Whose matches they are; of labels also when the first and the last came. */
+  readonly places: string;
+  /** How many records of an hour may match. */
+  readonly hits: string;
+}
+
+const placesOfLabel =
+  'array_agg(u.key_id)::text[] AS keys, array_agg(u.first_at) AS firsts, array_agg(u.last_at) AS lasts';
+
+/** The hours of usage that contain matches. */
+export function hourConditions(filter: RequestLogFilter, parameters: SqlParameters): HoursWithMatches {
   const conditions: string[] = [];
   const narrow = (value: unknown, condition: (parameter: string) => string): void => {
     if (isSet(value)) conditions.push(condition(parameters.add(value)));
@@ -113,6 +122,7 @@ export function hourConditions(
   return {
     table: isSet(label) ? 'usage_label_hour' : 'usage_hour',
     conditions,
+    places: isSet(label) ? placesOfLabel : 'array_agg(DISTINCT u.key_id)::text[] AS keys',
     hits: filter.failoverOnly === true ? 'sum(u.failovers)' : isExact ? 'sum(u.requests)' : 'count(*)',
   };
 }

@@ -31,6 +31,9 @@ type Row = Readonly<Record<string, unknown>> & {
 interface Place {
   readonly hour: Date;
   readonly keys: readonly (string | null)[];
+  /** When the first and the last match of each came; null where that was not kept. */
+  readonly firsts?: readonly (Date | null)[];
+  readonly lasts?: readonly (Date | null)[];
   readonly hits: number;
 }
 
@@ -94,7 +97,7 @@ export class RequestLogQuery {
     mostHours: number,
   ): Promise<Place[]> {
     const parameters = new SqlParameters();
-    const { table, conditions, hits } = hourConditions(filter, parameters);
+    const { table, conditions, places, hits } = hourConditions(filter, parameters);
     conditions.push(withinRecordScope(scope, parameters, 'u'));
     const [begin] = newestFirst.clause(page, 1).parameters;
     if (begin !== undefined) {
@@ -103,7 +106,7 @@ export class RequestLogQuery {
     }
     if (after !== null) conditions.push(`u.hour ${isDown ? '<' : '>'} ${parameters.add(after)}`);
     return this.database.query<Place>(
-      `SELECT u.hour, array_agg(DISTINCT u.key_id)::text[] AS keys, ${hits}::integer AS hits
+      `SELECT u.hour, ${places}, ${hits}::integer AS hits
          FROM ${table} u WHERE ${conditions.join(' AND ')}
         GROUP BY u.hour ORDER BY u.hour ${isDown ? 'DESC' : 'ASC'} LIMIT ${mostHours}`,
       parameters.values,
@@ -130,19 +133,40 @@ export class RequestLogQuery {
   }
 }
 
-/** Each hour of each key is read along the index of keys. */
+/** Each span of each key is read along the index of keys. */
 function placesIn(places: readonly Place[] | null, parameters: SqlParameters): string {
   if (places === null) return 'request_record r';
-  const pairs = places.flatMap(({ hour, keys }) => keys.map((key) => [hour, key] as const));
-  const hours = parameters.add(pairs.map(([hour]) => hour));
-  const keys = parameters.add(pairs.map(([, key]) => key));
-  return `unnest(${hours}::timestamptz[], ${keys}::bigint[]) AS place (hour, key_id)
+  const spans = places.flatMap(spansOf);
+  const list = (of: (span: KeySpan) => unknown, type: string): string =>
+    `${parameters.add(spans.map(of))}::${type}[]`;
+  const isWithin = 'o.created_at >= place.begins AND o.created_at < place.ends';
+  return `unnest(${list(({ key }) => key, 'bigint')}, ${list(({ begins }) => new Date(begins), 'timestamptz')},
+                 ${list(({ ends }) => new Date(ends), 'timestamptz')}) AS place (key_id, begins, ends)
     CROSS JOIN LATERAL (
-      SELECT * FROM request_record o WHERE o.key_id = place.key_id
-         AND o.created_at >= place.hour AND o.created_at < place.hour + interval '1 hour'
+      SELECT * FROM request_record o WHERE o.key_id = place.key_id AND ${isWithin}
       UNION ALL
-      SELECT * FROM request_record o WHERE place.key_id IS NULL AND o.key_id IS NULL
-         AND o.created_at >= place.hour AND o.created_at < place.hour + interval '1 hour') AS r`;
+      SELECT * FROM request_record o WHERE place.key_id IS NULL AND o.key_id IS NULL AND ${isWithin}) AS r`;
+}
+
+interface KeySpan {
+  readonly key: string | null;
+  /** In ms; exclusive at its end. */
+  readonly begins: number;
+  readonly ends: number;
+}
+
+/** One span a key: from its first match to its last, or the whole hour. Dates are cut to milliseconds. */
+function spansOf({ hour, keys, firsts = [], lasts = [] }: Place): KeySpan[] {
+  const hourBegins = hour.getTime();
+  const hourEnds = hourBegins + HOUR_MS;
+  const spans = new Map<string | null, KeySpan>();
+  for (const [place, key] of keys.entries()) {
+    const begins = firsts[place]?.getTime() ?? hourBegins;
+    const ends = Math.min((lasts[place]?.getTime() ?? hourEnds) + 1, hourEnds);
+    const known = spans.get(key) ?? { begins, ends };
+    spans.set(key, { key, begins: Math.min(begins, known.begins), ends: Math.max(ends, known.ends) });
+  }
+  return [...spans.values()];
 }
 
 /** As many hours as may fill the page, within the bound of one read. */
