@@ -89,16 +89,39 @@ function section(this: unknown, name: string, options: HelperOptions): string {
 
 const values = (input: unknown[]): unknown[] => input.slice(0, -1);
 
+const money = figure<Amount>((view, amount) => formatMoney(view.locale, amount));
+const cost = figure<Amount>((view, amount) => formatCost(view.locale, amount));
+const number = figure<number | bigint>((view, value) => formatNumber(view.locale, value));
+const percent = figure<number>((view, ratio) => formatPercent(view.locale, ratio));
+const latency = figure<number>((view, milliseconds) => formatLatency(view.locale, milliseconds));
+
+const timeIn =
+  (style: TimeStyle): HelperDelegate =>
+  (value: Date | string, options: HelperOptions) =>
+    time(value, style, options);
+
+/** The kinds of figures that need no markup of a template. A page of the log shows over a thousand of them. */
+const written = new Map<unknown, HelperDelegate>(
+  Object.entries({
+    ...{ money, cost, number, compact, percent, latency },
+    ...{ time: timeIn('minute'), clock: timeIn('second'), date: timeIn('date') },
+    text: (value: unknown) => value,
+  }),
+);
+
 /** The names that compile; a template calling any other helper fails when it is loaded. */
 export function createHelpers(asset: AssetResolver): Record<string, HelperDelegate> {
   return {
     t: translate,
-    money: figure<Amount>((view, amount) => formatMoney(view.locale, amount)),
-    cost: figure<Amount>((view, amount) => formatCost(view.locale, amount)),
-    number: figure<number | bigint>((view, value) => formatNumber(view.locale, value)),
-    percent: figure<number>((view, ratio) => formatPercent(view.locale, ratio)),
-    latency: figure<number>((view, milliseconds) => formatLatency(view.locale, milliseconds)),
+    money,
+    cost,
+    number,
+    percent,
+    latency,
     compact,
+    isWritten: (kind: unknown) => written.has(kind),
+    written: (kind: unknown, value: unknown, options: HelperOptions): unknown =>
+      written.get(kind)?.(value, options),
     time,
     url,
     section,

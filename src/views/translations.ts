@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInstance } from 'i18next';
+import { createInstance, type TFunction } from 'i18next';
 import { parseJsonText } from '../kernel';
 import { locales, type Locale } from './view-context';
 
@@ -26,8 +26,19 @@ export async function loadTranslations(localesFolder: string): Promise<Translati
     interpolation: { escapeValue: false },
     returnNull: false,
   });
-  return (locale) => {
-    const translate = instance.getFixedT(locale);
-    return (key, values) => translate(key, values ?? {});
+  const of = (locale: Locale): Translate => translatorOf(instance.getFixedT(locale));
+  const translators = { en: of('en'), de: of('de'), fr: of('fr'), it: of('it'), es: of('es') };
+  return (locale) => translators[locale];
+}
+
+/** A page asks for the same few messages hundreds of times, most of them without a value. */
+function translatorOf(translate: TFunction): Translate {
+  const known = new Map<string, string>();
+  return (key, values = {}) => {
+    if (Object.keys(values).length > 0) return translate(key, values);
+    const message = known.get(key) ?? translate(key);
+    // A key without a message is answered with itself; those may be without number.
+    if (message !== key) known.set(key, message);
+    return message;
   };
 }

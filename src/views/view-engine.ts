@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import Handlebars from 'handlebars';
 import { create } from 'hbs';
@@ -25,7 +25,7 @@ export interface ViewEngineOptions {
   viewsFolder: string;
   publicFolder: string;
   localesFolder: string;
-  /** False in development: templates and assets are read anew for every page. */
+  /** False in development: templates and assets are read anew when one of their files has changed. */
   cache: boolean;
   brandName: string;
 }
@@ -93,10 +93,25 @@ function loadViews(options: ViewEngineOptions): Map<string, LoadedView> {
   return views;
 }
 
+/** Another text once a file was added, changed or removed. */
+function stateOf(folders: readonly string[]): string {
+  const files = folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+  );
+  return files.map((path) => `${path} ${statSync(path, { throwIfNoEntry: false })?.mtimeMs}`).join('\n');
+}
+
 export async function createViewEngine(options: ViewEngineOptions): Promise<ViewEngine> {
   const translations = await loadTranslations(options.localesFolder);
   // Read with the first page: a service may run long before anybody looks at one.
   let views: Map<string, LoadedView> | undefined;
+  let loadedState: string | undefined;
+
+  const forgetWhatChanged = (): void => {
+    const state = stateOf([options.viewsFolder, options.publicFolder]);
+    if (state !== loadedState) views = undefined;
+    loadedState = state;
+  };
 
   const viewNamed = (name: string): LoadedView => {
     views ??= loadViews(options);
@@ -106,7 +121,7 @@ export async function createViewEngine(options: ViewEngineOptions): Promise<View
   };
 
   const render = (name: string, model: object, context: ViewContext): string => {
-    if (!options.cache) views = undefined;
+    if (!options.cache) forgetWhatChanged();
     const data: RenderData = {
       view: { ...context, brandName: context.brand?.name ?? options.brandName },
       translate: translations(context.locale),
