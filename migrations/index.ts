@@ -68,6 +68,7 @@ import { IndexSamplesOfAKind1764140000000 } from './1764140000000-index-samples-
 import { CoverUsageHours1764200000000 } from './1764200000000-cover-usage-hours';
 import { IndexFailovers1764200100000 } from './1764200100000-index-failovers';
 import { LocateLabels1764200200000 } from './1764200200000-locate-labels';
+import { RankUsageDays1764200300000 } from './1764200300000-rank-usage-days';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -141,4 +142,5 @@ export const migrations = [
   CoverUsageHours1764200000000,
   IndexFailovers1764200100000,
   LocateLabels1764200200000,
+  RankUsageDays1764200300000,
 ];

@@ -127,17 +127,18 @@ const summed = `count(*), count(code), count(*) FILTER (WHERE failover), sum(inp
   max(latency_ms), ${latencyConditions.map((condition) => `count(*) FILTER (WHERE ${condition('latency_ms')})`).join(', ')}`;
 
 /** What the trigger would have added, record by record. */
+/** In the order of time, as settlements write them. */
 async function fillHours(database: Database): Promise<void> {
   await database.query(
     `INSERT INTO usage_hour (hour, ${identity}, ${sums})
      SELECT date_trunc('hour', created_at, 'UTC'), ${identity}, ${summed}
-       FROM request_record GROUP BY date_trunc('hour', created_at, 'UTC'), ${identity}`,
+       FROM request_record GROUP BY date_trunc('hour', created_at, 'UTC'), ${identity} ORDER BY 1`,
   );
   await database.query(
     `INSERT INTO usage_label_hour (hour, kind, label, ${identity}, ${sums}, first_at, last_at)
      SELECT date_trunc('hour', created_at, 'UTC'), kind, label, ${identity}, ${summed}, min(created_at), max(created_at)
        FROM request_record, record_labels(end_user, tags) WHERE end_user IS NOT NULL OR tags IS NOT NULL
-      GROUP BY date_trunc('hour', created_at, 'UTC'), kind, label, ${identity}`,
+      GROUP BY date_trunc('hour', created_at, 'UTC'), kind, label, ${identity} ORDER BY 1`,
   );
 }
 

@@ -27,9 +27,10 @@ export class RequestRecords {
   /** Labels are callers' texts: they are removed with their records. */
   async forgetLabelsBefore(day: Date): Promise<void> {
     await this.database.query('DELETE FROM usage_label_hour WHERE hour < $1', [day]);
-    await this.database.query("DELETE FROM usage_day WHERE day < $1 AND dimension IN ('end_user', 'tag')", [
-      day,
-    ]);
+    await this.database.query(
+      "DELETE FROM usage_day WHERE day < $1 AND dimension IN ('end_user', 'tag', 'any_end_user', 'any_tag')",
+      [day],
+    );
   }
 }
 

@@ -1,11 +1,12 @@
 -- Sums one day of the whole platform (trigger request_record_usage unmakes that when a record of it comes late): a row
--- for each value of each dimension. The lock outwaits late records under way; a statement after it sees them.
+-- for each value of each dimension. The lock outwaits late records under way; a statement after it sees them. A record is
+-- late after two hours: four more are left to the transaction that writes it.
 CREATE OR REPLACE FUNCTION merge_usage_day(p_day timestamptz) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   begins timestamptz := date_trunc('day', p_day, 'UTC');
 BEGIN
-  IF begins > now() - interval '72 hours' THEN
+  IF begins > now() - interval '30 hours' THEN
     RAISE EXCEPTION 'the day % is not over for long enough', p_day;
   END IF;
   PERFORM pg_advisory_xact_lock(hashtext('usage_day'));
@@ -32,7 +33,7 @@ BEGIN
    GROUP BY GROUPING SETS ((), (model), (supplier), (region), (key_id), (project_id), (user_id), (wallet_id))
   HAVING count(*) > 0
   UNION ALL
-  SELECT begins, kind, NULL, label,
+  SELECT begins, CASE GROUPING(label) WHEN 0 THEN kind ELSE 'any_' || kind END, NULL, label,
          sum(requests), sum(failures), sum(failovers), sum(input_tokens), sum(cache_read_tokens),
          sum(cache_write_tokens), sum(output_tokens), sum(reasoning_tokens), sum(audio_tokens),
          sum(image_tokens), sum(image_output_tokens), sum(latency_ms), sum(first_token_ms),
@@ -40,7 +41,8 @@ BEGIN
          sum(latency_3), sum(latency_4), sum(latency_5), sum(latency_6), sum(latency_7), sum(latency_8),
          sum(latency_9), sum(latency_10), sum(latency_11), sum(latency_12), sum(latency_13),
          sum(latency_14), sum(latency_15)
-    FROM usage_label_hour WHERE hour >= begins AND hour < begins + interval '1 day' GROUP BY kind, label;
+    FROM usage_label_hour WHERE hour >= begins AND hour < begins + interval '1 day'
+   GROUP BY GROUPING SETS ((kind, label), (kind));
   INSERT INTO usage_day_merged (day) VALUES (begins) ON CONFLICT DO NOTHING;
 END $$;
 

@@ -39,7 +39,7 @@ CREATE OR REPLACE FUNCTION add_record_usage() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   -- Days that are summed already are summed again with what came late; a merge under way waits, or is waited for.
-  IF EXISTS (SELECT FROM added WHERE created_at < now() - interval '36 hours') THEN
+  IF EXISTS (SELECT FROM added WHERE created_at < now() - interval '2 hours') THEN
     PERFORM pg_advisory_xact_lock_shared(hashtext('usage_day'));
     DELETE FROM usage_day_merged WHERE day IN (SELECT date_trunc('day', created_at, 'UTC') FROM added);
   END IF;

@@ -64,11 +64,9 @@ const usedByHours = (begin: string, end: string, within: string): string => `
 /** Of the platform, days are read as they were summed, the first and the last as a whole; hours of the others only. */
 const usedByDays = (begin: string, end: string): string => `
   SELECT d.dimension, d.number, d.name, sum(d.requests) AS requests
-    FROM unnest(ARRAY['model', 'supplier', 'region', 'key', 'project']) AS asked (dimension)
-   CROSS JOIN LATERAL (
-     SELECT * FROM usage_day d WHERE d.dimension = asked.dimension
-        AND d.day >= date_trunc('day', ${begin}::timestamptz, 'UTC') AND d.day < ${end}) AS d
-   WHERE EXISTS (SELECT FROM usage_day_merged m WHERE m.day = d.day) GROUP BY 1, 2, 3
+    FROM usage_day d
+   WHERE d.dimension IN ('model', 'supplier', 'region', 'key', 'project')
+     AND d.day >= date_trunc('day', ${begin}::timestamptz, 'UTC') AND d.day < ${end} AND EXISTS (SELECT FROM usage_day_merged m WHERE m.day = d.day) GROUP BY 1, 2, 3
   UNION ALL
   ${summed} FROM generate_series(date_trunc('day', ${begin}::timestamptz, 'UTC'), ${end}::timestamptz, interval '24 hours') AS g (day)
     JOIN usage_hour u ON u.hour >= g.day AND u.hour < g.day + interval '24 hours' AND u.hour < ${end}

@@ -13,7 +13,7 @@ export class UsageDays {
     const days = await this.database.query<{ day: Date }>(
       `SELECT step AS day
          FROM generate_series(date_trunc('day', (SELECT min(hour) FROM usage_hour), 'UTC'),
-                              now() - interval '72 hours', interval '24 hours') AS step
+                              now() - interval '30 hours', interval '24 hours') AS step
         WHERE NOT EXISTS (SELECT FROM usage_day_merged m WHERE m.day = step) ORDER BY 1 DESC LIMIT ${MOST_DAYS}`,
     );
     for (const { day } of days) await this.database.query('SELECT merge_usage_day($1)', [day]);

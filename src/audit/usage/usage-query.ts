@@ -6,7 +6,7 @@ import { type UsageChoices, usageChoices } from './usage-choices';
 import { groupNames } from './usage-names';
 import { checkUsageQuestion, cutsOf, type UsageBucket, type UsageQuestion } from './usage-question';
 import { isAskedOfDays, isLabel, usageStatement } from './usage-sql';
-import { addSums, lessSums, NO_SUMS, type SumsRow, sumsOfRow, type UsageSums } from './usage-sums';
+import { lessSums, NO_SUMS, sumOf, type SumsRow, sumsOfRow, type UsageSums } from './usage-sums';
 
 export interface UsageGroup {
   /** `named`: one value of the group. `none`: requests without a value. `others`: the cheaper rest. */
@@ -30,7 +30,13 @@ export interface UsageAnswer {
   readonly groups: readonly UsageGroup[];
 }
 
-type CellRow = SumsRow & { readonly bucket: number; readonly rank: number; readonly name: string | null };
+interface CellNames {
+  readonly bucket: number;
+  readonly rank: number;
+  readonly name: string | null;
+}
+type CellRow = SumsRow & CellNames;
+type Cell = CellNames & { readonly sums: UsageSums };
 
 /** Buckets in the zone's own time, so that a change of clocks moves no boundary. */
 const BORDERS = `
@@ -64,7 +70,7 @@ export class UsageQuery {
     const names = await groupNames(this.database, question.groupBy ?? null, groups);
     return {
       borders,
-      total: buckets.reduce(addSums, NO_SUMS),
+      total: sumOf(buckets),
       buckets,
       groups: groups.map((group) => ({ ...group, label: names.get(group.value ?? '') ?? group.value })),
     };
@@ -86,6 +92,15 @@ export class UsageQuery {
   }
 
   private async cells(
+    scope: RecordScope,
+    question: UsageQuestion,
+    borders: readonly Date[],
+  ): Promise<Cell[]> {
+    const rows = await this.rows(scope, question, borders);
+    return rows.map((row) => ({ bucket: row.bucket, rank: row.rank, name: row.name, sums: sumsOfRow(row) }));
+  }
+
+  private async rows(
     scope: RecordScope,
     question: UsageQuestion,
     borders: readonly Date[],
@@ -115,31 +130,25 @@ const MERGED = `SELECT day FROM usage_day_merged
 /** Hours are those of UTC. In zones with a half-hour offset, buckets therefore begin at half past. */
 const zoneOf = (bucket: UsageBucket, zone: string): string => (bucket === 'hour' ? 'UTC' : zone);
 
-function bucketsOf(cells: readonly CellRow[], count: number): UsageSums[] {
-  const buckets = Array.from({ length: count }, () => NO_SUMS);
-  for (const cell of cells) {
-    const place = cell.bucket - 1;
-    buckets[place] = addSums(buckets[place] ?? NO_SUMS, sumsOfRow(cell));
-  }
-  return buckets;
+function bucketsOf(cells: readonly Cell[], count: number): UsageSums[] {
+  const byBucket = Map.groupBy(cells, ({ bucket }) => bucket);
+  return Array.from({ length: count }, (_bucket, place) => sumOfCells(byBucket.get(place + 1)));
 }
 
-function groupsOf(cells: readonly CellRow[], count: number, most: number): UsageGroup[] {
-  const byRank = new Map<number, CellRow[]>();
-  for (const cell of cells) {
-    const known = byRank.get(cell.rank);
-    if (known === undefined) byRank.set(cell.rank, [cell]);
-    else known.push(cell);
-  }
-  return [...byRank].map(([rank, some]) => {
+function sumOfCells(cells: readonly Cell[] = []): UsageSums {
+  const [first = { sums: NO_SUMS }, ...others] = cells;
+  return others.length === 0 ? first.sums : sumOf(cells.map(({ sums }) => sums));
+}
+
+function groupsOf(cells: readonly Cell[], count: number, most: number): UsageGroup[] {
+  return [...Map.groupBy(cells, ({ rank }) => rank)].map(([rank, some]) => {
     const value = some[0]?.name ?? null;
-    const buckets = bucketsOf(some, count);
     return {
       kind: rank > most ? 'others' : value === null ? 'none' : 'named',
       value,
       label: null,
-      sums: buckets.reduce(addSums, NO_SUMS),
-      buckets,
+      sums: sumOfCells(some),
+      buckets: bucketsOf(some, count),
     };
   });
 }
@@ -148,6 +157,6 @@ function withoutLabel(groups: readonly UsageGroup[], all: readonly UsageSums[]):
   const buckets = all.map((sums, place) =>
     groups.reduce((left, group) => lessSums(left, group.buckets[place] ?? NO_SUMS), sums),
   );
-  const sums = buckets.reduce(addSums, NO_SUMS);
+  const sums = sumOf(buckets);
   return sums.requests === 0 ? [] : [{ kind: 'none', value: null, label: null, sums, buckets }];
 }

@@ -69,31 +69,31 @@ export function usageStatement(
   const asked: Asked = { ...question, scope, cuts, merged, parameters };
   const [kind, second] = [...labelsOf(question)];
   const hasHours = second === undefined;
+  const hasDays = hasHours && merged.size > 0;
   const moved = hasHours
-    ? [besideHours(asked), ...(merged.size > 0 ? [besideDays(asked, kind)] : [])]
+    ? [besideHours(asked), ...(hasDays ? [besideDays(asked, kind)] : [])]
     : [fromRecords(asked)];
-  const parts = hasHours
-    ? [
-        ...(merged.size > 0 ? [fromDays(asked)] : []),
-        fromHours(asked, kind),
-        cells(asked, 'bucket', ''),
-        cells(asked, 'counted_in', '-'),
-      ]
+  const used = hasHours
+    ? [fromHours(asked, kind), cells(asked, 'bucket', ''), cells(asked, 'counted_in', '-')]
     : [cells(asked, 'bucket', '')];
   const most = parameters.add(question.mostGroups ?? 0);
   const nameless = numbered.has(question.groupBy) ? '-1' : 'chr(1)';
   const name = `coalesce(name, ${nameless})`;
   return `
     WITH moved AS MATERIALIZED (${moved.join(' UNION ALL ')}),
-    used AS NOT MATERIALIZED (${parts.join(' UNION ALL ')}),
+    used AS NOT MATERIALIZED (${used.join(' UNION ALL ')}),
     top AS MATERIALIZED (
       SELECT name, row_number() OVER (ORDER BY cost DESC, requests DESC, name::text COLLATE "C") AS rank
-        FROM (SELECT ${name} AS name, sum(cost_nano) AS cost, sum(requests) AS requests FROM used
+        FROM (SELECT ${name} AS name, sum(cost_nano) AS cost, sum(requests) AS requests
+                FROM (SELECT name, cost_nano, requests FROM used ${hasDays ? `UNION ALL ${costsOfDays(asked)}` : ''}) AS costs
                WHERE ${most} > 0 GROUP BY 1) AS all_groups
        WHERE requests > 0 ORDER BY rank LIMIT ${most})
-    SELECT bucket, coalesce(top.rank, ${most}::bigint + 1)::integer AS rank, nullif(top.name, ${nameless})::text AS name,
-           ${sumColumns.map((sum) => `sum(used.${sum.name})::text AS ${sum.name}`).join(', ')}
-      FROM used LEFT JOIN top ON top.name = coalesce(used.name, ${nameless})
+    ${hasDays ? `, days AS MATERIALIZED (${daysOfTop(asked, nameless)})` : ''}
+    SELECT bucket, coalesce(rank, ${most}::bigint + 1)::integer AS rank, nullif(name, ${nameless})::text AS name,
+           ${sumColumns.map((sum) => `sum(${sum.name})::text AS ${sum.name}`).join(', ')}
+      FROM (SELECT used.bucket, top.rank, top.name, ${listed('used.')}
+              FROM used LEFT JOIN top ON top.name = coalesce(used.name, ${nameless})
+            ${hasDays ? `UNION ALL ${fromDays(asked)}` : ''}) AS ranked
      GROUP BY 1, 2, 3 HAVING sum(requests) > 0 ORDER BY 2, 1`;
 }
 
@@ -117,13 +117,40 @@ function within(column: string, spans: readonly Span[], parameters: SqlParameter
   return `(${ranges.join(' OR ')})`;
 }
 
-function fromDays({ groupBy, cuts, merged, parameters }: Asked): string {
-  const name = groupBy ? (numbered.has(groupBy) ? 'd.number' : 'd.name') : 'NULL::text';
+const columnOfDay = (groupBy: UsageGrouping | null | undefined): 'number' | 'name' =>
+  numbered.has(groupBy) ? 'number' : 'name';
+
+/** The sums of days of one dimension. */
+function daysWithin({ cuts, merged, parameters }: Asked, dimension: string): string {
   const [first, last] = [cuts.days[0]?.getTime() ?? 0, cuts.days.at(-1)?.getTime() ?? 0];
   const days = [...merged].filter((day) => day >= first && day < last).map((day) => new Date(day));
-  return `SELECT ${bucketOf('d.day', cuts.days, parameters)} AS bucket, ${name} AS name, ${listed('d.')}
-            FROM usage_day d WHERE d.dimension = ${parameters.add(groupBy ?? 'all')}
-             AND d.day = ANY (${parameters.add(days)}::timestamptz[])`;
+  return `d.dimension = ${parameters.add(dimension)} AND d.day = ANY (${parameters.add(days)}::timestamptz[])`;
+}
+
+/** An index of its own has what ranks the groups. */
+const costsOfDays = (asked: Asked): string =>
+  `SELECT d.${columnOfDay(asked.groupBy)}, d.cost_nano, d.requests
+     FROM usage_day d WHERE ${daysWithin(asked, asked.groupBy ?? 'all')}`;
+
+/** Only of the groups that are told apart. */
+function daysOfTop(asked: Asked, nameless: string): string {
+  const column = columnOfDay(asked.groupBy);
+  const other = column === 'number' ? 'name' : 'number';
+  const within = daysWithin(asked, asked.groupBy ?? 'all');
+  const matching = (condition: string): string =>
+    `SELECT ${bucketOf('d.day', asked.cuts.days, asked.parameters)} AS bucket, top.rank, top.name, ${listed('d.')}
+       FROM top JOIN usage_day d ON ${condition} AND d.${other} IS NULL WHERE ${within}`;
+  return `${matching(`d.${column} = top.name`)}
+    UNION ALL ${matching(`d.${column} IS NULL AND top.name = ${nameless}`)}`;
+}
+
+/** The other groups are all of them together less those that are told apart. */
+function fromDays(asked: Asked): string {
+  const all = isLabel(asked.groupBy) ? `any_${asked.groupBy}` : 'all';
+  return `SELECT bucket, rank, name, ${listed('')} FROM days
+    UNION ALL SELECT bucket, NULL, NULL, ${listed('-')} FROM days
+    UNION ALL SELECT ${bucketOf('d.day', asked.cuts.days, asked.parameters)}, NULL, NULL, ${listed('d.')}
+                FROM usage_day d WHERE ${daysWithin(asked, all)}`;
 }
 
 function hoursWithin(asked: Asked, kind: LabelKind | undefined, period: string): string {

@@ -75,18 +75,29 @@ export function sumsOfRow(row: SumsRow): UsageSums {
 
 export const NO_SUMS: UsageSums = sumsOfRow({});
 
-function combined(a: UsageSums, b: UsageSums, sign: 1 | -1): UsageSums {
-  const sums = {
-    ...a,
-    costNano: a.costNano + BigInt(sign) * b.costNano,
-    latencySteps: a.latencySteps.map((count, step) => count + sign * (b.latencySteps[step] ?? 0)),
-  };
-  for (const [name] of counts) sums[name] = a[name] + sign * b[name];
+type OpenSums = { -readonly [Name in CountName]: number } & { costNano: bigint; latencySteps: number[] };
+
+function add(sums: OpenSums, other: UsageSums, sign: 1 | -1): void {
+  for (const [name] of counts) sums[name] += sign * other[name];
+  sums.costNano += BigInt(sign) * other.costNano;
+  other.latencySteps.forEach(
+    (count, step) => (sums.latencySteps[step] = (sums.latencySteps[step] ?? 0) + sign * count),
+  );
+}
+
+const openCopy = (sums: UsageSums): OpenSums => ({ ...sums, latencySteps: [...sums.latencySteps] });
+
+export function sumOf(all: Iterable<UsageSums>): UsageSums {
+  const sums = openCopy(NO_SUMS);
+  for (const one of all) add(sums, one, 1);
   return sums;
 }
 
-export const addSums = (a: UsageSums, b: UsageSums): UsageSums => (a === NO_SUMS ? b : combined(a, b, 1));
-export const lessSums = (a: UsageSums, b: UsageSums): UsageSums => combined(a, b, -1);
+export function lessSums(sums: UsageSums, other: UsageSums): UsageSums {
+  const less = openCopy(sums);
+  add(less, other, -1);
+  return less;
+}
 
 /** The approximate 95th percentile of latency; null without a histogram. */
 export const p95Of = ({ latencySteps }: UsageSums): number | null => latencyQuantile(latencySteps, 0.95);

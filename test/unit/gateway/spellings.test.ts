@@ -106,7 +106,10 @@ const CUT_DISTANCE = 257;
 
 /** With every first cut in turn, each byte of a stream is cut at once. */
 const cutsFrom = (first: number, length: number): number[] =>
-  Array.from({ length: Math.ceil((length - first) / CUT_DISTANCE) }, (_cut, place) => first + place * CUT_DISTANCE);
+  Array.from(
+    { length: Math.ceil((length - first) / CUT_DISTANCE) },
+    (_cut, place) => first + place * CUT_DISTANCE,
+  );
 
 const cases = transcripts.map(
   (transcript) => [`${transcript.dialect}/${transcript.name}`, transcript] as const,
