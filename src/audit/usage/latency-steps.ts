@@ -21,6 +21,10 @@ export const latencyConditions: readonly ((column: string) => string)[] = latenc
   },
 );
 
+/** The step of a column of milliseconds. */
+export const latencyStep = (column: string): string =>
+  `width_bucket(${column}, '{${longest.map((most) => most + 1).join(',')}}'::integer[])`;
+
 /**
  * An approximate quantile: within its bucket, requests are assumed to be spread evenly on a logarithmic scale. Null
  * without any; in the last bucket its lower bound.

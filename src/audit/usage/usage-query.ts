@@ -6,7 +6,7 @@ import { type UsageChoices, usageChoices } from './usage-choices';
 import { groupNames } from './usage-names';
 import { checkUsageQuestion, cutsOf, type UsageBucket, type UsageQuestion } from './usage-question';
 import { isAskedOfDays, isLabel, usageStatement } from './usage-sql';
-import { lessSums, NO_SUMS, sumOf, type SumsRow, sumsOfRow, type UsageSums } from './usage-sums';
+import { lessSums, NO_SUMS, readSums, sumOf, type UsageSums } from './usage-sums';
 
 export interface UsageGroup {
   /** `named`: one value of the group. `none`: requests without a value. `others`: the cheaper rest. */
@@ -35,7 +35,7 @@ interface CellNames {
   readonly rank: number;
   readonly name: string | null;
 }
-type CellRow = SumsRow & CellNames;
+type CellRow = CellNames & { readonly sums: string };
 type Cell = CellNames & { readonly sums: UsageSums };
 
 /** Buckets in the zone's own time, so that a change of clocks moves no boundary. */
@@ -97,7 +97,7 @@ export class UsageQuery {
     borders: readonly Date[],
   ): Promise<Cell[]> {
     const rows = await this.rows(scope, question, borders);
-    return rows.map((row) => ({ bucket: row.bucket, rank: row.rank, name: row.name, sums: sumsOfRow(row) }));
+    return rows.map((row) => ({ ...row, sums: readSums(row.sums) }));
   }
 
   private async rows(

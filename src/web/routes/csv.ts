@@ -14,6 +14,7 @@ export async function* csvRows<T>(
 }
 
 function csvCell(value: unknown): string {
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
   const text = textOf(value);
   const safe = formulaStart.test(text) && !plainNumber.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
