@@ -82,7 +82,7 @@ export function usageStatement(
   const name = `coalesce(name, ${nameless})`;
   return `
     WITH moved AS MATERIALIZED (${moved.join(' UNION ALL ')}),
-    used AS NOT MATERIALIZED (${used.join(' UNION ALL ')}),
+    used AS ${isLabel(question.groupBy) ? 'NOT MATERIALIZED' : 'MATERIALIZED'} (${usedBy(question, used.join(' UNION ALL '))}),
     top AS MATERIALIZED (
       SELECT name, row_number() OVER (ORDER BY cost DESC, requests DESC, name::text COLLATE "C") AS rank
         FROM (SELECT ${name} AS name, sum(cost_nano) AS cost, sum(requests) AS requests
@@ -97,6 +97,13 @@ export function usageStatement(
             ${hasDays ? `UNION ALL ${fromDays(asked)}` : ''}) AS ranked
      GROUP BY 1, 2, 3 HAVING sum(requests) > 0 ORDER BY 2, 1`;
 }
+
+/**
+ * Summed before the groups are ranked, so that hours are read once. Labels are too many for that: the ranking reads
+ * their costs alone, and the sums are made of those few that are told apart and of the rest.
+ */
+const usedBy = ({ groupBy }: UsageQuestion, parts: string): string =>
+  isLabel(groupBy) ? parts : `SELECT bucket, name, ${summed()} FROM (${parts}) AS s GROUP BY 1, 2`;
 
 const listed = (sign: string): string => sumColumns.map(({ name }) => `${sign}${name}`).join(', ');
 const summed = (): string =>
