@@ -11,20 +11,23 @@ describeWithBrowser('what app.js adds', () => {
 
   beforeAll(async () => {
     [browser, server] = await Promise.all([launchBrowser(), startPages()]);
+    context = await openContext(browser, { theme: 'light', width: 1280 });
+    context.setDefaultTimeout(10_000);
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: server.url });
+    page = await context.newPage();
   });
   afterAll(async () => {
     await browser?.close();
     await server?.stop();
   });
   beforeEach(async () => {
-    context = await openContext(browser, { theme: 'light', width: 1280 });
-    context.setDefaultTimeout(10_000);
-    await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: server.url });
-    page = await context.newPage();
     await page.goto(`${server.url}/dev/components`);
     await page.waitForSelector('[data-theme-switch]:not([hidden])');
   });
-  afterEach(() => context.close());
+  afterEach(async () => {
+    await page.evaluate('localStorage.clear(), sessionStorage.clear()');
+    await context.clearCookies();
+  });
 
   const focused = (): Promise<string> =>
     page.evaluate<string>('document.activeElement.dataset.dialogOpen ?? document.activeElement.id');
