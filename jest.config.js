@@ -13,6 +13,7 @@ module.exports = {
   testTimeout: 60_000,
   // What a file loads is not given back when it is done. One process for all of them ends at the engine's limit.
   workerIdleMemoryLimit: '1GB',
+  testSequencer: '<rootDir>/test/support/jest/sequencer.cjs',
   projects: [
     { ...common, displayName: 'unit', testMatch: ['<rootDir>/test/unit/**/*.test.ts'] },
     {
