@@ -26,14 +26,20 @@ export interface RequestLogFilter {
   readonly tag?: string | null;
 }
 
-/** The conditions on `request_record r`. */
+/** The conditions on the time of `request_record r`. */
+export function periodConditions({ from, to }: RequestLogFilter, parameters: SqlParameters): string[] {
+  return [
+    ...(from ? [`r.created_at >= ${parameters.add(from)}`] : []),
+    ...(to ? [`r.created_at < ${parameters.add(to)}`] : []),
+  ];
+}
+
+/** The other conditions on `request_record r`. */
 export function recordConditions(filter: RequestLogFilter, parameters: SqlParameters): string[] {
   const conditions: string[] = [];
   const narrow = (value: unknown, condition: (parameter: string) => string): void => {
     if (value !== null && value !== undefined) conditions.push(condition(parameters.add(value)));
   };
-  narrow(filter.from, (value) => `r.created_at >= ${value}`);
-  narrow(filter.to, (value) => `r.created_at < ${value}`);
   narrow(filter.model, (value) => `(r.model = ${value} OR r.served_model = ${value})`);
   narrow(filter.keyId, (value) => `r.key_id = ${value}::bigint`);
   narrow(filter.userId, (value) => `r.user_id = ${value}::bigint`);

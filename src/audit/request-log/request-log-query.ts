@@ -4,7 +4,13 @@ import { columns, valueOfRow } from '../record-columns';
 import { type RecordScope, withinRecordScope } from '../record-scope';
 import type { RequestRecord } from '../request-record';
 import { SqlParameters } from '../sql-parameters';
-import { hourConditions, isGuided, recordConditions, type RequestLogFilter } from './log-filter';
+import {
+  hourConditions,
+  isGuided,
+  periodConditions,
+  recordConditions,
+  type RequestLogFilter,
+} from './log-filter';
 
 export interface LoggedRequest extends Omit<RequestRecord, 'settlementId'> {
   /** When the record, and its ledger entry, were written. */
@@ -52,15 +58,18 @@ const newestFirst = new Keyset(
 );
 
 const HOUR_MS = 3_600_000;
-/** Frequent matches fill a page from few hours; rare ones are searched in many hours at once. */
-const hoursOfRound = (round: number): number => (round === 0 ? 8 : round === 1 ? 80 : 400);
+/** Frequent matches fill a page from the next records. */
+const RECORDS_AT_HAND = 500;
+/** Rare matches are searched in many hours at once. */
+const hoursOfRound = (round: number): number => (round === 0 ? 80 : 400);
 const KEYS_AT_ONCE = 1_000;
 const MOST_ROUNDS = 8;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /**
  * The log of requests, newest first, within a scope and any filter. Where no index of the records knows a filter, the
- * hours of usage tell which hours of which keys to look into.
+ * next few hundred are looked through; when they do not fill the page, the hours of usage tell which hours of which keys
+ * to look into.
  */
 @Injectable()
 export class RequestLogQuery {
@@ -68,8 +77,10 @@ export class RequestLogQuery {
 
   async page(scope: RecordScope, filter: RequestLogFilter, page: PageRequest): Promise<RequestLogPage> {
     const search = { scope, filter, page };
-    if (isGuided(filter)) return this.guided(search);
-    return { ...pageOf(await this.read(search, null), page), searchedTo: null };
+    if (!isGuided(filter)) return { ...pageOf(await this.read(search, null), page), searchedTo: null };
+    const atHand = await this.read(search, 'at hand');
+    const isFull = atHand.length >= newestFirst.clause(page, 1).limit;
+    return isFull ? { ...pageOf(atHand, page), searchedTo: null } : this.guided(search);
   }
 
   private async guided(search: Search): Promise<RequestLogPage> {
@@ -113,15 +124,22 @@ export class RequestLogQuery {
     );
   }
 
-  private read({ scope, filter, page }: Search, places: readonly Place[] | null): Promise<Row[]> {
+  /** From all records, from the next ones, or from places. */
+  private read({ scope, filter, page }: Search, places: readonly Place[] | 'at hand' | null): Promise<Row[]> {
     const parameters = new SqlParameters();
     const conditions = recordConditions(filter, parameters);
-    conditions.push(withinRecordScope(scope, parameters, 'r'));
+    const withinBorders = periodConditions(filter, parameters);
+    withinBorders.push(withinRecordScope(scope, parameters, 'r'));
     const first = newestFirst.clause(page, parameters.values.length + 1);
     const firstValues = first.parameters.map((value) => parameters.add(value));
-    if (firstValues.length > 0) conditions.push(first.where);
-    const from = placesIn(places, parameters);
+    if (firstValues.length > 0) withinBorders.push(first.where);
+    conditions.push(...withinBorders);
     const { orderBy } = first;
+    const from =
+      places === 'at hand'
+        ? `(SELECT r.* FROM request_record r WHERE ${withinBorders.join(' AND ')}
+             ORDER BY ${orderBy} LIMIT ${RECORDS_AT_HAND}) AS r`
+        : placesIn(places, parameters);
     return this.database.query<Row>(
       `SELECT r.*, k.name AS key_name, k.kind AS key_kind, coalesce(nullif(u.display_name, ''), u.email) AS user_name
          FROM (SELECT r.*, ${newestFirst.positions} FROM ${from} WHERE ${conditions.join(' AND ')}
