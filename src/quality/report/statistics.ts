@@ -22,8 +22,8 @@ const NORMAL = 1.959_964;
 const RESAMPLES = 1_000;
 /** From so many pairs on the means of resamples are normal for every practical purpose. */
 const MOST_RESAMPLED = 1_000;
-/** A few milliseconds' work: then other work of the node has its turn. */
-const DRAWS_AT_ONCE = 200_000;
+/** A few milliseconds' work on a slow machine: then other work of the node has its turn. */
+const DRAWS_AT_ONCE = 50_000;
 
 /** The weighted mean with Student's interval over the effective number of rows; null where there are too few. */
 export function meanOf(rows: readonly Weighted[]): Interval | null {

@@ -169,14 +169,11 @@ describe('of very many pairs', () => {
       if (isMaking) setImmediate(turn);
     };
     setImmediate(turn);
-    const before = process.cpuUsage();
     const [report] = await reportsOf(rows, 'model-0');
     isMaking = false;
-    const { user } = process.cpuUsage(before);
     expect(report?.models.filter(({ difference }) => difference !== null)).toHaveLength(7);
-    // Work between two turns, on the mean: by what it costs, whatever else the machine does.
-    expect(user / 1_000 / turns).toBeLessThan(20);
-    expect(turns).toBeGreaterThan(7 * 4);
+    // Each comparison makes 1,000 resamples of 900 pairs: a turn after every 50,000 draws.
+    expect(turns).toBeGreaterThan(7 * 16);
   });
 });
 

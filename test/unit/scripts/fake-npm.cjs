@@ -28,9 +28,10 @@ if (command === 'ci') {
      fs.rmSync('dist', { recursive: true, force: true });
      fs.mkdirSync('dist');`,
   );
+  // Read before the test is told: it may kill the asker at once, and its child then gets another parent.
+  const asker = process.ppid;
   console.error('the packages come');
   // Until the test has seen what it waits for, or has killed the one who asked.
-  const asker = process.ppid;
   const end = process.env.FAKE_INSTALLS_UNTIL;
   const wait = () => {
     if (end && !fs.existsSync(end) && process.ppid === asker) setTimeout(wait, 10);
