@@ -15,6 +15,7 @@ export {
   AttemptThrottle,
   deviceName,
   deviceOf,
+  type InviteShown,
   InvitesService,
   LinkedIdentities,
   OwnAccountService,

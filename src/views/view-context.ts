@@ -45,6 +45,8 @@ export interface ViewContext {
   baseUrl: string;
   /** True for an htmx swap: the view is rendered without its layouts. */
   fragment: boolean;
+  /** Whether the browser brings a session; whether it is still good is not asked. Public pages then lead to the dashboard. */
+  hasSession: boolean;
   viewer?: Viewer;
   navigation?: NavigationGroup[];
   adminStrip?: AdminStrip;
@@ -72,6 +74,7 @@ export function defaultViewContext(overrides: Partial<ViewContext> = {}): ViewCo
     requestId: '',
     baseUrl: '',
     fragment: false,
+    hasSession: false,
     ...overrides,
   };
 }

@@ -62,6 +62,14 @@ export function projectList(
   };
 }
 
+/** What projects are for, until its reader puts it away. */
+export const projectHelp = (closed: boolean, translate: Translate): object => ({
+  closed,
+  path: '/dashboard/projects/help',
+  heading: translate('projects.help-title'),
+  text: translate('projects.help-text'),
+});
+
 function filterFieldsOf(
   query: ProjectListQuery,
   organisations: readonly OrganisationName[],

@@ -3,6 +3,7 @@ import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
 import {
   type Acting,
   AdminViewService,
+  PersonalSettings,
   placeActs,
   type ProjectFields,
   Projects,
@@ -42,6 +43,7 @@ import {
 import {
   newProjectPage,
   projectColumns,
+  projectHelp,
   type ProjectLine,
   projectList,
   projectPage,
@@ -73,6 +75,7 @@ export class ProjectsController {
     private readonly users: UserRegister,
     private readonly names: AdminViewService,
     private readonly budgets: Budgets,
+    private readonly personal: PersonalSettings,
     private readonly keys: KeyTransfers,
     private readonly pages: PageRenderer,
     private readonly notices: Notices,
@@ -82,13 +85,14 @@ export class ProjectsController {
   async list(@Query() query: ProjectListQuery, @Req() request: HttpRequest): Promise<object> {
     const scope = adminScope(request);
     const { translate } = localisationOf(this.pages, request);
-    const [found, organisations] = await Promise.all([
+    const [found, organisations, closed] = await Promise.all([
       this.projects.page(scope, { ...filterOf(query), cursor: query.cursor ?? null, limit: ROWS_A_PAGE }),
       scope.kind === 'platform' ? this.names.organisations() : [],
+      this.personal.isHelpClosed(actorOf(request).userId, 'projects'),
     ]);
     const page = { ...found, rows: await this.budgets.withBudgets('project', found.rows) };
     const description = projectList(request, query, { organisations, scope }, translate);
-    return listPage(request, page, description, translate);
+    return { ...listPage(request, page, description, translate), help: projectHelp(closed, translate) };
   }
 
   @Csv(`${path}/export`, access(), 'projects')

@@ -24,6 +24,7 @@ export { type AccountMail, AccountMailService, type AccountMailKind } from './ac
 export { deviceName, deviceOf } from './device';
 export { endPasswords, hasLinkedIdentity } from './provider-only';
 export { PASSWORD_LEAST, PASSWORD_MOST } from './password-rules';
+export type { InviteShown } from './invites.service';
 export type { ProvenIdentity } from './linked-identities.service';
 export type { SignedIn, SignInOrigin } from './sign-in.service';
 export {

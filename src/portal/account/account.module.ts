@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../../audit';
 import { BillingModule } from '../../billing';
+import { ChatModule } from '../../chat';
 import { QueueModule } from '../../platform';
 import { ViewsModule } from '../../views';
 import { WebModule } from '../../web';
@@ -12,6 +13,7 @@ import { PasswordResetController } from './password-reset.controller';
 import { PasswordStrategy } from './password-strategy';
 import { PasskeyDoor } from './passkeys/passkey-door';
 import { PasskeysController } from './passkeys/passkeys.controller';
+import { PersonalData } from './personal-data';
 import { PersonalDataController } from './personal-data.controller';
 import { RegistrationController } from './registration.controller';
 import { SecondFactorController } from './second-factor.controller';
@@ -34,6 +36,7 @@ import { Visitor } from './visitor';
   imports: [
     AuditModule,
     BillingModule,
+    ChatModule,
     PublicModule,
     WebModule,
     ViewsModule,
@@ -58,6 +61,7 @@ import { Visitor } from './visitor';
     AccountMailWorker,
     AccountNotices,
     FormAnswers,
+    PersonalData,
     SettingsModel,
     SignInModel,
     SignUpModel,

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Param, Req, Res } from '@nestjs/common';
 import { Payments } from '../../billing';
-import { InvitesService, SessionsService } from '../../identity';
+import { type InviteShown, InvitesService, SessionsService } from '../../identity';
 import { fault, nanoPerCent } from '../../kernel';
 import { Access, Action, actorOf, type HttpRequest, Page } from '../../web';
 import { IsToken } from './fields';
@@ -11,6 +11,14 @@ import { Visitor } from './visitor';
 class InvitePath {
   @IsToken()
   token: string;
+}
+
+interface InviteModel {
+  readonly token: string;
+  readonly invite: InviteShown;
+  /** The address of who is signed in. */
+  readonly viewer: string | null;
+  readonly state: InviteShown['state'] | 'other';
 }
 
 /** A statement lists older payments. */
@@ -44,9 +52,15 @@ export class StandingController {
   }
 
   @Page('/invite/:token', 'pages/account/invite', Access.anyone())
-  async invite(@Param() { token }: InvitePath, @Req() request: HttpRequest): Promise<object> {
+  async invite(
+    @Param() { token }: InvitePath,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
     const model = await this.inviteModel(token, request);
     if (model === null) throw fault('not_found');
+    const waits = model.state === 'other' || (model.state === 'pending' && model.viewer === null);
+    this.visitor.keepInvite(response, waits ? token : null);
     return model;
   }
 
@@ -87,7 +101,7 @@ export class StandingController {
     return { status, receipts, span: { from: `${day.slice(0, 4)}-01-01`, to: day } };
   }
 
-  private async inviteModel(token: string, request: HttpRequest): Promise<object | null> {
+  private async inviteModel(token: string, request: HttpRequest): Promise<InviteModel | null> {
     const invite = await this.invites.find(token);
     if (invite === null) return null;
     const viewer = await this.viewerOf(request);

@@ -16,7 +16,10 @@ const deviceCookie = 'svc_device';
 /** Between the password and the code. */
 export const challengeCookie = 'svc_second_factor';
 export const trustedCookie = 'svc_trusted';
+/** The invitation whose page was opened before there was an account to accept it with. */
+const inviteCookie = 'svc_invite';
 const MONTH_SECONDS = 30 * 86_400;
+const WEEK_SECONDS = 7 * 86_400;
 const YEAR_SECONDS = 365 * 86_400;
 
 /** Who is at the door, and what their browser is given when they are let in. */
@@ -47,7 +50,14 @@ export class Visitor {
     addCookie(response, this.settings, deviceCookie, signedIn.knownDevice, YEAR_SECONDS);
     addCookie(response, this.settings, languageCookie, signedIn.language, YEAR_SECONDS);
     const { status } = signedIn;
-    return status === 'suspended' || status === 'archived' ? `/account/${status}` : localPath(next);
+    if (status === 'suspended' || status === 'archived') return `/account/${status}`;
+    const invite = cookieOf(response.req.headers, inviteCookie);
+    return localPath(next, invite ? localPath(`/invite/${invite}`) : undefined);
+  }
+
+  /** The next sign-in that has no page of its own to go to leads to the invitation; null forgets it. */
+  keepInvite(response: ServerResponse, token: string | null): void {
+    addCookie(response, this.settings, inviteCookie, token ?? '', token === null ? 0 : WEEK_SECONDS);
   }
 
   /** The session goes on under a new id. */

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import { IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
-import { type HelpPage, PersonalSettings } from '../../identity';
+import { type HelpPage, PersonalSettings, placeActs } from '../../identity';
+import { atLeast } from '../../kernel';
 import { Access, Action, actorOf, afterChange, type HttpRequest, localPath } from '../../web';
 
 class HelpForm {
@@ -38,7 +39,10 @@ export class HelpController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    return this.set('projects', '/dashboard', form, request, response);
+    const home = atLeast(actorOf(request).role, placeActs.projects)
+      ? '/dashboard/admin/projects'
+      : '/dashboard';
+    return this.set('projects', home, form, request, response);
   }
 
   @Action('/dashboard/qualitative/help', Access.session(), { audit })

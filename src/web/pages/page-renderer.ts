@@ -14,7 +14,7 @@ import {
   withFormPages,
   withRefusal,
 } from '../../views';
-import { cookieOf } from '../cookies';
+import { cookieOf, sessionCookieName } from '../cookies';
 import { PageFrames } from './page-frame';
 import { type HttpRequest, pathOf, queryOf } from '../http-request';
 import { addressText, codeText, reasonText, refusedForm } from './refusal';
@@ -121,6 +121,7 @@ export class PageRenderer {
       path: pathOf(request),
       query: Object.fromEntries(queryOf(request)),
       requestId: request.requestId,
+      hasSession: Boolean(cookieOf(headers, sessionCookieName(this.settings))),
       ...this.hostOf(request),
       fragment: headers['hx-request'] === 'true',
       ...this.frames.contextOf(request, this.textsFor(request)),

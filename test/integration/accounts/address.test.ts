@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto';
+import { Payments } from '../../../src/billing';
+import { ConversationMessages, Conversations } from '../../../src/chat';
 import type { TestApp } from '../../support/app';
 import {
   Browser,
@@ -70,7 +73,8 @@ test('what is kept about a person is one file, without secrets, also while the a
   expect(answer.headers.get('content-disposition')).toContain('attachment');
   const file = answer.json();
   expect(file).toMatchObject({ account: { email, display_name: 'Ada', status: 'suspended' }, keys: [] });
-  expect(file['truncated']).toEqual({ keys: false, activity: false });
+  expect(file['truncated']).toEqual({ keys: false, payments: false, activity: false });
+  expect([file['payments'], file['conversations']]).toEqual([[], []]);
   expect(file['legal_acceptances']).toHaveLength(1);
   expect(file['sessions']).toHaveLength(1);
   expect(JSON.stringify(file['activity'])).toContain('account.settings-changed');
@@ -83,4 +87,47 @@ test('what is kept about a person is one file, without secrets, also while the a
     ),
   ).toHaveLength(1);
   expect((await new Browser(app.url).get('/account/data')).status).toBe(401);
+});
+
+test('the file has what was paid and every conversation, pictures included', async () => {
+  const email = await registered(app);
+  const browser = await signedIn(app, email);
+  const [{ id: userId } = { id: 0 }] = await app.database.query<{ id: number }>(
+    'SELECT id FROM user_account WHERE email = $1',
+    [email],
+  );
+  const paymentId = randomUUID();
+  const picture = Buffer.from('not really a picture');
+  await app.database.transaction(async (tx) => {
+    const amount = { net: 2_000n, fee: 110n, gross: 2_110n };
+    await tx.query('INSERT INTO billing_account (wallet_id) VALUES ($1)', [userId]);
+    const payment = { publicId: paymentId, walletId: userId, kind: 'checkout', live: false } as const;
+    await app.application.get(Payments, { strict: false }).add(tx, { ...payment, amount, startedBy: userId });
+    const conversations = app.application.get(Conversations, { strict: false });
+    const messages = app.application.get(ConversationMessages, { strict: false });
+    await conversations.create(tx, userId, 'm-1', 'An empty one');
+    const id = await conversations.create(tx, userId, 'm-1', 'About "boats"');
+    const turn = { state: 'complete', model: 'm-1', turnId: randomUUID() } as const;
+    const asked = await messages.add(tx, id, { ...turn, role: 'user', text: 'What floats?' });
+    await messages.attach(tx, id, asked, [{ name: 'a.png', mediaType: 'image/png', content: picture }]);
+    await messages.add(tx, id, { ...turn, role: 'assistant', text: 'Boats & <corks>.' });
+  });
+  const file = (await browser.get('/account/data')).json();
+  expect(file['payments']).toMatchObject([
+    { id: paymentId, status: 'open', credit: 20, fee: 1.1, charged: 21.1, paid_at: null },
+  ]);
+  const attachments = [{ name: 'a.png', type: 'image/png', data: picture.toString('base64') }];
+  const conversations = file['conversations'] as { title: string }[];
+  expect(conversations.toSorted((one, other) => one.title.localeCompare(other.title))).toMatchObject([
+    {
+      title: 'About "boats"',
+      newest_messages_first: [
+        { role: 'assistant', text: 'Boats & <corks>.', attachments: [] },
+        { role: 'user', text: 'What floats?', attachments },
+      ],
+    },
+    { title: 'An empty one', newest_messages_first: [] },
+  ]);
+  const other = await signedIn(app, await registered(app));
+  expect((await other.get('/account/data')).json()).toMatchObject({ payments: [], conversations: [] });
 });

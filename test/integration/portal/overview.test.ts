@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { UserAccount } from '../../../src/identity';
+import type { Role } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer } from '../../support/customer';
 import { addKey, addUser, signIn } from '../../support/people';
@@ -12,8 +13,8 @@ let app: TestApp;
 const open = (path: string, cookie: string, headers: Record<string, string> = {}) =>
   ask(app.url, { path, headers: { cookie, accept: 'text/html', ...headers } });
 const tell = (path: string, cookie: string, body: object) => sendJson({ url: app.url, cookie }, path, body);
-const person = async () => {
-  const userId = await addUser(app);
+const person = async (role: Role = 'user') => {
+  const userId = await addUser(app, role);
   return { userId, cookie: await signIn(app, userId) };
 };
 
@@ -148,12 +149,12 @@ test('the page of auto keeps its period and its key when the other is chosen', a
   );
 });
 
-test.each(['autorouter', 'qualitative'])(
+test.each(['autorouter', 'qualitative', 'projects'])(
   'the explanation of %s is put away, and comes back',
   async (page) => {
-    const { cookie } = await person();
-    const closed = async () =>
-      (await open(`/dashboard/${page}`, cookie)).body.includes('Show the explanation');
+    const { cookie } = await person(page === 'projects' ? 'platform_admin' : 'user');
+    const path = page === 'projects' ? '/dashboard/admin/projects' : `/dashboard/${page}`;
+    const closed = async () => (await open(path, cookie)).body.includes('Show the explanation');
     expect(await closed()).toBe(false);
     expect((await tell(`/dashboard/${page}/help`, cookie, {})).status).toBe(200);
     expect(await closed()).toBe(true);

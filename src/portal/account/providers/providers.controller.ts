@@ -191,7 +191,7 @@ export class ProvidersController {
     const portal = this.hosts.otherOriginOf(request);
     if (portal !== undefined) return this.passOn(slot, portal, query, response);
     const intent: ProviderIntent = {
-      next: localPath(query.next),
+      next: localPath(query.next, ''),
       acceptedVersion: this.terms.read(request),
       ...((await this.hosts.isOtherOrigin(query.portal ?? '')) && {
         portal: query.portal,
@@ -205,7 +205,7 @@ export class ProvidersController {
   private passOn(slot: ProviderSlot, portal: string, { next }: StartQuery, response: ServerResponse): void {
     const kept = randomBytes(32).toString('base64url');
     addCookie(response, this.settings, handoffCookie, kept, STATE_SECONDS);
-    const query = new URLSearchParams({ portal, binding: hashed(kept), next: localPath(next) });
+    const query = new URLSearchParams({ portal, binding: hashed(kept), next: localPath(next, '') });
     redirect(response, `${this.settings.baseUrl}/auth/${slot}?${query.toString()}`, 302);
   }
 

@@ -1,0 +1,161 @@
+import { Injectable } from '@nestjs/common';
+import { type ActivityEntry, ActivityQuery, UsageQuery } from '../../audit';
+import { type Payment, Payments } from '../../billing';
+import { type ConversationHead, ConversationMessages, Conversations, type Message } from '../../chat';
+import { OwnAccountService, Passkeys, type UserAccount } from '../../identity';
+import { nanoPerCent, type Scope, toJsonNumber } from '../../kernel';
+import { KeyRegister, presentKey } from '../../keys';
+import { Database, everyRow } from '../../platform';
+
+const MOST_KEYS = 1_000;
+const MOST_ENTRIES = 10_000;
+const MOST_PAYMENTS = 10_000;
+/** As many as an account may have. */
+const MOST_CONVERSATIONS = 5_000;
+const ROWS_AT_ONCE = 200;
+
+/** What is kept about a person. Lists that hold more than fits say so. */
+@Injectable()
+export class PersonalData {
+  constructor(
+    private readonly database: Database,
+    private readonly accounts: OwnAccountService,
+    private readonly passkeys: Passkeys,
+    private readonly keys: KeyRegister,
+    private readonly entries: ActivityQuery,
+    private readonly usage: UsageQuery,
+    private readonly payments: Payments,
+    private readonly conversations: Conversations,
+    private readonly messages: ConversationMessages,
+  ) {}
+
+  /** Everything but the conversations. */
+  async facts(account: UserAccount): Promise<object> {
+    const userId = account.id;
+    const scope: Scope = { kind: 'user', userId };
+    const keys = await this.keys.list(scope, { limit: MOST_KEYS });
+    const activity = await listOf(this.entries.all(scope, { limit: MOST_ENTRIES + 1 }));
+    const payments = await listOf(
+      everyRow(MOST_PAYMENTS + 1, ROWS_AT_ONCE, (page) => this.payments.page(userId, page)),
+    );
+    return {
+      exported_at: new Date().toISOString(),
+      account: presentAccount(account),
+      sign_in_providers: await this.accounts.identities(userId),
+      passkeys: (await this.passkeys.list(userId)).map(({ publicId, name, createdAt, lastUsedAt }) => ({
+        id: publicId,
+        name,
+        created_at: createdAt,
+        last_used_at: lastUsedAt,
+      })),
+      legal_acceptances: await this.database.query(
+        'SELECT version, accepted_at FROM legal_acceptance WHERE user_id = $1 ORDER BY accepted_at',
+        [userId],
+      ),
+      sessions: (await this.accounts.sessions(userId)).map(({ publicId, ...session }) => ({
+        id: publicId,
+        ...session,
+      })),
+      keys: keys.rows.map(presentKey),
+      usage_by_month: await this.months(scope, account.createdAt),
+      payments: payments.slice(0, MOST_PAYMENTS).map(presentPayment),
+      activity: activity.slice(0, MOST_ENTRIES) satisfies ActivityEntry[],
+      truncated: {
+        keys: keys.next !== null,
+        payments: payments.length > MOST_PAYMENTS,
+        activity: activity.length > MOST_ENTRIES,
+      },
+    };
+  }
+
+  /** The facts and then each conversation, as the text of one JSON object. A conversation is never held whole. */
+  async *file(facts: object, userId: number): AsyncGenerator<string> {
+    yield `${JSON.stringify(facts).slice(0, -1)},"conversations":[`;
+    const heads = everyRow(MOST_CONVERSATIONS, ROWS_AT_ONCE, (page) => this.conversations.list(userId, page));
+    let comma = '';
+    for await (const head of heads) {
+      yield `${comma}${JSON.stringify(presentConversation(head)).slice(0, -1)},"newest_messages_first":[`;
+      yield* this.messagesOf(head.id);
+      yield ']}';
+      comma = ',';
+    }
+    yield ']}\n';
+  }
+
+  private async *messagesOf(conversationId: number): AsyncGenerator<string> {
+    let comma = '';
+    for await (const message of this.messages.all(conversationId)) {
+      const pictures =
+        message.attachments.length === 0 ? [] : await this.messages.attachmentsOf(conversationId, message.id);
+      const attachments = pictures.map(({ name, mediaType, content }) => ({
+        name,
+        type: mediaType,
+        data: content.toString('base64'),
+      }));
+      yield comma + JSON.stringify({ ...presentMessage(message), attachments });
+      comma = ',';
+    }
+  }
+
+  private async months(scope: Scope, since: Date): Promise<object[]> {
+    const question = { from: since, to: new Date(), bucket: 'month', zone: 'UTC' } as const;
+    const { borders, buckets } = await this.usage.ask(scope, question);
+    return borders.flatMap((from, place) => {
+      const { costNano, ...sums } = buckets[place] ?? { costNano: 0n };
+      return [{ from: from.toISOString(), ...sums, cost_usd: toJsonNumber(costNano) }];
+    });
+  }
+}
+
+async function listOf<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const list: Item[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
+
+const presentAccount = (account: UserAccount) => ({
+  id: account.id,
+  email: account.email,
+  display_name: account.displayName,
+  role: account.role,
+  status: account.status,
+  organisation_id: account.organisationId,
+  department_id: account.departmentId,
+  language: account.preferredLanguage,
+  time_zone: account.timeZone,
+  created_at: account.createdAt.toISOString(),
+});
+
+const dollars = (cents: bigint): number => toJsonNumber(cents * nanoPerCent);
+
+const presentPayment = (payment: Payment) => ({
+  id: payment.publicId,
+  kind: payment.kind,
+  status: payment.status,
+  currency: payment.currency,
+  credit: dollars(payment.netCents),
+  fee: dollars(payment.feeCents),
+  charged: dollars(payment.grossCents),
+  refunded: dollars(payment.refundedCents),
+  created_at: payment.createdAt.toISOString(),
+  paid_at: payment.paidAt?.toISOString() ?? null,
+});
+
+const presentConversation = ({ id, title, model, createdAt, updatedAt, costNano }: ConversationHead) => ({
+  id,
+  title,
+  model,
+  created_at: createdAt.toISOString(),
+  updated_at: updatedAt.toISOString(),
+  cost_usd: toJsonNumber(costNano),
+});
+
+const presentMessage = ({ role, model, state, text, createdAt, requestId, costNano }: Message) => ({
+  role,
+  model,
+  state,
+  text,
+  created_at: createdAt.toISOString(),
+  request_id: requestId,
+  cost_usd: costNano === null ? null : toJsonNumber(costNano),
+});
