@@ -7,7 +7,9 @@ export interface OrganisationName {
   readonly name: string;
 }
 
-const MOST_LISTED = 200;
+/** In a filter or the strip: those narrow to another one from its own page. */
+const MOST_IN_FILTER = 200;
+const MOST_IN_FORM = 5_000;
 
 /** The administration's view is a property of the session: it survives a reload and ends with the session. */
 @Injectable()
@@ -49,11 +51,21 @@ export class AdminViewService {
     return found;
   }
 
-  /** For the picker, by name. */
-  organisations(): Promise<OrganisationName[]> {
+  /** For a filter, by name: the first ones, and in any case the one that is chosen already. */
+  organisations(chosen: number | null = null): Promise<OrganisationName[]> {
+    return this.listed(chosen, MOST_IN_FILTER);
+  }
+
+  /** For a form, in which the choice has no other way. */
+  organisationsToChoose(chosen: number | null = null): Promise<OrganisationName[]> {
+    return this.listed(chosen, MOST_IN_FORM);
+  }
+
+  private listed(chosen: number | null, most: number): Promise<OrganisationName[]> {
     return this.database.query<OrganisationName>(
-      'SELECT id, name FROM organisation ORDER BY lower(name), id LIMIT $1',
-      [MOST_LISTED],
+      `SELECT id, name FROM ((SELECT id, name FROM organisation ORDER BY lower(name), id LIMIT $2)
+         UNION SELECT id, name FROM organisation WHERE id = $1) AS listed ORDER BY lower(name), id`,
+      [chosen, most],
     );
   }
 }

@@ -58,7 +58,7 @@ export class AccessPagesController {
   @Page(`${MODELS_PAGE}/access`, 'pages/admin/catalogue/access', Access.role('org_admin'))
   async show(@Query() query: AccessQuery, @Req() request: HttpRequest): Promise<object> {
     const mayGrant = actorOf(request).scope.kind === 'platform';
-    const organisations = mayGrant ? await this.names.organisations() : [];
+    const organisations = mayGrant ? await this.names.organisationsToChoose(query.org_id) : [];
     const organisationId = this.organisationOf(query, request) ?? organisations[0]?.id ?? null;
     if (organisationId === null) return { mayGrant, organisations: [] };
     const { manager } = this.database.source;

@@ -58,7 +58,7 @@ export class InvitesController {
     const { role } = actorOf(request);
     const { translate, locale } = localisationOf(this.pages, request);
     const [organisations, departments] = await Promise.all([
-      scope.kind === 'platform' ? this.names.organisations() : [],
+      scope.kind === 'platform' ? this.names.organisationsToChoose() : [],
       this.departments.list(scope),
     ]);
     const roles = invitableRoles.filter((wanted) => mayGrant(role, wanted));

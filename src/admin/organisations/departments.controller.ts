@@ -47,7 +47,7 @@ export class DepartmentsController {
     const localisation = localisationOf(this.pages, request);
     const [found, organisations] = await Promise.all([
       this.departments.list(scope, query.org_id ?? null),
-      scope.kind === 'platform' ? this.names.organisations() : [],
+      scope.kind === 'platform' ? this.names.organisationsToChoose(query.org_id) : [],
     ]);
     const lines = await this.budgets.withBudgets('department', found);
     const words = scopeWords(request, localisation.translate, scope);

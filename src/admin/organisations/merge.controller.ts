@@ -46,7 +46,7 @@ export class MergeController {
     const target = query.target_org_id ?? null;
     const sources = idsOf(query.source_org_ids);
     if (target === null || sources.length === 0) {
-      return chooseMergePage(await this.names.organisations(), target, translate);
+      return chooseMergePage(await this.names.organisationsToChoose(target), target, translate);
     }
     const [into, ...from] = await Promise.all([target, ...sources].map((id) => this.merges.data(id)));
     return mergePage(into as MergeData, from, actorOf(request).role, translate);

@@ -154,12 +154,30 @@ export function organisationPage(
         {
           id: 'changes',
           heading: translate('people.changes'),
-          acts: organisationActs(organisation, members, localisation),
+          acts: [narrowAct(id, translate), ...organisationActs(organisation, members, localisation)],
         },
       ],
     },
   };
 }
+
+/** The strip of the administration lists only some organisations. */
+const narrowAct = (id: number, translate: Translate): ActModel =>
+  actOf(
+    {
+      id: 'narrow',
+      label: translate('organisations.narrow'),
+      action: '/dashboard/set-admin-org',
+      withoutReason: true,
+      hidden: [
+        { name: 'org_id', value: String(id) },
+        { name: 'next', value: `${path}/${id}` },
+      ],
+      note: translate('organisations.narrow-note'),
+      submit: translate('organisations.narrow'),
+    },
+    translate,
+  );
 
 function organisationActs(
   organisation: OrganisationLine,

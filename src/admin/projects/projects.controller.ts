@@ -87,7 +87,7 @@ export class ProjectsController {
     const { translate } = localisationOf(this.pages, request);
     const [found, organisations, closed] = await Promise.all([
       this.projects.page(scope, { ...filterOf(query), cursor: query.cursor ?? null, limit: ROWS_A_PAGE }),
-      scope.kind === 'platform' ? this.names.organisations() : [],
+      scope.kind === 'platform' ? this.names.organisations(query.org_id) : [],
       this.personal.isHelpClosed(actorOf(request).userId, 'projects'),
     ]);
     const page = { ...found, rows: await this.budgets.withBudgets('project', found.rows) };
@@ -108,7 +108,7 @@ export class ProjectsController {
   @Page(`${path}/new`, 'pages/admin/object', access())
   async make(@Req() request: HttpRequest): Promise<ObjectPageModel> {
     const isPlatform = adminScope(request).kind === 'platform';
-    const organisations = isPlatform ? await this.names.organisations() : [];
+    const organisations = isPlatform ? await this.names.organisationsToChoose() : [];
     return newProjectPage(organisations, localisationOf(this.pages, request).translate);
   }
 

@@ -45,7 +45,7 @@ export class PromotionsController {
     const [page, liability, organisations] = await Promise.all([
       this.promotions.page(filter),
       this.promotions.liability(),
-      this.names.organisations(),
+      this.names.organisationsToChoose(),
     ]);
     return promotionsPage(request, page, { liability, organisations }, localisationOf(this.pages, request));
   }

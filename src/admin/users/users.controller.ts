@@ -50,7 +50,7 @@ export class UsersController {
     const isPlatform = scope.kind === 'platform';
     const [found, organisations] = await Promise.all([
       this.users.page(scope, { ...filterOf(query), cursor: query.cursor ?? null, limit: ROWS_A_PAGE }),
-      isPlatform ? this.organisations.organisations() : [],
+      isPlatform ? this.organisations.organisations(query.org_id) : [],
     ]);
     const page = { ...found, rows: await this.spending.lines(found.rows) };
     const description = userList(request, query, localisation, scope, organisations);
@@ -90,7 +90,7 @@ export class UsersController {
   ): Promise<UserNames> {
     const isPlatform = atLeast(role, placeActs.organisations);
     const [organisations, colleagues] = await Promise.all([
-      isPlatform ? this.organisations.organisations() : [],
+      isPlatform ? this.organisations.organisationsToChoose(organisationId) : [],
       organisationId === null ? [] : this.users.names(scope, organisationId),
     ]);
     return { organisations, colleagues };

@@ -43,7 +43,7 @@ export class KeysController {
     const [page, projects, organisations] = await Promise.all([
       this.register.list(scope, { ...filterOf(query), cursor: query.cursor, limit: ROWS_A_PAGE }),
       this.projects.list(actorOf(request).userId),
-      organisationsFor(this.names, scope),
+      organisationsFor(this.names, scope, query.organisation),
     ]);
     const window = { from: new Date(now - USAGE_DAYS * DAY_MS), to: new Date(now) };
     const [usage, lastUsed, troubled] = await Promise.all([

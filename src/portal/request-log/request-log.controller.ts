@@ -48,7 +48,7 @@ export class RequestLogController {
         from: filter.from ?? new Date(now - USUAL_MS),
         to: filter.to ?? new Date(now),
       }),
-      organisationsFor(this.names, scope),
+      organisationsFor(this.names, scope, query.organisation),
     ]);
     const localisation = {
       locale: this.pages.localeOf(request),

@@ -36,7 +36,7 @@ export class UsageController {
       this.usage.ask(scope, question),
       this.usage.ask(scope, periodBefore(question)),
       this.usage.choices(scope, question),
-      organisationsFor(this.names, scope),
+      organisationsFor(this.names, scope, query.organisation),
       this.personOf(scope, question),
     ]);
     const localisation = {

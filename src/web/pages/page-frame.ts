@@ -30,7 +30,9 @@ export class PageFrames {
     const mayNarrow = viewing?.adminView && actor !== undefined && atLeast(actor.role, 'platform_admin');
     request.frame = {
       notice: this.notices.take(request, response),
-      organisations: mayNarrow ? await this.adminViews.organisations() : [],
+      organisations: mayNarrow
+        ? await this.adminViews.organisations(viewing.adminView?.organisation?.id)
+        : [],
       terms: actor === undefined ? null : await this.waitingTerms(actor.userId),
     };
   }
