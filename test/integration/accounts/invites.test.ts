@@ -114,6 +114,7 @@ test('public pages and errors lead who is signed in back to the dashboard, and o
   expect(await ways()).toEqual([door, door, door, door]);
   await signUp(browser, email);
   await enter(browser, email);
+  expect((await browser.page('/')).text).toContain('href="/dashboard/keys/new"');
   const desk = ['/dashboard'];
   expect(await ways()).toEqual([desk, desk, desk, desk]);
   await browser.page('/logout');
