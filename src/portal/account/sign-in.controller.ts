@@ -5,7 +5,17 @@ import { ActivityLog } from '../../audit';
 import { AccountTokens, SecondFactors, SignInService } from '../../identity';
 import { Fault, fault } from '../../kernel';
 import { Database, Settings } from '../../platform';
-import { Access, Action, addCookie, Audited, cookieOf, type HttpRequest, localPath, Page } from '../../web';
+import {
+  Access,
+  Action,
+  addCookie,
+  Audited,
+  cookieOf,
+  type HttpRequest,
+  localPath,
+  Page,
+  queryOf,
+} from '../../web';
 import { AccountMails } from './account-mails';
 import { IsLine, IsMail, IsNext, IsPassword } from './fields';
 import { LinkForm, LinkQuery } from './link-forms';
@@ -131,7 +141,10 @@ export class SignInController {
     this.visitor.endSession(response);
     if (request.headers.accept?.includes('text/html') === true) {
       response.statusCode = 303;
-      response.setHeader('location', '/login?notice=signed-out');
+      // For someone else, who goes on to the page that this one could not use.
+      const next = localPath(queryOf(request).get('next'), '');
+      const query = new URLSearchParams({ notice: 'signed-out', ...(next !== '' && { next }) });
+      response.setHeader('location', `/login?${query.toString()}`);
     }
     return { ok: true };
   }

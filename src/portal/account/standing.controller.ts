@@ -59,7 +59,7 @@ export class StandingController {
   ): Promise<object> {
     const model = await this.inviteModel(token, request);
     if (model === null) throw fault('not_found');
-    const waits = model.state === 'other' || (model.state === 'pending' && model.viewer === null);
+    const waits = model.state === 'pending' && model.viewer === null;
     this.visitor.keepInvite(response, waits ? token : null);
     return model;
   }

@@ -93,10 +93,15 @@ test('someone else who is signed in finds the way out, and the invited one then 
   await signUp(browser, email);
   await enter(browser, other);
   const { text } = await browser.page(path);
-  expect(text).toContain('href="/logout"');
+  const out = /href="(\/logout[^"]*)"/.exec(text)?.[1] ?? '';
   expect(text).not.toContain(`action="${path}/accept"`);
+  const door = (await browser.page(out)).location ?? '';
+  expect((await browser.page(door)).text).toContain(`name="next" value="${path}"`);
+  expect(await enter(browser, email, path)).toBe(path);
   await browser.page('/logout');
-  expect(await enter(browser, email)).toBe(path);
+  // Whose invitation it is not is not led to it again.
+  expect(await enter(browser, other)).toBe('/dashboard');
+  expect((await browser.page('/logout?next=//elsewhere.example')).location).toBe('/login?notice=signed-out');
 });
 
 test('public pages and errors lead who is signed in back to the dashboard, and others to the door', async () => {
