@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type ActivityEntry, ActivityQuery, UsageQuery } from '../../audit';
+import { ActivityQuery, UsageQuery } from '../../audit';
 import { type Payment, Payments } from '../../billing';
 import { type ConversationHead, ConversationMessages, Conversations, type Message } from '../../chat';
 import { OwnAccountService, Passkeys, type UserAccount } from '../../identity';
@@ -34,8 +34,8 @@ export class PersonalData {
     const userId = account.id;
     const scope: Scope = { kind: 'user', userId };
     const keys = await this.keys.list(scope, { limit: MOST_KEYS });
-    const activity = await listOf(this.entries.all(scope, { limit: MOST_ENTRIES + 1 }));
-    const payments = await listOf(
+    const activity = await Array.fromAsync(this.entries.all(scope, { limit: MOST_ENTRIES + 1 }));
+    const payments = await Array.fromAsync(
       everyRow(MOST_PAYMENTS + 1, ROWS_AT_ONCE, (page) => this.payments.page(userId, page)),
     );
     return {
@@ -59,7 +59,7 @@ export class PersonalData {
       keys: keys.rows.map(presentKey),
       usage_by_month: await this.months(scope, account.createdAt),
       payments: payments.slice(0, MOST_PAYMENTS).map(presentPayment),
-      activity: activity.slice(0, MOST_ENTRIES) satisfies ActivityEntry[],
+      activity: activity.slice(0, MOST_ENTRIES),
       truncated: {
         keys: keys.next !== null,
         payments: payments.length > MOST_PAYMENTS,
@@ -105,12 +105,6 @@ export class PersonalData {
       return [{ from: from.toISOString(), ...sums, cost_usd: toJsonNumber(costNano) }];
     });
   }
-}
-
-async function listOf<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
-  const list: Item[] = [];
-  for await (const item of items) list.push(item);
-  return list;
 }
 
 const presentAccount = (account: UserAccount) => ({

@@ -1,5 +1,5 @@
 import { Controller, Get, Param, Query, Req, StreamableFile } from '@nestjs/common';
-import { ChatModels, conversationIdOf, ConversationMessages, Conversations, type Message } from '../../chat';
+import { ChatModels, conversationIdOf, ConversationMessages, Conversations } from '../../chat';
 import { AnswerFeedback, DecisionQuery } from '../../quality';
 import { Access, actorOf, FormPipe, type HttpRequest, Page, PageRenderer } from '../../web';
 import { markdownOf } from './markdown-export';
@@ -75,8 +75,7 @@ export class WebchatController {
   async export(@Param('conv_id', FormPipe) id: string, @Req() request: HttpRequest): Promise<StreamableFile> {
     const { userId } = actorOf(request);
     const conversation = await this.conversations.get(userId, conversationIdOf(id));
-    const newestFirst: Message[] = [];
-    for await (const message of this.messages.all(conversation.id)) newestFirst.push(message);
+    const newestFirst = await Array.fromAsync(this.messages.all(conversation.id));
     const translate = this.pages.textsFor(request);
     return new StreamableFile(Buffer.from(markdownOf(conversation, newestFirst.reverse(), translate)), {
       type: 'text/markdown; charset=utf-8',

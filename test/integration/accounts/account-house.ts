@@ -3,6 +3,7 @@ import { request } from 'undici';
 import { Outbox, type OutboxMail } from '../../../src/platform';
 import { startTestApp, type TestApp, type TestAppOptions } from '../../support/app';
 import { until } from '../../support/until';
+import { sendJson } from '../web/from-page';
 
 export const goodPassword = 'kettle orbit mosaic thunder';
 
@@ -164,4 +165,18 @@ export async function signedIn(app: TestApp, email: string, password = goodPassw
   const answer = await browser.post('/auth/login', { email, password });
   expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('"ok":true')]);
   return browser;
+}
+
+/** The path of an invitation, as its mail has it. */
+export async function invited(
+  app: TestApp,
+  administrator: string,
+  email: string,
+  organisationId: number,
+  role = 'user',
+): Promise<string> {
+  const form = { email, role, org_id: organisationId };
+  const sent = await sendJson({ url: app.url, cookie: administrator }, '/dashboard/admin/users/invite', form);
+  expect(sent.status).toBe(200);
+  return /\/invite\/[\w-]+/.exec((await mailTo(app, email, /invited/)).text)?.[0] ?? '';
 }

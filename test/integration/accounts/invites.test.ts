@@ -1,9 +1,9 @@
 import type { TestApp } from '../../support/app';
 import { addUser, signIn } from '../../support/people';
-import { ask } from '../web/raw-exchange';
 import {
   Browser,
   goodPassword,
+  invited,
   mailTo,
   newAddress,
   registration,
@@ -26,18 +26,6 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** The path in the mail. */
-async function invited(email: string): Promise<string> {
-  const sent = await ask(app.url, {
-    method: 'POST',
-    path: '/dashboard/admin/users/invite',
-    headers: { cookie: admin, 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' },
-    body: JSON.stringify({ email, role: 'user', org_id: organisationId }),
-  });
-  expect(sent.status).toBe(200);
-  return /\/invite\/[\w-]+/.exec((await mailTo(app, email, /invited/)).text)?.[0] ?? '';
-}
-
 async function signUp(browser: Browser, email: string): Promise<void> {
   await browser.submit('/auth/register', registration(email));
   const token = tokenIn(await mailTo(app, email, /Confirm your email/));
@@ -49,7 +37,7 @@ const enter = async (browser: Browser, email: string, next = ''): Promise<string
 
 test('a newcomer who was invited is led from the invitation over sign-up back to it, once', async () => {
   const email = newAddress();
-  const path = await invited(email);
+  const path = await invited(app, admin, email, organisationId);
   const browser = new Browser(app.url);
   expect((await browser.page(path)).text).toContain('href="/signup?email=');
   await signUp(browser, email);
@@ -64,7 +52,7 @@ test('a newcomer who was invited is led from the invitation over sign-up back to
 
 test('a page that someone was on the way to comes before the invitation, and neither leads off this site', async () => {
   const email = newAddress();
-  const path = await invited(email);
+  const path = await invited(app, admin, email, organisationId);
   const browser = new Browser(app.url);
   await signUp(browser, email);
   await browser.page(path);
@@ -76,7 +64,7 @@ test('a page that someone was on the way to comes before the invitation, and nei
 
 test('an invitation that is over is not gone to', async () => {
   const email = newAddress();
-  const path = await invited(email);
+  const path = await invited(app, admin, email, organisationId);
   const browser = new Browser(app.url);
   await signUp(browser, email);
   await browser.page(path);
@@ -87,7 +75,7 @@ test('an invitation that is over is not gone to', async () => {
 
 test('someone else who is signed in finds the way out, and the invited one then finds the invitation', async () => {
   const [email, other] = [newAddress(), newAddress()];
-  const path = await invited(email);
+  const path = await invited(app, admin, email, organisationId);
   const browser = new Browser(app.url);
   await signUp(browser, other);
   await signUp(browser, email);

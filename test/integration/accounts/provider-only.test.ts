@@ -4,6 +4,7 @@ import { ask } from '../web/raw-exchange';
 import {
   Browser,
   goodPassword,
+  invited,
   mailTo,
   registered,
   signedIn,
@@ -100,36 +101,28 @@ test('inside, signed in by the provider: no password is set or asked for, and th
 test('an invitation takes only whom the provider knows here', async () => {
   const email = await registered(app);
   const admin = await signIn(app, await addUser(app, 'platform_admin'));
-  const invited = await ask(app.url, {
-    method: 'POST',
-    path: '/dashboard/admin/users/invite',
-    headers: { cookie: admin, 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' },
-    body: JSON.stringify({ email, role: 'user', org_id: organisationId }),
-  });
-  expect(invited.status).toBe(200);
-  const { text } = await mailTo(app, email, /invited/);
-  const token = /\/invite\/([\w-]+)/.exec(text)?.[1] ?? '';
+  const path = await invited(app, admin, email, organisationId);
   const browser = await signedIn(app, email);
-  const refused = await browser.post(`/invite/${token}/accept`);
+  const refused = await browser.post(`${path}/accept`);
   expect([refused.status, refused.json()['code']]).toEqual([403, 'sso_only']);
   await app.database.query("UPDATE user_account SET preferred_language = 'de' WHERE email = $1", [email]);
-  const told = await browser.submit(`/invite/${token}/accept`, { _page: `/invite/${token}` });
+  const told = await browser.submit(`${path}/accept`, { _page: path });
   expect(told.text).toContain('Diese Organisation meldet sich über ihren Identitätsanbieter an.');
   await app.database.query(
     `WITH made AS (INSERT INTO organisation (name, slug) VALUES ('Elsewhere', 'elsewhere') RETURNING id)
      UPDATE user_account SET organisation_id = made.id FROM made WHERE email = $1`,
     [email],
   );
-  const foreign = await browser.submit(`/invite/${token}/accept`, { _page: `/invite/${token}` });
+  const foreign = await browser.submit(`${path}/accept`, { _page: path });
   expect(foreign.text).toContain('Ihr Konto gehört schon zu einer anderen Organisation.');
   // The invitation is still there to be accepted.
   for (const { text } of [told, foreign]) {
-    expect(text).toContain(`action="/invite/${token}/accept"`);
+    expect(text).toContain(`action="${path}/accept"`);
     expect(text).not.toContain('abgelaufen');
   }
   await app.database.query('UPDATE user_account SET organisation_id = NULL WHERE email = $1', [email]);
   await link(email);
-  expect((await browser.post(`/invite/${token}/accept`)).status).toBe(200);
+  expect((await browser.post(`${path}/accept`)).status).toBe(200);
 });
 
 test('whoever would shut themselves out is told, and so is who has no provider', async () => {
@@ -148,13 +141,7 @@ test('an accepted invitation that gives a role renews the session and ends the o
   const email = await registered(app);
   const admin = await signIn(app, await addUser(app, 'platform_admin'));
   await setProviderOnly(admin, false);
-  const invited = await new Browser(app.url, { cookie: admin }).post('/dashboard/admin/users/invite', {
-    email,
-    role: 'org_admin',
-    org_id: organisationId,
-  });
-  expect(invited.status).toBe(200);
-  const token = /\/invite\/([\w-]+)/.exec((await mailTo(app, email, /invited/)).text)?.[1] ?? '';
+  const path = await invited(app, admin, email, organisationId, 'org_admin');
   const versionOf = async () =>
     (
       await app.database.query<{ version: number }>('SELECT version FROM user_account WHERE email = $1', [
@@ -163,7 +150,7 @@ test('an accepted invitation that gives a role renews the session and ends the o
     )[0]?.version ?? 0;
   const [browser, other] = [await signedIn(app, email), await signedIn(app, email)];
   const [former, version] = [browser.cookie('svc_session') ?? '', await versionOf()];
-  expect((await browser.post(`/invite/${token}/accept`)).status).toBe(200);
+  expect((await browser.post(`${path}/accept`)).status).toBe(200);
   expect(browser.cookie('svc_session')).not.toBe(former);
   expect((await browser.get('/api/legal/status')).status).toBe(200);
   expect((await other.get('/api/legal/status')).status).toBe(401);
