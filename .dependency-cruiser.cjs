@@ -4,15 +4,16 @@
  */
 const mayImport = {
   kernel: [],
-  protocol: ['kernel'],
+  vendors: ['kernel'],
+  protocol: ['vendors', 'kernel'],
   platform: ['kernel'],
   views: ['platform', 'kernel'],
   audit: ['platform', 'kernel'],
   identity: ['views', 'audit', 'platform', 'kernel'],
-  catalogue: ['audit', 'platform', 'kernel'],
+  catalogue: ['vendors', 'audit', 'platform', 'kernel'],
   billing: ['views', 'audit', 'platform', 'kernel'],
   keys: ['billing', 'identity', 'views', 'audit', 'platform', 'kernel'],
-  routing: ['catalogue', 'protocol', 'audit', 'platform', 'kernel'],
+  routing: ['catalogue', 'protocol', 'vendors', 'audit', 'platform', 'kernel'],
   web: ['keys', 'billing', 'identity', 'views', 'audit', 'platform', 'kernel'],
   gateway: [
     'web',
@@ -24,6 +25,7 @@ const mayImport = {
     'audit',
     'platform',
     'protocol',
+    'vendors',
     'kernel',
   ],
   quality: ['gateway', 'keys', 'routing', 'catalogue', 'identity', 'audit', 'platform', 'protocol', 'kernel'],
@@ -42,6 +44,7 @@ const mayImport = {
     'audit',
     'platform',
     'protocol',
+    'vendors',
     'kernel',
   ],
   admin: [
@@ -57,6 +60,7 @@ const mayImport = {
     'audit',
     'platform',
     'protocol',
+    'vendors',
     'kernel',
   ],
 };
@@ -102,9 +106,9 @@ module.exports = {
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     {
       name: 'plain-floors',
-      comment: 'kernel and protocol are plain TypeScript',
+      comment: 'kernel, vendors and protocol are plain TypeScript',
       severity: 'error',
-      from: { path: '^src/(kernel|protocol)/' },
+      from: { path: '^src/(kernel|vendors|protocol)/' },
       to: { dependencyTypes: ['npm', 'npm-dev', 'npm-optional', 'npm-peer', 'npm-no-pkg', 'npm-unknown'] },
     },
     {

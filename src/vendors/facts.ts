@@ -1,0 +1,120 @@
+/** Makers whose models are known here. */
+export const VENDORS = [
+  'anthropic',
+  'openai',
+  'google',
+  'deepseek',
+  'mistral',
+  'xai',
+  'groq',
+  'cohere',
+] as const;
+export type Vendor = (typeof VENDORS)[number];
+
+/** The values of `thinking.type` in the messages dialect. */
+export const THINKING_TYPES = ['adaptive', 'between_tools', 'enabled', 'disabled'] as const;
+export type ThinkingType = (typeof THINKING_TYPES)[number];
+
+/** From the least to the most; `none` switches thinking off. */
+export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
+export type Effort = (typeof EFFORTS)[number];
+
+/** How a model is told to think, and what it refuses to be told. */
+export interface ThinkingFacts {
+  /** Messages dialect: the types it accepts. */
+  readonly types?: readonly ThinkingType[];
+  /** The words for effort it accepts; for Gemini, its thinking levels. */
+  readonly efforts?: readonly Effort[];
+  /** Those of the efforts that only the responses wire accepts. */
+  readonly responsesOnly?: readonly Effort[];
+  /** The effort where the request names none. */
+  readonly usual?: Effort;
+  /** The budgets of tokens it accepts; left out where it takes none. */
+  readonly budget?: { readonly least: number; readonly most: number };
+  /** It thinks although the request does not ask for it. */
+  readonly unasked: boolean;
+  /** Whether a request can switch thinking off. */
+  readonly canStop: boolean;
+}
+
+/**
+ * `free`: temperature and its kin are taken. `unless-thinking`: only while the model does not think. `refused`: a value
+ * other than the default is an error. `ignored`: taken without effect.
+ */
+export const SAMPLINGS = ['free', 'unless-thinking', 'refused', 'ignored'] as const;
+export type Sampling = (typeof SAMPLINGS)[number];
+
+/**
+ * What `/chat/completions` makes of this model. `free`: everything. `tools-without-effort`: tools only where no effort
+ * is sent. `tools-with-none`: tools only beside the effort `none`. `tools-refused`: no tools. `refused`: no request.
+ */
+export const CHAT_WIRES = [
+  'free',
+  'tools-without-effort',
+  'tools-with-none',
+  'tools-refused',
+  'refused',
+] as const;
+export type ChatWire = (typeof CHAT_WIRES)[number];
+
+/** Whose rules a JSON schema has to keep where its answer is enforced; `none`: no schema is taken. */
+export const SCHEMA_RULES = ['anthropic', 'openai', 'google', 'none'] as const;
+export type SchemaRules = (typeof SCHEMA_RULES)[number];
+
+/** How the tokens of a picture are bounded. */
+export type PictureFacts =
+  /** Squares of `side` pixels, at most `most` of them; later ones are scaled down. */
+  | { readonly kind: 'squares'; readonly side: number; readonly most: number; readonly factor?: number }
+  /** At most eight tiles beside a small version of the whole. */
+  | { readonly kind: 'tiles'; readonly base: number; readonly tile: number; readonly factor?: number }
+  /** Squares whose number depends on the detail that was asked for. */
+  | {
+      readonly kind: 'detail';
+      readonly high: number;
+      readonly original: number;
+      readonly automatic: number;
+      readonly factor: number;
+    }
+  | { readonly kind: 'flat'; readonly tokens: number };
+
+/** What a model of a vendor accepts, refuses and may bill, as its vendor says it. */
+export interface ModelFacts {
+  /** The vendor's own id. */
+  readonly id: string;
+  readonly vendor: Vendor;
+  /** Other exact names of the same model: dated snapshots, and the names of clouds that host it. */
+  readonly aliases?: readonly string[];
+  /** The most tokens it reads, question and answer together where the vendor counts them so. */
+  readonly window?: number;
+  /** Betas in the header `anthropic-beta` that widen the window. */
+  readonly widened?: Readonly<Record<string, number>>;
+  readonly maxOutput?: number;
+  /** Left out: it does not think. */
+  readonly thinking?: ThinkingFacts;
+  readonly sampling?: Sampling;
+  /** False: `tool_choice` may not force a tool. */
+  readonly forcedTools?: boolean;
+  /** False: the last message may not be the assistant's. */
+  readonly prefill?: boolean;
+  readonly chat?: ChatWire;
+  /** Fields of `/chat/completions` that it refuses. */
+  readonly chatRefuses?: readonly string[];
+  readonly schema?: SchemaRules;
+  /** Chat dialect: its reasoning has to come back with every turn that called tools. */
+  readonly reasoningHistory?: boolean;
+  /** Messages dialect: earlier thinking that no longer fits can be left to the vendor to drop. */
+  readonly dropsBlocks?: boolean;
+  readonly pictures?: PictureFacts;
+  /** Above so many input tokens the whole request costs so many times the usual rates. */
+  readonly longContext?: { readonly above: number; readonly input: number; readonly output: number };
+  /** The last day it is served, as YYYY-MM-DD. */
+  readonly ends?: string;
+  /** What the vendor answers with after that day. */
+  readonly replacedBy?: string;
+  /** Where the facts were read, and on which day. */
+  readonly source: string;
+  readonly checked: string;
+}
+
+/** What an operator may say otherwise. */
+export type FactsOverride = Partial<Omit<ModelFacts, 'id' | 'vendor' | 'aliases' | 'source' | 'checked'>>;

@@ -1,0 +1,3 @@
+import type { ModelFacts } from '../facts';
+
+export const googleModels: readonly ModelFacts[] = [];
