@@ -69,6 +69,7 @@ import { CoverUsageHours1764200000000 } from './1764200000000-cover-usage-hours'
 import { IndexFailovers1764200100000 } from './1764200100000-index-failovers';
 import { LocateLabels1764200200000 } from './1764200200000-locate-labels';
 import { RankUsageDays1764200300000 } from './1764200300000-rank-usage-days';
+import { AddVendorFacts1764360000000 } from './1764360000000-add-vendor-facts';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -143,4 +144,5 @@ export const migrations = [
   IndexFailovers1764200100000,
   LocateLabels1764200200000,
   RankUsageDays1764200300000,
+  AddVendorFacts1764360000000,
 ];

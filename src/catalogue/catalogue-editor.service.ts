@@ -2,6 +2,7 @@ import { Injectable, Optional } from '@nestjs/common';
 import { IsNull } from 'typeorm';
 import { defineTransitions, fault, refuseStale } from '../kernel';
 import { AddressGuard, type Tx } from '../platform';
+import type { Wire } from '../vendors';
 import { given, lockCatalogue, modelCalled, modelNamed } from './catalogue-lock';
 import { originsOf } from './credential';
 import { ProviderCredential, wiped } from './credential.entity';
@@ -30,6 +31,8 @@ export interface LaneInput {
   readonly priority?: number;
   readonly weight?: number;
   readonly retries?: number;
+  readonly facts?: string | null;
+  readonly wire?: Wire | null;
   readonly enabled?: boolean;
 }
 

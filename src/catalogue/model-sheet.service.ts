@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { In, IsNull, LessThanOrEqual } from 'typeorm';
 import { fault, type PriceRates, priceRates, refuseStale, versionOf } from '../kernel';
 import type { Tx } from '../platform';
+import type { Wire } from '../vendors';
 import { CatalogueEditor, type LaneInput, type ModelInput } from './catalogue-editor.service';
 import { given, lockCatalogue, modelNamed } from './catalogue-lock';
 import { Lane, Model, ModelAlias, Price, PriceSchedule, Provider } from './entities';
@@ -17,6 +18,8 @@ export interface SheetLane {
   readonly region: string;
   readonly weight: number;
   readonly retries: number;
+  readonly facts: string | null;
+  readonly wire: Wire | null;
   readonly enabled: boolean;
   /** A hidden provider's lanes rest. */
   readonly visible: boolean;
@@ -154,10 +157,11 @@ async function readLanes(tx: Tx, modelId: number): Promise<SheetLane[]> {
   });
   const providers = await tx.findBy(Provider, { id: In(lanes.map(({ providerId }) => providerId)) });
   const byId = new Map(providers.map((provider) => [provider.id, provider]));
-  return lanes.map(({ id, providerId, upstreamModel, region, weight, retries, enabled }) => {
+  return lanes.map(({ id, providerId, upstreamModel, region, weight, retries, facts, wire, enabled }) => {
     const provider = byId.get(providerId);
     const visible = provider?.visible === true;
-    return { id, provider: provider?.name ?? '', upstreamModel, region, weight, retries, enabled, visible };
+    const name = provider?.name ?? '';
+    return { id, provider: name, upstreamModel, region, weight, retries, facts, wire, enabled, visible };
   });
 }
 

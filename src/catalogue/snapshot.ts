@@ -1,5 +1,6 @@
 import type { Lane, Model, ModelAlias, Price, PriceSchedule, Provider } from './entities';
 import { allows, type ModelPolicy } from './model-policy';
+import { laneFacts, type Wire, WIRES } from '../vendors';
 import { ratesOf } from './price-codec';
 import type {
   LaneView,
@@ -207,7 +208,7 @@ function viewsOf(rows: CatalogueRows) {
       retiresAt: model.retiresAt?.getTime() ?? null,
       createdAt: model.createdAt.getTime(),
       aliases: Object.freeze((aliases.get(model.id) ?? []).map((alias) => alias.name)),
-      lanes: Object.freeze(laneViews(lanes.get(model.id) ?? [], providers)),
+      lanes: Object.freeze(laneViews(model, lanes.get(model.id) ?? [], providers)),
       prices: Object.freeze((pricesOf.get(model.id) ?? []).sort(newestFirst)),
       schedules: Object.freeze(scheduleViews(schedules.get(model.id) ?? [], prices)),
     });
@@ -221,15 +222,26 @@ function providerView(provider: Provider): ProviderView {
   return Object.freeze({ id, name, style, baseUrl, regions, visible, settings, timeouts, breaker });
 }
 
-function laneViews(lanes: readonly Lane[], providers: ReadonlyMap<number, ProviderView>): LaneView[] {
+function laneViews(
+  model: Model,
+  lanes: readonly Lane[],
+  providers: ReadonlyMap<number, ProviderView>,
+): LaneView[] {
   return lanes
-    .flatMap(({ id, providerId, upstreamModel, region, priority, weight, retries, enabled }) => {
+    .flatMap(({ id, providerId, upstreamModel, region, priority, weight, retries, enabled, ...lane }) => {
       const provider = providers.get(providerId);
       if (!enabled || provider?.visible !== true) return [];
-      return [Object.freeze({ id, provider, upstreamModel, region, priority, weight, retries })];
+      const facts = laneFacts(lane.facts ?? upstreamModel, model.facts);
+      const wire = lane.wire ?? model.facts.wire ?? wireOf(provider);
+      return [
+        Object.freeze({ id, provider, upstreamModel, region, priority, weight, retries, facts, wire }),
+      ];
     })
     .sort((a, b) => a.priority - b.priority || a.id - b.id);
 }
+
+const wireOf = ({ settings }: ProviderView): Wire | null =>
+  WIRES.find((wire) => wire === settings.wire) ?? null;
 
 function priceView(price: Price): PriceView {
   const { id, modelId, laneId, source } = price;

@@ -1,4 +1,5 @@
 import type { ErrorCode, PriceRates } from '../kernel';
+import type { FactsOverride, LaneFacts, Wire } from '../vendors';
 import type {
   LaneOrder,
   ModelBounds,
@@ -30,6 +31,10 @@ export interface LaneView {
   readonly weight: number;
   /** How often it is asked again for one request, after a short limit or an internal error. */
   readonly retries: number;
+  /** What is known of the supplier's model. */
+  readonly facts: LaneFacts;
+  /** The dialect that the operator chose for conversations; null: as the profile and the facts say. */
+  readonly wire: Wire | null;
 }
 
 export interface PriceView {
@@ -62,6 +67,8 @@ export interface ModelView {
   readonly maxOutputTokens: number | null;
   /** Lower than the vendor's own where the operator knows better. */
   readonly bounds: ModelBounds;
+  /** What the operator says against the vendor's facts. */
+  readonly facts: FactsOverride;
   readonly inputModalities: readonly string[];
   readonly outputModalities: readonly string[];
   readonly capabilities: ReadonlySet<string>;

@@ -3,6 +3,7 @@ import { CatalogueService, type ModelView } from '../catalogue';
 import { fault, type PriceFactor, ratesPaid } from '../kernel';
 import { type Caller, priceFactorAt } from '../keys';
 import { Access, type HttpRequest } from '../web';
+import { sharedFacts } from './shared-facts';
 import { presentPrice } from './manage/price-presenter';
 import { callableModels } from './model-access';
 
@@ -106,6 +107,7 @@ function present(model: ModelView, price: object | null): object {
     input_modalities: model.inputModalities,
     output_modalities: model.outputModalities,
     capabilities: [...model.capabilities],
+    ...sharedFacts(model.lanes),
     retires_at: model.retiresAt === null ? null : new Date(model.retiresAt).toISOString(),
     price,
   };

@@ -116,5 +116,13 @@ export interface ModelFacts {
   readonly checked: string;
 }
 
+/** In which dialect a supplier that speaks both is asked for a conversation. */
+export const WIRES = ['chat', 'responses'] as const;
+export type Wire = (typeof WIRES)[number];
+
 /** What an operator may say otherwise. */
-export type FactsOverride = Partial<Omit<ModelFacts, 'id' | 'vendor' | 'aliases' | 'source' | 'checked'>>;
+export interface FactsOverride extends Partial<
+  Omit<ModelFacts, 'id' | 'vendor' | 'aliases' | 'source' | 'checked'>
+> {
+  readonly wire?: Wire;
+}

@@ -15,5 +15,9 @@ export {
   type ThinkingType,
   type Vendor,
   VENDORS,
+  type Wire,
+  WIRES,
 } from './facts';
 export { factsOf, knownModels } from './find-facts';
+export { type LaneFacts, laneFacts, UNKNOWN_FACTS, windowOf } from './lane-facts';
+export { overrideFields, readOverride } from './read-override';

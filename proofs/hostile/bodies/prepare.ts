@@ -7,6 +7,7 @@ import { isSpoken, operations } from '../../../src/gateway/inference/operation';
 import { type JsonObjectText, readJsonObject } from '../../../src/kernel';
 import { SupplierStyles } from '../../../src/routing';
 import { profiles } from '../../../src/routing/suppliers/openai-style/profiles';
+import { UNKNOWN_FACTS } from '../../../src/vendors';
 import type { Understood } from './agreement';
 import { type Route, routes } from './make-body';
 
@@ -61,7 +62,8 @@ export const ways: readonly Way[] = suppliers.flatMap(([style, settings], id) =>
     timeouts: {},
     breaker: {},
   };
-  const lane = { id, provider, upstreamModel: UPSTREAM, region: 'local', priority: 0, weight: 1, retries: 0 };
+  const route = { upstreamModel: UPSTREAM, region: 'local', priority: 0, weight: 1, retries: 0 };
+  const lane = { id, provider, ...route, facts: UNKNOWN_FACTS, wire: null };
   const { validates } = styles.of(provider).fields(provider);
   return routes.flatMap((route) => {
     const wire = styles.dialectFor(provider, route);

@@ -20,6 +20,7 @@ import {
 import { formatUsd } from '../../kernel';
 import { Database, type Page as Rows } from '../../platform';
 import { SupplierStyles } from '../../routing';
+import { factsOf, overrideFields, WIRES } from '../../vendors';
 import {
   Access,
   addressOf,
@@ -152,7 +153,7 @@ export class CataloguePagesController {
     const sheet = await this.models.read(this.database.source.manager, name);
     const { model, lanes, price, history, schedules } = sheet;
     const providers = await listProviders(this.database);
-    const empty = { provider: '', upstreamModel: '', region: '', weight: 1, retries: 0, enabled: true };
+    const empty = { provider: '', upstreamModel: '', region: '', weight: 1, retries: 0, facts: null, wire: null, enabled: true };
     return {
       ...sheet,
       back: localPath(back, `/dashboard/admin/models/edit?model=${encodeURIComponent(name)}`),
@@ -161,10 +162,13 @@ export class CataloguePagesController {
         input: model.inputModalities.join(', '),
         output: model.outputModalities.join(', '),
         capabilities: model.capabilities.join(', '),
+        facts: JSON.stringify(overrideFields(model.facts), null, 2),
       },
       lanes: [...lanes, empty, empty].map((lane) => ({
         ...lane,
         providers: providers.map(({ name: value }) => ({ value, selected: value === lane.provider })),
+        wires: WIRES.map((value) => ({ value, selected: value === lane.wire })),
+        isUnknown: lane.provider !== '' && factsOf(lane.facts ?? lane.upstreamModel) === null,
       })),
       retiresAt: model.retiresAt?.toISOString().slice(0, 16) ?? '',
       states: MODEL_STATES.map((value) => ({ value, selected: value === model.state })),

@@ -19,6 +19,7 @@ import {
   type ModelState,
 } from '../../catalogue';
 import { PROBED_OPERATIONS, type ProbedOperation } from '../../routing';
+import { type Wire, WIRES } from '../../vendors';
 import { Column, Flag, Instant, Line, LineOrNone, Repeated, Settings, Usd, Whole, Words } from './fields';
 
 export const NAME = 128;
@@ -113,6 +114,14 @@ class LaneForm {
   @Whole(0, 2)
   retries?: number;
 
+  /** The known model that it serves under a name of its own. */
+  @LineOrNone(NAME)
+  facts?: string | null;
+
+  @IsOptional()
+  @IsIn([...WIRES, ''])
+  wire?: Wire | '' | null;
+
   @IsOptional()
   @Flag()
   enabled?: boolean;
@@ -168,6 +177,11 @@ export class ModelChangeForm extends PriceForm {
   @LineOrNone(NAME)
   overflow_to?: string | null;
 
+  /** What the operator says against the vendor's facts. */
+  @IsOptional()
+  @Settings()
+  facts?: Record<string, unknown>;
+
   /** The chain of providers, the primary first. */
   @IsOptional()
   @IsArray()
@@ -190,6 +204,12 @@ export class ModelChangeForm extends PriceForm {
 
   @Column()
   lane_retries?: string[];
+
+  @Column()
+  lane_facts?: string[];
+
+  @Column()
+  lane_wire?: string[];
 
   @Column()
   lane_enabled?: string[];

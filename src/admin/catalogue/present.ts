@@ -1,5 +1,6 @@
 import type { ModelSheet, ProviderSheet, SheetPrice, SheetSchedule } from '../../catalogue';
 import { formatUsd, type PriceRates, toJsonNumber, versionOf } from '../../kernel';
+import { factsOf, overrideFields } from '../../vendors';
 
 /** The catalogue as JSON for programs. */
 export const presentModel = (sheet: ModelSheet): object => {
@@ -24,13 +25,17 @@ export const presentModel = (sheet: ModelSheet): object => {
     input_modalities: model.inputModalities,
     output_modalities: model.outputModalities,
     capabilities: model.capabilities,
+    facts: overrideFields(model.facts),
     lane_order: model.laneOrder,
-    lanes: lanes.map(({ provider, upstreamModel, region, weight, retries, enabled, visible }) => ({
+    lanes: lanes.map(({ provider, upstreamModel, region, weight, retries, facts, wire, enabled, visible }) => ({
       provider,
       upstream_model: upstreamModel,
       region,
       weight,
       retries,
+      facts,
+      known_model: factsOf(facts ?? upstreamModel)?.id ?? null,
+      wire,
       enabled,
       provider_visible: visible,
     })),
@@ -111,13 +116,15 @@ export const recordedModel = ({ model, lanes, overflowTo }: ModelSheet): object 
   input_modalities: model.inputModalities,
   output_modalities: model.outputModalities,
   capabilities: model.capabilities,
+  facts: overrideFields(model.facts),
   restricted: model.restricted,
   retires_at: model.retiresAt,
   lane_order: model.laneOrder,
   overflow_to: overflowTo,
   lanes: lanes.map(
-    ({ provider, upstreamModel, region, weight, retries, enabled }) =>
-      `${provider} ${upstreamModel} ${region} ×${weight}${retries > 0 ? ` +${retries}` : ''}${enabled ? '' : ' off'}`,
+    ({ provider, upstreamModel, region, weight, retries, facts, wire, enabled }) =>
+      `${provider} ${upstreamModel} ${region} ×${weight}${retries > 0 ? ` +${retries}` : ''}` +
+      `${facts === null ? '' : ` as ${facts}`}${wire === null ? '' : ` by ${wire}`}${enabled ? '' : ' off'}`,
   ),
 });
 

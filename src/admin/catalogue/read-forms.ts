@@ -13,6 +13,7 @@ import {
   type PriceRates,
   validationFault,
 } from '../../kernel';
+import { factsOf, type FactsOverride, readOverride, type Wire, WIRES } from '../../vendors';
 import type { ModelChangeForm, PriceForm, ProviderForm } from './forms';
 
 type RateField = Exclude<Extract<keyof PriceForm, `${string}_price`>, 'per_call_price' | 'ppm_price'>;
@@ -60,6 +61,7 @@ export function modelFields(form: ModelChangeForm): Partial<Omit<ModelInput, 'na
     ...(form.input_modalities === undefined ? {} : { inputModalities: form.input_modalities }),
     ...(form.output_modalities === undefined ? {} : { outputModalities: form.output_modalities }),
     ...(form.capabilities === undefined ? {} : { capabilities: form.capabilities }),
+    ...(form.facts === undefined ? {} : { facts: factsOfForm(form.facts) }),
     ...(form.restricted === undefined ? {} : { restricted: form.restricted }),
     ...(form.lane_order === undefined ? {} : { laneOrder: form.lane_order }),
     ...(form.retires_at === undefined
@@ -72,12 +74,14 @@ export function modelFields(form: ModelChangeForm): Partial<Omit<ModelInput, 'na
 export function lanesOfForm(form: ModelChangeForm): LaneInput[] | undefined {
   if (form.lanes !== undefined) {
     return form.lanes.map(
-      ({ provider, upstream_model: upstreamModel, region, weight, retries, enabled }) => ({
+      ({ provider, upstream_model: upstreamModel, region, weight, retries, facts, wire, enabled }) => ({
         provider,
         upstreamModel,
         region,
         ...(weight === undefined ? {} : { weight }),
         ...(retries === undefined ? {} : { retries }),
+        ...(facts === undefined ? {} : { facts: knownModel(facts) }),
+        ...(wire === undefined ? {} : { wire: wire || null }),
         ...(enabled === undefined ? {} : { enabled }),
       }),
     );
@@ -95,10 +99,41 @@ export function lanesOfForm(form: ModelChangeForm): LaneInput[] | undefined {
         region,
         weight: wholeIn(form.lane_weight?.[row], 'lane_weight', 1, 1_000, 1),
         retries: wholeIn(form.lane_retries?.[row], 'lane_retries', 0, 2, 0),
+        facts: knownModel(form.lane_facts?.[row] ?? null),
+        wire: wireIn(form.lane_wire?.[row]),
         enabled: form.lane_enabled?.[row] !== 'off',
       },
     ];
   });
+}
+
+function factsOfForm(given: Readonly<Record<string, unknown>>): FactsOverride {
+  const { override, faults } = readOverride(given);
+  if (faults.length === 0) return override;
+  throw validationFault(
+    faults.map(({ path, problem }) => ({
+      loc: ['body', ...path.split('.')],
+      msg: `${path}: ${problem}`,
+      type: 'facts',
+    })),
+  );
+}
+
+function knownModel(name: string | null): string | null {
+  const wanted = name?.trim() ?? '';
+  if (wanted === '') return null;
+  if (factsOf(wanted) !== null) return wanted;
+  throw validationFault([
+    { loc: ['body', 'lane_facts'], msg: `nothing is known of a model "${wanted}"`, type: 'facts' },
+  ]);
+}
+
+function wireIn(text: string | undefined): Wire | null {
+  if (text === undefined || text === '') return null;
+  const wire = WIRES.find((one) => one === text);
+  if (wire !== undefined) return wire;
+  const msg = `lane_wire must be one of ${WIRES.join(', ')}`;
+  throw validationFault([{ loc: ['body', 'lane_wire'], msg, type: 'isIn' }]);
 }
 
 const missing = (field: string): Error =>

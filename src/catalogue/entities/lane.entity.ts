@@ -1,4 +1,5 @@
 import { Check, Column, Entity, ForeignKey, Index, PrimaryGeneratedColumn, Unique } from 'typeorm';
+import { type Wire, WIRES } from '../../vendors';
 import { Model } from './model.entity';
 import { Provider } from './provider.entity';
 
@@ -9,6 +10,7 @@ import { Provider } from './provider.entity';
 @Index('lane_by_provider', ['providerId'])
 @Check('lane_weight_positive', 'weight > 0')
 @Check('lane_retries_few', 'retries BETWEEN 0 AND 2')
+@Check('lane_wire_known', `wire IN (${WIRES.map((wire) => `'${wire}'`).join(', ')})`)
 export class Lane {
   @PrimaryGeneratedColumn('identity', {
     type: 'integer',
@@ -43,6 +45,14 @@ export class Lane {
   /** How often it is asked again for one request, after a short limit or an internal error. */
   @Column('smallint', { default: 0 })
   retries: number;
+
+  /** The known model that a deployment or a router serves under a name of its own. */
+  @Column('text', { nullable: true })
+  facts: string | null;
+
+  /** The dialect in which conversations are asked for, where the supplier speaks several. */
+  @Column('text', { nullable: true })
+  wire: Wire | null;
 
   @Column('boolean', { default: true })
   enabled: boolean;

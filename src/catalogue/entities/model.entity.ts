@@ -1,4 +1,5 @@
 import { Check, Column, CreateDateColumn, Entity, ForeignKey, PrimaryGeneratedColumn, Unique } from 'typeorm';
+import type { FactsOverride } from '../../vendors';
 
 export const MODEL_KINDS = [
   'chat',
@@ -37,6 +38,7 @@ export interface ModelBounds {
 @Check('model_not_own_redirect', 'redirect_to <> id')
 @Check('model_not_own_overflow', 'overflow_to <> id')
 @Check('model_bounds_object', "jsonb_typeof(bounds) = 'object'")
+@Check('model_facts_object', "jsonb_typeof(facts) = 'object'")
 @Check('model_limits_positive', 'context_tokens > 0 AND max_output_tokens > 0')
 export class Model {
   @PrimaryGeneratedColumn('identity', {
@@ -86,6 +88,10 @@ export class Model {
   /** A bound below the vendor's own, where the operator knows better. */
   @Column('jsonb', { default: {} })
   bounds: ModelBounds;
+
+  /** What its vendor says of it, where the operator knows better than the table. */
+  @Column('jsonb', { default: {} })
+  facts: FactsOverride;
 
   @Column('text', { name: 'input_modalities', array: true, default: ['text'] })
   inputModalities: string[];

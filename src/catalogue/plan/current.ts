@@ -1,5 +1,6 @@
 import type { LaneOrder, ModelBounds, ModelKind, ModelState } from '../entities';
 import { ratesOf, type StoredRates } from '../price-codec';
+import type { FactsOverride, Wire } from '../../vendors';
 import type { ProviderView } from '../views';
 import { type PriceRates, RATE_NAMES } from '../../kernel';
 import type { Tx } from '../../platform';
@@ -31,6 +32,7 @@ export interface ModelFields {
   readonly contextTokens: number | null;
   readonly maxOutputTokens: number | null;
   readonly bounds: ModelBounds;
+  readonly facts: FactsOverride;
   readonly inputModalities: readonly string[];
   readonly outputModalities: readonly string[];
   readonly capabilities: readonly string[];
@@ -57,6 +59,8 @@ export interface CurrentLane {
   readonly priority: number;
   readonly weight: number;
   readonly retries: number;
+  readonly facts: string | null;
+  readonly wire: Wire | null;
   readonly enabled: boolean;
   readonly price: CurrentPrice | null;
 }
@@ -112,7 +116,7 @@ type ModelRow = Omit<CurrentModel, 'lanes' | 'price' | 'schedules'>;
 const MODELS = `
   SELECT m.id, m.name, m.display_name AS "displayName", m.owned_by AS "ownedBy", m.kind, m.state,
          m.display_order AS "order", target.name AS redirect, larger.name AS overflow, m.lane_order AS "laneOrder", m.context_tokens AS "contextTokens",
-         m.max_output_tokens AS "maxOutputTokens", m.bounds, m.input_modalities AS "inputModalities",
+         m.max_output_tokens AS "maxOutputTokens", m.bounds, m.facts, m.input_modalities AS "inputModalities",
          m.output_modalities AS "outputModalities", m.capabilities, m.replay_included AS "replayIncluded",
          m.restricted, m.retires_at AS "retiresAt", m.managed
     FROM model m LEFT JOIN model target ON target.id = m.redirect_to
@@ -121,7 +125,7 @@ const MODELS = `
 type LaneRow = Omit<CurrentLane, 'price'> & { readonly modelId: number };
 const LANES = `
   SELECT l.id, l.model_id AS "modelId", p.name AS provider, l.upstream_model AS "upstreamModel", l.region,
-         l.priority, l.weight, l.retries, l.enabled
+         l.priority, l.weight, l.retries, l.facts, l.wire, l.enabled
     FROM lane l JOIN provider p ON p.id = l.provider_id WHERE l.removed_at IS NULL ORDER BY l.priority, l.id`;
 
 interface PriceRow {

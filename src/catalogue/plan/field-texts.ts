@@ -6,6 +6,7 @@ import {
   type TokenRates,
   UNCHANGED,
 } from '../../kernel';
+import { overrideFields } from '../../vendors';
 import type { CurrentLane, CurrentModel, CurrentProvider } from './current';
 import { columnOf } from './current';
 
@@ -61,8 +62,12 @@ export function modelTexts(
   const bounds = Object.entries(model.bounds).map(
     ([name, tokens]) => [`bounds.${columnOf(name)}`, String(tokens)] as const,
   );
+  const facts = leavesOf(overrideFields(model.facts)).map(
+    ([name, value]) => [`facts.${name}`, value] as const,
+  );
   return new Map([
     ...bounds,
+    ...facts,
     ['display_name', model.displayName],
     ['owned_by', model.ownedBy],
     ['kind', model.kind],
@@ -109,9 +114,11 @@ export const routeName = ({ provider, upstreamModel, region }: Route): string =>
 export function laneTexts(lanes: readonly Omit<CurrentLane, 'id' | 'price'>[]): FieldTexts {
   return new Map(
     lanes.map((lane) => {
-      const { priority, weight, retries, enabled } = lane;
+      const { priority, weight, retries, facts, wire, enabled } = lane;
       const again = retries > 0 ? `, retries ${retries}` : '';
-      return [routeName(lane), `priority ${priority}, weight ${weight}${again}${enabled ? '' : ', off'}`];
+      const known = facts === null ? '' : `, facts ${facts}`;
+      const spoken = wire === null ? '' : `, wire ${wire}`;
+      return [routeName(lane), `priority ${priority}, weight ${weight}${again}${known}${spoken}${enabled ? '' : ', off'}`];
     }),
   );
 }

@@ -15,6 +15,7 @@ import {
   type SupplierStyle,
   type WireDialect,
 } from '../suppliers/kit';
+import { laneFacts } from '../../vendors';
 import { SupplierStyles } from '../suppliers/registry';
 import { SupplierExchange, type WholeAnswer } from '../suppliers/supplier-exchange';
 import { lackOf, probeBody, PROBED_OPERATIONS, type ProbedOperation } from './probe-bodies';
@@ -140,6 +141,8 @@ function callOf({ provider, model, region }: ProbeInput, { style, operation, bod
     priority: 0,
     weight: 1,
     retries: 0,
+    facts: laneFacts(model, {}),
+    wire: null,
   };
   return style.prepare({
     operation,

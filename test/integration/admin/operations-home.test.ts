@@ -4,6 +4,7 @@ import { CatalogueEditor, CatalogueService, type LaneView } from '../../../src/c
 import { Organisation, UserAccount } from '../../../src/identity';
 import { fault, monotonicMs, type Role } from '../../../src/kernel';
 import { LaneHealth } from '../../../src/routing';
+import { UNKNOWN_FACTS } from '../../../src/vendors';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addUser, signIn } from '../../support/people';
 import { ask } from '../web/raw-exchange';
@@ -56,6 +57,8 @@ const lane = (name: string): LaneView => ({
   priority: 0,
   weight: 1,
   retries: 0,
+  facts: UNKNOWN_FACTS,
+  wire: null,
 });
 const failed = { status: 500, isCallerMayBeCause: false, owner: 'key 1', milliseconds: 1 };
 

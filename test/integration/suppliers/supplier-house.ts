@@ -13,6 +13,7 @@ import { AddressGuard, MasterKeys, SecretBox, WireTransport } from '../../../src
 import { TokenPool } from '../../../src/routing/suppliers/native-oauth/token-pool';
 import { SupplierStyles } from '../../../src/routing/suppliers/registry';
 import { SupplierClient, type SupplierCallInput } from '../../../src/routing/suppliers/supplier-client';
+import { laneFacts } from '../../../src/vendors';
 import type { CatalogueHouse } from '../catalogue/catalogue-house';
 
 const box = new SecretBox(MasterKeys.parse('a-master-key'));
@@ -74,6 +75,8 @@ const laneOf = (provider: ProviderView, upstreamModel = 'sim-large'): LaneView =
   priority: 0,
   weight: 1,
   retries: 0,
+  facts: laneFacts(upstreamModel, {}),
+  wire: null,
 });
 
 export const callTo = (

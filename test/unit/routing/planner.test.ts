@@ -3,6 +3,7 @@ import type { PricedLane } from '../../../src/catalogue';
 import { priceRates } from '../../../src/kernel';
 import type { BreakerState } from '../../../src/routing/health/breaker';
 import { planRoute, type PlanInput } from '../../../src/routing/planner';
+import { UNKNOWN_FACTS } from '../../../src/vendors';
 
 const laneOf = (id: number, priority: number, region: string, weight = 1): PricedLane => ({
   lane: {
@@ -23,6 +24,8 @@ const laneOf = (id: number, priority: number, region: string, weight = 1): Price
     priority,
     weight,
     retries: 0,
+    facts: UNKNOWN_FACTS,
+    wire: null,
   },
   price: {
     id,

@@ -5,6 +5,7 @@ import { encodeForm, type OutgoingCall, type SupplierStyle } from '../../../src/
 import { messagesStyle } from '../../../src/routing/suppliers/messages-style/messages-style';
 import { nativeOauth } from '../../../src/routing/suppliers/native-oauth/native-oauth';
 import { openaiStyle } from '../../../src/routing/suppliers/openai-style/openai-style';
+import { UNKNOWN_FACTS } from '../../../src/vendors';
 import { bearer, header } from './contract-fixtures';
 
 type Json = Record<string, unknown>;
@@ -27,6 +28,8 @@ const lane = (settings: Json = {}, baseUrl = 'https://north.example'): LaneView 
   priority: 0,
   weight: 1,
   retries: 0,
+  facts: UNKNOWN_FACTS,
+  wire: null,
 });
 
 const call = (text: string, more: Partial<OutgoingCall> = {}): OutgoingCall => ({

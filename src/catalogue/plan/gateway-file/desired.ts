@@ -1,4 +1,5 @@
 import type { PriceRates } from '../../../kernel';
+import type { Wire } from '../../../vendors';
 import type { ProviderView } from '../../views';
 import type { ModelFields } from '../current';
 import type { Place } from './file-fault';
@@ -56,6 +57,8 @@ export interface DesiredLane {
   readonly priority: number;
   readonly weight: number;
   readonly retries: number;
+  readonly facts: string | null;
+  readonly wire: Wire | null;
   readonly enabled: boolean;
   readonly price: DesiredPrice | null;
 }

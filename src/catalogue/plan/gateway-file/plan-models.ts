@@ -49,6 +49,7 @@ function fieldsStep(
         contextTokens: model.contextTokens,
         maxOutputTokens: model.maxOutputTokens,
         bounds: model.bounds,
+        facts: model.facts,
         inputModalities: [...model.inputModalities],
         outputModalities: [...model.outputModalities],
         capabilities: [...model.capabilities],
@@ -64,13 +65,15 @@ function fieldsStep(
 
 function lanesStep(model: DesiredModel, known: CurrentModel | undefined, changes: FieldChange[]): Step {
   const inputs = model.lanes.map(
-    ({ provider, upstreamModel, region, priority, weight, retries, enabled }) => ({
+    ({ provider, upstreamModel, region, priority, weight, retries, facts, wire, enabled }) => ({
       provider,
       upstreamModel,
       region,
       priority,
       weight,
       retries,
+      facts,
+      wire,
       enabled,
     }),
   );

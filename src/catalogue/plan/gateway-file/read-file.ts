@@ -5,6 +5,7 @@ import { MODEL_KINDS, MODEL_STATES, LANE_ORDERS, type ModelBounds, type ModelKin
 import type { ProviderView } from '../../views';
 import { Fault } from '../../../kernel';
 import type { AddressGuard } from '../../../platform';
+import { type FactsOverride, factsOf, knownModels, readOverride, WIRES } from '../../../vendors';
 import { readCredentials } from './credentials';
 import type {
   Desired,
@@ -197,6 +198,7 @@ function readModel([name, entry]: [string, Entry]): { model: DesiredModel; alias
     'context_tokens',
     'max_output_tokens',
     'bounds',
+    'facts',
     'input_modalities',
     'output_modalities',
     'capabilities',
@@ -226,6 +228,7 @@ function readModel([name, entry]: [string, Entry]): { model: DesiredModel; alias
     contextTokens: fields.context_tokens.wholeNumber(1) ?? null,
     maxOutputTokens: fields.max_output_tokens.wholeNumber(1) ?? null,
     bounds: readBounds(fields.bounds),
+    facts: readFacts(fields.facts),
     inputModalities: fields.input_modalities.texts() ?? ['text'],
     outputModalities: fields.output_modalities.texts() ?? ['text'],
     capabilities: fields.capabilities.texts() ?? [],
@@ -254,6 +257,25 @@ function readBounds(entry: Entry): ModelBounds {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
+function readFacts(entry: Entry): FactsOverride {
+  if (entry.isAbsent) return {};
+  const { override, faults } = readOverride(entry.data());
+  for (const { path, problem } of faults) entry.fault(`${path.replace(/^facts\.?/, '')} ${problem}`.trim());
+  return override;
+}
+
+/** A lane may stand for a model that is known by another name. */
+function readKnownModel(entry: Entry): string | null {
+  const name = entry.text();
+  if (name === undefined || factsOf(name) !== null) return name ?? null;
+  const hint = didYouMean(
+    name,
+    knownModels.map(({ id }) => id),
+  );
+  entry.fault(`nothing is known of a model "${name}"${hint}`);
+  return null;
+}
+
 function readLane(entry: Entry, place: number, kind: ModelKind): DesiredLane {
   const fields = entry.fields(
     'provider',
@@ -262,6 +284,8 @@ function readLane(entry: Entry, place: number, kind: ModelKind): DesiredLane {
     'priority',
     'weight',
     'retries',
+    'facts',
+    'wire',
     'enabled',
     'price',
   );
@@ -273,6 +297,8 @@ function readLane(entry: Entry, place: number, kind: ModelKind): DesiredLane {
     priority: fields.priority.wholeNumber(0) ?? place,
     weight: fields.weight.wholeNumber(1) ?? 1,
     retries: fields.retries.wholeNumber(0, 2) ?? 0,
+    facts: readKnownModel(fields.facts),
+    wire: fields.wire.oneOf(WIRES) ?? null,
     enabled: fields.enabled.truth() ?? true,
     price: readPrice(fields.price, kind),
   };

@@ -8,6 +8,7 @@ import {
   type TokenRates,
   UNCHANGED,
 } from '../../../kernel';
+import { overrideFields } from '../../../vendors';
 import { columnOf, type Current, type CurrentModel, type CurrentProvider } from '../current';
 
 type Fields = Record<string, unknown>;
@@ -61,6 +62,7 @@ const modelOf = (model: CurrentModel, aliases: readonly string[]): Fields => ({
   context_tokens: model.contextTokens,
   max_output_tokens: model.maxOutputTokens,
   bounds: snakeCased(model.bounds, (value) => value),
+  facts: escaped(overrideFields(model.facts)),
   input_modalities: unlessTextOnly(model.inputModalities),
   output_modalities: unlessTextOnly(model.outputModalities),
   capabilities: unlessEmpty(model.capabilities),
@@ -76,6 +78,8 @@ const modelOf = (model: CurrentModel, aliases: readonly string[]): Fields => ({
       priority: unless(place, lane.priority),
       weight: unless(1, lane.weight),
       retries: unless(0, lane.retries),
+      facts: optionalText(lane.facts),
+      wire: lane.wire,
       enabled: unless(true, lane.enabled),
       price: lane.price === null ? null : priceOf(lane.price.rates),
     }),

@@ -141,7 +141,7 @@ function newModel(provider: CurrentProvider, offer: Offer, { source }: ImportOpt
     ['kind', offer.kind],
     ['state', 'paused'],
     ...(offer.endOfLife === null ? [] : [['end of life', offer.endOfLife] as const]),
-    ...laneTexts([{ ...lane, priority: 0, weight: 1, retries: 0, enabled: true }]),
+    ...laneTexts([{ ...lane, priority: 0, weight: 1, retries: 0, facts: null, wire: null, enabled: true }]),
     ...priceTexts('price ', offer.rates),
   ]);
   return {

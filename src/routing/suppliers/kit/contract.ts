@@ -2,6 +2,7 @@ import { deepStrictEqual, ok, strictEqual } from 'node:assert';
 import type { Credential, LaneView, ProviderView } from '../../../catalogue';
 import { Fault, parseJsonText, printedJsonObject } from '../../../kernel';
 import type { SupplierErrorKind } from '../../../protocol';
+import { UNKNOWN_FACTS } from '../../../vendors';
 import { judgeAnswer } from './judge';
 import { steeringFields } from './steering';
 import type { OperationName, OutgoingCall, PreparedCall, SupplierStyle } from './style';
@@ -110,6 +111,8 @@ function laneOf(style: SupplierStyle, { baseUrl, settings = {} }: ContractFixtur
     priority: 0,
     weight: 1,
     retries: 0,
+    facts: UNKNOWN_FACTS,
+    wire: null,
   };
 }
 

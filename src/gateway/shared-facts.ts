@@ -1,0 +1,21 @@
+import type { LaneView } from '../catalogue';
+import type { LaneFacts } from '../vendors';
+
+/**
+ * What callers may rely on, whichever lane serves them: a fact that differs between lanes, or is unknown on one of
+ * them, is null.
+ */
+export function sharedFacts(lanes: readonly LaneView[]): object {
+  const shared = <Value>(factOf: (facts: LaneFacts) => Value | undefined): Value | null => {
+    const [first, ...others] = lanes.map(({ facts }) => factOf(facts));
+    const text = JSON.stringify(first);
+    return first === undefined || others.some((other) => JSON.stringify(other) !== text) ? null : first;
+  };
+  return {
+    reasoning_efforts: shared(({ thinking }) => thinking?.efforts),
+    thinking_types: shared(({ thinking }) => thinking?.types),
+    sampling: shared(({ sampling }) => sampling),
+    forced_tools: shared(({ forcedTools }) => forcedTools),
+    prefill: shared(({ prefill }) => prefill),
+  };
+}

@@ -1,0 +1,28 @@
+import type { FactsOverride, ModelFacts } from './facts';
+import { factsOf } from './find-facts';
+
+/** What is known of a supplier's model on one lane: the vendor's facts, with what the operator says otherwise. */
+export interface LaneFacts extends FactsOverride {
+  /** The row of the table; null: nothing is known but the operator's word. */
+  readonly known: string | null;
+}
+
+export const UNKNOWN_FACTS: LaneFacts = Object.freeze({ known: null });
+
+/** `name` is the supplier's name of the model, or the id that a lane says it stands for. */
+export function laneFacts(name: string, override: FactsOverride): LaneFacts {
+  const row = factsOf(name);
+  if (row === null) return Object.keys(override).length === 0 ? UNKNOWN_FACTS : { ...override, known: null };
+  return { ...factsAlone(row), ...override, known: row.id };
+}
+
+function factsAlone(row: ModelFacts): FactsOverride {
+  const { id: _id, vendor: _vendor, aliases: _aliases, source: _source, checked: _checked, ...facts } = row;
+  return facts;
+}
+
+/** How many tokens the model reads at most for this request, as its vendor says it; null: nobody knows. */
+export function windowOf({ window, widened }: LaneFacts, betas: readonly string[]): number | null {
+  if (window === undefined) return null;
+  return Math.max(window, ...betas.map((beta) => widened?.[beta] ?? 0));
+}
