@@ -5,6 +5,7 @@ import type { Inbound } from '../../src/gateway/inference/inbound';
 import { inputBoundOf } from '../../src/gateway/inference/input-bound';
 import { operations, type TextOperation } from '../../src/gateway/inference/operation';
 import { SupplierStyles } from '../../src/routing';
+import { THINKING_BESIDE_ANSWER } from '../../src/vendors';
 import { dollars, percent, type Proof, usd } from './proof';
 
 const callers = 400;
@@ -29,6 +30,8 @@ interface Row {
   readonly operation: TextOperation;
   readonly body: object;
   readonly billedTokens: number;
+  /** The most tokens that are billed for each answer, where that is not its limit. */
+  readonly billedOutput?: number;
   /** What it bills beside tokens, at most. */
   readonly billedUses?: UseCounts;
   /** The tier it serves. */
@@ -53,6 +56,9 @@ const picture = { type: 'image_url', image_url: { url: 'https://pictures.example
 const inline = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(400_000)}` } };
 const pdf = { type: 'input_file', file_url: 'https://papers.example/a.pdf' };
 const text = 'What every caller asks. '.repeat(400);
+
+const nested = (path: readonly string[], value: unknown): object =>
+  path.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as object;
 
 const rows: readonly Row[] = [
   { what: 'text', ...chat(text), billedTokens: 4_800, used: 0.9 },
@@ -136,10 +142,18 @@ const rows: readonly Row[] = [
     servedTier: 'priority',
     used: 0.9,
   },
+  ...THINKING_BESIDE_ANSWER.map(({ path }) => ({
+    what: `thinking beside the answer by ${path.join('.')}`,
+    ...chat('x', nested(path, 900)),
+    billedTokens: 10,
+    billedOutput: output + 900,
+    used: 0.9,
+  })),
 ];
 
 const lane = {
   upstreamModel: 'gpt-4o',
+  facts: { known: null, window },
   provider: { style: 'openai-style', settings: { profile: 'openai' } },
 } as unknown as LaneView;
 const model = { contextTokens: window, bounds: {} } as ModelView;
@@ -150,18 +164,28 @@ export async function proveBounds(proof: Proof): Promise<void> {
 }
 
 async function race(proof: Proof, row: Row): Promise<void> {
-  const { what, operation, body, billedTokens, billedUses = {}, servedTier, used } = row;
+  const {
+    what,
+    operation,
+    body,
+    billedTokens,
+    billedOutput = output,
+    billedUses = {},
+    servedTier,
+    used,
+  } = row;
   const request = { model: 'm', ...body };
   const bytes = Buffer.from(JSON.stringify(request));
   const members = Object.keys(request).map((name) => ({ name }));
   const inbound = { bytes, body: request, members, form: null, headers: {} } as unknown as Inbound;
   const call = describeCall(inbound, operation);
-  const inputTokens = inputBoundOf(call, model, () => styles.picturesFor(lane), true);
-  const maxOutputTokens = output * call.choices;
+  const inputTokens = inputBoundOf(call, model, lane, () => styles.picturesFor(lane), true);
+  const maxOutputTokens = (output + call.writtenBeside) * call.choices;
   const modes = servedTier === undefined ? {} : { service_tier: servedTier };
   const billed = { uses: billedUses, modes, image: null };
   const bound = boundOf({ inputTokens, maxOutputTokens, fees: call.fees }, [price]);
-  const cost = boundOf({ inputTokens: billedTokens, maxOutputTokens, fees: billed }, [price]);
+  const written = billedOutput * call.choices;
+  const cost = boundOf({ inputTokens: billedTokens, maxOutputTokens: written, fees: billed }, [price]);
   const walletId = await proof.wallet(usd);
   const answers = await Promise.all(
     Array.from({ length: callers }, (_, caller) =>

@@ -233,9 +233,7 @@ function laneViews(
       if (!enabled || provider?.visible !== true) return [];
       const facts = laneFacts(lane.facts ?? upstreamModel, model.facts);
       const wire = lane.wire ?? model.facts.wire ?? wireOf(provider);
-      return [
-        Object.freeze({ id, provider, upstreamModel, region, priority, weight, retries, facts, wire }),
-      ];
+      return [Object.freeze({ id, provider, upstreamModel, region, priority, weight, retries, facts, wire })];
     })
     .sort((a, b) => a.priority - b.priority || a.id - b.id);
 }

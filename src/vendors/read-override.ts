@@ -158,5 +158,4 @@ function renamed(value: unknown, rename: (name: string) => string): unknown {
 
 const camelCased = (name: string): string =>
   name.replace(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase());
-const snakeCased = (name: string): string =>
-  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const snakeCased = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -153,7 +153,16 @@ export class CataloguePagesController {
     const sheet = await this.models.read(this.database.source.manager, name);
     const { model, lanes, price, history, schedules } = sheet;
     const providers = await listProviders(this.database);
-    const empty = { provider: '', upstreamModel: '', region: '', weight: 1, retries: 0, facts: null, wire: null, enabled: true };
+    const empty = {
+      provider: '',
+      upstreamModel: '',
+      region: '',
+      weight: 1,
+      retries: 0,
+      facts: null,
+      wire: null,
+      enabled: true,
+    };
     return {
       ...sheet,
       back: localPath(back, `/dashboard/admin/models/edit?model=${encodeURIComponent(name)}`),

@@ -118,7 +118,10 @@ export function laneTexts(lanes: readonly Omit<CurrentLane, 'id' | 'price'>[]): 
       const again = retries > 0 ? `, retries ${retries}` : '';
       const known = facts === null ? '' : `, facts ${facts}`;
       const spoken = wire === null ? '' : `, wire ${wire}`;
-      return [routeName(lane), `priority ${priority}, weight ${weight}${again}${known}${spoken}${enabled ? '' : ', off'}`];
+      return [
+        routeName(lane),
+        `priority ${priority}, weight ${weight}${again}${known}${spoken}${enabled ? '' : ', off'}`,
+      ];
     }),
   );
 }

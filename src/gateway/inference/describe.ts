@@ -1,5 +1,6 @@
 import { type AskedFees, fault, NOTHING_ASKED } from '../../kernel';
 import { type RequestMeasure, textAlone } from '../../protocol';
+import { thinkingBeside } from '../../vendors';
 import { type Recording, recordingIn } from './media/audio';
 import { unknownFields } from './request-checks/field-names';
 import type { Inbound } from './inbound';
@@ -43,6 +44,8 @@ export interface Call {
   readonly speech: Speech | null;
   /** The caller's own bound on each answer; null when there is none. */
   readonly maxOutputTokens: number | null;
+  /** What it may make a supplier write beyond the bound of each answer. */
+  readonly writtenBeside: number;
   /** What it may make a supplier bill beside the tokens of its text. */
   readonly fees: AskedFees;
   /** Null: the caller names no region. */
@@ -66,6 +69,8 @@ const MODEL_LENGTH = 256;
 const REGION_LENGTH = 64;
 const MOST_CHOICES = 128;
 const MOST_TOKENS = 100_000_000;
+/** The most thinking of a model where the request names no number of tokens for it. */
+const UNKNOWN_THINKING = 128_000;
 
 /** Reads the envelope by hand: a validator would cost more than the rest of this stage. */
 export function describeCall(inbound: Inbound, operation: Operation): Call {
@@ -98,6 +103,7 @@ export function describeCall(inbound: Inbound, operation: Operation): Call {
     fees: operation.fees?.(body, choices, serverTools.tools) ?? NOTHING_ASKED,
     maxOutputTokens:
       sound?.outputBound ?? firstCount(body, operation.limitFields) ?? operation.usualOutput ?? null,
+    writtenBeside: writtenBesideOf(body, operation, carried?.predictedTokens ?? 0),
     session: sessionOf(inbound),
     endUser: endUserOf(body),
     tags: tagsOf(body),
@@ -110,6 +116,12 @@ export function describeCall(inbound: Inbound, operation: Operation): Call {
       textBound(Math.max(0, bytes.length - (measure?.mediaBytes ?? 0))),
     inputEstimate: recording?.inputEstimate ?? inputEstimateOf(measure ?? textAlone, bytes.length),
   };
+}
+
+/** Rejected predictions, and thinking that the limit of the answer leaves out. */
+function writtenBesideOf(body: Inbound['body'], operation: Operation, predicted: number): number {
+  const thinks = isText(operation) && operation.dialect.name === 'chat';
+  return Math.min(MOST_TOKENS, predicted + (thinks ? thinkingBeside(body, UNKNOWN_THINKING) : 0));
 }
 
 function recordingOf({ form }: Inbound, { takesForm }: Operation): Recording | null {

@@ -101,7 +101,7 @@ export class Holds {
         fitting,
         outputThatFits(headroom, boundFor(call, inputTokens), rates, call.inbound.priceFactor) ?? 0,
       );
-    const each = Math.floor(fitting / call.choices) - predictedIn(call);
+    const each = Math.floor(fitting / call.choices) - call.writtenBeside;
     // A shorter answer is not worth starting; the refusal says how much is missing.
     const perAnswer = Math.min(outputCap, Math.max(this.settings.budgetMinOutput, each));
     const amount = amountOf(call, prices, writtenWithin(call, perAnswer));
@@ -114,7 +114,7 @@ export class Holds {
     const prices = new Map<number, PriceRates[]>();
     for (const { lane, price } of lanes) {
       const runsTools = isSpoken(call.operation, styles.dialectFor(lane.provider, call.operation.name));
-      const inputTokens = inputBoundOf(call, model, () => styles.picturesFor(lane), runsTools);
+      const inputTokens = inputBoundOf(call, model, lane, () => styles.picturesFor(lane), runsTools);
       const known = prices.get(inputTokens);
       if (known === undefined) prices.set(inputTokens, [price.rates]);
       else known.push(price.rates);
@@ -127,10 +127,9 @@ export class Holds {
 const limitsOf = ({ inbound: { caller } }: Call, { model }: Admission): readonly LimitRef[] =>
   caller.modelLimits === null ? caller.limits : (caller.modelLimits.get(model.name) ?? caller.limits);
 
-/** Everything that can be billed as output: answers, and rejected predicted tokens. */
+/** Everything that can be billed as output: answers, thinking beside them, and rejected predicted tokens. */
 const writtenWithin = (call: Call, perAnswer: number): number =>
-  (perAnswer + predictedIn(call)) * call.choices;
-const predictedIn = ({ measure }: Call): number => measure?.predictedTokens ?? 0;
+  (perAnswer + call.writtenBeside) * call.choices;
 
 function amountOf(call: Call, prices: PricesByInput, maxOutputTokens: number): Nano {
   let dearest: Nano = 0n;

@@ -6,11 +6,14 @@ import { membersOf } from '../../../src/kernel/json/read-json-object';
 import { inputBoundOf } from '../../../src/gateway/inference/input-bound';
 import { type Operation, operations, type TextOperation } from '../../../src/gateway/inference/operation';
 import { SupplierStyles } from '../../../src/routing';
+import { UNKNOWN_FACTS } from '../../../src/vendors';
 import { wavOf } from '../../support/recordings';
 import { jpegOf, pngOf } from '../../support/pictures';
 
 const styles = new SupplierStyles();
 const WINDOW = 200_000;
+/** A vendor that says what its model reads. */
+const TOLD = { known: null, window: WINDOW };
 
 const modelOf = (bounds: ModelView['bounds'] = {}, contextTokens: number | null = WINDOW): ModelView =>
   ({ contextTokens, bounds }) as ModelView;
@@ -18,8 +21,11 @@ const modelOf = (bounds: ModelView['bounds'] = {}, contextTokens: number | null 
 const laneOf = (style: string, upstreamModel: string, profile?: string): LaneView =>
   ({
     upstreamModel,
+    facts: TOLD,
     provider: { id: 1, name: 'p', style, settings: profile === undefined ? {} : { profile } },
   }) as unknown as LaneView;
+
+const ofUnknown = (lane: LaneView): LaneView => ({ ...lane, facts: UNKNOWN_FACTS });
 
 const callOf = (operation: Operation, body: Record<string, unknown>, written = JSON.stringify(body)) => {
   const bytes = Buffer.from(written);
@@ -34,7 +40,13 @@ const boundOf = (
   model = modelOf(),
   runsTools = true,
 ): number =>
-  inputBoundOf(callOf(operation, { model: 'm', ...body }), model, () => styles.picturesFor(lane), runsTools);
+  inputBoundOf(
+    callOf(operation, { model: 'm', ...body }),
+    model,
+    lane,
+    () => styles.picturesFor(lane),
+    runsTools,
+  );
 
 interface Pixels {
   readonly width: number;
@@ -153,7 +165,7 @@ describe('the bound on what goes in', () => {
           const body = requestOf(operation, [textPart(operation, text), ...parts]);
           const cost = pictures.reduce((sum, one) => sum + price(one), 0) + Math.ceil(text.length / 3);
           expect(boundOf(operation, body, lane)).toBeGreaterThanOrEqual(Math.min(cost, WINDOW));
-          const unlimited = boundOf(operation, body, lane, modelOf({}, null));
+          const unlimited = boundOf(operation, body, ofUnknown(lane));
           expect(unlimited).toBeGreaterThanOrEqual(cost);
         }),
         { numRuns: 60 },
@@ -199,7 +211,7 @@ describe('the bound on what goes in', () => {
     ],
   ])('of %s is all that the model can read', (_what, operation, body) => {
     expect(boundOf(operation, body, gpt4o)).toBe(WINDOW);
-    expect(boundOf(operation, body, gpt4o, modelOf({}, null))).toBeGreaterThan(1_999_999);
+    expect(boundOf(operation, body, ofUnknown(gpt4o))).toBeGreaterThan(1_999_999);
     const lowered = modelOf({ documentTokens: 30_000, referenceTokens: 30_000 });
     const bound = boundOf(operation, body, gpt4o, lowered);
     expect([bound > 30_000, bound < 31_000]).toEqual([true, true]);
@@ -233,8 +245,10 @@ describe('the bound on what goes in', () => {
           const read = [...texts, ...names].reduce((sum, text) => sum + Buffer.byteLength(text), 0);
           const cost = read + texts.length * template.message + names.length * template.tool;
           const call = callOf(operations.chat, body, written);
-          expect(inputBoundOf(call, modelOf({}, null), pictures, true)).toBeGreaterThanOrEqual(cost);
-          expect(inputBoundOf(call, modelOf({}, 300), pictures, true)).toBeLessThanOrEqual(300);
+          const small = { facts: { known: null, window: 300 } };
+          const model = modelOf({}, null);
+          expect(inputBoundOf(call, model, ofUnknown(gpt4o), pictures, true)).toBeGreaterThanOrEqual(cost);
+          expect(inputBoundOf(call, model, small, pictures, true)).toBeLessThanOrEqual(300);
           expect(call.inputEstimate).toBe(Math.ceil(Buffer.byteLength(written) / 4));
         },
       ),
@@ -251,6 +265,33 @@ describe('the bound on what goes in', () => {
   test('of a text is no more than the model can read', () => {
     const body = requestOf(operations.chat, [textPart(operations.chat, 'x'.repeat(3_000_000))]);
     expect(boundOf(operations.chat, body, gpt4o)).toBe(WINDOW);
+  });
+
+  test('of a text follows the window that the vendor tells, never one that only the operator wrote', () => {
+    const long = requestOf(operations.messages, [textPart(operations.messages, 'x'.repeat(900_000))]);
+    const told = boundOf(operations.messages, long, sonnet, modelOf({}, 1_000));
+    const untold = boundOf(operations.messages, long, ofUnknown(sonnet), modelOf({}, 1_000));
+    const larger = boundOf(operations.messages, long, sonnet, modelOf({}, 500_000));
+    expect([told, untold > 900_000, larger]).toEqual([WINDOW, true, 500_000]);
+  });
+
+  test.each([
+    ['context-1m-2025-08-07', 1_000_000],
+    ['files-api-2025-04-14, context-1m-2025-08-07', 1_000_000],
+    [['files-api-2025-04-14', 'context-1m-2025-08-07'], 1_000_000],
+    ['files-api-2025-04-14', WINDOW],
+    ['context-1m', WINDOW],
+  ])('of a request with the betas %s is as wide as they make the window', (betas, window) => {
+    const long = {
+      model: 'm',
+      ...requestOf(operations.messages, [textPart(operations.messages, 'x'.repeat(2_000_000))]),
+    };
+    const bytes = Buffer.from(JSON.stringify(long));
+    const headers = { 'anthropic-beta': betas };
+    const inbound = { bytes, body: long, members: membersOf(bytes), form: null, headers };
+    const call = describeCall(inbound as unknown as Inbound, operations.messages);
+    const facts = { ...TOLD, widened: { 'context-1m-2025-08-07': 1_000_000 } };
+    expect(inputBoundOf(call, modelOf(), { facts }, () => styles.picturesFor(sonnet), true)).toBe(window);
   });
 
   test('of a recording follows its length', () => {

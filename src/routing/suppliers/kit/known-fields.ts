@@ -134,5 +134,6 @@ export const nestedFields: ReadonlyMap<string, KnownFields> = new Map(
     stream_options: fields('continuous_usage_stats include_obfuscation include_usage'),
     thinking: fields('budget_tokens display type'),
     output_config: fields('effort format task_budget'),
+    chat_template_kwargs: fields('enable_thinking thinking thinking_budget'),
   }).map(([name, names]) => [name, new KnownFields(names)]),
 );

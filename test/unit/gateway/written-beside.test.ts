@@ -1,0 +1,35 @@
+import { describeCall } from '../../../src/gateway/inference/describe';
+import type { Inbound } from '../../../src/gateway/inference/inbound';
+import { operations, type TextOperation } from '../../../src/gateway/inference/operation';
+import { membersOf } from '../../../src/kernel/json/read-json-object';
+import { THINKING_BESIDE_ANSWER } from '../../../src/vendors';
+
+const chat = { messages: [{ role: 'user', content: 'x' }], max_tokens: 50 };
+
+const besideIn = (fields: object, operation: TextOperation = operations.chat): number => {
+  const body = { model: 'm', ...chat, ...fields };
+  const bytes = Buffer.from(JSON.stringify(body));
+  const inbound = { bytes, body, members: membersOf(bytes), form: null, headers: {} };
+  return describeCall(inbound as unknown as Inbound, operation).writtenBeside;
+};
+
+const fieldAt = (path: readonly string[], value: unknown): object =>
+  path.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as object;
+
+describe('what a supplier may write beside a limited answer', () => {
+  test.each(THINKING_BESIDE_ANSWER.map(({ path }) => [path.join('.'), path] as const))(
+    'by %s is held for in every spelling of the number',
+    (_name, path) => {
+      expect(besideIn(fieldAt(path, 38_000))).toBe(38_000);
+      expect(besideIn(fieldAt(path, '38000'))).toBe(38_000);
+      expect(besideIn(fieldAt(path, 0))).toBe(0);
+      expect(besideIn(fieldAt(path, null))).toBe(0);
+      for (const odd of [-1, 1.5, 'all', true, [38_000]]) expect(besideIn(fieldAt(path, odd))).toBe(128_000);
+    },
+  );
+
+  test('is nothing where the dialect counts thinking within the limit', () => {
+    expect(besideIn({ thinking: { type: 'enabled', budget_tokens: 40 } }, operations.messages)).toBe(0);
+    expect(besideIn({})).toBe(0);
+  });
+});
