@@ -17,3 +17,4 @@ export {
   VENDORS,
 } from './facts';
 export { factsOf, knownModels } from './find-facts';
+export { CHECKED as FACTS_CHECKED } from './models/checked';
