@@ -35,6 +35,8 @@ export interface ThinkingFacts {
   readonly unasked: boolean;
   /** Whether a request can switch thinking off. */
   readonly canStop: boolean;
+  /** The highest effort beside which it can be switched off; left out: any. */
+  readonly stopsUpTo?: Effort;
 }
 
 /**

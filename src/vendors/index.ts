@@ -22,3 +22,4 @@ export { factsOf, knownModels } from './find-facts';
 export { type LaneFacts, laneFacts, UNKNOWN_FACTS, windowOf } from './lane-facts';
 export { THINKING_BESIDE_ANSWER, thinkingBeside } from './output-fields';
 export { overrideFields, readOverride } from './read-override';
+export { CHECKED as FACTS_CHECKED } from './models/checked';

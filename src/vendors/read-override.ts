@@ -110,6 +110,7 @@ const overrides: Readonly<Record<string, Check>> = {
       budget: fields({ least: tokens, most: tokens }, ['least', 'most']),
       unasked: truth,
       can_stop: truth,
+      stops_up_to: oneOf(EFFORTS),
     },
     ['unasked', 'can_stop'],
   ),

@@ -28,7 +28,7 @@ test('a plan shows everything, secrets only as set, and changes nothing', async 
   expect(code).toBe(0);
   expect(output).toContain('+ provider anthropic');
   expect(output).toContain('secret gateway.yaml: set');
-  expect(output).toContain('price: input $1.25, output $10');
+  expect(output).toContain('price: input $2, output $10');
   // A line or two for each thing, and what is as usual is left out.
   expect(output.split('\n').length).toBeLessThan(40);
   expect(output).not.toContain('canary');
@@ -68,20 +68,34 @@ test('the models resolve to their lanes in order, at exactly the prices of the f
   for (const name of ['assistant', 'default', 'claude-assistant']) {
     const found = snapshot.resolve(name, Date.now());
     if (found.kind !== 'found') throw new Error(found.code);
-    expect(found.model).toMatchObject({ name: 'assistant', kind: 'chat', contextTokens: 200_000 });
+    expect(found.model).toMatchObject({ name: 'assistant', kind: 'chat', contextTokens: 1_050_000 });
     expect(found.lanes.map(({ lane }) => [lane.provider.name, lane.upstreamModel, lane.region])).toEqual([
-      ['openai', 'gpt-5.1', 'us'],
-      ['anthropic', 'claude-sonnet-4-5', 'us'],
+      ['openai', 'gpt-6.1-sol', 'us'],
+      ['anthropic', 'claude-sonnet-5-5', 'us'],
       ['local', 'Qwen/Qwen3-32B', 'local'],
     ]);
     expect(found.lanes.map(({ price }) => price.rates)).toEqual([
-      priceRates({ input: usd('1.25'), output: usd('10'), cacheRead: usd('0.125') }),
       priceRates({
-        input: usd('3'),
-        output: usd('15'),
-        cacheRead: usd('0.3'),
-        cacheWrite: usd('3.75'),
-        cacheWriteLong: usd('6'),
+        input: usd('2'),
+        output: usd('10'),
+        cacheRead: usd('0.1'),
+        cacheWrite: usd('2.5'),
+        tiers: [
+          {
+            aboveInputTokens: 272_000,
+            input: usd('4'),
+            output: usd('15'),
+            cacheRead: usd('0.2'),
+            cacheWrite: usd('5'),
+          },
+        ],
+      }),
+      priceRates({
+        input: usd('2'),
+        output: usd('10'),
+        cacheRead: usd('0.1'),
+        cacheWrite: usd('2.5'),
+        cacheWriteLong: usd('4'),
       }),
       priceRates({}),
     ]);
@@ -90,9 +104,10 @@ test('the models resolve to their lanes in order, at exactly the prices of the f
   if (europe.kind !== 'found') throw new Error(europe.code);
   expect(europe.lanes[0]?.price.rates).toEqual(
     priceRates({
-      input: 3_300_000_000n,
-      output: 16_500_000_000n,
-      tiers: [{ aboveInputTokens: 200_000, input: 6_600_000_000n, output: 24_750_000_000n }],
+      input: usd('2.2'),
+      output: usd('11'),
+      cacheRead: usd('0.11'),
+      cacheWrite: usd('2.75'),
     }),
   );
   const embeddings = snapshot.resolve('embeddings', Date.now());
