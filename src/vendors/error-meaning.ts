@@ -1,7 +1,7 @@
 import { type ErrorMeaning, type ErrorWord, errorWords } from './error-words';
 
 /** What an error says, as far as its supplier says it. */
-export interface ErrorEvidence {
+interface ErrorEvidence {
   readonly code?: string | undefined;
   readonly type?: string | undefined;
   /** Anthropic's `details.error_code`, Google's `details[].reason`. */

@@ -1,2 +1,2 @@
 export { type ErrorMeaning, type ErrorWord, errorWords } from './error-words';
-export { type ErrorEvidence, meaningOf } from './error-meaning';
+export { meaningOf } from './error-meaning';
