@@ -38,7 +38,7 @@ export {
   type OmittedMember,
   type StreamWatcher,
   type SupplierError,
-  type SupplierErrorKind,
+  isAccountSpent,
   supplierFault,
   type Target,
   ToolNames,

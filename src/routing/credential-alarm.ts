@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { CredentialStore, type LaneView } from '../catalogue';
-import { monotonicMs } from '../kernel';
+import { type Fault, monotonicMs, underlyingCause } from '../kernel';
 import { Logger } from '../platform';
+import { isAccountSpent } from '../protocol';
 
 const QUIET_MS = 60_000;
 
@@ -16,16 +17,20 @@ export class CredentialAlarm {
     private readonly logger: Logger,
   ) {}
 
-  refused({ provider, upstreamModel: model, region }: LaneView, status: number | null, code: string): void {
+  refused({ provider, upstreamModel: model, region }: LaneView, status: number | null, problem: Fault): void {
     const now = monotonicMs();
     if (now - (this.refusedAt.get(provider.id) ?? -Infinity) < QUIET_MS) return;
     this.refusedAt.set(provider.id, now);
-    this.logger.error('alert: the supplier refuses our credential', {
+    const what = isAccountSpent(problem)
+      ? 'alert: our account at the supplier is spent or closed'
+      : 'alert: the supplier refuses our credential';
+    this.logger.error(what, {
       provider: provider.name,
       model,
       region,
       status,
-      code,
+      code: problem.code,
+      words: underlyingCause(problem),
     });
     this.mark(provider.id, 'rejected');
   }

@@ -98,7 +98,8 @@ export async function credentialsAccepted({ database }: CheckContext): Promise<F
     fail(
       `credential ${provider}`,
       `the supplier refuses "${label}"`,
-      'Enter a new one: put it where gateway.yaml refers to, and apply the file.',
+      'The log has its words (alert). Fill or reopen the account, or enter a new secret: put it where gateway.yaml ' +
+        'refers to, and apply the file.',
     ),
   );
 }

@@ -1,5 +1,6 @@
 import type { AttemptRecord } from '../../audit';
 import { type ErrorCode, type Fault, monotonicMs, underlyingCause } from '../../kernel';
+import { isAccountSpent } from '../../protocol';
 import type { LanePermit, PlannedLane } from '../../routing';
 import { recordOf } from './attempt-record';
 import type { AttemptTools } from './attempt-tools';
@@ -159,10 +160,11 @@ export class Attempts {
       return;
     }
     const { problem, status, pauseMs } = tried;
-    if (isCredentialRefused(tried)) this.tools.credentials.refused(lane, status, problem.code);
+    if (isCredentialRefused(tried)) this.tools.credentials.refused(lane, status, problem);
     if (pauseMs > 0) permit.pause(now, pauseMs, problem);
+    if (isAccountSpent(problem)) permit.spent(now);
     // A supplier that names a time to come back is healthy; no probe is needed.
-    if (pauseMs > 0 && problem.code === 'supplier_limit') permit.neutral();
+    else if (pauseMs > 0 && problem.code === 'supplier_limit') permit.neutral();
     // So is one that was not even asked.
     else if (unasked.has(problem.code)) permit.neutral();
     // A different answer is not the lane's fault either.

@@ -46,6 +46,7 @@ export function judge(
       return { kind: 'failed', status, problem, pauseMs };
     }
     case 'auth':
+    case 'account':
     case 'overloaded':
     case 'not_found':
     case 'unknown':

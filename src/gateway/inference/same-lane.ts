@@ -1,6 +1,7 @@
 import { monotonicMs } from '../../kernel';
 import type { LanePermit, PlannedLane } from '../../routing';
 import type { AttemptTools } from './attempt-tools';
+import { isCredentialRefused } from './judge';
 import type { Tried } from './lane-call';
 import { pauseWork } from './pause-work';
 import type { RoutedCall } from './routed-call';
@@ -38,7 +39,7 @@ export class SameLane {
 
   /** Null: asking again would not help. */
   private waitBefore(tried: Tried): number | null {
-    if (tried.kind !== 'failed') return null;
+    if (tried.kind !== 'failed' || isCredentialRefused(tried)) return null;
     const { status, pauseMs } = tried;
     if (status === 429) return pauseMs > 0 && pauseMs <= LONGEST_WAIT_MS ? pauseMs : null;
     if (status !== INTERNAL_ERROR || this.hadInternalError) return null;

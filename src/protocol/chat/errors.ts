@@ -1,4 +1,5 @@
-import { kindOf, type SupplierError } from '../canonical';
+import { meaningOf } from '../../vendors';
+import { type SupplierError } from '../canonical';
 import { isRecord, pick } from '../usage';
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
@@ -15,7 +16,7 @@ export function readChatError(body: unknown): SupplierError | undefined {
   const param = textOf(pick(error, 'param'));
   const details = pick(error, 'details');
   return {
-    kind: kindOf(type, code, message),
+    kind: meaningOf({ type, code, message }),
     message,
     type,
     code,

@@ -1,4 +1,5 @@
-import { kindOf, type SupplierError } from '../canonical';
+import { meaningOf } from '../../vendors';
+import { type SupplierError } from '../canonical';
 import { isRecord } from '../usage';
 
 /** `messages.0.role: Input should be …`: this dialect names the field at the beginning of its wording. */
@@ -14,6 +15,8 @@ export function readMessagesError(body: unknown): SupplierError | undefined {
   const type = typeof error.type === 'string' ? error.type : undefined;
   const code = typeof error.code === 'string' ? error.code : undefined;
   const details = isRecord(error.details) ? error.details : undefined;
+  const reason = typeof details?.error_code === 'string' ? details.error_code : undefined;
   const param = FIELD.exec(message)?.[1];
-  return { kind: kindOf(type, code, message), message, type, code, param, details, raw: body };
+  const kind = meaningOf({ type, code, reason, message });
+  return { kind, message, type, code, reason, param, details, raw: body };
 }

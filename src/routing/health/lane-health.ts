@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { LaneView, ProviderView } from '../../catalogue';
+import { CredentialStore, type LaneView, type ProviderView } from '../../catalogue';
 import { monotonicMs } from '../../kernel';
 import { Settings } from '../../platform';
-import type { BreakerState, BreakerTerms } from './breaker';
+import { Breaker, type BreakerState, type BreakerTerms } from './breaker';
 import { LaneEvents } from './lane-events';
 import type { LaneRoute, LaneTrouble } from './lane-facts';
 import { LanePermit } from './lane-permit';
@@ -11,6 +11,9 @@ import { WatchedLane } from './watched-lane';
 
 /** A node that has seen more lanes than this has a catalogue that changes faster than it is used. */
 const MOST_LANES = 10_000;
+
+/** A spent account is not filled within seconds, and every try of it costs a caller time. */
+const ACCOUNT_REST_MS = 60_000;
 
 /** Older measurements say nothing about how it is now. */
 const MEASURED_MS = 5 * 60_000;
@@ -27,10 +30,13 @@ export class LaneHealth {
   private readonly ofView = new WeakMap<LaneView, WatchedLane>();
   private readonly terms = new WeakMap<ProviderView, BreakerTerms>();
   private readonly budgets = new Map<string, RetryBudget>();
+  /** Of our account at each supplier, by the credential that stands for it. */
+  private readonly accounts = new Map<string, Breaker>();
 
   constructor(
     private readonly settings: Settings,
     private readonly events: LaneEvents,
+    private readonly credentials: CredentialStore,
   ) {}
 
   stateOf(lane: LaneView, keyId: number, now: number): BreakerState {
@@ -92,7 +98,7 @@ export class LaneHealth {
   /** For operators: every lane that was used, and whether it is open. */
   states(): LaneState[] {
     const now = monotonicMs();
-    return [...this.watched.values()].map(({ route, breaker }) => ({ ...route, state: breaker.state(now) }));
+    return [...this.watched.values()].map((lane) => ({ ...lane.route, state: lane.stateOfAll(now) }));
   }
 
   /** For operators: the lanes that are open to no key, and those that were since this was last asked. */
@@ -107,6 +113,8 @@ export class LaneHealth {
   private watch(lane: LaneView): WatchedLane {
     let watched = this.ofView.get(lane);
     if (watched === undefined) this.ofView.set(lane, (watched = this.find(lane)));
+    // A new credential stands for an account that has not failed.
+    if (!watched.account.isClosed) watched.account = this.accountAt(lane.provider);
     return watched;
   }
 
@@ -116,8 +124,23 @@ export class LaneHealth {
     let found = this.watched.get(key);
     if (found === undefined) {
       if (this.watched.size >= MOST_LANES) this.watched.clear();
-      this.watched.set(key, (found = new WatchedLane({ supplier: provider.name, model, region }, terms)));
+      const route = { supplier: provider.name, model, region };
+      this.watched.set(key, (found = new WatchedLane(route, terms, this.accountAt(provider))));
     } else found.follow(terms);
+    return found;
+  }
+
+  private accountAt(provider: ProviderView): Breaker {
+    const credential = this.credentials.resolve(provider.id);
+    const key = `${provider.id} ${credential?.id ?? ''}`;
+    let found = this.accounts.get(key);
+    if (found === undefined) {
+      if (this.accounts.size >= MOST_LANES) this.accounts.clear();
+      // A pool of tokens has many accounts: one of them says little about the others.
+      const terms = this.termsOf(provider);
+      found = new Breaker(credential === null ? terms : accountTerms(terms, this.longestPauseMs(provider)));
+      this.accounts.set(key, found);
+    }
     return found;
   }
 
@@ -127,6 +150,13 @@ export class LaneHealth {
     return terms;
   }
 }
+
+const accountTerms = (usual: BreakerTerms, longestMs: number): BreakerTerms => ({
+  ...usual,
+  failures: 1,
+  restMs: Math.min(ACCOUNT_REST_MS, longestMs),
+  longestRestMs: longestMs,
+});
 
 function termsFor({ breaker }: ProviderView, settings: Settings): BreakerTerms {
   const restMs = breaker.rest ?? settings.laneRestMs;

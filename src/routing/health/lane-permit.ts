@@ -18,24 +18,36 @@ export class LanePermit {
     const ownTicket = own === undefined ? 0 : ticketOf(own, now, isLast);
     if (ownTicket === null) return null;
     const ticket = ticketOf(lane.breaker, now, isLast);
-    if (ticket !== null) return new LanePermit(lane, keyId, ticket, own, ownTicket, events);
+    const accountTicket = ticket === null ? null : ticketOf(lane.account, now, isLast);
+    if (ticket !== null && accountTicket !== null)
+      return new LanePermit(lane, keyId, { ticket, accountTicket }, own, ownTicket, events);
     own?.neutral(ownTicket);
+    if (ticket !== null) lane.breaker.neutral(ticket);
     return null;
   }
+
+  private readonly ticket: Ticket;
+  private readonly accountTicket: Ticket;
+  /** As it was when this try began: a new credential brings another. */
+  private readonly account: Breaker;
 
   private constructor(
     private readonly lane: WatchedLane,
     private readonly keyId: number,
-    private readonly ticket: Ticket,
+    { ticket, accountTicket }: { readonly ticket: Ticket; readonly accountTicket: Ticket },
     /** The key's own breaker, where that lane has failed it before. */
     private own: Breaker | undefined,
     private ownTicket: Ticket,
     private readonly events: LaneEvents,
-  ) {}
+  ) {
+    this.ticket = ticket;
+    this.accountTicket = accountTicket;
+    this.account = lane.account;
+  }
 
   /** The lane opened since, be it for this key alone, and this is not the request that finds out whether it is well. */
   isOvertaken(now: number): boolean {
-    const isProbe = this.ticket !== 0 || this.ownTicket !== 0;
+    const isProbe = this.ticket !== 0 || this.ownTicket !== 0 || this.accountTicket !== 0;
     return !isProbe && this.lane.stateFor(this.keyId, now) === 'open';
   }
 
@@ -44,6 +56,7 @@ export class LanePermit {
     const { breaker } = this.lane;
     const wasClosed = breaker.isClosed;
     breaker.answering(this.ticket);
+    this.account.answering(this.accountTicket);
     this.own?.answering(this.ownTicket);
     if (!wasClosed && breaker.isClosed) this.events.closed(this.lane.route, now);
   }
@@ -51,6 +64,7 @@ export class LanePermit {
   /** An answer is whole. */
   succeeded(now: number): void {
     this.lane.breaker.success(now);
+    this.account.success(now);
     this.lane.failedOwners.clear();
     this.own?.success(now);
     if (this.own?.isClosed === true) this.lane.own.delete(this.keyId);
@@ -60,6 +74,7 @@ export class LanePermit {
   failed(now: number, failure: LaneFailure): void {
     const { breaker } = this.lane;
     const wasClosed = breaker.isClosed;
+    this.account.neutral(this.accountTicket);
     if (failure.isCallerMayBeCause) this.failedForKey(now, failure);
     else {
       breaker.failure(now, this.ticket, failure.milliseconds);
@@ -70,6 +85,14 @@ export class LanePermit {
 
   /** The call ended without saying anything about the lane: a client's error, or a caller that left. */
   neutral(): void {
+    this.account.neutral(this.accountTicket);
+    this.lane.breaker.neutral(this.ticket);
+    this.own?.neutral(this.ownTicket);
+  }
+
+  /** Our account at the supplier is spent or closed: every lane of it rests, and none of them is to blame. */
+  spent(now: number): void {
+    this.account.failure(now, this.accountTicket);
     this.lane.breaker.neutral(this.ticket);
     this.own?.neutral(this.ownTicket);
   }

@@ -8,6 +8,9 @@ const MOST_DOUBTERS = 1_000;
 
 const severity: Record<BreakerState, number> = { closed: 0, 'half-open': 1, open: 2 };
 
+const worse = (one: BreakerState, other: BreakerState): BreakerState =>
+  severity[other] > severity[one] ? other : one;
+
 /** What this node has lately seen of one lane: as a whole, and by the keys whose requests it failed. */
 export class WatchedLane {
   readonly breaker: Breaker;
@@ -21,6 +24,8 @@ export class WatchedLane {
   constructor(
     readonly route: LaneRoute,
     private terms: BreakerTerms,
+    /** Of our account at the supplier, which all of its lanes share. */
+    public account: Breaker = new Breaker(terms),
   ) {
     this.breaker = new Breaker(terms);
   }
@@ -32,10 +37,15 @@ export class WatchedLane {
     for (const breaker of this.own.values()) breaker.follow(terms);
   }
 
+  /** As it is to every key. */
+  stateOfAll(now: number): BreakerState {
+    return worse(this.breaker.state(now), this.account.state(now));
+  }
+
   stateFor(keyId: number, now: number): BreakerState {
-    const shared = this.breaker.state(now);
+    const shared = this.stateOfAll(now);
     const own = this.ownOf(keyId)?.state(now);
-    return own !== undefined && severity[own] > severity[shared] ? own : shared;
+    return own === undefined ? shared : worse(shared, own);
   }
 
   /** Most lanes have no failures. */
@@ -44,11 +54,19 @@ export class WatchedLane {
   }
 
   nextTryAt(keyId: number, now: number): number {
-    return Math.max(this.breaker.nextTryAt(now), this.own.get(keyId)?.nextTryAt(now) ?? now);
+    const own = this.own.get(keyId)?.nextTryAt(now) ?? now;
+    return Math.max(this.breaker.nextTryAt(now), this.account.nextTryAt(now), own);
   }
 
   waitForProbe(keyId: number, now: number, wake: () => void): (() => void) | null {
-    return this.breaker.waitForProbe(now, wake) ?? this.own.get(keyId)?.waitForProbe(now, wake) ?? null;
+    const { breaker, account } = this;
+    const own = this.own.get(keyId);
+    return (
+      breaker.waitForProbe(now, wake) ??
+      account.waitForProbe(now, wake) ??
+      own?.waitForProbe(now, wake) ??
+      null
+    );
   }
 
   breakerFor(keyId: number): Breaker {

@@ -158,6 +158,7 @@ function callOf({ provider, model, region }: ProbeInput, { style, operation, bod
 
 const byKind: Readonly<Record<string, ProbeFailure>> = {
   auth: 'credentials',
+  account: 'credentials',
   rate_limit: 'limited',
   overloaded: 'supplier',
   not_found: 'model',

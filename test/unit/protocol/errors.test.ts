@@ -36,7 +36,7 @@ test.each<[DialectName, Json, string, string]>([
   [
     'chat',
     { error: { message: 'You exceeded your quota', type: 'insufficient_quota' } },
-    'auth',
+    'account',
     'provider_unavailable',
   ],
   ['chat', { error: { message: 'no', code: 'model_not_found' } }, 'not_found', 'model_unavailable'],
@@ -102,7 +102,7 @@ test.each<[DialectName, Json, string, string]>([
   expect(fault.code).toBe(code);
   // A caller must never take a supplier's complaint about us for one about the caller's own key.
   expect([401, 403]).not.toContain(fault.status);
-  expect(JSON.stringify(fault.options.details ?? {}).includes(error.message)).toBe(kind !== 'auth');
+  expect(JSON.stringify(fault.options.details ?? {}).includes(error.message)).toBe(!['auth', 'account'].includes(kind));
 });
 
 test.each<[DialectName, Json]>([

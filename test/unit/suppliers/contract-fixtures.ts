@@ -35,7 +35,7 @@ const messagesError = (type: string, message: string): object => ({
 const wordless: Errors = [
   { status: 400, body: '', kind: 'invalid' },
   { status: 401, body: '<html>no</html>', kind: 'auth' },
-  { status: 402, body: '{}', kind: 'auth' },
+  { status: 402, body: '{}', kind: 'account' },
   { status: 403, body: 'forbidden', kind: 'auth' },
   { status: 404, body: '', kind: 'not_found' },
   { status: 408, body: '', kind: 'overloaded' },
@@ -74,7 +74,7 @@ const chatErrors: Errors = [
   { status: 404, body: chatError('no model', 'invalid_request_error', 'model_not_found'), kind: 'not_found' },
   { status: 422, body: { detail: 'Field required' }, kind: 'invalid' },
   { status: 429, body: chatError('slow down', 'requests', 'rate_limit_exceeded'), kind: 'rate_limit' },
-  { status: 429, body: chatError('pay first', 'insufficient_quota', 'insufficient_quota'), kind: 'auth' },
+  { status: 429, body: chatError('pay first', 'insufficient_quota', 'insufficient_quota'), kind: 'account' },
   { status: 500, body: chatError('oops', 'server_error'), kind: 'overloaded' },
   {
     status: 500,

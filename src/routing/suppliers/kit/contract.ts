@@ -1,8 +1,7 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert';
 import type { Credential, LaneView, ProviderView } from '../../../catalogue';
 import { Fault, parseJsonText, printedJsonObject } from '../../../kernel';
-import type { SupplierErrorKind } from '../../../protocol';
-import { UNKNOWN_FACTS } from '../../../vendors';
+import { type ErrorMeaning, UNKNOWN_FACTS } from '../../../vendors';
 import { judgeAnswer } from './judge';
 import { steeringFields } from './steering';
 import type { OperationName, OutgoingCall, PreparedCall, SupplierStyle } from './style';
@@ -31,7 +30,7 @@ export interface ContractFixtures {
     readonly status: number;
     readonly body: string | object;
     readonly headers?: Readonly<Record<string, string>>;
-    readonly kind: SupplierErrorKind;
+    readonly kind: ErrorMeaning;
   }[];
   /** A recorded stream in the supplier's wrapping, and the events within. */
   readonly framed?: { readonly bytes: Buffer; readonly events: string };

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { parseJsonText } from '../../../kernel';
-import type { SupplierError, SupplierErrorKind } from '../../../protocol';
+import type { SupplierError } from '../../../protocol';
+import { meaningOf } from '../../../vendors';
 import { CallSecrets } from './secrets';
 import type { SupplierStyle } from './style';
 
@@ -20,7 +21,7 @@ export function judgeAnswer(
   secrets: CallSecrets = new CallSecrets(),
 ): SupplierError {
   const read = readBody(style, body, headers);
-  return { ...redactedError(secrets, read), kind: kindFor(status, read.kind) };
+  return { ...redactedError(secrets, read), kind: meaningOf({ ...read, status }) };
 }
 
 /** An error as it may be passed on: cut to a length only after the secrets are out of it. */
@@ -43,27 +44,5 @@ function readBody(
   } catch {
     // A line of plain text is worth repeating, a page is not.
     return { ...unknown, message: text.includes('<') ? '' : text.trim() };
-  }
-}
-
-const specific: ReadonlySet<SupplierErrorKind> = new Set(['context_length', 'content_filter']);
-
-function kindFor(status: number, told: SupplierErrorKind): SupplierErrorKind {
-  switch (status) {
-    case 401:
-    case 402:
-      return 'auth';
-    case 403:
-      return told === 'content_filter' ? told : 'auth';
-    case 404:
-      return specific.has(told) ? told : 'not_found';
-    case 408:
-      return 'overloaded';
-    case 429:
-      // A spent account cannot be waited for.
-      return told === 'auth' ? told : 'rate_limit';
-    default:
-      if (status >= 500) return specific.has(told) || told === 'rate_limit' ? told : 'overloaded';
-      return status >= 400 && told === 'unknown' ? 'invalid' : told;
   }
 }

@@ -1,0 +1,25 @@
+import type { ErrorWord } from '../../src/vendors';
+
+/** The style that reads this vendor's errors. */
+export const styleOf = ({ vendor }: ErrorWord): string =>
+  vendor === 'anthropic' ? 'messages-style' : vendor === 'google' ? 'gemini' : 'openai-style';
+
+/** The body that the vendor answers with for this row, with the sign in its place. */
+export function bodyOf(row: ErrorWord): object {
+  const { vendor, by, match, status, text: message = 'The vendor says so.' } = row;
+  const code = by === 'code' ? match : undefined;
+  if (vendor === 'anthropic') {
+    const type = code ?? (status === 429 ? 'rate_limit_error' : 'invalid_request_error');
+    const details = by === 'reason' ? { details: { error_code: match } } : {};
+    return { type: 'error', error: { type, message, ...details }, request_id: 'req_1' };
+  }
+  if (vendor === 'google') {
+    const details = by === 'reason' ? [{ '@type': 'google.rpc.ErrorInfo', reason: match }] : [];
+    const name =
+      status === 402 ? 'RESOURCE_EXHAUSTED' : status === 403 ? 'PERMISSION_DENIED' : 'INVALID_ARGUMENT';
+    return { error: { code: status, message, status: code ?? name, details } };
+  }
+  if (vendor === 'xai') return { code: 'The caller does not have permission', error: message };
+  const type = code === 'insufficient_quota' ? code : 'invalid_request_error';
+  return { error: { message, type, param: null, code: code ?? null } };
+}
