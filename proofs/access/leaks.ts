@@ -1,7 +1,6 @@
 import { roles, type Role } from '../../src/kernel';
-import { type RegisteredRoute } from '../../src/web';
-import { schemaOfForm } from '../../src/web/openapi/schema-of-form';
 import { inParallel } from '../support/findings';
+import type { Route } from '../support/routes';
 import { COMMON_NAME, FOREIGN_MARK, createObject, type Places } from './people';
 import { minimumOf } from './policy';
 import { ask, placeOfId } from './requests';
@@ -19,7 +18,7 @@ const groupings = ['key', 'user', 'project'];
  * Every list, picker, search, grouping and file of every role below the platform. None holds a foreign name, even
  * when searched by a shared prefix or filtered by a foreign id.
  */
-export async function runLeaks(places: Places, routes: readonly RegisteredRoute[]): Promise<LeakResult> {
+export async function runLeaks(places: Places, routes: readonly Route[]): Promise<LeakResult> {
   const stranger = await places.world.newPerson({
     role: 'org_owner',
     organisationId: places.theirs.organisationId,
@@ -66,8 +65,8 @@ export async function runLeaks(places: Places, routes: readonly RegisteredRoute[
 const isAtLeast = (role: Role, minimum: Role): boolean => roles.indexOf(role) >= roles.indexOf(minimum);
 
 /** The list as it is, by the common beginning, by every foreign id, and by every grouping. */
-function queriesOf({ forms }: RegisteredRoute, ids: Readonly<Record<string, string>>): string[] {
-  const names = forms.query === undefined ? [] : Object.keys(schemaOfForm(forms.query).properties ?? {});
+function queriesOf({ query }: Route, ids: Readonly<Record<string, string>>): string[] {
+  const names = Object.keys(query.fields);
   return [
     '',
     ...names.filter((name) => searches.has(name)).map((name) => `?${name}=${COMMON_NAME}`),

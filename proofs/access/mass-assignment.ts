@@ -1,6 +1,6 @@
 import type { Role } from '../../src/kernel';
-import type { RegisteredRoute } from '../../src/web';
 import { inParallel } from '../support/findings';
+import type { Route } from '../support/routes';
 import { createObject, type Places } from './people';
 import { minimumOf } from './policy';
 import { ask, bodyOf, formFields, isRowId, placeOfId } from './requests';
@@ -34,10 +34,7 @@ export interface MassResult {
  * Mass assignment: every change with every smuggled field that its form lacks. Afterwards caller and target are
  * unchanged.
  */
-export async function runMassAssignment(
-  places: Places,
-  routes: readonly RegisteredRoute[],
-): Promise<MassResult> {
+export async function runMassAssignment(places: Places, routes: readonly Route[]): Promise<MassResult> {
   const wrong: string[] = [];
   let tried = 0;
   const changes = routes.filter(
@@ -65,7 +62,7 @@ const isSigned = (method: string, path: string): boolean => minimumOf(method, pa
 /** What of caller and target is another than before, by the names of the columns. */
 async function changedBy(
   places: Places,
-  route: RegisteredRoute,
+  route: Route,
   field: string | null,
 ): Promise<{ status: number; changed: string }> {
   const minimum = minimumOf(route.method, route.path);

@@ -1,8 +1,8 @@
 import { roles, type Role } from '../../src/kernel';
-import type { RegisteredRoute } from '../../src/web';
 import type { Answer } from '../operations/http';
 import type { Person } from '../operations/world';
 import { inParallel } from '../support/findings';
+import type { Route } from '../support/routes';
 import { absentId, createObject, type Places } from './people';
 import {
   isOfOneself,
@@ -27,11 +27,11 @@ const callers: readonly (Role | 'anonymous')[] = ['anonymous', ...roles];
 type Verdict = 'sign-in' | 'role' | 'oneself' | 'absent' | 'served';
 
 /** Every route × seven callers × whose the thing is. */
-export async function runMatrix(places: Places, routes: readonly RegisteredRoute[]): Promise<MatrixResult> {
+export async function runMatrix(places: Places, routes: readonly Route[]): Promise<MatrixResult> {
   const wrong: string[] = [];
   let [cells, compared] = [0, 0];
   const readers = new Map<string, Promise<Person>>();
-  const callerOf = (route: RegisteredRoute, role: Role): Promise<Person> => {
+  const callerOf = (route: Route, role: Role): Promise<Person> => {
     // What changes something may change its caller.
     if (route.method !== 'GET') return places.person(role);
     const known = readers.get(role) ?? places.person(role);
@@ -77,7 +77,7 @@ async function targetOf(
 }
 
 function expectedOf(
-  { method, path }: RegisteredRoute,
+  { method, path }: Route,
   caller: Role | 'anonymous',
   place: Place | null,
   relation: Relation,
@@ -93,7 +93,7 @@ function expectedOf(
 
 const rankOf = (minimum: Minimum): number => (roles as readonly string[]).indexOf(minimum);
 
-function isAs(expected: Verdict, answer: Answer, { method, path, answer: kind }: RegisteredRoute): boolean {
+function isAs(expected: Verdict, answer: Answer, { method, path, answer: kind }: Route): boolean {
   const { status } = answer;
   const isStranger = /authentication_required|invalid_session/.test(codeOf(answer));
   const toSignIn = (status === 401 && isStranger) || ((status === 302 || status === 303) && isSignIn(answer));

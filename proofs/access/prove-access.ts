@@ -1,8 +1,6 @@
-import 'reflect-metadata';
-import { ModulesContainer } from '@nestjs/core';
-import { type RegisteredRoute, registeredRoutes } from '../../src/web';
 import { World } from '../operations/world';
 import { Findings, runProof } from '../support/findings';
+import { type Route, servedRoutes } from '../support/routes';
 import { runLeaks } from './leaks';
 import { runMassAssignment } from './mass-assignment';
 import { runMatrix } from './matrix';
@@ -11,14 +9,8 @@ import { Places } from './people';
 const MOST_SHOWN = 60;
 
 /** The routes of portal and administration; the gateway's are behind keys and have their own proofs. */
-const isOurs = ({ access, path }: RegisteredRoute): boolean =>
-  (access.kind === 'session' ||
-    access.kind === 'role' ||
-    access.kind === 'anyone' ||
-    access.kind === 'signed') &&
-  !path.startsWith('/v1/') &&
-  !path.startsWith('/v2/') &&
-  path !== '/health/ready';
+const isOurs = ({ access, path }: Route): boolean =>
+  access !== 'key' && !path.startsWith('/v1/') && !path.startsWith('/v2/') && path !== '/health/ready';
 
 /**
  * Every route that is registered, by every caller, on things of every relation, against a policy that is written apart.
@@ -30,7 +22,7 @@ async function main(): Promise<void> {
   try {
     const places = await Places.open(world);
     const only = process.argv[process.argv.indexOf('--only') + 1] ?? '';
-    const all = registeredRoutes(world.gateway.service.application.get(ModulesContainer)).filter(isOurs);
+    const all = (await servedRoutes(world.url)).filter(isOurs);
     const routes = process.argv.includes('--only') ? all.filter(({ path }) => path.includes(only)) : all;
     const matrix = await runMatrix(places, routes);
     tell(matrix.wrong);

@@ -1,8 +1,6 @@
-import type { Type } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
-import type { RegisteredRoute } from '../../src/web';
-import { schemaOfForm } from '../../src/web/openapi/schema-of-form';
 import type { Answer, Client } from '../operations/http';
+import type { Route } from '../support/routes';
 import { type IdName, idNames } from './policy';
 
 /** What fields of forms take. An id is filled with the thing that a cell is about. */
@@ -48,14 +46,8 @@ const alsoSent: Readonly<Record<string, readonly string[]>> = {
   '/dashboard/admin/autorouter/api-key': ['mode'],
 };
 
-const fieldsOf = (form: Type | undefined): { names: string[]; required: readonly string[] } => {
-  if (form === undefined) return { names: [], required: [] };
-  const { properties = {}, required = [] } = schemaOfForm(form);
-  return { names: Object.keys(properties), required };
-};
-
 /** The fields that a route's form has. */
-export const formFields = ({ forms }: RegisteredRoute): readonly string[] => fieldsOf(forms.body).names;
+export const formFields = ({ body }: Route): readonly string[] => Object.keys(body.fields);
 
 export interface Place {
   readonly name: IdName;
@@ -63,35 +55,32 @@ export interface Place {
 }
 
 /** The ids of owned objects that a route takes. The first one decides whose object the request concerns. */
-export function placeOfId({ path, forms }: RegisteredRoute): Place | null {
+export function placeOfId({ path, query, body }: Route): Place | null {
   for (const name of idNames) if (path.includes(`{${name}}`)) return { name, in: 'path' };
-  const { required } = fieldsOf(forms.query);
-  for (const name of idNames) if (required.includes(name)) return { name, in: 'query' };
-  for (const name of idNames) if (fieldsOf(forms.body).names.includes(name)) return { name, in: 'body' };
+  for (const name of idNames) if (query.required.includes(name)) return { name, in: 'query' };
+  for (const name of idNames) if (name in body.fields) return { name, in: 'body' };
   return null;
 }
 
 /** Whether an id is the number of a row, as forms have it, and not the public id of a key. */
 export const isRowId = (place: Place): boolean => place.name === 'key_id' && place.in !== 'path';
 
-export function bodyOf(route: RegisteredRoute): Record<string, unknown> {
-  const { names, required } = fieldsOf(route.forms.body);
-  const wanted = names.filter((name) => required.includes(name) || alsoSent[route.path]?.includes(name));
-  return Object.fromEntries(
-    wanted.map((name) => [name, (samples[name] ?? (() => enumOf(route.forms.body, name)))()]),
+export function bodyOf({ path, body: { fields, required } }: Route): Record<string, unknown> {
+  const wanted = Object.entries(fields).filter(
+    ([name]) => required.includes(name) || alsoSent[path]?.includes(name),
   );
-}
-
-function enumOf(form: Type | undefined, name: string): unknown {
-  const properties = form === undefined ? {} : (schemaOfForm(form).properties ?? {});
-  const { enum: values } = (properties as Record<string, { enum?: readonly unknown[] }>)[name] ?? {};
-  return values?.find((value) => value !== '') ?? '1';
+  return Object.fromEntries(
+    wanted.map(([name, field]) => [
+      name,
+      samples[name]?.() ?? field.enum?.find((value) => value !== '') ?? '1',
+    ]),
+  );
 }
 
 /** The request of a cell: other ids in the path are absent ones. */
 export async function ask(
   client: Client,
-  route: RegisteredRoute,
+  route: Route,
   target: { readonly place: Place; readonly id: string } | null,
   more: { readonly body?: string; readonly query?: string } = {},
 ): Promise<Answer> {

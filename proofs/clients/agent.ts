@@ -2,9 +2,23 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { clientsFolder } from './install';
 import type { Outside } from './outside';
-import { type Outcome, type Place, run } from './processes';
+import { type Outcome, Program } from '../support/program';
 import type { Product } from './product';
 import type { Report } from './report';
+
+/** Where a client runs, and all that it finds in its environment. */
+export interface Place {
+  readonly cwd: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** A client, to its end or to the deadline; nothing of it may outlive the proof. */
+export const run = (
+  [file = '', ...words]: readonly string[],
+  { cwd, environment }: Place,
+  deadlineMs: number,
+): Promise<Outcome> =>
+  Program.run(file, words, environment, { folder: cwd, isLeader: true, isKept: true }).finish(deadlineMs);
 
 /** What an agent is tried with. */
 export interface Trial {

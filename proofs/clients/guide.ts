@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { checkOutside, makeHome, placeOf, type Trial } from './agent';
+import { checkOutside, makeHome, type Place, placeOf, run, type Trial } from './agent';
 import { clientsFolder } from './install';
-import { type Outcome, type Place, run } from './processes';
+import type { Outcome } from '../support/program';
 
 const client = 'docs/clients.md';
 /** The address that the guide has in its examples. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { run } from './processes';
+import { Program } from '../support/program';
 
 /** Where the clients and the scripts that use them are; this file itself runs from the compiled copy. */
 export const clientsFolder = join(__dirname, '..', '..', '..', 'proofs', 'clients');
@@ -21,11 +21,11 @@ export async function installClients(): Promise<void> {
     // npm tells its scripts where their project is; for another folder that would be wrong.
     Object.entries(process.env).filter(([name]) => name !== 'npm_config_local_prefix'),
   ) as Record<string, string>;
-  const { code, complaint } = await run(
-    [process.execPath, npm, 'ci', '--ignore-scripts', '--loglevel=error', '--no-fund', '--no-audit'],
-    { cwd: clientsFolder, environment },
-    DEADLINE_MS,
-  );
+  const words = [npm, 'ci', '--ignore-scripts', '--loglevel=error', '--no-fund', '--no-audit'];
+  const { code, complaint } = await Program.run(process.execPath, words, environment, {
+    folder: clientsFolder,
+    isLeader: true,
+  }).finish(DEADLINE_MS);
   if (code !== 0) throw new Error(`the clients could not be installed:\n${complaint}`);
   // Written last, so that an interrupted installation is done again.
   writeFileSync(marker, wanted);

@@ -1,13 +1,13 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Trial } from './agent';
+import { run, type Trial } from './agent';
 import { tryClaudeCode } from './claude-code';
 import { tryCodex } from './codex';
 import { tryGuide } from './guide';
 import { clientsFolder, installClients } from './install';
 import { Outside } from './outside';
-import { endWithThisProcess, run } from './processes';
+import { endWithThisProcess } from '../support/program';
 import { startProduct } from './product';
 import { Report } from './report';
 

@@ -1,4 +1,4 @@
-import { type Child, run } from './child';
+import { Program } from '../support/program';
 
 /** A fault as the simulator's README describes them. */
 export type SupplierFault = { readonly kind: string } & Readonly<Record<string, unknown>>;
@@ -27,15 +27,15 @@ const GONE = 'gone';
 /** A supplier simulator in a process of its own, told what to do over its control port. */
 export class Supplier {
   private constructor(
-    private readonly child: Child,
+    private readonly program: Program,
     private readonly addresses: Addresses,
   ) {}
 
   static async start(name: string): Promise<Supplier> {
     const args = ['--name', name, '--region', 'local', '--ring', '20000', '--lane', `${GONE}:local`];
-    const child = run('simulator/main.js', args, {});
-    const addresses = await child.line((line) => JSON.parse(line) as Addresses);
-    const supplier = new Supplier(child, addresses);
+    const program = Program.node('simulator/main.js', args);
+    const [line] = await program.find(/^\{.*\}$/m);
+    const supplier = new Supplier(program, JSON.parse(line) as Addresses);
     await supplier.control('POST', '/faults', { match: { lane: GONE }, fault: { kind: 'refuse' } });
     return supplier;
   }
@@ -69,7 +69,7 @@ export class Supplier {
   }
 
   stop(): Promise<void> {
-    return this.child.stop();
+    return this.program.stop();
   }
 
   private async control<Answer>(method: string, path: string, body?: object): Promise<Answer> {

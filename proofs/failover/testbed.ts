@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CallerOptions } from './caller';
 import { catalogueOf, type Layout, type Place } from './catalogue';
-import { type Child, run } from './child';
+import { Program } from '../support/program';
 import type { Limits } from './limits';
 import { Scene } from './scene';
 import { Supplier } from './supplier';
@@ -19,7 +19,7 @@ export interface SceneDefinition {
 export class Testbed {
   private constructor(
     private readonly folder: string,
-    private readonly gateway: Child,
+    private readonly gateway: Program,
     private readonly suppliers: Readonly<Record<Place, Supplier>>,
     private readonly access: CallerOptions,
     readonly limits: Limits,
@@ -30,7 +30,7 @@ export class Testbed {
     chmodSync(folder, 0o711);
     const environment = environmentOf(folder, limits);
     const [a, b, c] = await Promise.all([Supplier.start('a'), Supplier.start('b'), Supplier.start('c')]);
-    const gateway = run('bundle/main.js', [], environment);
+    const gateway = Program.node('bundle/main.js', [], environment);
     try {
       const testbed = new Testbed(folder, gateway, { a, b, c }, await accessOf(gateway), limits);
       await testbed.stock(scenes, environment);
@@ -93,8 +93,12 @@ export class Testbed {
   ): Promise<void> {
     const file = join(this.folder, 'gateway.yaml');
     writeFileSync(file, catalogueOf(scenes, this.suppliers));
-    const apply = run('bundle/cli.js', ['apply', file, '--yes'], environment);
-    if ((await apply.ended) !== 0) throw new Error(`the catalogue was refused: ${apply.errorOutput()}`);
+    const { code, text } = await Program.node(
+      'bundle/cli.js',
+      ['apply', file, '--yes'],
+      environment,
+    ).finish();
+    if (code !== 0) throw new Error(`the catalogue was refused: ${text}`);
     const last = scenes.at(-1);
     if (last === undefined) return;
     for (let waited = 0; waited < 10_000; waited += 100) {
@@ -124,17 +128,15 @@ const environmentOf = (folder: string, limits: Limits): Record<string, string> =
   SIMULATOR_KEY: 'sim-failover',
 });
 
-async function stopAll(folder: string, gateway: Child, suppliers: readonly Supplier[]): Promise<void> {
+async function stopAll(folder: string, gateway: Program, suppliers: readonly Supplier[]): Promise<void> {
   await gateway.stop();
   await Promise.all(suppliers.map((supplier) => supplier.stop()));
   rmSync(folder, { recursive: true, force: true });
 }
 
 /** What the first start of a service tells its operator. */
-async function accessOf(gateway: Child): Promise<CallerOptions> {
-  const [url, key] = await Promise.all([
-    gateway.line((line) => / is ready at (\S+)/.exec(line)?.[1]),
-    gateway.line((line) => /demo key\s+(\S+)/.exec(line)?.[1]),
-  ]);
+async function accessOf(gateway: Program): Promise<CallerOptions> {
+  const [, url = ''] = await gateway.find(/ is ready at (\S+)/);
+  const [, key = ''] = await gateway.find(/demo key +(\S+)/);
   return { url, key };
 }

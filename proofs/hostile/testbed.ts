@@ -7,7 +7,8 @@ import { entities } from '../../src/boot/app.module';
 import { Database } from '../../src/platform';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform/database/embedded-postgres';
 import { migrate } from '../../src/platform/database/migrate';
-import { freePort, type Program, type Spoken, start } from './processes';
+import { freePort } from '../support/free-port';
+import { type Outcome, Program } from '../support/program';
 
 const SUPPLIER_KEY = 'sim-key-of-the-proof';
 
@@ -106,8 +107,9 @@ export class Testbed {
       SUPPLIER_KEY,
       ...environment,
     };
-    const supplier = start('simulator/main.js', ['--port', String(supplierPort), '--control-port', '0'], {});
-    const gateway = start('bundle/main.js', [], this.environment);
+    const ports = ['--port', String(supplierPort), '--control-port', '0'];
+    const supplier = Program.node('simulator/main.js', ports);
+    const gateway = Program.node('bundle/main.js', [], this.environment, { isKept: true });
     this.programs = { gateway, supplier };
     const [, supplierUrl = '', controlUrl = ''] = await supplier.find(
       /"url":"([^"]+)","controlUrl":"([^"]+)"/,
@@ -120,12 +122,12 @@ export class Testbed {
   }
 
   /** A command line of the product, to its end. */
-  command(words: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Spoken> {
-    return start('bundle/cli.js', words, { ...this.environment, ...environment }).finish();
+  command(words: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Outcome> {
+    return Program.node('bundle/cli.js', words, { ...this.environment, ...environment }).finish();
   }
 
   /** Writes gateway.yaml and applies it. */
-  apply(yaml: string, environment: Readonly<Record<string, string>> = {}): Promise<Spoken> {
+  apply(yaml: string, environment: Readonly<Record<string, string>> = {}): Promise<Outcome> {
     return this.command(['apply', this.file(yaml), '--yes'], environment);
   }
 

@@ -1,7 +1,6 @@
-import { ModulesContainer } from '@nestjs/core';
-import { registeredRoutes } from '../../src/web/openapi/registered-routes';
 import { type Client, expect, expectStatus, jsonOf } from '../operations/http';
 import type { Person, World } from '../operations/world';
+import { servedPages } from '../support/routes';
 import { openStream } from './open-stream';
 
 /** One row of the list of threats: throws where it does not hold, and says what was seen where it does. */
@@ -31,13 +30,8 @@ async function conversationOf({ client }: Person, title = 'row'): Promise<string
   return String(jsonOf(answer)['id']);
 }
 
-const pathsOf = (world: World): string[] => {
-  const modules = world.gateway.service.application.get(ModulesContainer);
-  const pages = registeredRoutes(modules).filter(
-    ({ method, answer, path }) => method === 'GET' && answer === 'page' && !path.includes('{'),
-  );
-  return [...new Set(pages.map(({ path }) => path))];
-};
+const pathsOf = async ({ url }: World): Promise<string[]> =>
+  (await servedPages(url)).filter((path) => !path.includes('{'));
 
 const keyRows: readonly Row[] = [
   {
@@ -109,7 +103,7 @@ const pageRows: readonly Row[] = [
     row: '53 no page is framed, sniffed or kept where it is private',
     prove: async (world) => {
       const { client } = await world.newPerson({ role: 'platform_owner' });
-      const paths = pathsOf(world);
+      const paths = await pathsOf(world);
       for (const path of paths) {
         const { headers, status } = await client.get(path, asPage);
         const said = (name: string): string => headers.get(name) ?? '';
@@ -156,7 +150,11 @@ const pageRows: readonly Row[] = [
         await owner.client.post('/dashboard/toggle-admin-mode', { json: { admin_mode: 'on' } }),
         200,
       );
-      const paths = [...pathsOf(world), `/dashboard/webchat/${id}`, `/absent/${encodeURIComponent(PAYLOAD)}`];
+      const paths = [
+        ...(await pathsOf(world)),
+        `/dashboard/webchat/${id}`,
+        `/absent/${encodeURIComponent(PAYLOAD)}`,
+      ];
       let shown = 0;
       for (const path of paths) {
         const { text } = await owner.client.get(path, asPage);

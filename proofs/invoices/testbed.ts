@@ -1,18 +1,8 @@
 import { startSimulatorServer, type SimulatorServer } from '../../simulator/server';
-import { Ledger, Limits } from '../../src/billing';
-import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '../../src/catalogue';
-import { Organisation, UserAccount } from '../../src/identity';
-import {
-  platformScope,
-  type BudgetPeriod,
-  parseUsd,
-  parseUsdPerMillion,
-  priceRates,
-  type PriceRates,
-} from '../../src/kernel';
-import { KeysService } from '../../src/keys';
-import { Database, type Tx } from '../../src/platform';
+import type { BudgetPeriod } from '../../src/kernel';
 import { type ProofGateway, startGateway } from '../support/gateway';
+import type { ProofNode } from '../support/node';
+import type { Rows } from '../support/rows';
 import type { KeyOwner, ListedPrice, ListedRates } from './evidence';
 import { outcomes, priceList, type StyleName, styles } from './price-list';
 
@@ -34,7 +24,8 @@ const SUPPLIERS = [
 ] as const;
 const REGION = 'here';
 const JOURNAL_LENGTH = 1_000_000;
-const WALLET = '500';
+const usd = 1_000_000_000n;
+const WALLET = 500n * usd;
 
 /** Suppliers, models, prices, and customers of every kind with their budgets. */
 export async function buildTestbed(seed: number): Promise<InvoiceTestbed> {
@@ -78,169 +69,139 @@ async function addOutcomes(controlUrl: string): Promise<void> {
   }
 }
 
-async function addCatalogue({ service }: ProofGateway, simulator: SimulatorServer): Promise<void> {
-  const { application } = service;
-  const editor = new CatalogueEditor();
-  const credentials = application.get(CredentialEditor, { strict: false });
-  await application.get(Database).transaction(async (tx) => {
-    for (const { name, style, settings } of SUPPLIERS) {
-      const baseUrl = simulator.lanes.find((lane) => lane.name === name)?.url ?? '';
-      const { id: providerId } = await editor.upsertProvider(tx, { name, style, baseUrl, settings });
-      const kind = style === 'messages-style' ? 'header' : 'bearer';
-      await credentials.put(tx, { providerId, label: 'proof', kind, secret: 'sim-proof' });
-    }
-    for (const style of Object.keys(styles) as StyleName[]) {
-      for (const outcome of outcomes) {
-        await addModel(tx, editor, `${style}-${outcome}`, [[styles[style], `sim-${outcome}`]]);
-      }
-    }
-    await addModel(tx, editor, 'backed', [
-      ['open-a', 'sim-flaky'],
-      ['open-b', 'sim-steady'],
-    ]);
-    await addModel(tx, editor, 'broken', [
-      ['open-a', 'sim-broken'],
-      ['open-c', 'sim-steady'],
-    ]);
-    await addModel(tx, editor, 'mixed', [
-      ['claude-b', 'sim-flaky'],
-      ['open-b', 'sim-steady'],
-      ['plain', 'sim-steady'],
-    ]);
-  });
-  await application.get(CatalogueService).reload();
-}
+type Way = readonly [supplier: string, upstreamModel: string];
 
-async function addModel(
-  tx: Tx,
-  editor: CatalogueEditor,
-  name: string,
-  ways: readonly (readonly [supplier: string, upstreamModel: string])[],
-): Promise<void> {
-  const prices = new PriceService();
-  await editor.upsertModel(tx, {
-    name,
-    kind: 'chat',
-    ownedBy: 'proof',
-    contextTokens: 200_000,
-    maxOutputTokens: 8_000,
+async function addCatalogue({ node }: ProofGateway, simulator: SimulatorServer): Promise<void> {
+  const providers = SUPPLIERS.map(({ name, style, settings }) => {
+    const url = simulator.lanes.find((lane) => lane.name === name)?.url ?? '';
+    return [name, { style, base_url: url, regions: [REGION], api_key: '${SUPPLIER_KEY}', settings }] as const;
   });
-  const lanes = await editor.setLanes(
-    tx,
-    name,
-    ways.map(([provider, upstreamModel]) => ({ provider, upstreamModel, region: REGION })),
+  const plain = (Object.keys(styles) as StyleName[]).flatMap((style) =>
+    outcomes.map((outcome): [string, Way[]] => [`${style}-${outcome}`, [[styles[style], `sim-${outcome}`]]]),
   );
-  for (const listed of priceList.filter(({ model }) => model === name)) {
-    const place = ways.findIndex(([supplier]) => supplier === listed.supplier);
-    const lane = lanes[place];
-    await prices.addPrice(tx, {
-      model: name,
-      ...(lane === undefined ? {} : { laneId: lane.id }),
-      source: 'proof',
-      rates: ratesOf(listed),
-    });
-  }
-}
-
-function ratesOf({ rates, perCall, tiers = [] }: ListedPrice): PriceRates {
-  return priceRates({
-    ...parsed(rates),
-    perCallNano: parseUsd(perCall ?? '0'),
-    tiers: tiers.map(({ aboveInputTokens, ...tier }) => ({ aboveInputTokens, ...parsed(tier) })),
+  const ways: [string, Way[]][] = [
+    ...plain,
+    [
+      'backed',
+      [
+        ['open-a', 'sim-flaky'],
+        ['open-b', 'sim-steady'],
+      ],
+    ],
+    [
+      'broken',
+      [
+        ['open-a', 'sim-broken'],
+        ['open-c', 'sim-steady'],
+      ],
+    ],
+    [
+      'mixed',
+      [
+        ['claude-b', 'sim-flaky'],
+        ['open-b', 'sim-steady'],
+        ['plain', 'sim-steady'],
+      ],
+    ],
+  ];
+  await node.apply({
+    providers: Object.fromEntries(providers),
+    models: Object.fromEntries(ways.map(([name, some]) => [name, modelOf(name, some)])),
   });
 }
 
-const parsed = (rates: Partial<ListedRates>): Partial<Record<keyof ListedRates, bigint>> =>
-  Object.fromEntries(Object.entries(rates).map(([name, text]) => [name, parseUsdPerMillion(text)]));
+function modelOf(name: string, ways: readonly Way[]): object {
+  const listed = priceList.filter(({ model }) => model === name);
+  const own = (supplier?: string): object => {
+    const price = listed.find((one) => one.supplier === supplier);
+    return price === undefined ? {} : { price: priceOf(price) };
+  };
+  return {
+    kind: 'chat',
+    owned_by: 'proof',
+    context_tokens: 200_000,
+    max_output_tokens: 8_000,
+    lanes: ways.map(([provider, model]) => ({ provider, model, region: REGION, ...own(provider) })),
+    ...own(),
+  };
+}
+
+const priceOf = ({ rates, perCall, tiers = [] }: ListedPrice): object => ({
+  ...ratesOf(rates),
+  ...(perCall === undefined ? {} : { per_call: perCall }),
+  ...(tiers.length === 0
+    ? {}
+    : {
+        tiers: tiers.map(({ aboveInputTokens, ...tier }) => ({
+          above_input_tokens: aboveInputTokens,
+          ...ratesOf(tier),
+        })),
+      }),
+});
+
+/** As a gateway file spells them: `cacheRead` is `cache_read`. */
+const ratesOf = (rates: Partial<ListedRates>): object =>
+  Object.fromEntries(
+    Object.entries(rates).map(([name, text]) => [
+      name.replace(/[A-Z]/, (letter) => `_${letter.toLowerCase()}`),
+      text,
+    ]),
+  );
 
 const unowned = { userId: null, organisationId: null, departmentId: null, projectId: null };
 
 /** Payers of their own, an organisation with a payer and a department, a project with another payer. */
-async function addCustomers({ service }: ProofGateway): Promise<Pick<InvoiceTestbed, 'keys' | 'wallets'>> {
-  const { application } = service;
-  return application.get(Database).transaction(async (tx) => {
-    const limits = application.get(Limits, { strict: false });
-    const organisation = tx.getRepository(Organisation).create({ name: 'Proof', slug: 'proof' });
-    await tx.getRepository(Organisation).insert(organisation);
-    const [first, second, third] = [
-      await addUser(tx, 'first'),
-      await addUser(tx, 'second'),
-      await addUser(tx, 'third'),
-    ];
-    const member = await addUser(tx, 'member', organisation.id);
-    await tx.query('UPDATE organisation SET billing_user_id = $1 WHERE id = $2', [first, organisation.id]);
-    const departmentId = await idOf(
-      tx,
-      "INSERT INTO department (organisation_id, name) VALUES ($1, 'proof') RETURNING id",
-      [organisation.id],
-    );
-    const projectId = await idOf(
-      tx,
-      "INSERT INTO project (name, created_by, billing_user_id) VALUES ('proof', $1, $2) RETURNING id",
-      [second, third],
-    );
-    const wallets: Record<number, string> = {};
-    for (const walletId of [first, second, third]) {
-      const amount = parseUsd(WALLET);
-      wallets[walletId] = String(amount);
-      const posting = {
-        walletId,
-        amount,
-        against: 'processor',
-        kind: 'topup',
-        ref: `proof ${walletId}`,
-      } as const;
-      await application.get(Ledger, { strict: false }).post(tx, posting);
-    }
-    for (const [kind, id] of [
-      ['organisation', organisation.id],
-      ['department', departmentId],
-      ['project', projectId],
-      ['user', member],
-    ] as const) {
-      await limits.set(tx, { kind, id }, { period: 'monthly', limit: parseUsd('1000') });
-    }
-    const issue = keyMaker(tx, application.get(KeysService, { strict: false }));
-    const keys = [
-      await issue({ userId: second }, 'daily', second),
-      await issue({ userId: third }, 'rolling', third),
-      await issue({ userId: member, organisationId: organisation.id }, 'monthly', first),
-      await issue({ userId: second, projectId }, 'monthly', third),
-      await issue({ departmentId, organisationId: organisation.id }, 'daily', first),
-    ];
-    return { keys, wallets };
-  });
+async function addCustomers({ node, rows }: ProofGateway): Promise<Pick<InvoiceTestbed, 'keys' | 'wallets'>> {
+  const organisationId = await rows.addOrganisation('proof');
+  const [first, second, third] = [await rows.addUser(), await rows.addUser(), await rows.addUser()].map(
+    ({ id }) => id,
+  ) as [number, number, number];
+  const { id: member } = await rows.addUser({ organisationId });
+  await rows.query('UPDATE organisation SET billing_user_id = $1 WHERE id = $2', [first, organisationId]);
+  const departmentId = await rows.add(
+    "INSERT INTO department (organisation_id, name) VALUES ($1, 'proof')",
+    organisationId,
+  );
+  const projectId = await rows.add(
+    "INSERT INTO project (name, created_by, billing_user_id) VALUES ('proof', $1, $2)",
+    ...[second, third],
+  );
+  const wallets: Record<number, string> = {};
+  for (const walletId of [first, second, third]) {
+    wallets[walletId] = String(WALLET);
+    await rows.credit(walletId, WALLET);
+  }
+  const budgets = {
+    organisation: organisationId,
+    department: departmentId,
+    project: projectId,
+    user: member,
+  };
+  for (const [kind, id] of Object.entries(budgets)) await rows.limit(kind, id, 1_000n * usd);
+  const issue = keyMaker(node, rows);
+  const keys = [
+    await issue({ userId: second }, 'daily', second),
+    await issue({ userId: third }, 'rolling', third),
+    await issue({ userId: member, organisationId }, 'monthly', first),
+    await issue({ userId: second, projectId }, 'monthly', third),
+    await issue({ departmentId, organisationId }, 'daily', first),
+  ];
+  return { keys, wallets };
 }
 
 type Owner = Omit<KeyOwner, 'key' | 'keyId' | 'payerId'>;
 
 const keyMaker =
-  (tx: Tx, service: KeysService) =>
+  (node: ProofNode, rows: Rows) =>
   async (owner: Partial<Owner>, period: BudgetPeriod, payerId: number): Promise<KeyOwner> => {
     const whose = { ...unowned, ...owner };
-    const { id, text } = await service.issue(platformScope, tx, {
-      ...whose,
-      kind: 'client',
-      name: 'proof',
-      createdBy: 'proof',
-      budget: { period, limit: parseUsd('400') },
+    const { text, publicId } = await node.addKey({
+      user_id: whose.userId ?? undefined,
+      project_id: whose.projectId ?? undefined,
+      department_id: whose.departmentId ?? undefined,
+      budget_limit: 400,
+      budget_period: period,
     });
-    return { ...whose, key: text, keyId: id, payerId };
+    const [row] = await rows.query<{ id: number }>('SELECT id FROM api_key WHERE public_id = $1', [publicId]);
+    return { ...whose, key: text, keyId: row?.id ?? 0, payerId };
   };
-
-async function addUser(tx: Tx, name: string, organisationId: number | null = null): Promise<number> {
-  const people = tx.getRepository(UserAccount);
-  const user = people.create({
-    email: `${name}@example.com`,
-    displayName: name,
-    status: 'active',
-    organisationId,
-  });
-  await people.insert(user);
-  return user.id;
-}
-
-async function idOf(tx: Tx, statement: string, parameters: unknown[]): Promise<number> {
-  const rows = await tx.query<{ id: number }[]>(statement, parameters);
-  return rows[0]?.id ?? 0;
-}

@@ -1,11 +1,7 @@
-import { platformScope } from '../../src/kernel';
-import { randomBytes } from 'node:crypto';
-import { Organisation, SessionsService, UserAccount } from '../../src/identity';
 import type { Role } from '../../src/kernel';
-import { KeysService } from '../../src/keys';
-import { Database } from '../../src/platform';
 import { ProcessorSimulator } from '../../test/support/processor/processor-simulator';
 import { type ProofGateway, startGateway } from '../support/gateway';
+import type { NewUser } from '../support/rows';
 import { Client } from './http';
 import { type IdentityProvider, startIdentityProvider } from './identity-provider';
 
@@ -50,19 +46,15 @@ export class World {
       await processor.stop();
       throw error;
     });
-    const organisations = gateway.service.application.get(Database).source.getRepository(Organisation);
-    const [ours, theirs] = ['ours', 'theirs'].map((slug) => organisations.create({ name: slug, slug }));
-    if (ours === undefined || theirs === undefined) throw new Error('two organisations are made');
-    await organisations.insert([ours, theirs]);
-    return new World(gateway, ours.id, theirs.id, provider, processor);
+    const [ours, theirs] = [
+      await gateway.rows.addOrganisation('ours'),
+      await gateway.rows.addOrganisation('theirs'),
+    ];
+    return new World(gateway, ours, theirs, provider, processor);
   }
 
   get url(): string {
-    return this.gateway.service.url;
-  }
-
-  get database(): Database {
-    return this.gateway.service.application.get(Database);
+    return this.gateway.node.url;
   }
 
   /** A caller without credentials. */
@@ -72,11 +64,11 @@ export class World {
 
   /** The demo key, as both families of clients send one. */
   get key(): Client {
-    return this.anonymous.with({ authorization: `Bearer ${this.gateway.service.firstKeys?.demo ?? ''}` });
+    return this.anonymous.with({ authorization: `Bearer ${this.gateway.node.keys.demo}` });
   }
 
   get rootKey(): Client {
-    return this.anonymous.with({ authorization: `Bearer ${this.gateway.service.firstKeys?.root ?? ''}` });
+    return this.anonymous.with({ authorization: `Bearer ${this.gateway.node.keys.root}` });
   }
 
   /** A person of this role in our organisation, signed in; the same one whenever asked. */
@@ -92,55 +84,26 @@ export class World {
   }
 
   /** A person whom a scenario has to itself. */
-  async newPerson(
-    account: Partial<
-      Pick<
-        UserAccount,
-        'role' | 'organisationId' | 'departmentId' | 'status' | 'email' | 'displayName' | 'billingExempt'
-      >
-    > = {},
-  ): Promise<Person> {
-    const accounts = this.database.source.getRepository(UserAccount);
-    const name = randomBytes(6).toString('hex');
-    const user = accounts.create({
-      email: `${name}@example.com`,
-      displayName: name,
-      role: 'user',
-      status: 'active',
-      billingExempt: true,
-      ...account,
-    });
-    await accounts.insert(user);
-    return this.signIn(user);
+  async newPerson(account: NewUser = {}): Promise<Person> {
+    return this.signIn(await this.gateway.rows.addUser({ billingExempt: true, ...account }));
   }
 
-  async signIn({ id, email }: Pick<UserAccount, 'id' | 'email'>): Promise<Person> {
-    const sessions = this.gateway.service.application.get(SessionsService, { strict: false });
-    const token = await this.database.transaction((tx) => sessions.open(tx, id));
-    const client = this.anonymous.with({ cookie: `svc_session=${token}` });
-    return { userId: id, email, client, session: token };
+  async signIn({ id, email }: { readonly id: number; readonly email: string }): Promise<Person> {
+    const session = await this.gateway.rows.openSession(id);
+    const client = this.anonymous.with({ cookie: `svc_session=${session}` });
+    return { userId: id, email, client, session };
   }
 
   /** A client key of this person; its row and its text. */
   async newKey(person: Person, name = 'proof'): Promise<{ id: number; publicId: string; client: Client }> {
-    const keys = this.gateway.service.application.get(KeysService, { strict: false });
-    const issued = await this.database.transaction((tx) =>
-      keys.issue(platformScope, tx, {
-        kind: 'client',
-        name,
-        createdBy: 'proof',
-        userId: person.userId,
-        organisationId: null,
-        departmentId: null,
-        projectId: null,
-      }),
-    );
-    const client = this.anonymous.with({ authorization: `Bearer ${issued.text}` });
-    return { id: issued.id, publicId: issued.publicId, client };
+    const { node, rows } = this.gateway;
+    const { publicId, text } = await node.addKey({ name, user_id: person.userId });
+    const [row] = await rows.query<{ id: number }>('SELECT id FROM api_key WHERE public_id = $1', [publicId]);
+    return { id: row?.id ?? 0, publicId, client: this.anonymous.with({ authorization: `Bearer ${text}` }) };
   }
 
   async rows<Row extends object>(statement: string, values: unknown[] = []): Promise<Row[]> {
-    return this.database.query<Row>(statement, values);
+    return this.gateway.rows.query<Row>(statement, values);
   }
 
   async close(): Promise<void> {

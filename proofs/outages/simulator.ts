@@ -1,6 +1,6 @@
 import type { FaultRule } from '../../simulator/faults';
 import type { RecordedRequest } from '../../simulator/recorder';
-import { Program } from './program';
+import { Program } from '../support/program';
 
 export const SUPPLIER_KEY = 'sim-outages';
 

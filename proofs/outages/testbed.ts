@@ -2,12 +2,12 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Ledger, Limits } from '../../src/billing';
-import { freePort } from '../hostile/processes';
+import { freePort } from '../support/free-port';
 import { PostgresServer } from '../money/postgres-server';
 import { Books } from './books';
 import { catalogueOf, NEIGHBOUR } from './catalogue';
 import type { Endpoint } from './load';
-import { type Circumstances, Program } from './program';
+import { type Circumstances, Program } from '../support/program';
 import { SUPPLIER_KEY, SupplierProcess } from './simulator';
 
 const usd = 1_000_000_000n;

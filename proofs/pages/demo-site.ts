@@ -1,11 +1,4 @@
 import type { Browser } from 'playwright-core';
-import { makeOrganisation } from '../../src/commands/demo/organisation';
-import { makeJudged } from '../../src/commands/demo/judged';
-import { makeTraffic, pricedModels } from '../../src/commands/demo/traffic';
-import { UserAccount } from '../../src/identity';
-import { KeysService } from '../../src/keys';
-import { platformScope } from '../../src/kernel';
-import { Settings } from '../../src/platform';
 import { type Viewing, withPage } from '../../test/support/browser/launch';
 import { type PageFaults, checkPage } from '../../test/support/browser/page-gate';
 import { deliver } from '../../test/support/processor/processor-simulator';
@@ -94,21 +87,9 @@ export interface Look {
 }
 
 async function fill(world: World, requests: number): Promise<DemoPeople> {
-  const { application } = world.gateway.service;
-  const settings = application.get(Settings, { strict: false });
-  const organisation = await world.database.transaction(
-    (tx) => makeOrganisation(tx, world.database, settings),
-    { withoutActivity: 'demonstration data' },
-  );
-  const models = await pricedModels(world.database);
-  await makeTraffic(
-    world.database,
-    organisation,
-    models,
-    { days: DAYS, requests, now: Date.now() },
-    () => undefined,
-  );
-  await makeJudged(world.database, settings, organisation, models, { days: DAYS, now: Date.now() });
+  const { node } = world.gateway;
+  const seeded = await node.command('demo:seed', '--days', String(DAYS), '--requests', String(requests));
+  if (seeded.code !== 0) throw new Error(`there is no demonstration: ${seeded.text}`);
   const people: DemoPeople = {
     owner: await member(world, 'ada.lindqvist@harbour.example'),
     developer: await member(world, 'david.okafor@harbour.example'),
@@ -129,7 +110,11 @@ async function fill(world: World, requests: number): Promise<DemoPeople> {
 }
 
 async function member(world: World, email: string): Promise<Person> {
-  const account = await world.database.source.getRepository(UserAccount).findOneByOrFail({ email });
+  const [account] = await world.rows<{ id: number; email: string }>(
+    'SELECT id, email FROM user_account WHERE email = $1',
+    [email],
+  );
+  if (account === undefined) throw new Error(`the demonstration has no ${email}`);
   return world.signIn(account);
 }
 
@@ -151,19 +136,7 @@ async function pay(world: World, payer: Person): Promise<void> {
   account.refund(String(account.sessions.get(first)?.['payment_intent']), 1000);
   await bring();
   await begin(10);
-  const keys = world.gateway.service.application.get(KeysService, { strict: false });
-  const key = await world.database.transaction((tx) =>
-    keys.issue(platformScope, tx, {
-      kind: 'client',
-      name: 'reading-list',
-      createdBy: 'proof',
-      userId: payer.userId,
-      organisationId: null,
-      departmentId: null,
-      projectId: null,
-    }),
-  );
-  const client = world.anonymous.with({ authorization: `Bearer ${key.text}` });
+  const { client } = await world.newKey(payer, 'reading-list');
   for (let index = 0; index < 12; index += 1) {
     const json = {
       model: 'sim-large',

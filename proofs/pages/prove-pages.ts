@@ -1,10 +1,8 @@
-import 'reflect-metadata';
-import { ModulesContainer } from '@nestjs/core';
 import type { Browser } from 'playwright-core';
-import { registeredRoutes } from '../../src/web/openapi/registered-routes';
 import type { PageFaults } from '../../test/support/browser/page-gate';
 import { launchBrowser, themes, widths } from '../../test/support/browser/launch';
 import { Findings, inParallel, runProof } from '../support/findings';
+import { servedPages } from '../support/routes';
 import { DemoSite } from './demo-site';
 import { type Visit, visitsOf } from './visits';
 
@@ -28,7 +26,8 @@ async function main(): Promise<void> {
   try {
     const visits = await visitsOf(site);
     if (only === null) {
-      const missing = pagesOf(site).filter((route) => !visits.some((visit) => visit.route === route));
+      const served = await servedPages(site.world.url);
+      const missing = served.filter((route) => !visits.some((visit) => visit.route === route));
       findings.add('every page that is served is looked at', missing.length === 0, missing.join(' '));
     }
     const chosen = visits.filter(({ path }) => only === null || path.includes(only));
@@ -56,13 +55,5 @@ async function look(visit: Visit, browser: Browser, site: DemoSite, findings: Fi
 
 const wordsOf = (faults: PageFaults): string[] =>
   Object.entries(faults).flatMap(([kind, list]) => (list as string[]).map((text) => `${kind} ${text}`));
-
-function pagesOf({ world }: DemoSite): string[] {
-  const modules = world.gateway.service.application.get(ModulesContainer);
-  const pages = registeredRoutes(modules).filter(
-    ({ answer, method }) => answer === 'page' && method === 'GET',
-  );
-  return [...new Set(pages.map(({ path }) => path))];
-}
 
 runProof(main);

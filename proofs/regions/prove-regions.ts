@@ -1,4 +1,3 @@
-import 'reflect-metadata';
 import { Chance } from '../support/chance';
 import { Findings, inParallel, numberGiven, runProof } from '../support/findings';
 import { type ProofGateway, startGateway } from '../support/gateway';
@@ -32,7 +31,7 @@ async function main(): Promise<void> {
   let gateway: ProofGateway | undefined;
   try {
     gateway = await startGateway();
-    const world = await buildWorld(gateway.service.application, suppliers.sites, chance);
+    const world = await buildWorld(gateway, suppliers.sites, chance);
     const outcomes: Outcome[] = [];
     for (const { within, share, refuses } of turns) {
       await suppliers.clearFaults();
@@ -40,7 +39,7 @@ async function main(): Promise<void> {
       if (refuses !== undefined) await suppliers.refuse(refuses);
       const calls = Math.round(count * share);
       outcomes.push(
-        ...(await takeTurn(findings, suppliers, world, gateway.service.url, new Set(within), calls, chance)),
+        ...(await takeTurn(findings, suppliers, world, gateway.node.url, new Set(within), calls, chance)),
       );
     }
     report(findings, outcomes);

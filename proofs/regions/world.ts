@@ -1,16 +1,7 @@
-import type { INestApplication } from '@nestjs/common';
-import {
-  CatalogueEditor,
-  CatalogueService,
-  CredentialEditor,
-  type ModelKind,
-  PriceService,
-} from '../../src/catalogue';
-import { Organisation, UserAccount } from '../../src/identity';
-import { platformScope, parseUsdPerMillion, priceRates } from '../../src/kernel';
-import { KeysService } from '../../src/keys';
-import { Database, type Tx } from '../../src/platform';
+import type { ModelKind } from '../../src/catalogue';
 import type { Chance } from '../support/chance';
+import type { ProofNode } from '../support/node';
+import type { Rows } from '../support/rows';
 
 export const regions = ['eu', 'us', 'ap'] as const;
 export type Region = (typeof regions)[number];
@@ -39,6 +30,12 @@ export interface World {
   readonly keys: readonly WorldKey[];
 }
 
+/** What a world is built on: a running gateway and its database. */
+export interface Ground {
+  readonly node: Pick<ProofNode, 'apply' | 'addKey'>;
+  readonly rows: Rows;
+}
+
 const everywhere: ReadonlySet<Region> = new Set(regions);
 const subsets: readonly (readonly Region[])[] = [
   ['eu'],
@@ -57,125 +54,81 @@ const kinds: readonly [kind: ModelKind, count: number][] = [
 
 /** Models whose lanes lie across the regions in every order, other names for them, and keys of every restriction. */
 export async function buildWorld(
-  application: INestApplication,
+  { node, rows }: Ground,
   sites: readonly Site[],
   chance: Chance,
 ): Promise<World> {
-  const world = await application.get(Database).transaction(async (tx) => {
-    await addProviders(tx, application, sites);
-    const names: Named[] = [];
-    for (const [kind, count] of kinds) names.push(...(await addModels(tx, kind, count, sites, chance)));
-    return { names, keys: await addKeys(tx, application) };
+  const aliases: Record<string, string> = {};
+  const models: Record<string, object> = {};
+  const names = kinds.flatMap(([kind, count]) => {
+    const own = modelsOf(kind, count, sites, chance);
+    return withOtherNames(own, chance, models, aliases);
   });
-  await application.get(CatalogueService).reload();
-  return world;
+  await node.apply({ providers: providersOf(sites), models, aliases });
+  return { names, keys: await addKeys({ node, rows }) };
 }
 
 /** At every site one supplier that serves everything, and one that speaks another dialect. */
-async function addProviders(tx: Tx, application: INestApplication, sites: readonly Site[]): Promise<void> {
-  const editor = new CatalogueEditor();
-  const credentials = application.get(CredentialEditor, { strict: false });
-  for (const { name, url, region } of sites) {
-    for (const [provider, style, kind] of [
-      [name, 'openai-style', 'bearer'],
-      [`${name}-messages`, 'messages-style', 'header'],
-    ] as const) {
-      const added = await editor.upsertProvider(tx, {
-        name: provider,
-        style,
-        baseUrl: url,
-        regions: [region],
-      });
-      await credentials.put(tx, { providerId: added.id, label: 'proof', kind, secret: 'sim-proof' });
-    }
-  }
+const providersOf = (sites: readonly Site[]): Readonly<Record<string, object>> =>
+  Object.fromEntries(
+    sites.flatMap(({ name, url, region }) => [
+      [name, { style: 'openai-style', base_url: url, regions: [region], api_key: '${SUPPLIER_KEY}' }],
+      [
+        `${name}-messages`,
+        { style: 'messages-style', base_url: url, regions: [region], api_key: '${SUPPLIER_KEY}' },
+      ],
+    ]),
+  );
+
+interface Planned extends Named {
+  readonly model: Readonly<Record<string, unknown>>;
 }
 
-async function addModels(
-  tx: Tx,
-  kind: ModelKind,
-  count: number,
-  sites: readonly Site[],
-  chance: Chance,
-): Promise<Named[]> {
-  const editor = new CatalogueEditor();
-  const prices = new PriceService();
-  const own: Named[] = [];
-  for (let place = 0; place < count; place += 1) {
-    const name = `${kind}-${place}`;
+function modelsOf(kind: ModelKind, count: number, sites: readonly Site[], chance: Chance): Planned[] {
+  return Array.from({ length: count }, (_, place) => {
     const chosen = shuffled(sites, chance).slice(0, chance.whole(1, 4));
-    await editor.upsertModel(tx, { name, kind, ownedBy: 'proof' });
-    await editor.setLanes(
-      tx,
-      name,
-      chosen.map((site) => ({
-        provider: kind === 'chat' && chance.flip(0.4) ? `${site.name}-messages` : site.name,
-        upstreamModel: `sim-${kind}`,
-        region: site.region,
-        priority: chance.whole(0, 2),
-      })),
-    );
-    const rates = priceRates({ input: parseUsdPerMillion('1'), output: parseUsdPerMillion('2') });
-    await prices.addPrice(tx, { model: name, source: 'proof', rates });
-    own.push({ name, kind, homes: new Set(chosen.map(({ region }) => region)) });
-  }
-  return addOtherNames(tx, own, chance);
+    const lanes = chosen.map((site) => ({
+      provider: kind === 'chat' && chance.flip(0.4) ? `${site.name}-messages` : site.name,
+      model: `sim-${kind}`,
+      region: site.region,
+      priority: chance.whole(0, 2),
+    }));
+    const model = { kind, owned_by: 'proof', lanes, price: { input: 1, output: 2 } };
+    return { name: `${kind}-${place}`, kind, homes: new Set(chosen.map(({ region }) => region)), model };
+  });
 }
 
 /** Every fourth model has moved to another one, so that its own lanes no longer count; every third has an alias. */
-async function addOtherNames(tx: Tx, models: readonly Named[], chance: Chance): Promise<Named[]> {
-  const editor = new CatalogueEditor();
+function withOtherNames(
+  planned: readonly Planned[],
+  chance: Chance,
+  models: Record<string, object>,
+  aliases: Record<string, string>,
+): Named[] {
   const names: Named[] = [];
-  for (const [place, model] of models.entries()) {
+  for (const [place, { name, kind, homes, model }] of planned.entries()) {
     const target = place % 4 === 3 ? names[chance.whole(0, place - 1)] : undefined;
-    if (target !== undefined) await editor.setRedirect(tx, model.name, target.name);
-    names.push({ ...model, homes: target?.homes ?? model.homes });
+    models[name] = target === undefined ? model : { ...model, redirect: target.name };
+    names.push({ name, kind, homes: target?.homes ?? homes });
   }
   const aliased = names.filter((_, place) => place % 3 === 1);
-  for (const { name } of aliased) await editor.addAlias(tx, `${name}-latest`, name);
+  for (const { name } of aliased) aliases[`${name}-latest`] = name;
   return [...names, ...aliased.map((named) => ({ ...named, name: `${named.name}-latest` }))];
 }
 
-async function addKeys(tx: Tx, application: INestApplication): Promise<WorldKey[]> {
-  const service = application.get(KeysService, { strict: false });
+async function addKeys({ node, rows }: Ground): Promise<WorldKey[]> {
   const keys: WorldKey[] = [];
   const houses: readonly (readonly Region[] | null)[] = [null, ...subsets];
   for (const [place, ofHouse] of houses.entries()) {
-    const userId = await addMember(tx, `house-${place}`, ofHouse);
+    const organisationId = await rows.addOrganisation(`house-${place}`, ofHouse);
+    const { id } = await rows.addUser({ organisationId, billingExempt: true });
     for (const ofKey of [null, ...subsets]) {
-      const { text } = await service.issue(platformScope, tx, {
-        userId,
-        organisationId: null,
-        departmentId: null,
-        projectId: null,
-        kind: 'client',
-        name: 'proof',
-        createdBy: 'proof',
-        allowedRegions: ofKey,
-      });
+      const limits = ofKey === null ? {} : { allowed_regions: ofKey };
+      const { text } = await node.addKey({ user_id: id, ...limits });
       keys.push({ text, allowed: both(setOf(ofHouse), setOf(ofKey)) });
     }
   }
   return keys;
-}
-
-async function addMember(tx: Tx, name: string, allowed: readonly Region[] | null): Promise<number> {
-  const house = tx.getRepository(Organisation).create({
-    name,
-    slug: name,
-    allowedRegions: allowed === null ? null : [...allowed],
-  });
-  await tx.getRepository(Organisation).insert(house);
-  const people = tx.getRepository(UserAccount);
-  const user = people.create({
-    email: `${name}@example.com`,
-    displayName: name,
-    status: 'active',
-    organisationId: house.id,
-    billingExempt: true,
-  });
-  await people.insert(user);
-  return user.id;
 }
 
 const setOf = (list: readonly Region[] | null): ReadonlySet<Region> =>

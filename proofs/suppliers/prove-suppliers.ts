@@ -1,5 +1,3 @@
-import 'reflect-metadata';
-import { Logger } from '@nestjs/common';
 import { Chance } from '../support/chance';
 import { numberGiven, runProof } from '../support/findings';
 import { type Caller, callers } from './callers';
@@ -7,7 +5,7 @@ import { formOf } from './form';
 import { eventsOf, meaningOf, answerTextIn, saysFailed, saysWhole } from './reading';
 import { allRecordings, type Recording } from './recordings';
 import { framedEvents, plain, spelled, type Spelling, spellings, writtenEvents } from './spellings';
-import { type Received, models, type Script, SPEECH, Testbed } from './testbed';
+import { models, PATIENT_MS, QUICK_MS, type Received, type Script, SPEECH, Testbed } from './testbed';
 
 interface Outcome {
   readonly kind: string;
@@ -148,7 +146,7 @@ class Proof {
   }
 
   private async compareStream(recording: Recording, caller: Caller): Promise<void> {
-    const first = await this.ask(recording, caller, true, this.scriptOf(recording, plain));
+    const first = await this.ask(recording, caller, true, this.scriptOf(recording, plain), PATIENT_MS);
     const expected = { meaning: meaningOf(first, true), requestId: first.requestId };
     const held = first.status === 200 && saysWhole(first.body) && !saysFailed(first.body);
     this.note(
@@ -166,13 +164,14 @@ class Proof {
       () => `${recording.name} for ${caller.name}: ${JSON.stringify({ said, told })}`,
     );
     for (const spelling of spellings(this.chance, this.mixtures)) {
-      const heard = await this.ask(recording, caller, true, this.scriptOf(recording, spelling));
+      const script = this.scriptOf(recording, spelling);
+      const due = (after: number): boolean => after === first.firstAfter;
+      const heard = await this.askInTime(recording, caller, script, due);
       const what = { recording, caller, spelling, stream: true };
       this.same('streams spelled otherwise', heard, expected, what);
-      const isInTime = heard.firstAfter === first.firstAfter;
       this.note(
         'the first token in its time',
-        isInTime,
+        due(heard.firstAfter),
         () => `${describe(what)}: after ${heard.firstAfter} pieces, not ${first.firstAfter}`,
       );
     }
@@ -192,11 +191,15 @@ class Proof {
     const step = Math.max(1, Math.ceil(bytes.length / this.borders));
     for (let at = 1 + this.chance.whole(0, step - 1); at < bytes.length; at += step) {
       const cut = [bytes.subarray(0, at), bytes.subarray(at)];
-      const heard = await this.ask(recording, caller, true, { type, pieces: cut });
+      const isInTime = (after: number): boolean => at === due - 1 || after === (at >= due ? 1 : 2);
+      const heard = await this.askInTime(recording, caller, { type, pieces: cut }, isInTime);
       const what = { recording, caller, spelling: plain, stream: true };
       this.same('streams cut at a byte', heard, expected, what);
-      const isInTime = at === due - 1 || heard.firstAfter === (at >= due ? 1 : 2);
-      this.note('the first token in its time', isInTime, () => `${describe(what)}: cut at ${at} of ${due}`);
+      this.note(
+        'the first token in its time',
+        isInTime(heard.firstAfter),
+        () => `${describe(what)}: cut at ${at} of ${due}`,
+      );
     }
     const single = Array.from(bytes, (byte) => Buffer.from([byte]));
     const slowly = await this.ask(recording, caller, true, { type, pieces: single });
@@ -254,7 +257,24 @@ class Proof {
     return { type: 'text/event-stream', pieces: writtenEvents(events ?? [], spelling) };
   }
 
-  private ask(recording: Recording, caller: Caller, stream: boolean, script: Script): Promise<Received> {
+  /** A busy machine delays the caller; a stream whose first token comes late is asked for again with more patience. */
+  private async askInTime(
+    recording: Recording,
+    caller: Caller,
+    script: Script,
+    isInTime: (after: number) => boolean,
+  ): Promise<Received> {
+    const heard = await this.ask(recording, caller, true, script, QUICK_MS);
+    return isInTime(heard.firstAfter) ? heard : this.ask(recording, caller, true, script, PATIENT_MS);
+  }
+
+  private ask(
+    recording: Recording,
+    caller: Caller,
+    stream: boolean,
+    script: Script,
+    patienceMs = 0,
+  ): Promise<Received> {
     const { stream_options: options, ...body } = caller.body as Record<string, unknown>;
     const asked = {
       model: caller.model ?? models[recording.wire],
@@ -262,7 +282,7 @@ class Proof {
       ...(stream && options ? { stream_options: options } : {}),
       ...body,
     };
-    return this.testbed.ask(caller.path, caller.sound === true ? formOf(asked) : asked, script);
+    return this.testbed.ask(caller.path, caller.sound === true ? formOf(asked) : asked, script, patienceMs);
   }
 
   /** So that no lane rests: two good answers for every bad one. */
@@ -311,7 +331,6 @@ const describe = ({ recording, caller, spelling }: What): string =>
 
 async function main(): Promise<void> {
   const seed = numberGiven('seed', 19);
-  Logger.overrideLogger(['error']);
   const testbed = await Testbed.open();
   try {
     const proof = new Proof(

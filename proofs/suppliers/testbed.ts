@@ -1,8 +1,15 @@
-import { Agent, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
-import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '../../src/catalogue';
-import { parseUsdPerMillion, priceRates } from '../../src/kernel';
-import { Database, SupplierTransport, type SupplierHandler } from '../../src/platform';
+import { once } from 'node:events';
+import {
+  Agent,
+  createServer,
+  type IncomingMessage,
+  request,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { type ProofGateway, startGateway } from '../support/gateway';
+import type { GatewayFile } from '../support/node';
 
 /** What the supplier answers to the next call. */
 export interface Script {
@@ -41,38 +48,48 @@ export const models: Readonly<Record<string, string>> = {
 export const NATIVE = 'on-native';
 export const SPEECH = 'of-speech';
 
+/** How long the caller is listened to after each piece, as long as nothing has come. */
+export const QUICK_MS = 2;
+export const PATIENT_MS = 60;
+
 /**
- * The whole service over HTTP, with only the connection to suppliers replaced. Pieces are handed over one by one, and
- * after each one the proof checks what the caller has received.
+ * The artefact before a supplier that says what it is told to. Pieces are chunks of their own; until the caller has
+ * received something, the next one waits a little.
  */
 export class Testbed {
   private script: Script = { type: '', pieces: [] };
+  private patienceMs = 0;
   private written = 0;
   private firstAfter = -1;
+  private heard = (): void => undefined;
   private readonly agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
   private constructor(
     private readonly gateway: ProofGateway,
-    private readonly key: string,
+    private readonly supplier: Server,
   ) {}
 
   static async open(): Promise<Testbed> {
-    const gateway = await startGateway({ PUBLIC_REQUESTS_PER_MINUTE: '1000000' });
-    const testbed = new Testbed(gateway, gateway.service.firstKeys?.demo ?? '');
-    await testbed.prepare();
-    const { application } = gateway.service;
-    const pools = application.get(SupplierTransport, { strict: false });
-    pools.dispatch = (_request, handler) => testbed.dispatch(handler);
-    const server = application.getHttpServer() as Server;
-    server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) =>
-      testbed.watch(response),
-    );
+    const supplier = createServer();
+    supplier.listen(0, '127.0.0.1');
+    await once(supplier, 'listening');
+    const gateway = await startGateway({
+      PUBLIC_REQUESTS_PER_MINUTE: '1000000',
+      AWS_SECRET: 'secret-of-the-proof',
+    });
+    const testbed = new Testbed(gateway, supplier);
+    supplier.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      void testbed.answer(request, response);
+    });
+    const { port } = supplier.address() as AddressInfo;
+    await gateway.node.apply(catalogueOf(`http://127.0.0.1:${port}`));
     return testbed;
   }
 
   /** A body that is a form goes as one; any other as JSON. */
-  async ask(path: string, body: object, script: Script): Promise<Received> {
+  async ask(path: string, body: object, script: Script, patienceMs = 0): Promise<Received> {
     this.script = script;
+    this.patienceMs = patienceMs;
     this.written = 0;
     this.firstAfter = -1;
     const encoded = new Response(body instanceof FormData ? body : JSON.stringify(body));
@@ -80,19 +97,23 @@ export class Testbed {
     const bytes = Buffer.from(await encoded.arrayBuffer());
     return new Promise((resolve, reject) => {
       const sending = request(
-        this.gateway.service.url + path,
+        this.gateway.node.url + path,
         {
           method: 'POST',
           agent: this.agent,
           headers: {
-            authorization: `Bearer ${this.key}`,
+            authorization: `Bearer ${this.gateway.node.keys.demo}`,
             'content-type': type,
             'content-length': bytes.length,
           },
         },
         (answer) => {
           const chunks: Buffer[] = [];
-          answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+          answer.on('data', (chunk: Buffer) => {
+            if (this.firstAfter === -1) this.firstAfter = this.written;
+            this.heard();
+            chunks.push(chunk);
+          });
           answer.on('error', reject);
           answer.on('end', () => {
             const told = (name: string): string =>
@@ -117,8 +138,7 @@ export class Testbed {
 
   /** Of these requests, those that were charged. */
   async charged(requestIds: readonly string[]): Promise<string[]> {
-    const database = this.gateway.service.application.get(Database);
-    const rows = await database.query<{ request_id: string }>(
+    const rows = await this.gateway.rows.query<{ request_id: string }>(
       'SELECT request_id FROM request_record WHERE request_id = ANY($1) AND cost_nano > 0',
       [requestIds],
     );
@@ -127,10 +147,9 @@ export class Testbed {
 
   /** Where the usage on record came from, by request, once all of them are on record: records are written in batches. */
   async sources(requestIds: readonly string[]): Promise<Map<string, string>> {
-    const database = this.gateway.service.application.get(Database);
     const wanted = new Set(requestIds);
     for (const deadline = Date.now() + 10_000; ;) {
-      const rows = await database.query<{ request_id: string; usage_source: string }>(
+      const rows = await this.gateway.rows.query<{ request_id: string; usage_source: string }>(
         'SELECT request_id, usage_source FROM request_record WHERE request_id = ANY($1)',
         [[...wanted]],
       );
@@ -140,93 +159,82 @@ export class Testbed {
     }
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.agent.destroy();
-    return this.gateway.stop();
+    await this.gateway.stop();
+    this.supplier.closeAllConnections();
+    this.supplier.close();
   }
 
-  private watch(response: ServerResponse): void {
-    const write = response.write.bind(response) as (...given: unknown[]) => boolean;
-    response.write = (...given: unknown[]): boolean => {
-      if (this.firstAfter === -1) this.firstAfter = this.written;
-      return write(...given);
-    };
-  }
-
-  private dispatch(handler: SupplierHandler): ReturnType<SupplierTransport['dispatch']> {
+  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { script } = this;
-    let isOver = false;
-    const play = async (): Promise<void> => {
-      await turn();
-      if (!isOver) handler.onHead?.(script.status ?? 200, { 'content-type': script.type });
-      for (const piece of script.pieces) {
-        if (isOver) return;
-        this.written += 1;
-        handler.onData?.(Buffer.from(piece));
-        await turn();
-      }
-      if (!isOver) handler.onEnd?.();
-      isOver = true;
-    };
-    void play();
-    return {
-      begun: true,
-      pause: () => undefined,
-      resume: () => undefined,
-      abort: (reason) => {
-        if (isOver) return;
-        isOver = true;
-        handler.onBroken?.(reason);
-      },
-    };
+    request.resume();
+    await once(request, 'end');
+    response.writeHead(script.status ?? 200, { 'content-type': script.type });
+    response.flushHeaders();
+    for (const piece of script.pieces) {
+      if (response.destroyed) return;
+      this.written += 1;
+      response.write(piece);
+      if (this.patienceMs > 0 && this.firstAfter === -1) await this.listen();
+    }
+    response.end();
   }
 
-  private async prepare(): Promise<void> {
-    const { application } = this.gateway.service;
-    const credentials = application.get(CredentialEditor, { strict: false });
-    const editor = new CatalogueEditor();
-    const baseUrl = 'http://127.0.0.1:9';
-    const pool = {
-      accessToken: 'token-of-the-proof',
-      refreshToken: 'none',
-      expiresAt: Date.now() + 3_600_000,
-    };
-    const oauth = { oauth: { token_url: `${baseUrl}/token`, client_id: 'proof' } };
-    const signing = { accessKeyId: 'AKIAEXAMPLE', secretAccessKey: 'secret-of-the-proof' };
-    const suppliers = [
-      ['chat', 'openai-style', 'bearer', 'key-of-the-proof', { profile: 'openai' }],
-      ['messages', 'messages-style', 'header', 'key-of-the-proof', {}],
-      ['gemini', 'gemini', 'header', 'key-of-the-proof', {}],
-      ['bedrock', 'bedrock', 'sigv4', signing, {}],
-      ['native', 'native-oauth', 'oauth-pool', pool, oauth],
-      ['rerank', 'cohere-rerank', 'bearer', 'key-of-the-proof', {}],
-    ] as const;
-    await application.get(Database).transaction(async (tx) => {
-      for (const [name, style, kind, secret, settings] of suppliers) {
-        const { id: providerId } = await editor.upsertProvider(tx, { name, style, baseUrl, settings });
-        await credentials.put(tx, { providerId, label: 'one', kind, secret });
-        if (name === 'rerank') continue;
-        const model = `on-${name}`;
-        const limits = { contextTokens: 200_000, maxOutputTokens: 8_000 };
-        await editor.upsertModel(tx, { name: model, kind: 'chat', ownedBy: 'proof', ...limits });
-        await editor.setLanes(tx, model, [{ provider: name, upstreamModel: 'upstream/m', region: 'eu' }]);
-        const rates = priceRates({ input: parseUsdPerMillion('0.01'), output: parseUsdPerMillion('0.02') });
-        await new PriceService().addPrice(tx, { model, source: 'proof', rates });
-      }
-      for (const kind of ['embedding', 'moderation', 'image', 'rerank', 'transcription', 'speech'] as const) {
-        const model = `of-${kind}`;
-        await editor.upsertModel(tx, { name: model, kind, ownedBy: 'proof' });
-        const provider = kind === 'rerank' ? 'rerank' : 'chat';
-        await editor.setLanes(tx, model, [{ provider, upstreamModel: 'upstream/m', region: 'eu' }]);
-        const rates =
-          kind === 'rerank'
-            ? priceRates({ perCallNano: 2_000_000n })
-            : priceRates({ input: parseUsdPerMillion('0.01'), output: parseUsdPerMillion('0.02') });
-        await new PriceService().addPrice(tx, { model, source: 'proof', rates });
-      }
+  /** Until the caller has received something, or for as long as was asked for. */
+  private listen(): Promise<void> {
+    return new Promise((resolve) => {
+      const enough = setTimeout(resolve, this.patienceMs);
+      this.heard = (): void => {
+        clearTimeout(enough);
+        resolve();
+      };
     });
-    await application.get(CatalogueService).reload();
   }
 }
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const price = { input: 0.01, output: 0.02 };
+
+/** A supplier of every style, all of them at one address, and a model of every kind. */
+function catalogueOf(base_url: string): GatewayFile {
+  const supplier = (style: string, rest: object = {}): object => ({
+    style,
+    base_url,
+    regions: ['eu'],
+    ...rest,
+  });
+  const keyed = { api_key: '${SUPPLIER_KEY}' };
+  const signing = { kind: 'sigv4', access_key_id: 'AKIAEXAMPLE', secret_access_key: '${AWS_SECRET}' };
+  const pool = { kind: 'oauth-pool', access_token: '${SUPPLIER_KEY}', refresh_token: '${SUPPLIER_KEY}' };
+  const oauth = { token_url: `${base_url}/token`, client_id: 'proof' };
+  const model = (provider: string, kind: string, rest: object): object => ({
+    kind,
+    owned_by: 'proof',
+    lanes: [{ provider, model: 'upstream/m', region: 'eu' }],
+    ...rest,
+  });
+  const chatting = { context_tokens: 200_000, max_output_tokens: 8_000, price };
+  const chat = ['chat', 'messages', 'gemini', 'bedrock', 'native'].map((name) => [
+    `on-${name}`,
+    model(name, 'chat', chatting),
+  ]);
+  const others = ['embedding', 'moderation', 'image', 'transcription', 'speech'].map((kind) => [
+    `of-${kind}`,
+    model('chat', kind, { price }),
+  ]);
+  return {
+    providers: {
+      chat: supplier('openai-style', { ...keyed, settings: { profile: 'openai' } }),
+      messages: supplier('messages-style', keyed),
+      gemini: supplier('gemini', keyed),
+      bedrock: supplier('bedrock', { credentials: { one: signing } }),
+      native: supplier('native-oauth', { credentials: { one: pool }, settings: { oauth } }),
+      rerank: supplier('cohere-rerank', keyed),
+    },
+    models: Object.fromEntries([
+      ...chat,
+      ...others,
+      ['of-rerank', model('rerank', 'rerank', { price: { input: 0, output: 0, per_call: 0.002 } })],
+    ]) as Record<string, object>,
+  };
+}

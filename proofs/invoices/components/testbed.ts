@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Ledger, Limits } from '../../../src/billing';
 import { PostgresServer } from '../../money/postgres-server';
 import { Books } from '../../outages/books';
-import { Program } from '../../outages/program';
+import { Program } from '../../support/program';
 import { priceFile } from './price-file';
 
 const WALLET = 1_000_000n * 1_000_000_000n;

@@ -1,7 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import { ActivityLog } from '../../../src/audit';
-import { actorOf, InvitesService, SessionsService, UserAccount } from '../../../src/identity';
-import { expectPage, newAddress } from '../accounts';
+import { expectPage, mailTo, newAddress } from '../accounts';
 import { type Client, expect, expectStatus, jsonOf } from '../http';
 import type { Scenario } from '../scenario';
 import type { World } from '../world';
@@ -47,28 +44,10 @@ const narrowing = (path: string, wanted: (world: World) => object, wrong: object
 
 /** What the mail of an invite to this address carries. */
 async function invited(world: World, email: string): Promise<string> {
-  const { application } = world.gateway.service;
   const owner = await world.newPerson({ role: 'org_owner', organisationId: world.organisationId });
-  const reading = await application.get(SessionsService, { strict: false }).read(owner.session);
-  if (reading.kind !== 'actor') throw new Error('the owner is signed in');
-  const invites = application.get(InvitesService, { strict: false });
-  const wanted = {
-    email,
-    role: 'user' as const,
-    organisationId: world.organisationId,
-    departmentId: null,
-  };
-  const activity = application.get(ActivityLog, { strict: false });
-  const account = await world.database.source
-    .getRepository(UserAccount)
-    .findOneByOrFail({ id: owner.userId });
-  const request = { requestId: randomUUID(), address: '127.0.0.1', actor: actorOf(account) };
-  const { token } = await activity.during(
-    () => request,
-    [],
-    () => world.database.transaction((tx) => invites.create(tx, reading.actor, wanted)),
-  );
-  return token;
+  const json = { email, role: 'user' };
+  expectStatus(await owner.client.post('/dashboard/admin/users/invite', { json }), 200);
+  return /\/invite\/([\w-]{43})/.exec((await mailTo(world, email, /./)).text)?.[1] ?? '';
 }
 
 export const frameScenarios: readonly Scenario[] = [

@@ -2,12 +2,12 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { freePort } from '../../hostile/processes';
+import { freePort } from '../../support/free-port';
 import { mixed, plain } from '../catalogue';
 import { checkAnswers, checkBooks } from '../checks';
 import type { GatewayNode } from '../testbed';
 import { isServed, Load, type Seen, times } from '../load';
-import { Program } from '../program';
+import { Program } from '../../support/program';
 import { milliseconds, percentile, seconds, spread } from '../report';
 import type { Drill, DrillContext } from '../drill';
 

@@ -1,8 +1,15 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { isUnmet, staysInRegion, makeCall, planCall, type RegionCall } from '../../../proofs/regions/calls';
 import { Suppliers } from '../../../proofs/regions/suppliers';
 import { buildWorld, type Region, regions, type World } from '../../../proofs/regions/world';
 import { Chance } from '../../../proofs/support/chance';
+import { addKey, type GatewayFile } from '../../../proofs/support/node';
+import { Rows } from '../../../proofs/support/rows';
+import { CatalogueService } from '../../../src/catalogue';
+import { executeCommand } from '../../../src/commands/run-command';
 import { startTestApp, type TestApp } from '../../support/app';
+import { makeScratchFolder } from '../../support/scratch';
 
 /** The smaller sister of `npm run prove:regions`. */
 describe('no call leaves the regions it may be answered in', () => {
@@ -10,14 +17,30 @@ describe('no call leaves the regions it may be answered in', () => {
   let suppliers: Suppliers;
   let app: TestApp;
   let world: World;
+  let rows: Rows;
+
+  const apply = async (file: GatewayFile): Promise<string> => {
+    const path = join(makeScratchFolder('switchboard-regions-'), 'gateway.yaml');
+    writeFileSync(path, JSON.stringify({ version: 1, ...file }));
+    const said: string[] = [];
+    const write = (text: string): void => void said.push(text);
+    const environment = { ...app.environment, SUPPLIER_KEY: 'sim-proof' };
+    const context = { environment, write, writeStderr: write, confirm: () => Promise.resolve(false) };
+    expect(await executeCommand(['apply', path, '--yes'], context)).toBe(0);
+    await app.application.get(CatalogueService).reload();
+    return said.join('');
+  };
 
   beforeAll(async () => {
     suppliers = await Suppliers.start(1);
     app = await startTestApp({ environment: { SUPPLIER_ALLOW: '127.0.0.0/8' } });
-    world = await buildWorld(app.application, suppliers.sites, chance);
+    rows = new Rows(app.environment['MIGRATION_DATABASE_URL'] ?? '');
+    const node = { apply, addKey: (body: object) => addKey(app.url, app.firstKeys?.root ?? '', body) };
+    world = await buildWorld({ node, rows }, suppliers.sites, chance);
     await suppliers.addFaults();
   });
   afterAll(async () => {
+    await rows.close();
     await app.close();
     await suppliers.stop();
   });
