@@ -8,6 +8,11 @@ import { createPostgresBackend } from './postgres-backend';
 /** BullMQ's own name for the schema its tables live in. */
 const queueSchema = 'bullmq';
 
+/** A connection that does not answer in this time is replaced. */
+const ANSWER_DEADLINE_MS = 30_000;
+/** Workers listen for long: one whose server vanished without a word hears so from the kernel's probes. */
+const FIRST_PROBE_MS = 10_000;
+
 /** Where jobs are kept: in PostgreSQL, or in Redis when there is one. */
 export class QueueConnection {
   private constructor(
@@ -38,7 +43,9 @@ export class QueueConnection {
       application_name: 'switchboard-queue',
       max: size,
       connectionTimeoutMillis: 5_000,
+      query_timeout: ANSWER_DEADLINE_MS,
       keepAlive: true,
+      keepAliveInitialDelayMillis: FIRST_PROBE_MS,
     });
     pool.setMaxListeners(0);
     pool.on('error', (error) => logger.warn('a queue connection was lost', { error }));

@@ -223,7 +223,7 @@ for (const { backend, available } of backends) {
           await proxy.cut();
           await proxy.restore();
           proxy.endNewcomers();
-          await until(() => Promise.resolve(lost().length >= 2));
+          await until(() => Promise.resolve(lost().length >= 4));
           await proxy.cut();
           await proxy.restore();
           await addJob(queue, { name: 'errand', data: { label: 'after' } });
