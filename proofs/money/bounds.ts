@@ -5,7 +5,7 @@ import type { Inbound } from '../../src/gateway/inference/inbound';
 import { inputBoundOf } from '../../src/gateway/inference/input-bound';
 import { operations, type TextOperation } from '../../src/gateway/inference/operation';
 import { SupplierStyles } from '../../src/routing';
-import { THINKING_BESIDE_ANSWER } from '../../src/vendors';
+import { laneFacts, THINKING_BESIDE_ANSWER } from '../../src/vendors';
 import { dollars, percent, type Proof, usd } from './proof';
 
 const callers = 400;
@@ -153,7 +153,7 @@ const rows: readonly Row[] = [
 
 const lane = {
   upstreamModel: 'gpt-4o',
-  facts: { known: null, window },
+  facts: { ...laneFacts('gpt-4o', {}), window },
   provider: { style: 'openai-style', settings: { profile: 'openai' } },
 } as unknown as LaneView;
 const model = { contextTokens: window, bounds: {} } as ModelView;

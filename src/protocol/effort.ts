@@ -1,40 +1,90 @@
+import { type Effort, EFFORTS } from '../vendors';
 import { type CanonicalRequest, type Tally, type Target } from './canonical';
 
-const OPENAI_EFFORTS = new Set(['minimal', 'low', 'medium', 'high', 'xhigh']);
 /** Thinking tokens up to which an effort is the nearest word. */
-const BUDGETS = { minimal: 1024, low: 4096, medium: 12_288, high: 32_768, xhigh: 65_536 };
-export type Effort = keyof typeof BUDGETS;
+const BUDGETS: Readonly<Record<Exclude<Effort, 'none'>, number>> = {
+  minimal: 1024,
+  low: 4096,
+  medium: 12_288,
+  high: 32_768,
+  xhigh: 65_536,
+  max: 65_536,
+};
 
-const isEffort = (word: string): word is Effort => OPENAI_EFFORTS.has(word);
+const isEffort = (word: string): word is Effort => EFFORTS.some((effort) => effort === word);
 
 export const budgetOf = (effort: string): number =>
-  isEffort(effort) ? BUDGETS[effort] : effort === 'max' ? BUDGETS.xhigh : BUDGETS.medium;
+  isEffort(effort) && effort !== 'none' ? BUDGETS[effort] : BUDGETS.medium;
 
-/** The wish for reasoning as one of the OpenAI dialects' words. */
-export function effortFor(request: CanonicalRequest, target: Target, tally: Tally): string | undefined {
+export const effortOfBudget = (tokens: number): Effort =>
+  tokens <= BUDGETS.low ? 'low' : tokens <= BUDGETS.medium ? 'medium' : 'high';
+
+/** Of the efforts that a model takes, the nearest to the wanted one; of two as near the lower one. */
+export function nearestEffort(wanted: string, taken: readonly Effort[]): Effort | undefined {
+  if (!isEffort(wanted)) return undefined;
+  const place = EFFORTS.indexOf(wanted);
+  const distance = (effort: Effort): number => Math.abs(EFFORTS.indexOf(effort) - place);
+  return taken
+    .filter((effort) => effort !== 'none' || wanted === 'none')
+    .reduce<Effort | undefined>(
+      (best, effort) => (best === undefined || distance(effort) < distance(best) ? effort : best),
+      undefined,
+    );
+}
+
+/** Nothing is sent to a model that is known not to think. */
+export const cannotThink = ({ facts }: Target): boolean =>
+  facts !== undefined && facts.known !== null && facts.thinking === undefined;
+
+/** The wish for reasoning as one of the words that the target's model takes. */
+export function effortFor(
+  request: CanonicalRequest,
+  { facts, ...target }: Target,
+  tally: Tally,
+  wire: 'chat' | 'responses',
+): string | undefined {
   const { reasoning, source } = request;
   if (!reasoning) return undefined;
   if (reasoning.display !== undefined) tally.dropped('thinking.display', 'unknown to the target');
-  if (target.reasoning === false) {
+  if (cannotThink({ ...target, facts })) {
     tally.dropped('reasoning', 'this model cannot be told how to think');
     return undefined;
   }
-  const own = source !== 'messages';
+  const taken = facts?.thinking?.efforts?.filter(
+    (effort) => wire === 'responses' || facts.thinking?.responsesOnly?.includes(effort) !== true,
+  );
+  const canRest = source !== 'messages' || taken?.includes('none') === true;
+  const wanted = wantedEffort(reasoning, canRest, tally);
+  if (wanted === undefined) return undefined;
+  if (taken === undefined) return source === 'messages' && wanted === 'max' ? unsureOfMax(tally) : wanted;
+  const nearest = nearestEffort(wanted, taken);
+  if (nearest !== wanted) tally.approximated('reasoning', `the nearest effort is ${nearest ?? 'none'}`);
+  return nearest;
+}
+
+/** Few models of this dialect take it. */
+function unsureOfMax(tally: Tally): Effort {
+  tally.approximated('output_config.effort', 'the nearest effort');
+  return 'high';
+}
+
+function wantedEffort(
+  reasoning: NonNullable<CanonicalRequest['reasoning']>,
+  canRest: boolean,
+  tally: Tally,
+): string | undefined {
   if (reasoning.mode === 'off') {
-    if (own) return 'none';
+    if (canRest) return 'none';
     tally.dropped('thinking', 'the target decides by itself');
     return undefined;
   }
   if (reasoning.effort !== undefined) {
     if (reasoning.mode !== undefined) tally.approximated('thinking', 'expressed as effort');
-    if (own || isEffort(reasoning.effort)) return reasoning.effort;
-    tally.approximated('output_config.effort', 'the nearest effort');
-    return 'high';
+    return reasoning.effort;
   }
   if (reasoning.budgetTokens !== undefined) {
     tally.approximated('thinking.budget_tokens', 'expressed as effort');
-    const tokens = reasoning.budgetTokens;
-    return tokens <= BUDGETS.low ? 'low' : tokens <= BUDGETS.medium ? 'medium' : 'high';
+    return effortOfBudget(reasoning.budgetTokens);
   }
   if (reasoning.mode === 'adaptive') tally.dropped('thinking', 'the target decides by itself');
   return undefined;

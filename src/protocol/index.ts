@@ -47,3 +47,4 @@ export {
 export { dialects } from './dialects';
 export { type Picture, type RequestMeasure, type ServerTool, textAlone } from './measure/measure';
 export { errorIn } from './read-answer';
+export { pick } from './usage';

@@ -48,5 +48,6 @@ export {
   withoutListMark,
 } from './suppliers/kit';
 export { SupplierStyles } from './suppliers/registry';
+export { NO_NEEDS, type WireNeeds } from './suppliers/wire';
 export { type SentCall, type SupplierCallInput, SupplierClient } from './suppliers/supplier-client';
 export type { AnswerHead, AnswerReader, SupplierExchange } from './suppliers/supplier-exchange';

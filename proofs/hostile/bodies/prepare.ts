@@ -82,9 +82,10 @@ export function prepareFor({ route, lane, passes }: Way, bytes: Buffer, isCapped
   if (passes && !call.unknownFields.every((name) => styles.takesField(provider, route, name))) return null;
   const cap = isCapped && call.maxOutputTokens === null && route !== 'native' ? 77 : null;
   const held = { cappedOutput: cap, outputBound: call.maxOutputTokens ?? cap ?? OUTPUT_BOUND } as HeldCall;
-  const { body } = outboundFor({ call, model, held }, lane, styles);
+  const { body, wire } = outboundFor({ call, model, held }, lane, styles);
   const prepared = style.prepare({
     operation: route,
+    wire,
     lane,
     credential: credentials[style.credential] ?? null,
     body,

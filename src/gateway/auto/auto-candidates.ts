@@ -139,8 +139,8 @@ export class AutoCandidates {
   }
 
   /** Whether a lane is called in the caller's dialect: sealed content survives no translation. */
-  private speaks({ operation }: Call): (of: Pick<PricedLane, 'lane'>) => boolean {
-    return ({ lane }) => isSpoken(operation, this.styles.dialectFor(lane.provider, operation.name));
+  private speaks({ operation, needs }: Call): (of: Pick<PricedLane, 'lane'>) => boolean {
+    return ({ lane }) => isSpoken(operation, this.styles.wireFor(lane, operation.name, needs));
   }
 
   /** By the same rules as a named model. */

@@ -79,6 +79,7 @@ export class TokenCounter {
         hold,
         {
           operation: 'count_tokens',
+          wire: 'messages',
           lane,
           body: { kind: 'json', text: { bytes, body, members } },
           stream: false,

@@ -92,7 +92,7 @@ export class Admissions {
     if (call.fees === NOTHING_ASKED) return lanes;
     let unknown: string | null = null;
     const left = lanes.filter(({ lane, price }) => {
-      const fees = feesOn(call, this.styles.dialectFor(lane.provider, call.operation.name));
+      const fees = feesOn(call, this.styles.wireFor(lane, call.operation.name, call.needs));
       const fee = unpricedFee(price.rates, fees);
       unknown ??= fee;
       return fee === null;
@@ -112,7 +112,7 @@ export class Admissions {
     const refusedBy = ({ lane }: PricedLane): string | undefined => {
       const { provider } = lane;
       // A translation reports dropped fields, and forwards no bytes of the body unchanged.
-      if (!isSpoken(operation, this.styles.dialectFor(provider, operation.name))) return undefined;
+      if (!isSpoken(operation, this.styles.wireFor(lane, operation.name, call.needs))) return undefined;
       return unknownFields.find((name) => !this.styles.takesField(provider, operation.name, name));
     };
     const left = lanes.filter((lane) => refusedBy(lane) === undefined);

@@ -1,5 +1,6 @@
 import { type AskedFees, fault, NOTHING_ASKED } from '../../kernel';
-import { type RequestMeasure, textAlone } from '../../protocol';
+import { pick, type RequestMeasure, textAlone } from '../../protocol';
+import { NO_NEEDS, type WireNeeds } from '../../routing';
 import { thinkingBeside } from '../../vendors';
 import { type Recording, recordingIn } from './media/audio';
 import { unknownFields } from './request-checks/field-names';
@@ -56,6 +57,8 @@ export interface Call {
   readonly endUser: string | null;
   /** What the caller sorts its requests by; null when there are none. */
   readonly tags: readonly string[] | null;
+  /** What of it decides on the supplier's wire. */
+  readonly needs: WireNeeds;
   /** What a conversation carries beside its text; null where something else is asked. */
   readonly measure: RequestMeasure | null;
   readonly serverTools: ServerTools;
@@ -108,6 +111,7 @@ export function describeCall(inbound: Inbound, operation: Operation): Call {
     endUser: endUserOf(body),
     tags: tagsOf(body),
     region: textIn(body.region, 'region', REGION_LENGTH),
+    needs: isConversation(operation) ? needsOf(body) : NO_NEEDS,
     measure,
     serverTools,
     textBound:
@@ -116,6 +120,19 @@ export function describeCall(inbound: Inbound, operation: Operation): Call {
       textBound(Math.max(0, bytes.length - (measure?.mediaBytes ?? 0))),
     inputEstimate: recording?.inputEstimate ?? inputEstimateOf(measure ?? textAlone, bytes.length),
   };
+}
+
+function needsOf({ tools, ...body }: Inbound['body']): WireNeeds {
+  const effort = effortIn(body);
+  const thinking = pick(body.thinking, 'type');
+  const thinks = effort !== null || (typeof thinking === 'string' && thinking !== 'disabled');
+  return { tools: Array.isArray(tools) && tools.length > 0, effort, thinks };
+}
+
+/** Every dialect has a place of its own for it. */
+function effortIn({ reasoning_effort, output_config, reasoning }: Inbound['body']): string | null {
+  const effort = reasoning_effort ?? pick(output_config, 'effort') ?? pick(reasoning, 'effort');
+  return typeof effort === 'string' ? effort : null;
 }
 
 /** Rejected predictions, and thinking that the limit of the answer leaves out. */

@@ -113,7 +113,7 @@ export class Holds {
     const { styles } = this;
     const prices = new Map<number, PriceRates[]>();
     for (const { lane, price } of lanes) {
-      const runsTools = isSpoken(call.operation, styles.dialectFor(lane.provider, call.operation.name));
+      const runsTools = isSpoken(call.operation, styles.wireFor(lane, call.operation.name, call.needs));
       const inputTokens = inputBoundOf(call, model, lane, () => styles.picturesFor(lane), runsTools);
       const known = prices.get(inputTokens);
       if (known === undefined) prices.set(inputTokens, [price.rates]);

@@ -81,7 +81,7 @@ export class LaneCall {
     }
   }
 
-  private send({ body }: Outbound): SentCall | Promise<SentCall> {
+  private send({ body, wire }: Outbound): SentCall | Promise<SentCall> {
     const { routed, route, permit } = this.lane;
     const { call, held } = routed;
     const { client, settings } = this.tools;
@@ -89,6 +89,7 @@ export class LaneCall {
       held.hold,
       {
         operation: call.operation.name,
+        wire,
         lane: route.lane,
         body,
         stream: call.stream,

@@ -9,7 +9,9 @@ import { isSpoken, isText } from './operation';
 
 /** A request for one lane: the caller's bytes where both sides speak one dialect, else a translation. */
 export interface Outbound {
-  /** What the supplier speaks. */
+  /** What the supplier is asked in. */
+  readonly wire: WireDialect;
+  /** The same where it is a dialect. */
   readonly dialect: SupplierSide | null;
   readonly body: OutgoingBody;
   /** What was lost in translation; null where there was none. */
@@ -24,15 +26,16 @@ export function outboundFor(
   styles: SupplierStyles,
 ): Outbound {
   const { operation } = call;
-  const wire = styles.dialectFor(lane.provider, operation.name);
+  const wire = styles.wireFor(lane, operation.name, call.needs);
+  if (wire === undefined) throw notServed();
   if (isSpoken(operation, wire)) {
     const dialect = isText(operation) ? operation.dialect : null;
     const own = ownBody(call);
     if (operation.keepsAnswers === true && own.kind === 'json') {
       const wantsReasoning = own.text.body.store !== false && model.capabilities.has('reasoning');
-      return { dialect, translation: null, ...stateless(own.text, wantsReasoning) };
+      return { wire, dialect, translation: null, ...stateless(own.text, wantsReasoning) };
     }
-    return { dialect, body: own, translation: null, dropped: [] };
+    return { wire, dialect, body: own, translation: null, dropped: [] };
   }
   const dialect = dialectOf(wire);
   if (!isText(operation)) throw notServed();
@@ -41,6 +44,7 @@ export function outboundFor(
   const target = { ...styles.of(lane.provider).target(lane), maxOutputTokens: held.outputBound };
   const { body, reply, dropped } = valueOf(dialect.encodeRequest(bounded, target));
   return {
+    wire,
     dialect,
     body: { kind: 'json', text: printedJsonObject(body) },
     translation: { reply, dropped },
@@ -60,7 +64,7 @@ function ownBody({ inbound, operation, serverTools }: Call): OutgoingBody {
   return { kind: 'json', text: editedJsonObject(text, { set }) };
 }
 
-function dialectOf(wire: WireDialect | undefined): SupplierSide {
+function dialectOf(wire: WireDialect): SupplierSide {
   if (wire === 'gemini') return gemini;
   if (wire === 'chat' || wire === 'messages' || wire === 'responses') return dialects[wire];
   throw notServed();

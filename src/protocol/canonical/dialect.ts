@@ -4,6 +4,7 @@ import { type CanonicalAnswer } from './collect';
 import { type EmissionOptions } from './emission';
 import { type CanonicalEvent } from './events';
 import { type CanonicalRequest, type DialectName, type JsonObject } from './request';
+import type { LaneFacts } from '../../vendors';
 import type { RequestMeasure } from '../measure/measure';
 import { type SupplierError } from './supplier-error';
 import { type Dropped } from './tally';
@@ -15,15 +16,13 @@ export interface Target {
   readonly model?: string;
   /** Filled in where the dialect wants a limit and the caller gave none. */
   readonly maxOutputTokens?: number;
-  /** False: the model cannot be told how hard to think. */
-  readonly reasoning?: boolean;
-  /** messages: how a wish for effort is expressed. */
-  readonly thinking?: 'budget' | 'adaptive';
+  /** What the vendor says of the model. */
+  readonly facts?: LaneFacts;
   /** messages: how a JSON schema is enforced. */
   readonly structuredOutput?: 'native' | 'tool';
   /** messages: instructions may stand between turns. */
   readonly systemInTurns?: boolean;
-  /** chat: the model wants to see its earlier reasoning again. */
+  /** chat: the model gets its earlier reasoning again. */
   readonly reasoningHistory?: boolean;
   /** chat: which field limits the output. */
   readonly limitField?: 'max_tokens' | 'max_completion_tokens';

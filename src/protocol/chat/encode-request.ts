@@ -32,36 +32,75 @@ export function encodeChatRequest(
 ): Result<EncodedRequest, Fault> {
   return attempt(() => {
     const own = request.source === 'chat';
-    const target: Target = { customTools: own, reasoningHistory: own, ...options };
+    const reasoningHistory = own || options.facts?.reasoningHistory === true;
+    const target: Target = { customTools: own, reasoningHistory, ...options };
     const tally = new Tally();
     const names = new ToolNames(LONGEST_TOOL_NAME, request.tools.filter(isNamed), target.customTools);
     const writer = new MessageWriter(tally, names, target);
     for (const turn of request.system) writer.turn(turn);
     for (const turn of resultsBehindCalls(request.turns)) writer.turn(turn);
+    const effort = chatEffort(request, target, tally);
     const body = present({
       model: target.model ?? request.model,
       messages: writer.messages,
-      ...sampling(request, tally),
+      ...sampling(request, isThinking(effort, target), target, tally),
       [target.limitField ?? 'max_completion_tokens']: request.maxOutputTokens,
       response_format: encodeFormat(request),
-      reasoning_effort: effortFor(request, target, tally),
+      reasoning_effort: effort,
       ...encodeTools(request, names, target, tally),
       stream: request.stream || undefined,
       stream_options: request.stream && request.includeUsage ? { include_usage: true } : undefined,
     });
     tally.carry('chat', body, request.opaque);
+    if (!own) leaveOutRefused(body, target, tally);
     return { body, dropped: tally.list(), reply: { tools: names } };
   });
 }
 
-function sampling(request: CanonicalRequest, tally: Tally): JsonObject {
+/** Where an effort beside tools is refused, the tools go before it. */
+function chatEffort(request: CanonicalRequest, target: Target, tally: Tally): string | undefined {
+  const effort = effortFor(request, target, tally, 'chat');
+  const rule = request.tools.length > 0 ? target.facts?.chat : undefined;
+  if (rule === 'tools-with-none') {
+    if (effort !== undefined && effort !== 'none') tally.dropped('reasoning', 'not beside tools');
+    return 'none';
+  }
+  if (rule !== 'tools-without-effort' || effort === undefined || effort === 'none') return effort;
+  tally.dropped('reasoning', 'not beside tools');
+  return undefined;
+}
+
+const isThinking = (effort: string | undefined, { facts }: Target): boolean =>
+  effort === undefined ? facts?.thinking?.unasked === true : effort !== 'none';
+
+/** What this model refuses of the interface, in whichever dialect it was asked for. */
+function leaveOutRefused(body: JsonObject, { facts }: Target, tally: Tally): void {
+  for (const name of facts?.chatRefuses ?? []) {
+    if (body[name] === undefined) continue;
+    delete body[name];
+    tally.dropped(name, 'refused by the model');
+  }
+}
+
+function sampling(
+  request: CanonicalRequest,
+  isThinking: boolean,
+  { facts }: Target,
+  tally: Tally,
+): JsonObject {
   const { temperature, topP, topK, stop, seed, verbosity, source } = request;
   if (request.reasoning?.summary !== undefined) tally.dropped('reasoning.summary', 'unknown to the target');
   if (topK !== undefined && source !== 'chat') tally.dropped('top_k', 'unknown to the target');
   const user = userOf(request, tally);
+  const isRefused = facts?.sampling === 'refused' || (facts?.sampling === 'unless-thinking' && isThinking);
+  if (isRefused && source !== 'chat') {
+    if (temperature !== undefined) tally.dropped('temperature', 'refused by the model');
+    if (topP !== undefined) tally.dropped('top_p', 'refused by the model');
+  }
+  const keeps = !isRefused || source === 'chat';
   return {
-    temperature,
-    top_p: topP,
+    temperature: keeps ? temperature : undefined,
+    top_p: keeps ? topP : undefined,
     top_k: source === 'chat' ? topK : undefined,
     stop: stopsFor(stop, tally),
     seed,

@@ -13,7 +13,8 @@ import {
   type Target,
   ToolNames,
 } from '../canonical';
-import { budgetOf } from '../effort';
+import type { ThinkingFacts } from '../../vendors';
+import { budgetOf, cannotThink, effortOfBudget, nearestEffort } from '../effort';
 import { GeminiWriter, leaveOut } from './encode-content';
 
 const LONGEST_TOOL_NAME = 64;
@@ -65,14 +66,37 @@ function configOf(request: CanonicalRequest, target: Target, tally: Tally): Json
 /** A budget of -1 leaves it to the model. */
 function thinkingOf({ reasoning }: CanonicalRequest, target: Target, tally: Tally): JsonObject | undefined {
   if (!reasoning) return undefined;
-  if (target.reasoning === false) {
+  if (cannotThink(target)) {
     tally.dropped('reasoning', 'this model cannot be told how to think');
     return undefined;
   }
-  if (reasoning.mode === 'off' || reasoning.effort === 'none') return { thinkingBudget: 0 };
+  const facts = target.facts?.thinking;
+  if (facts?.efforts !== undefined) return levelOf(reasoning, facts, tally);
+  const isOff = reasoning.mode === 'off' || reasoning.effort === 'none';
+  if (isOff) return { thinkingBudget: facts?.budget?.least ?? 0 };
   if (reasoning.effort !== undefined) tally.approximated('reasoning', 'expressed as a budget of tokens');
   const budget = reasoning.budgetTokens ?? (reasoning.effort === undefined ? -1 : budgetOf(reasoning.effort));
-  return { thinkingBudget: budget, includeThoughts: true };
+  return { thinkingBudget: withinBudget(budget, facts), includeThoughts: true };
+}
+
+/** A budget of -1 is within any. */
+const withinBudget = (tokens: number, facts: ThinkingFacts | undefined): number =>
+  tokens < 0 || facts?.budget === undefined
+    ? tokens
+    : Math.min(facts.budget.most, Math.max(facts.budget.least, tokens));
+
+/** Later models are told in words, and refuse a budget beside them. */
+function levelOf(
+  { mode, effort, budgetTokens }: NonNullable<CanonicalRequest['reasoning']>,
+  facts: ThinkingFacts,
+  tally: Tally,
+): JsonObject {
+  const budget = budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens);
+  const wanted = mode === 'off' ? 'none' : (effort ?? budget);
+  if (wanted === undefined) return { includeThoughts: true };
+  const level = nearestEffort(wanted === 'none' ? 'minimal' : wanted, facts.efforts ?? []);
+  if (level !== wanted) tally.approximated('reasoning', 'the nearest level of thinking');
+  return { thinkingLevel: level, includeThoughts: wanted !== 'none' };
 }
 
 function toolsOf(request: CanonicalRequest, names: ToolNames, tally: Tally): JsonObject {

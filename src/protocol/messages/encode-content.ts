@@ -91,6 +91,13 @@ export class ConversationWriter {
     }));
   }
 
+  /** Some models do not go on with a text of their own: a user has the last word. */
+  answerable(messages: JsonObject[]): void {
+    if (messages.at(-1)?.role !== 'assistant') return;
+    this.tally.approximated('messages', 'a user asks to go on');
+    messages.push({ role: 'user', content: OPENING });
+  }
+
   get plainSystem(): string | JsonObject[] | undefined {
     return this.system.length === 0 ? undefined : plainOr(this.system);
   }

@@ -35,18 +35,23 @@ export function encodeMessagesRequest(
     for (const turn of request.system) writer.lead(turn);
     for (const turn of turns) writer.turn(turn);
     const format = structuredAnswer(request, target, writer, tally);
-    const tools = withAnswerTool(encodeTools(request, names, target, tally), format.tool);
+    const tools = unforced(withAnswerTool(encodeTools(request, names, target, tally), format.tool), {
+      target,
+      writer,
+      tally,
+    });
     const limit = request.maxOutputTokens ?? target.maxOutputTokens ?? DEFAULT_OUTPUT;
     const isForced = /^(any|tool)$/.test(String(tools.tool_choice?.type));
     const thinking = thinkingFor(request, { target, limit, isForced, turns }, tally);
     const config = present({ effort: thinking.effort, format: format.native });
     const messages = writer.finish();
+    if (!own && target.facts?.prefill === false) writer.answerable(messages);
     const body = present({
       model: target.model ?? request.model,
       system: writer.plainSystem,
       messages,
       max_tokens: limit,
-      ...sampling(request, thinking.thinking !== undefined && thinking.thinking.type !== 'disabled', tally),
+      ...sampling(request, isThinking(thinking.thinking, target), target, tally),
       ...tools,
       thinking: thinking.thinking,
       output_config: Object.keys(config).length > 0 ? config : undefined,
@@ -58,7 +63,10 @@ export function encodeMessagesRequest(
   });
 }
 
-function sampling(request: CanonicalRequest, isThinking: boolean, tally: Tally): JsonObject {
+const isThinking = (asked: JsonObject | undefined, { facts }: Target): boolean =>
+  asked === undefined ? facts?.thinking?.unasked === true : asked.type !== 'disabled';
+
+function sampling(request: CanonicalRequest, isThinking: boolean, target: Target, tally: Tally): JsonObject {
   const { temperature, topP, topK, stop, seed, verbosity, source } = request;
   if (seed !== undefined) tally.dropped('seed', 'unknown to the target');
   if (verbosity !== undefined) tally.dropped('verbosity', 'unknown to the target');
@@ -66,6 +74,12 @@ function sampling(request: CanonicalRequest, isThinking: boolean, tally: Tally):
   if (stop && stops!.length < stop.length) tally.dropped('stop', 'a blank stop sequence');
   const common = { stop_sequences: stops && stops.length > 0 ? stops : undefined };
   if (source === 'messages') return { temperature, top_p: topP, top_k: topK, ...common };
+  if (target.facts?.sampling === 'refused') {
+    if (temperature !== undefined && temperature !== 1) tally.dropped('temperature', 'refused by the model');
+    if (topP !== undefined && topP !== 1) tally.dropped('top_p', 'refused by the model');
+    if (topK !== undefined) tally.dropped('top_k', 'refused by the model');
+    return common;
+  }
   if (isThinking) {
     if (temperature !== undefined && temperature !== 1) tally.dropped('temperature', 'not while thinking');
     if (topP !== undefined && topP < 0.95) tally.dropped('top_p', 'not while thinking');
@@ -118,6 +132,20 @@ function structuredAnswer(
   const input = schema.type === 'object' ? schema : { ...schema, type: 'object' };
   const text = description ?? 'Gives the answer. Call it exactly once, with the whole answer.';
   return { tool: { name, description: text, input_schema: input } };
+}
+
+/** A model that cannot be forced to call a tool is told to in words. */
+function unforced(
+  fields: ToolFields,
+  { target, writer, tally }: { target: Target; writer: ConversationWriter; tally: Tally },
+): ToolFields {
+  const { tool_choice: choice } = fields;
+  if (target.facts?.forcedTools !== false || !/^(any|tool)$/.test(String(choice?.type))) return fields;
+  tally.approximated('tool_choice', 'asked for in words');
+  const { type: _type, name, ...alone } = choice ?? {};
+  const which = typeof name === 'string' ? `the tool "${name}"` : 'one of the tools';
+  writer.system.push({ type: 'text', text: `Answer by calling ${which}.` });
+  return { ...fields, tool_choice: { type: 'auto', ...alone } };
 }
 
 /** Beside other tools the model may still choose one of those first; it may not answer in plain words. */

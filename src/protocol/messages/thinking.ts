@@ -1,18 +1,17 @@
 import {
   awaitsAnswerToTools,
   type CanonicalRequest,
-  entryOf,
   type JsonObject,
   type Tally,
   type Target,
   type Turn,
 } from '../canonical';
-import { budgetOf } from '../effort';
+import type { ThinkingFacts } from '../../vendors';
+import { budgetOf, cannotThink, nearestEffort } from '../effort';
 
 const LEAST_BUDGET = 1024;
-const EFFORTS: Readonly<Record<string, string>> = { minimal: 'low', xhigh: 'high' };
 
-interface Circumstances {
+interface Surroundings {
   readonly target: Target;
   readonly limit: number;
   /** A tool must be called, which this dialect does not allow while thinking. */
@@ -25,33 +24,47 @@ interface Thinking {
   readonly effort?: string;
 }
 
-/** The wish for reasoning in this dialect's words, as far as its rules allow. */
-export function thinkingFor(request: CanonicalRequest, around: Circumstances, tally: Tally): Thinking {
+/** The wish for reasoning in this dialect's words, as far as its rules and those of the model allow. */
+export function thinkingFor(request: CanonicalRequest, around: Surroundings, tally: Tally): Thinking {
   const { reasoning: wish, source } = request;
+  const { target } = around;
   if (!wish) return {};
   if (wish.summary !== undefined) tally.dropped('reasoning.summary', 'unknown to the target');
-  if (around.target.reasoning === false) {
+  if (cannotThink(target)) {
     tally.dropped('reasoning', 'this model cannot be told how to think');
     return {};
   }
   const shown = wish.display === undefined ? {} : { display: wish.display };
   if (source === 'messages') return { thinking: ownThinking(wish, shown), effort: wish.effort };
-  if (wish.mode === 'off') return { thinking: { type: 'disabled' } };
+  const facts = target.facts?.thinking;
+  if (wish.mode === 'off') return withoutThinking(facts, tally);
   if (wish.effort === undefined) return {};
+  if (facts?.types?.includes('adaptive')) return adaptive(wish.effort, facts, around, tally);
   const obstacle = obstacleTo(around);
   if (obstacle !== undefined) {
     tally.dropped('reasoning', obstacle);
     return {};
   }
-  if (around.target.thinking === 'adaptive') {
-    const effort = entryOf(EFFORTS, wish.effort) ?? wish.effort;
-    if (effort !== wish.effort) tally.approximated('reasoning', 'the nearest effort');
-    return { thinking: { type: 'adaptive' }, effort };
-  }
   tally.approximated('reasoning', 'expressed as a number of tokens');
   // The limit counts thinking and answer together, so half of it is left for the answer.
-  const most = Math.max(LEAST_BUDGET, Math.floor(around.limit / 2));
-  return { thinking: { type: 'enabled', budget_tokens: Math.min(budgetOf(wish.effort), most) } };
+  const half = Math.max(LEAST_BUDGET, Math.floor(around.limit / 2));
+  const budget = Math.min(budgetOf(wish.effort), half, facts?.budget?.most ?? Infinity);
+  return { thinking: { type: 'enabled', budget_tokens: budget } };
+}
+
+/** The model decides how much it thinks, within the effort. */
+function adaptive(wanted: string, facts: ThinkingFacts, { isForced }: Surroundings, tally: Tally): Thinking {
+  const effort = nearestEffort(wanted, facts.efforts ?? []);
+  if (effort !== wanted) tally.approximated('reasoning', 'the nearest effort');
+  if (!isForced) return { thinking: { type: 'adaptive' }, effort };
+  if (!facts.unasked) tally.dropped('reasoning', 'not while a tool must be called');
+  return facts.unasked ? { effort } : {};
+}
+
+function withoutThinking(facts: ThinkingFacts | undefined, tally: Tally): Thinking {
+  if (facts === undefined || facts.canStop) return { thinking: { type: 'disabled' } };
+  tally.approximated('reasoning', 'this model always thinks');
+  return { effort: nearestEffort('minimal', facts.efforts ?? []) };
 }
 
 function ownThinking(
@@ -64,7 +77,7 @@ function ownThinking(
   return { type: 'enabled', budget_tokens: budgetTokens, ...shown };
 }
 
-function obstacleTo({ limit, isForced, turns }: Circumstances): string | undefined {
+function obstacleTo({ limit, isForced, turns }: Surroundings): string | undefined {
   if (isForced) return 'not while a tool must be called';
   if (limit <= LEAST_BUDGET) return 'the output limit leaves no room for it';
   const calling = awaitsAnswerToTools(turns);

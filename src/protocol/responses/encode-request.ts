@@ -21,7 +21,7 @@ import {
   type ToolReference,
   userOf,
 } from '../canonical';
-import { effortFor } from '../effort';
+import { cannotThink, effortFor } from '../effort';
 import { ItemWriter } from './encode-items';
 
 const LONGEST_TOOL_NAME = 64;
@@ -33,7 +33,8 @@ export function encodeResponsesRequest(
 ): Result<EncodedRequest, Fault> {
   return attempt(() => {
     const own = request.source === 'responses';
-    const target: Target = { customTools: own, ...options };
+    const customTools = own || options.facts?.thinking !== undefined;
+    const target: Target = { customTools, ...options };
     const tally = new Tally();
     const names = new ToolNames(LONGEST_TOOL_NAME, request.tools.filter(isNamed), target.customTools);
     const writer = new ItemWriter(tally, names, target);
@@ -41,16 +42,16 @@ export function encodeResponsesRequest(
     for (const turn of instructions === undefined ? request.system : request.system.slice(1))
       writer.turn(turn);
     for (const turn of resultsBehindCalls(request.turns)) writer.turn(turn);
-    const { temperature, topP: top_p, metadata } = request;
+    const { metadata } = request;
+    const reasoning = reasoningOf(request, target, tally);
     const body = present({
       model: target.model ?? request.model,
       instructions,
       input: writer.items,
       max_output_tokens: limitOf(request, tally),
-      temperature,
-      top_p,
+      ...samplingOf(request, reasoning, target, tally),
       text: textOf(request),
-      reasoning: reasoningOf(request, target, tally),
+      reasoning,
       ...encodeTools(request, names, target, tally),
       stream: request.stream || undefined,
       user: userOf(request, tally),
@@ -84,6 +85,22 @@ function countUnknown({ topK, stop, seed }: CanonicalRequest, tally: Tally): voi
   if (stop && stop.length > 0) tally.dropped('stop', 'unknown to the target');
 }
 
+/** Models that think take none of it. */
+function samplingOf(
+  { temperature, topP: top_p, source }: CanonicalRequest,
+  reasoning: JsonObject | undefined,
+  { facts }: Target,
+  tally: Tally,
+): JsonObject {
+  const effort = reasoning?.effort;
+  const isThinking = effort === undefined ? facts?.thinking?.unasked === true : effort !== 'none';
+  const isRefused = facts?.sampling === 'refused' || (facts?.sampling === 'unless-thinking' && isThinking);
+  if (!isRefused || source === 'responses') return { temperature, top_p };
+  if (temperature !== undefined) tally.dropped('temperature', 'refused by the model');
+  if (top_p !== undefined) tally.dropped('top_p', 'refused by the model');
+  return {};
+}
+
 function textOf({ responseFormat: format, verbosity }: CanonicalRequest): JsonObject | undefined {
   const text = present({ format: format && formatOf(format), verbosity });
   return Object.keys(text).length > 0 ? text : undefined;
@@ -99,8 +116,8 @@ function formatOf(format: NonNullable<CanonicalRequest['responseFormat']>): Json
 
 function reasoningOf(request: CanonicalRequest, target: Target, tally: Tally): JsonObject | undefined {
   const { reasoning: wish } = request;
-  const effort = effortFor(request, target, tally);
-  const summary = target.reasoning === false ? undefined : wish?.summary;
+  const effort = effortFor(request, target, tally, 'responses');
+  const summary = cannotThink(target) ? undefined : wish?.summary;
   const reasoning = present({ effort, summary });
   return Object.keys(reasoning).length > 0 ? reasoning : undefined;
 }

@@ -132,7 +132,10 @@ export class SupplierProbe {
   }
 }
 
-function callOf({ provider, model, region }: ProbeInput, { style, operation, body, credential }: Probe) {
+function callOf(
+  { provider, model, region }: ProbeInput,
+  { style, dialect, operation, body, credential }: Probe,
+) {
   const lane: LaneView = {
     id: 0,
     provider,
@@ -146,6 +149,7 @@ function callOf({ provider, model, region }: ProbeInput, { style, operation, bod
   };
   return style.prepare({
     operation,
+    wire: dialect,
     lane,
     credential,
     body: { kind: 'json', text: printedJsonObject(body) },

@@ -16,6 +16,7 @@ import { messagesStyle } from './messages-style/messages-style';
 import { nativeOauth } from './native-oauth/native-oauth';
 import { openaiStyle } from './openai-style/openai-style';
 import { sandbox } from './sandbox/sandbox';
+import { wireFor, type WireNeeds } from './wire';
 
 /** What the service itself brings; extensions register beside these in the same way. */
 const coreStyles: readonly SupplierStyle[] = [
@@ -61,7 +62,7 @@ export class SupplierStyles {
 
   /** What the supplier of a lane bills for pictures. */
   picturesFor(lane: LaneView): PictureRule {
-    return this.of(lane.provider).pictures?.(lane) ?? picturesOf(null, lane.upstreamModel);
+    return this.of(lane.provider).pictures?.(lane) ?? picturesOf(null, lane.facts);
   }
 
   /** Whether a field that its dialect does not know may go on to a provider as it came. */
@@ -70,6 +71,14 @@ export class SupplierStyles {
     if (validates || own(operation).includes(name)) return true;
     const { extra_fields: extra } = provider.settings;
     return Array.isArray(extra) && extra.includes(name);
+  }
+
+  /** What a lane is asked in for this request, or undefined when its provider does not serve the operation. */
+  wireFor(lane: LaneView, operation: OperationName, needs: WireNeeds): WireDialect | undefined {
+    const usual = this.dialectFor(lane.provider, operation);
+    // Only a supplier that serves both has a choice.
+    const hasChoice = this.dialectFor(lane.provider, 'responses') === 'responses';
+    return usual === undefined || !hasChoice ? usual : wireFor(lane, operation, usual, needs);
   }
 
   /** What a provider would be asked in, or undefined when it does not serve the operation. */

@@ -60,21 +60,18 @@ export class SupplierClient {
   open(_hold: HoldProof, input: SupplierCallInput, deadlines: CallDeadlines): SentCall | Promise<SentCall> {
     const { provider } = input.lane;
     const style = this.styles.of(provider);
-    const dialect = this.styles.dialectFor(provider, input.operation);
-    if (dialect === undefined) throw notServed(provider.name, input.operation);
-    if (style.credential === 'oauth-pool') return this.openPooled(style, dialect, input, deadlines);
+    if (style.credential === 'oauth-pool') return this.openPooled(style, input, deadlines);
     const credential = this.credentialFor(style, input.lane);
     const prepared = prepare(style, input, credential);
     const secrets = new CallSecrets();
     secrets.add(credential, prepared.headers);
-    return sent(style, dialect, input, { prepared, secrets }, (handler) =>
+    return sent(style, input, { prepared, secrets }, (handler) =>
       this.send(input, prepared, deadlines, handler),
     );
   }
 
   private async openPooled(
     style: SupplierStyle,
-    dialect: WireDialect,
     input: SupplierCallInput,
     deadlines: CallDeadlines,
   ): Promise<SentCall> {
@@ -83,7 +80,7 @@ export class SupplierClient {
     try {
       const first = prepare(style, input, lease.token);
       const secrets = new CallSecrets();
-      return sent(style, dialect, input, { prepared: first, secrets }, (handler) =>
+      return sent(style, input, { prepared: first, secrets }, (handler) =>
         new PooledCall(provider, this.tokens, handler, (token, listener) => {
           const prepared = token === lease.token ? first : prepare(style, input, token);
           secrets.add(token, prepared.headers);
@@ -129,9 +126,6 @@ export class SupplierClient {
 const ownError = (dialect: WireDialect, body: unknown): SupplierError | undefined =>
   dialect === 'responses' || dialect === 'messages' ? dialects[dialect].readError(body) : undefined;
 
-const notServed = (provider: string, operation: string): Error =>
-  fault('configuration_error', { details: { provider, operation } });
-
 const prepare = (
   style: SupplierStyle,
   input: SupplierCallInput,
@@ -142,8 +136,7 @@ const now = (): Date => new Date();
 
 function sent(
   style: SupplierStyle,
-  dialect: WireDialect,
-  { stream }: SupplierCallInput,
+  { stream, wire: dialect }: SupplierCallInput,
   { prepared: { dropped }, secrets }: { readonly prepared: PreparedCall; readonly secrets: CallSecrets },
   dispatch: (handler: SupplierHandler) => SupplierCall,
 ): SentCall {

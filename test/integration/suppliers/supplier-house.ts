@@ -85,6 +85,7 @@ export const callTo = (
   body: Record<string, unknown>,
 ): SupplierCallInput => ({
   operation,
+  wire: new SupplierStyles().dialectFor(provider, operation) ?? 'chat',
   lane: laneOf(provider),
   body: { kind: 'json', text: printedJsonObject(body) },
   stream: body.stream === true,

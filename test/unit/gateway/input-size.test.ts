@@ -6,14 +6,14 @@ import { membersOf } from '../../../src/kernel/json/read-json-object';
 import { inputBoundOf } from '../../../src/gateway/inference/input-bound';
 import { type Operation, operations, type TextOperation } from '../../../src/gateway/inference/operation';
 import { SupplierStyles } from '../../../src/routing';
-import { UNKNOWN_FACTS } from '../../../src/vendors';
+import { laneFacts, UNKNOWN_FACTS } from '../../../src/vendors';
 import { wavOf } from '../../support/recordings';
 import { jpegOf, pngOf } from '../../support/pictures';
 
 const styles = new SupplierStyles();
 const WINDOW = 200_000;
 /** A vendor that says what its model reads. */
-const TOLD = { known: null, window: WINDOW };
+const TOLD = { window: WINDOW, widened: {} };
 
 const modelOf = (bounds: ModelView['bounds'] = {}, contextTokens: number | null = WINDOW): ModelView =>
   ({ contextTokens, bounds }) as ModelView;
@@ -21,11 +21,14 @@ const modelOf = (bounds: ModelView['bounds'] = {}, contextTokens: number | null 
 const laneOf = (style: string, upstreamModel: string, profile?: string): LaneView =>
   ({
     upstreamModel,
-    facts: TOLD,
+    facts: { ...laneFacts(upstreamModel, {}), ...TOLD },
     provider: { id: 1, name: 'p', style, settings: profile === undefined ? {} : { profile } },
   }) as unknown as LaneView;
 
-const ofUnknown = (lane: LaneView): LaneView => ({ ...lane, facts: UNKNOWN_FACTS });
+const ofUnknown = (lane: LaneView): LaneView => ({
+  ...lane,
+  facts: { ...UNKNOWN_FACTS, ...(lane.facts.pictures && { pictures: lane.facts.pictures }) },
+});
 
 const callOf = (operation: Operation, body: Record<string, unknown>, written = JSON.stringify(body)) => {
   const bytes = Buffer.from(written);
@@ -88,9 +91,9 @@ const vendors: readonly (readonly [string, TextOperation, LaneView, (pixels: Pix
   ],
   ['o3', operations.responses, laneOf('openai-style', 'o3', 'openai'), (p) => billed.tiles(p, 75, 150)],
   [
-    'gpt-4.1-nano',
+    'gpt-4.1-mini',
     operations.responses,
-    laneOf('openai-style', 'gpt-4.1-nano', 'openai'),
+    laneOf('openai-style', 'gpt-4.1-mini', 'openai'),
     (p) => billed.patches(p, 1_536, 2.46),
   ],
   [
@@ -290,7 +293,7 @@ describe('the bound on what goes in', () => {
     const headers = { 'anthropic-beta': betas };
     const inbound = { bytes, body: long, members: membersOf(bytes), form: null, headers };
     const call = describeCall(inbound as unknown as Inbound, operations.messages);
-    const facts = { ...TOLD, widened: { 'context-1m-2025-08-07': 1_000_000 } };
+    const facts = { known: null, ...TOLD, widened: { 'context-1m-2025-08-07': 1_000_000 } };
     expect(inputBoundOf(call, modelOf(), { facts }, () => styles.picturesFor(sonnet), true)).toBe(window);
   });
 

@@ -1,5 +1,6 @@
 import { type DialectName } from '../../../src/protocol';
 import { complaint, convert, losses } from './convert';
+import { laneFacts } from '../../../src/vendors';
 import { type Json } from './transcripts';
 
 const weather = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
@@ -159,7 +160,7 @@ describe('chat to messages', () => {
     expect(to({ reasoning_effort: 'high', max_tokens: 20_000, temperature: 0.2 })).not.toHaveProperty(
       'temperature',
     );
-    expect(to({ reasoning_effort: 'xhigh' }, { thinking: 'adaptive' })).toMatchObject({
+    expect(to({ reasoning_effort: 'xhigh' }, { facts: laneFacts('claude-opus-4-6', {}) })).toMatchObject({
       thinking: { type: 'adaptive' },
       output_config: { effort: 'high' },
     });
@@ -319,7 +320,7 @@ describe('messages to chat', () => {
       'dropped top_k',
     ]);
     expect(complaint('messages', convert('messages', 'messages', body).body)).toBeUndefined();
-    expect(convert('messages', 'chat', body, { reasoning: false }).body).not.toHaveProperty(
+    expect(convert('messages', 'chat', body, { facts: laneFacts('gpt-4o', {}) }).body).not.toHaveProperty(
       'reasoning_effort',
     );
   });

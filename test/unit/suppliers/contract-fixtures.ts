@@ -148,13 +148,14 @@ export const azure: ContractFixtures = {
   settings: { profile: 'azure' },
   credential: header,
   authorisation: { 'api-key': 'sim-secret' },
-  calls: [...openaiCalls, ...calls([['responses', chat, chatPath]])]
-    .filter(({ operation }) => operation !== 'moderation')
-    .map((call) => ({
-      ...call,
-      modelIn: 'path',
-      path: deployment + call.path.slice('/v1'.length) + version,
-    })),
+  calls: openai.calls
+    .filter(({ operation, stream }) => operation !== 'moderation' && stream !== true)
+    .map((call) =>
+      // Responses are asked for without a deployment in the address, and without a dated version.
+      call.operation === 'responses'
+        ? { ...call, path: '/openai/v1/responses' }
+        : { ...call, modelIn: 'path', path: deployment + call.path.slice('/v1'.length) + version },
+    ),
 };
 
 const messagesPath = '/v1/messages';

@@ -34,6 +34,7 @@ const lane = (settings: Json = {}, baseUrl = 'https://north.example'): LaneView 
 
 const call = (text: string, more: Partial<OutgoingCall> = {}): OutgoingCall => ({
   operation: 'chat',
+  wire: openaiStyle.operations((more.lane ?? lane()).provider)[more.operation ?? 'chat'] ?? 'chat',
   lane: lane(),
   credential: bearer,
   body: { kind: 'json', text: readJsonObject(Buffer.from(text)) as JsonObjectText },

@@ -7,8 +7,8 @@ export const geminiStyle: SupplierStyle = {
   needsCredential: () => true,
   operations: () => ({ chat: 'gemini', messages: 'gemini', responses: 'gemini' }),
   fields: () => ({ validates: true, own: () => [] }),
-  target: ({ upstreamModel }) => ({ model: upstreamModel }),
-  pictures: ({ upstreamModel }) => picturesOf('gemini', upstreamModel),
+  target: ({ upstreamModel, facts }) => ({ model: upstreamModel, facts }),
+  pictures: ({ facts }) => picturesOf('gemini', facts),
   prepare: (call) => {
     const { lane, stream, maxOutputTokens, headers, credential } = call;
     const action = stream ? 'streamGenerateContent?alt=sse' : 'generateContent';

@@ -53,7 +53,7 @@ export function describeSupplierContract(
     });
   const lane = laneOf(style, fixtures);
   const callOf = (fixture: ContractFixtures['calls'][number]): OutgoingCall =>
-    outgoing(lane, fixtures, fixture);
+    outgoing(style, lane, fixtures, fixture);
 
   runner.describe(`the style ${style.name}`, () => {
     test('says which operations it serves, and every one of them has a fixture', () => {
@@ -116,12 +116,14 @@ function laneOf(style: SupplierStyle, { baseUrl, settings = {} }: ContractFixtur
 }
 
 function outgoing(
+  style: SupplierStyle,
   lane: LaneView,
   { credential }: ContractFixtures,
   { operation, body, stream = false }: ContractFixtures['calls'][number],
 ): OutgoingCall {
   return {
     operation,
+    wire: style.operations(lane.provider)[operation] ?? 'chat',
     lane,
     credential,
     body: { kind: 'json', text: printedJsonObject(body) },

@@ -47,6 +47,8 @@ export type OutgoingBody = JsonBody | FormBody;
 /** A call as it is decided, in the dialect of the supplier; the style makes a request of it. */
 export interface OutgoingCall {
   readonly operation: OperationName;
+  /** What the supplier is asked in. */
+  readonly wire: WireDialect;
   readonly lane: LaneView;
   /** Null where the supplier asks for none. */
   readonly credential: Credential | null;

@@ -40,8 +40,8 @@ export const messagesStyle: SupplierStyle = {
   needsCredential: ({ settings }) => settings.anonymous !== true,
   operations: () => messagesOperations,
   fields: (provider) => ({ validates: isAnthropic(provider), own: () => [] }),
-  target: ({ upstreamModel }) => ({ model: upstreamModel }),
-  pictures: ({ upstreamModel }) => picturesOf('anthropic', upstreamModel),
+  target: ({ upstreamModel, facts }) => ({ model: upstreamModel, facts }),
+  pictures: ({ facts }) => picturesOf('anthropic', facts),
   prepare: prepareMessages,
   readError: dialects.messages.readError,
 };

@@ -31,8 +31,8 @@ export const nativeOauth: SupplierStyle = {
   needsCredential: () => true,
   operations: () => ({ native: 'responses' }),
   fields: () => ({ validates: true, own: () => [] }),
-  target: ({ upstreamModel }) => ({ model: upstreamModel }),
-  pictures: ({ upstreamModel }) => picturesOf('openai', upstreamModel),
+  target: ({ upstreamModel, facts }) => ({ model: upstreamModel, facts }),
+  pictures: ({ facts }) => picturesOf('openai', facts),
   prepare: (call) => prepareNative(call, ''),
   readError: dialects.responses.readError,
 };

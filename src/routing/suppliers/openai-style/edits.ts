@@ -1,4 +1,4 @@
-import type { BodyEdits, OutgoingCall, WireDialect } from '../kit';
+import type { BodyEdits, OutgoingCall } from '../kit';
 import type { Profile } from './profiles';
 
 /** The one that counts first: it is the one that money was set aside for. */
@@ -8,10 +8,8 @@ const limits = ['max_completion_tokens', 'max_tokens'] as const;
 export function applyProfile(
   edits: BodyEdits,
   profile: Profile,
-  call: OutgoingCall,
-  dialect: WireDialect,
+  { lane, wire: dialect, stream, maxOutputTokens }: OutgoingCall,
 ): void {
-  const { lane, stream, maxOutputTokens } = call;
   edits.set.model = lane.upstreamModel;
   if (profile.validates) edits.dropOwnLabels();
   else edits.dropSteeringWithin('metadata');

@@ -3,7 +3,6 @@ import {
   authorisation,
   endpoint,
   jsonBody,
-  type OperationName,
   type OutgoingCall,
   passing,
   picturesOf,
@@ -38,36 +37,31 @@ export const openaiStyle: SupplierStyle = {
     const { validates, own } = profileOf(provider);
     return { validates, own: (operation) => own[operation] ?? [] };
   },
-  target: ({ provider, upstreamModel }) => {
+  target: ({ provider, upstreamModel, facts }) => {
     const { limitField, developerRole } = profileOf(provider);
-    return { model: upstreamModel, developerRole, limitField: limitField ?? 'max_tokens' };
+    return { model: upstreamModel, facts, developerRole, limitField: limitField ?? 'max_tokens' };
   },
-  pictures: ({ provider, upstreamModel }) => picturesOf(profileOf(provider).pictures, upstreamModel),
+  pictures: ({ provider, facts }) => picturesOf(profileOf(provider).pictures, facts),
   prepare: (call) => prepareWith(profileOf(call.lane.provider), call),
   readError: dialects.chat.readError,
 };
 
 export function prepareWith(profile: Profile, call: OutgoingCall): ReturnType<SupplierStyle['prepare']> {
-  const dialect = dialectOf(profile, call.operation);
-  const body = jsonBody(call, (edits) => applyProfile(edits, profile, call, dialect));
-  return prepared(call, urlOf(profile, call, dialect), body, {
+  const body = jsonBody(call, (edits) => applyProfile(edits, profile, call));
+  return prepared(call, urlOf(profile, call), body, {
     ...passing(call.headers, passingHeaders),
     ...authorisation(call.credential, profile.keyHeader),
   });
 }
 
-function dialectOf(profile: Profile, operation: OperationName): WireDialect {
-  const dialect = operationsOf(profile)[operation];
-  if (dialect === undefined) throw new Error(`this supplier does not serve ${operation}`);
-  return dialect;
-}
-
-function urlOf(profile: Profile, { lane }: OutgoingCall, dialect: WireDialect): URL {
-  const path = paths[dialect] ?? '';
+function urlOf(profile: Profile, { lane, wire }: OutgoingCall): URL {
+  const path = paths[wire] ?? '';
   const { provider, upstreamModel } = lane;
   if (profile.apiVersion === undefined) return endpoint(provider, profile.prefix, path);
   // A base address with a version is that of the interface without deployments and without dated versions.
   if (/\/v\d+\/*$/.test(provider.baseUrl)) return endpoint(provider, '', path);
+  // Only that interface has responses; the deployment is named in the body there.
+  if (wire === 'responses') return endpoint(provider, '/openai/v1', path);
   const url = new URL(endpoint(provider, `/openai/deployments/${encodeURIComponent(upstreamModel)}`, path));
   url.searchParams.set('api-version', profile.apiVersion);
   return url;

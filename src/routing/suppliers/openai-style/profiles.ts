@@ -82,7 +82,7 @@ export const profiles: Readonly<Record<string, Profile>> = {
   openai,
   azure: {
     ...openai,
-    serves: openai.serves.filter((operation) => operation !== 'moderation' && operation !== 'responses'),
+    serves: openai.serves.filter((operation) => operation !== 'moderation'),
     apiVersion: '2024-10-21',
   },
   vllm: { ...generic, needsCredential: false },

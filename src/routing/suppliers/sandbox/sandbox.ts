@@ -29,7 +29,7 @@ export const sandbox: SupplierStyle = {
   needsCredential: () => false,
   operations: () => operations,
   fields: () => ({ validates: true, own: () => [] }),
-  target: ({ upstreamModel }) => ({ model: upstreamModel }),
+  target: ({ upstreamModel, facts }) => ({ model: upstreamModel, facts }),
   prepare: (call) => {
     const own = { ...call, credential };
     if (call.operation === 'native') return prepareNative(own, '/v1');

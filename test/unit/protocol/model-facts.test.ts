@@ -1,0 +1,158 @@
+import { type DialectName, dialects, gemini } from '../../../src/protocol';
+import { laneFacts } from '../../../src/vendors';
+import { convert, losses } from './convert';
+import { type Json } from './transcripts';
+
+const hello = [{ role: 'user', content: 'Hi' }];
+const tool = { type: 'function', function: { name: 'look', parameters: { type: 'object' } } };
+
+/** A chat request in the words of a known model. */
+function asked(to: DialectName, model: string, body: Json, from: DialectName = 'chat') {
+  const target = { facts: laneFacts(model, {}) };
+  const result = convert(from, to, { model: 'm', messages: hello, ...body }, target);
+  return { body: result.body, lost: losses(result).join('\n') };
+}
+
+describe('messages for Claude, by what its maker says of each model', () => {
+  test.each([
+    ['claude-opus-5-5', 'high', 'high'],
+    ['claude-opus-4-7', 'xhigh', 'xhigh'],
+    ['claude-opus-4-7', 'minimal', 'low'],
+    ['claude-opus-4-6', 'xhigh', 'high'],
+  ])('%s thinks by itself with the effort %s', (model, effort, told) => {
+    const { body } = asked('messages', model, { reasoning_effort: effort });
+    expect(body).toMatchObject({ thinking: { type: 'adaptive' }, output_config: { effort: told } });
+  });
+
+  test('a model before that gets a budget', () => {
+    const { body } = asked('messages', 'claude-sonnet-4-5', { reasoning_effort: 'high', max_tokens: 9_000 });
+    expect(body.thinking).toEqual({ type: 'enabled', budget_tokens: 4_500 });
+  });
+
+  test('sampling is left out where it is refused, and told', () => {
+    const { body, lost } = asked('messages', 'claude-opus-4-7', { temperature: 0.2, top_p: 0.5 });
+    expect(body).not.toHaveProperty('temperature');
+    expect(body).not.toHaveProperty('top_p');
+    expect(lost).toMatch(/temperature[^]*top_p/);
+  });
+
+  test('a model that always thinks is not told to stop', () => {
+    const { body, lost } = asked('messages', 'claude-opus-5-5', { reasoning_effort: 'none' });
+    expect(body).not.toHaveProperty('thinking');
+    expect(body).toMatchObject({ output_config: { effort: 'low' } });
+    expect(lost).toContain('reasoning');
+  });
+
+  test('a tool that cannot be forced is asked for in words', () => {
+    const forced = { tools: [tool], tool_choice: { type: 'function', function: { name: 'look' } } };
+    const { body, lost } = asked('messages', 'claude-opus-5-5', forced);
+    expect(body.tool_choice).toEqual({ type: 'auto' });
+    expect(JSON.stringify(body.system)).toContain('look');
+    expect(lost).toContain('tool_choice');
+    const able = asked('messages', 'claude-opus-4-7', forced);
+    expect(able.body.tool_choice).toEqual({ type: 'tool', name: 'look' });
+  });
+
+  test('a conversation that ends with the assistant is one to go on with', () => {
+    const begun = [...hello, { role: 'assistant', content: 'Once' }];
+    const last = (model: string) =>
+      (asked('messages', model, { messages: begun }).body.messages as Json[]).at(-1)?.role;
+    expect([last('claude-opus-5-5'), last('claude-sonnet-4-5')]).toEqual(['user', 'assistant']);
+  });
+});
+
+describe('chat and responses for models of OpenAI', () => {
+  const told = { messages: hello, max_tokens: 900, temperature: 0.3 };
+  const thinking = { thinking: { type: 'adaptive' }, output_config: { effort: 'max' } };
+  const tools = { tools: [{ name: 'look', input_schema: { type: 'object' } }] };
+
+  test('beside tools the effort gives way where chat refuses the two', () => {
+    const sol = asked('chat', 'gpt-5.6-sol', { ...told, ...thinking, ...tools }, 'messages');
+    expect(sol.body).toMatchObject({ reasoning_effort: 'none' });
+    const earlier = asked('chat', 'gpt-5.5', { ...told, ...thinking, ...tools }, 'messages');
+    expect(earlier.body).not.toHaveProperty('reasoning_effort');
+  });
+
+  test('an effort is one that the model takes on this wire', () => {
+    const chat = asked('chat', 'gpt-5.6-sol', { ...told, ...thinking }, 'messages').body;
+    const responses = asked('responses', 'gpt-5.6-sol', { ...told, ...thinking }, 'messages').body;
+    expect([chat.reasoning_effort, responses.reasoning]).toEqual(['xhigh', { effort: 'max' }]);
+  });
+
+  test('sampling and stop sequences are left out where the model refuses them', () => {
+    const body = { ...told, stop_sequences: ['END'], ...thinking };
+    for (const wire of ['chat', 'responses'] as const) {
+      const sent = asked(wire, 'gpt-6-astra', body, 'messages');
+      for (const name of ['temperature', 'stop', 'max_tokens']) expect(sent.body).not.toHaveProperty(name);
+      expect(sent.lost).toContain('temperature');
+    }
+    const plain = asked('chat', 'gpt-5.4', told, 'messages').body;
+    expect(plain.temperature).toBe(0.3);
+  });
+
+  test('a model that does not think is told nothing of it', () => {
+    const { body, lost } = asked('chat', 'gpt-4o', { ...told, ...thinking }, 'messages');
+    expect(body).not.toHaveProperty('reasoning_effort');
+    expect(lost).toContain('reasoning');
+  });
+});
+
+test('reasoning goes back to DeepSeek with the turns that called tools', () => {
+  const history = [
+    ...hello,
+    {
+      role: 'assistant',
+      content: [
+        { type: 'thinking', thinking: 'I have to look.', signature: 'x' },
+        { type: 'tool_use', id: 't', name: 'look', input: {} },
+      ],
+    },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: 'seen' }] },
+  ];
+  const body = {
+    max_tokens: 900,
+    messages: history,
+    tools: [{ name: 'look', input_schema: { type: 'object' } }],
+  };
+  const turnOf = (model: string) => (asked('chat', model, body, 'messages').body.messages as Json[])[1];
+  expect(turnOf('deepseek-v4-pro')).toMatchObject({ reasoning_content: 'I have to look.' });
+  expect(turnOf('gpt-4o')).not.toHaveProperty('reasoning_content');
+});
+
+describe('thinking of Gemini', () => {
+  const configOf = (model: string, wish: Json): unknown => {
+    const request = dialects.messages.decodeRequest({
+      model: 'm',
+      max_tokens: 9_000,
+      messages: hello,
+      ...wish,
+    });
+    if (!request.ok) throw request.error;
+    const encoded = gemini.encodeRequest(request.value, { facts: laneFacts(model, {}) });
+    if (!encoded.ok) throw encoded.error;
+    return (encoded.value.body.generationConfig as Json).thinkingConfig;
+  };
+
+  test('is told by a level where the model knows levels, and never by both', () => {
+    expect(configOf('gemini-4-argon', { output_config: { effort: 'max' } })).toEqual({
+      thinkingLevel: 'high',
+      includeThoughts: true,
+    });
+    expect(configOf('gemini-4-argon', { thinking: { type: 'disabled' } })).toEqual({
+      thinkingLevel: 'low',
+      includeThoughts: false,
+    });
+    expect(configOf('gemini-3.5-flash', { thinking: { type: 'enabled', budget_tokens: 3_000 } })).toEqual({
+      thinkingLevel: 'low',
+      includeThoughts: true,
+    });
+  });
+
+  test('keeps within the budgets of the model', () => {
+    const most = { thinking: { type: 'enabled', budget_tokens: 60_000 } };
+    expect(configOf('gemini-2.5-flash', most)).toMatchObject({ thinkingBudget: 24_576 });
+    expect(configOf('gemini-2.5-pro', { thinking: { type: 'disabled' } })).toMatchObject({
+      thinkingBudget: 128,
+    });
+  });
+});
