@@ -11,6 +11,7 @@ import { ChatStreamDecoder } from './chat/stream-decoder';
 import { ChatStreamEncoder } from './chat/stream-encoder';
 import { ChatStreamWatcher } from './chat/stream-watcher';
 import { findChatUsage, normaliseChatUsage } from './chat/usage';
+import { writtenInChat } from './chat/written';
 import { checkMessagesAnswer } from './messages/check-answer';
 import { decodeMessagesAnswer } from './messages/decode-answer';
 import { decodeMessagesRequest } from './messages/decode-request';
@@ -22,6 +23,7 @@ import { MessagesStreamDecoder } from './messages/stream-decoder';
 import { MessagesStreamEncoder } from './messages/stream-encoder';
 import { MessagesStreamWatcher } from './messages/stream-watcher';
 import { findMessagesUsage, normaliseMessagesUsage } from './messages/usage';
+import { writtenInMessages } from './messages/written';
 import { checkResponsesAnswer } from './responses/check-answer';
 import { decodeResponsesAnswer } from './responses/decode-answer';
 import { decodeResponsesRequest } from './responses/decode-request';
@@ -34,6 +36,7 @@ import { readFinish } from './responses/finish';
 import { ResponsesStreamEncoder } from './responses/stream-encoder';
 import { ResponsesStreamWatcher } from './responses/stream-watcher';
 import { findResponsesUsage, normaliseResponsesUsage } from './responses/usage';
+import { writtenInResponses } from './responses/written';
 import { callsInChat, callsInMessages, callsInResponses } from './tool-calls';
 import { pick } from './usage';
 
@@ -48,6 +51,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
   chat: {
     name: 'chat',
     ping: ssePing,
+    written: writtenInChat,
     decodeRequest: decodeChatRequest,
     measureRequest: measureChat,
     encodeRequest: encodeChatRequest,
@@ -65,6 +69,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
   messages: {
     name: 'messages',
     ping: formatEvent({ event: 'ping', data: '{"type":"ping"}' }),
+    written: writtenInMessages,
     decodeRequest: decodeMessagesRequest,
     measureRequest: measureMessages,
     encodeRequest: encodeMessagesRequest,
@@ -82,6 +87,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
   responses: {
     name: 'responses',
     ping: ssePing,
+    written: writtenInResponses,
     decodeRequest: decodeResponsesRequest,
     measureRequest: measureResponses,
     encodeRequest: encodeResponsesRequest,

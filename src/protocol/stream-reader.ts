@@ -1,4 +1,11 @@
-import { type Fault, fault, SseScanner, type UsageReading } from '../kernel';
+import {
+  type Fault,
+  fault,
+  readJsonText,
+  SseScanner,
+  type UsageReading,
+  type WrittenFields,
+} from '../kernel';
 import {
   type DecoderOptions,
   type Dropped,
@@ -60,6 +67,12 @@ export abstract class StreamReader implements StreamDecoder {
     return this.tally.list();
   }
 
+  /** What is kept as it was written, in the events that may hold it. */
+  protected readonly written: WrittenFields = {};
+  protected holdsWritten(_event: Record<string, unknown>): boolean {
+    return false;
+  }
+
   /** One event of the dialect. */
   protected abstract readEvent(event: Record<string, unknown>): void;
 
@@ -84,8 +97,12 @@ export abstract class StreamReader implements StreamDecoder {
     this.sawEvent = true;
     if (this.readTerminator(text)) return;
     const event = parseJsonText(text);
-    if (isRecord(event)) this.readEvent(event);
+    if (isRecord(event)) this.readEvent(this.holdsWritten(event) ? this.asWritten(text) : event);
     // What the stream broke off in is no event; `end` says what that means.
     else if (complete) this.emission.fault(fault('non_json_provider_response'));
+  }
+
+  private asWritten(text: string): Record<string, unknown> {
+    return readJsonText(text, this.written) as Record<string, unknown>;
   }
 }

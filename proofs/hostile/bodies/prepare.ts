@@ -2,7 +2,7 @@ import type { Credential, LaneView, ModelView, ProviderView } from '../../../src
 import { describeCall } from '../../../src/gateway/inference/describe';
 import type { HeldCall } from '../../../src/gateway/inference/hold';
 import type { Inbound } from '../../../src/gateway/inference/inbound';
-import { outboundFor } from '../../../src/gateway/inference/outbound';
+import { type Outbound, outboundFor } from '../../../src/gateway/inference/outbound';
 import { isSpoken, operations } from '../../../src/gateway/inference/operation';
 import { type JsonObjectText, readJsonObject } from '../../../src/kernel';
 import { SupplierStyles } from '../../../src/routing';
@@ -82,7 +82,7 @@ export function prepareFor({ route, lane, passes }: Way, bytes: Buffer, isCapped
   if (passes && !call.unknownFields.every((name) => styles.takesField(provider, route, name))) return null;
   const cap = isCapped && call.maxOutputTokens === null && route !== 'native' ? 77 : null;
   const held = { cappedOutput: cap, outputBound: call.maxOutputTokens ?? cap ?? OUTPUT_BOUND } as HeldCall;
-  const { body, wire } = outboundFor({ call, model, held }, lane, styles);
+  const { body, wire } = outboundFor({ call, model, held }, lane, styles) as Outbound;
   const prepared = style.prepare({
     operation: route,
     wire,

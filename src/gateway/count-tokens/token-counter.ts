@@ -65,12 +65,9 @@ export class TokenCounter {
   }
 
   /** What the supplier says: a number, a refusal of the request itself, or null for anything else. */
-  private async ask(
-    { requestId, bytes, body, members, headers }: Inbound,
-    lane: LaneView,
-    work: Work,
-  ): Promise<number | Fault | null> {
+  private async ask(inbound: Inbound, lane: LaneView, work: Work): Promise<number | Fault | null> {
     // It costs nothing, so nothing is set aside; without billing's leave no supplier is called all the same.
+    const { requestId, headers } = inbound;
     const hold = this.escrow.tryHold({ requestId, amount: 0n, refs: [] });
     if (hold === null) return null;
     let timer: NodeJS.Timeout | undefined;
@@ -81,7 +78,7 @@ export class TokenCounter {
           operation: 'count_tokens',
           wire: 'messages',
           lane,
-          body: { kind: 'json', text: { bytes, body, members } },
+          body: { kind: 'json', text: inbound },
           stream: false,
           headers,
           sessionKey: null,

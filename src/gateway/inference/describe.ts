@@ -90,7 +90,7 @@ export function describeCall(inbound: Inbound, operation: Operation): Call {
   const choices = operation.choices?.(body) ?? n;
   const carried = isText(operation) ? operation.dialect.measureRequest(body) : null;
   const measure = isConversation(operation) ? carried : null;
-  const serverTools = serverToolsOf(carried ?? textAlone, body, operation);
+  const serverTools = serverToolsOf(carried ?? textAlone, operation);
   return {
     inbound,
     operation,

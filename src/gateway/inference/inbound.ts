@@ -41,6 +41,7 @@ export function intake(request: HttpRequest, caller: Caller, bodyLimit: number):
     bytes: content.bytes,
     body: content.body,
     members: content.members,
+    isRounded: content.isRounded,
     form: content.form ?? null,
   });
   const content = bytes instanceof Promise ? bytes.then((late) => read(request, late)) : read(request, bytes);
@@ -56,6 +57,7 @@ function read({ headers }: HttpRequest, bytes: Buffer): Content | Promise<Conten
     bytes: headers['idempotency-key'] === undefined ? bytes : withoutBoundary(form),
     body: fieldsOf(form),
     members: [],
+    isRounded: false,
     form,
   }));
 }

@@ -46,7 +46,8 @@ export class LaneCall {
     let secrets: CallSecrets | null = null;
     let head: AnswerHead | null = null;
     try {
-      outbound = outboundFor(routed, route.lane, styles);
+      const making = outboundFor(routed, route.lane, styles);
+      outbound = making instanceof Promise ? await making : making;
       const sending = this.send(outbound);
       const sent = sending instanceof Promise ? await sending : sending;
       const { exchange } = sent;

@@ -1,4 +1,12 @@
-import { editedJsonObject, fault, type Fault, printedJsonObject, type Result } from '../../kernel';
+import {
+  editedJsonObject,
+  fault,
+  type Fault,
+  type JsonObjectText,
+  printedJsonObject,
+  readWritten,
+  type Result,
+} from '../../kernel';
 import { dialects, type Dropped, gemini, type ReplyContext, type SupplierSide } from '../../protocol';
 import type { LaneView } from '../../catalogue';
 import type { OutgoingBody, SupplierStyles, WireDialect } from '../../routing';
@@ -6,6 +14,8 @@ import { stateless } from '../responses/stateless';
 import type { Call } from './describe';
 import type { RoutedCall } from './routed-call';
 import { isSpoken, isText } from './operation';
+
+type Body = JsonObjectText['body'];
 
 /** A request for one lane: the caller's bytes where both sides speak one dialect, else a translation. */
 export interface Outbound {
@@ -20,26 +30,47 @@ export interface Outbound {
   readonly dropped: readonly Dropped[];
 }
 
+/** A promise only where a long body has to be read once more, for what a double changed in it. */
 export function outboundFor(
-  { call, model, held }: Pick<RoutedCall, 'call' | 'model' | 'held'>,
+  routed: Pick<RoutedCall, 'call' | 'model' | 'held'>,
   lane: LaneView,
   styles: SupplierStyles,
+): Outbound | Promise<Outbound> {
+  const { inbound, operation, serverTools } = routed.call;
+  const wire = styles.wireFor(lane, operation.name, routed.call.needs);
+  if (wire === undefined) throw notServed();
+  const isPassed = isSpoken(operation, wire);
+  const isPrinted =
+    isText(operation) && (!isPassed || serverTools.limits !== null || operation.keepsAnswers === true);
+  const make = (body: Body): Outbound =>
+    isPassed ? passedOn(routed, body, wire) : translated(routed, body, { lane, styles, wire });
+  const body = isPrinted ? readWritten(inbound, operation.dialect.written) : inbound.body;
+  return body instanceof Promise ? body.then(make) : make(body);
+}
+
+function passedOn(
+  { call, model }: Pick<RoutedCall, 'call' | 'model'>,
+  body: Body,
+  wire: WireDialect,
 ): Outbound {
   const { operation } = call;
-  const wire = styles.wireFor(lane, operation.name, call.needs);
-  if (wire === undefined) throw notServed();
-  if (isSpoken(operation, wire)) {
-    const dialect = isText(operation) ? operation.dialect : null;
-    const own = ownBody(call);
-    if (operation.keepsAnswers === true && own.kind === 'json') {
-      const wantsReasoning = own.text.body.store !== false && model.capabilities.has('reasoning');
-      return { wire, dialect, translation: null, ...stateless(own.text, wantsReasoning) };
-    }
-    return { wire, dialect, body: own, translation: null, dropped: [] };
+  const dialect = isText(operation) ? operation.dialect : null;
+  const own = ownBody(call, body);
+  if (operation.keepsAnswers === true && own.kind === 'json') {
+    const wantsReasoning = own.text.body.store !== false && model.capabilities.has('reasoning');
+    return { wire, dialect, translation: null, ...stateless(own.text, wantsReasoning) };
   }
+  return { wire, dialect, body: own, translation: null, dropped: [] };
+}
+
+function translated(
+  { call: { operation }, held }: Pick<RoutedCall, 'call' | 'held'>,
+  asked: Body,
+  { lane, styles, wire }: { lane: LaneView; styles: SupplierStyles; wire: WireDialect },
+): Outbound {
   const dialect = dialectOf(wire);
   if (!isText(operation)) throw notServed();
-  const request = valueOf(operation.dialect.decodeRequest(call.inbound.body));
+  const request = valueOf(operation.dialect.decodeRequest(asked));
   const bounded = held.cappedOutput === null ? request : { ...request, maxOutputTokens: held.cappedOutput };
   const target = { ...styles.of(lane.provider).target(lane), maxOutputTokens: held.outputBound };
   const { body, reply, dropped } = valueOf(dialect.encodeRequest(bounded, target));
@@ -53,16 +84,24 @@ export function outboundFor(
 }
 
 /** The caller's bytes, with fields that suppliers require and limits for tools that had none. */
-function ownBody({ inbound, operation, serverTools }: Call): OutgoingBody {
-  const { bytes, body, members, form } = inbound;
+function ownBody({ inbound, operation, serverTools }: Call, body: Body): OutgoingBody {
+  const { form } = inbound;
   if (form !== null) return { kind: 'form', ...form };
-  const text = { bytes, body, members };
+  const text = { ...textOf(inbound), body };
   const { defaults = {} } = operation;
   const missing = Object.keys(defaults).filter((name) => body[name] === undefined || body[name] === null);
-  if (missing.length === 0 && serverTools.limits === null) return { kind: 'json', text };
-  const set = { ...Object.fromEntries(missing.map((name) => [name, defaults[name]])), ...serverTools.limits };
+  const limits = serverTools.limits?.(body);
+  if (missing.length === 0 && limits === undefined) return { kind: 'json', text };
+  const set = { ...Object.fromEntries(missing.map((name) => [name, defaults[name]])), ...limits };
   return { kind: 'json', text: editedJsonObject(text, { set }) };
 }
+
+const textOf = ({ bytes, body, members, isRounded }: JsonObjectText): JsonObjectText => ({
+  bytes,
+  body,
+  members,
+  isRounded,
+});
 
 function dialectOf(wire: WireDialect): SupplierSide {
   if (wire === 'gemini') return gemini;

@@ -1,4 +1,11 @@
-import { fault, findSoleMember, parseJsonText } from '../../kernel';
+import {
+  fault,
+  findSoleMember,
+  parseJsonText,
+  printJson,
+  readJsonText,
+  type WrittenFields,
+} from '../../kernel';
 import {
   type CanonicalAnswer,
   collect,
@@ -44,7 +51,7 @@ export function relayWhole(
     if (!isStreamed) return passOn(answer, bytes, readError);
     return passOn(answer, Buffer.from(JSON.stringify(completionOf(bytes))), readError);
   }
-  const body = parseAnswer(bytes);
+  const body = parseAnswer(bytes, dialect.written);
   const error = errorIn(body, { checkAnswer: dialect.checkAnswer, readError });
   return error ?? render(answer, [dialect.decodeAnswer(body, translation.reply)]);
 }
@@ -140,7 +147,7 @@ function render(answer: LaneAnswer, decoded: readonly DecodedAnswer[]): Delivery
       ...encoded.flatMap(({ dropped }) => dropped),
     ],
     problem: null,
-    body: Buffer.from(JSON.stringify(withChoices(encoded.map(({ body }) => body)))),
+    body: Buffer.from(printJson(withChoices(encoded.map(({ body }) => body)))),
   };
 }
 
@@ -227,10 +234,11 @@ function errorBody(bytes: Buffer): unknown {
   }
 }
 
-function parseAnswer(bytes: Buffer): Record<string, unknown> {
+function parseAnswer(bytes: Buffer, written?: WrittenFields): Record<string, unknown> {
+  const text = bytes.toString('utf8');
   let value: unknown;
   try {
-    value = parseJsonText(bytes.toString('utf8'));
+    value = written === undefined ? parseJsonText(text) : readJsonText(text, written);
   } catch {
     // The parser's message quotes the text, which may hold secrets.
     throw fault('non_json_provider_response');

@@ -11,7 +11,7 @@ export interface ServerTools {
   /** The most uses of all together: after each, the model reads the conversation again. */
   readonly uses: number;
   /** The limit that is inserted into the request; null where none is needed. */
-  readonly limits: Body | null;
+  readonly limits: ((body: Body) => Body) | null;
 }
 
 /** The default limit where the caller names none. */
@@ -23,13 +23,13 @@ const MOST_USES = 1_000;
 const none: ServerTools = { tools: [], uses: 0, limits: null };
 
 /** Null limits and `true` limits; a limit is inserted where the caller set none, and kept where one is set. */
-export function serverToolsOf(measure: RequestMeasure, body: Body, operation: Operation): ServerTools {
+export function serverToolsOf(measure: RequestMeasure, operation: Operation): ServerTools {
   if (measure.serverTools.length === 0) return none;
-  if (operation.name === 'messages') return limitedEach(measure.serverTools, body);
+  if (operation.name === 'messages') return limitedEach(measure.serverTools);
   return limitedTogether(measure, operation);
 }
 
-function limitedEach(found: readonly ServerTool[], body: Body): ServerTools {
+function limitedEach(found: readonly ServerTool[]): ServerTools {
   const tools = found.map(({ type, index, maxUses, takesLimit }) => {
     if (maxUses !== null) assertUses(maxUses, `tools[${index}].max_uses`);
     return { type, index, maxUses: maxUses ?? (takesLimit ? USUAL_TOOL_USES : MESSAGES_ROUNDS) };
@@ -37,12 +37,13 @@ function limitedEach(found: readonly ServerTool[], body: Body): ServerTools {
   const open = new Set(
     found.flatMap(({ index, maxUses, takesLimit }) => (takesLimit && maxUses === null ? [index] : [])),
   );
-  const all: readonly unknown[] = Array.isArray(body.tools) ? body.tools : [];
-  const limited = all.map((tool, index) =>
-    open.has(index) ? { ...(tool as object), max_uses: USUAL_TOOL_USES } : tool,
-  );
+  const limits = ({ tools: all }: Body): Body => ({
+    tools: (Array.isArray(all) ? all : []).map((tool: unknown, index) =>
+      open.has(index) ? { ...(tool as object), max_uses: USUAL_TOOL_USES } : tool,
+    ),
+  });
   const sum = tools.reduce((total, { maxUses }) => total + maxUses, 0);
-  return { tools, uses: Math.min(sum, MESSAGES_ROUNDS), limits: open.size > 0 ? { tools: limited } : null };
+  return { tools, uses: Math.min(sum, MESSAGES_ROUNDS), limits: open.size > 0 ? limits : null };
 }
 
 function limitedTogether({ serverTools, maxToolCalls }: RequestMeasure, operation: Operation): ServerTools {
@@ -52,7 +53,7 @@ function limitedTogether({ serverTools, maxToolCalls }: RequestMeasure, operatio
   return {
     tools: serverTools.map(({ type, index }) => ({ type, index, maxUses: uses })),
     uses,
-    limits: isOpen ? { max_tool_calls: uses } : null,
+    limits: isOpen ? () => ({ max_tool_calls: uses }) : null,
   };
 }
 

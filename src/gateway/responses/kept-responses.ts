@@ -97,7 +97,7 @@ export class KeptResponses implements OnApplicationBootstrap {
   }
 
   private async expanded(inbound: Inbound, { previous, items }: References): Promise<Inbound> {
-    const { bytes, body, members } = inbound;
+    const { body } = inbound;
     const { keyId } = inbound.caller;
     const wanted = [...items.values()];
     const found = await this.find(keyId, previous === null ? [] : [previous], wanted);
@@ -111,7 +111,7 @@ export class KeptResponses implements OnApplicationBootstrap {
     });
     const input = [...(previous === null ? [] : await conversationOf(found, previous)), ...own];
     const edits = { set: { input }, remove: new Set(['previous_response_id']) };
-    const whole = editedJsonObject({ bytes, body, members }, edits);
+    const whole = editedJsonObject(inbound, edits);
     if (whole.bytes.length > this.settings.bodyLimitBytes) {
       const message =
         'The request and the earlier items it refers to are larger together than a request may be.';

@@ -1,5 +1,6 @@
 import { Pieces } from '../pieces';
-import { type JsonObjectText, membersOf } from './read-json-object';
+import { printJson } from './json-text';
+import { type JsonObjectText, objectText } from './read-json-object';
 import type { JsonMember } from './structure-scan';
 
 export interface JsonEdits {
@@ -37,7 +38,7 @@ export function editedJsonObject(source: JsonObjectText, edits: JsonEdits): Json
   const body: Record<string, unknown> = { ...source.body };
   for (const name of edits.remove ?? nothing) delete body[name];
   for (const name in edits.set) if (edits.set[name] !== undefined) body[name] = edits.set[name];
-  return { bytes, body, members: membersOf(bytes) };
+  return objectText(bytes, body);
 }
 
 /** The same without a copy of a long body. */
@@ -76,7 +77,7 @@ function changesOf(
 
 /** Most names are short and need no escaping. */
 const printed = (value: unknown): string =>
-  typeof value === 'string' && plainText.test(value) ? `"${value}"` : JSON.stringify(value);
+  typeof value === 'string' && plainText.test(value) ? `"${value}"` : printJson(value);
 
 /** A field with the comma that goes with it: the one before it, unless it is the first that is left. */
 function cut(bytes: Buffer, members: readonly JsonMember[], index: number, isFirst: boolean): Change {

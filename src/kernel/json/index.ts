@@ -1,10 +1,12 @@
 export { editedJsonObject, editJson, editJsonInPieces, type JsonEdits } from './edit-json';
 export { findMembers, findSoleMember, type ValuePlace } from './find-members';
-export { readJsonText } from './json-reader';
+export { readJsonText, type WrittenFields } from './json-reader';
+export { JsonText, printJson } from './json-text';
 export { hasEscapedName, isJsonParseFaulty, parseJsonText } from './parse-json-text';
 export {
   type JsonObjectText,
   parseJsonInSlices,
   printedJsonObject,
   readJsonObject,
+  readWritten,
 } from './read-json-object';

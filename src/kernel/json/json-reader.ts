@@ -1,11 +1,19 @@
 import { DuplicateName } from './duplicate-name';
+import { JsonText } from './json-text';
 
-interface OpenArray {
+interface OpenValue {
+  /** Numbers within it stay as they were written. */
+  readonly isExact: boolean;
+  /** Where it begins, when its whole text is wanted. */
+  readonly writtenFrom?: number | undefined;
+}
+
+interface OpenArray extends OpenValue {
   readonly items: unknown[];
   readonly fields?: undefined;
 }
 
-interface OpenObject {
+interface OpenObject extends OpenValue {
   readonly items?: undefined;
   readonly fields: Record<string, unknown>;
   /** The name that the next value belongs to. */
@@ -17,7 +25,15 @@ interface OpenString {
   readonly parts: string[];
 }
 
-interface ReaderOptions {
+/** The names of fields whose values belong to someone else: they are passed on and never reckoned with. */
+export interface WrittenFields {
+  /** An object under such a name is read as the text that it was. */
+  readonly texts?: ReadonlySet<string>;
+  /** Within the value under such a name, a number that a double would change is read as it was written. */
+  readonly numbers?: ReadonlySet<string>;
+}
+
+interface ReaderOptions extends WrittenFields {
   /** What a number becomes; a double unless said otherwise. */
   readonly numberOf?: (text: string) => unknown;
   /** A name that stands twice in one object is an error. */
@@ -32,6 +48,9 @@ const space = /[ \t\n\r]*/y;
 const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const word = /true|false|null/y;
 const words: Readonly<Record<string, unknown>> = { true: true, false: false, null: null };
+
+/** Whether a double would be printed otherwise. */
+export const isRounded = (digits: string): boolean => JSON.stringify(Number(digits)) !== digits;
 
 /**
  * A JSON parser with the grammar and results of `JSON.parse`. It reads texts that V8 misreads, and long texts in
@@ -71,20 +90,38 @@ export class JsonReader {
       return this.string((this.openString = { parts: [] }), stop);
     }
     if (character === '{') {
+      const opened = this.opened(this.at);
       if (this.isClosedAtOnce('}')) return { value: {} };
-      this.open.push({ fields: {}, name: this.name() });
+      this.open.push({ ...opened, fields: {}, name: this.name() });
       return undefined;
     }
     if (character === '[') {
+      const { isExact } = this.opened(this.at);
       if (this.isClosedAtOnce(']')) return { value: [] };
-      this.open.push({ items: [] });
+      this.open.push({ isExact, items: [] });
       return undefined;
     }
     const digits = this.match(number);
-    if (digits !== undefined) return { value: (this.options.numberOf ?? Number)(digits) };
+    if (digits !== undefined) return { value: this.numberOf(digits) };
     const found = this.match(word);
     if (found === undefined) throw this.unexpected();
     return { value: words[found] };
+  }
+
+  private opened(at: number): OpenValue {
+    const { texts, numbers } = this.options;
+    const parent = this.open.at(-1);
+    if (parent === undefined || (texts === undefined && numbers === undefined)) return { isExact: false };
+    const name = parent.items ? undefined : parent.name;
+    const isExact = parent.isExact || (name !== undefined && numbers?.has(name) === true);
+    const isWritten = !isExact && name !== undefined && texts?.has(name) === true;
+    return { isExact, writtenFrom: isWritten ? at : undefined };
+  }
+
+  private numberOf(digits: string): unknown {
+    if (this.options.numberOf !== undefined) return this.options.numberOf(digits);
+    const isExact = this.open.at(-1)?.isExact === true && isRounded(digits);
+    return isExact ? new JsonText(digits) : Number(digits);
   }
 
   private isClosedAtOnce(closing: string): boolean {
@@ -118,6 +155,8 @@ export class JsonReader {
       if (character !== (parent.items ? ']' : '}')) throw this.unexpected();
       this.at += 1;
       closed = parent.items ?? parent.fields;
+      if (parent.writtenFrom !== undefined)
+        closed = new JsonText(this.text.slice(parent.writtenFrom, this.at));
       this.open.pop();
     }
   }

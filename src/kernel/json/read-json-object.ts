@@ -1,7 +1,8 @@
 import { isAscii } from 'node:buffer';
 import { Fault, fault } from '../errors';
 import { DuplicateName } from './duplicate-name';
-import { JsonReader, readJsonText } from './json-reader';
+import { JsonReader, readJsonText, type WrittenFields } from './json-reader';
+import { printJson } from './json-text';
 import { type JsonMember, StructureScan } from './structure-scan';
 
 /** A JSON object as it was written: its bytes, what they say, and where its fields stand in them. */
@@ -9,6 +10,8 @@ export interface JsonObjectText {
   readonly bytes: Buffer;
   readonly body: Readonly<Record<string, unknown>>;
   readonly members: readonly JsonMember[];
+  /** Whether `body` holds a number that a double changed. */
+  readonly isRounded: boolean;
 }
 
 /** Texts up to these sizes are read at once: they take a few milliseconds. */
@@ -31,19 +34,30 @@ export function readJsonObject(given: Buffer): JsonObjectText | Promise<JsonObje
   scan.advance(Infinity);
   const text = isAscii(bytes) ? latin1 : decoded(bytes);
   if (scan.names > FEW_NAMES) return parsedInSlices(bytes, text, scan);
-  return objectText(bytes, valueOf(text, scan), scan);
+  return readText(bytes, valueOf(text, scan), scan);
 }
 
 /** What is printed here, as if it had been read. */
-export function printedJsonObject(body: Readonly<Record<string, unknown>>): JsonObjectText {
-  const bytes = Buffer.from(JSON.stringify(body));
-  return { bytes, body, members: membersOf(bytes) };
-}
+export const printedJsonObject = (body: JsonObjectText['body']): JsonObjectText =>
+  objectText(Buffer.from(printJson(body)), body);
 
-export function membersOf(bytes: Buffer): readonly JsonMember[] {
+/** A body with its bytes, which are known to say the same. */
+export function objectText(bytes: Buffer, body: JsonObjectText['body']): JsonObjectText {
   const scan = new StructureScan(bytes.toString('latin1'));
   scan.advance(Infinity);
-  return scan.members;
+  return { bytes, body, members: scan.members, isRounded: scan.hasRoundedNumber };
+}
+
+/** The body with these fields as they were written; a promise where that takes long. */
+export function readWritten(
+  { bytes, body, isRounded }: JsonObjectText,
+  fields: WrittenFields,
+): JsonObjectText['body'] | Promise<JsonObjectText['body']> {
+  if (!isRounded) return body;
+  const text = bytes.toString('utf8');
+  const whole =
+    bytes.length > SHORT_BYTES ? readToEnd(new JsonReader(text, fields)) : readJsonText(text, fields);
+  return whole as JsonObjectText['body'] | Promise<JsonObjectText['body']>;
 }
 
 function valueOf(text: string, scan: StructureScan): unknown {
@@ -66,7 +80,7 @@ async function readInSlices(bytes: Buffer): Promise<JsonObjectText> {
 }
 
 async function parsedInSlices(bytes: Buffer, text: string, scan: StructureScan): Promise<JsonObjectText> {
-  return objectText(bytes, await readToEnd(new JsonReader(text, { uniqueNames: true })), scan);
+  return readText(bytes, await readToEnd(new JsonReader(text, { uniqueNames: true })), scan);
 }
 
 /** A text of our own, which may be long. */
@@ -91,9 +105,13 @@ function nextSlice(reader: JsonReader): ReturnType<JsonReader['advance']> {
 
 const turn = (): Promise<void> => new Promise(setImmediate);
 
-function objectText(bytes: Buffer, value: unknown, { members }: StructureScan): JsonObjectText {
+function readText(
+  bytes: Buffer,
+  value: unknown,
+  { members, hasRoundedNumber }: StructureScan,
+): JsonObjectText {
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return { bytes, body: value as JsonObjectText['body'], members };
+    return { bytes, body: value as JsonObjectText['body'], members, isRounded: hasRoundedNumber };
   throw fault('invalid_json', { message: 'The request body is not a JSON object.' });
 }
 

@@ -1,4 +1,5 @@
 import { fault, type Fault } from '../errors';
+import { isRounded } from './json-reader';
 
 const MAX_DEPTH = 64;
 const MAX_NAMES = 50_000;
@@ -15,6 +16,15 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const SPACE = 0x20;
 const LAST_ASCII = 0x7e;
+
+/** A double holds every whole number of so many digits. */
+const EXACT_DIGITS = 15;
+const DIGIT_0 = 0x30;
+const DIGIT_9 = 0x39;
+const otherInNumbers = new Set([...'+-.eE'].map((character) => character.charCodeAt(0)));
+
+const isDigit = (code: number): boolean => code >= DIGIT_0 && code <= DIGIT_9;
+const isOfNumber = (code: number): boolean => isDigit(code) || otherInNumbers.has(code);
 
 /** A field of the top level: where it begins with its name, and where its value begins and ends. */
 export interface JsonMember {
@@ -35,6 +45,8 @@ export class StructureScan {
   readonly members: JsonMember[] = [];
   names = 0;
   hasEscapedName = false;
+  /** Whether a double would change some number. */
+  hasRoundedNumber = false;
   private at = 0;
   private depth = 0;
   private commas = 0;
@@ -69,15 +81,31 @@ export class StructureScan {
     } else if (code === COLON) this.takeName();
     else if (code === COMMA) {
       this.commas += 1;
+      this.takeNumber(place);
       if (this.commas >= MAX_VALUES) throw tooMany('values', MAX_VALUES);
       if (this.depth === 1) this.closeMember(place);
     } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
       this.depth += 1;
       if (this.depth > MAX_DEPTH) throw tooDeep();
     } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) {
+      this.takeNumber(place);
       if (this.depth === 1) this.closeMember(place);
       this.depth -= 1;
     }
+  }
+
+  /** Looks at the number that ends before this place, if one does. */
+  private takeNumber(place: number): void {
+    if (this.hasRoundedNumber) return;
+    const { text } = this;
+    let end = place;
+    while (text.charCodeAt(end - 1) <= SPACE) end -= 1;
+    if (!isDigit(text.charCodeAt(end - 1))) return;
+    let start = end - 1;
+    while (isDigit(text.charCodeAt(start - 1))) start -= 1;
+    if (end - start <= EXACT_DIGITS && !isOfNumber(text.charCodeAt(start - 1))) return;
+    while (isOfNumber(text.charCodeAt(start - 1))) start -= 1;
+    this.hasRoundedNumber = isRounded(text.slice(start, end));
   }
 
   private takeName(): void {

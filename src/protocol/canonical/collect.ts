@@ -1,8 +1,8 @@
-import { err, type Fault, fault, ok, type Result, type Usage } from '../../kernel';
+import { err, type Fault, fault, JsonText, ok, printJson, type Result, type Usage } from '../../kernel';
 import { type CanonicalEvent, type Finish, type ToolStart } from './events';
 import { isRecord } from '../usage';
 import { parseJsonText } from './fields';
-import { type DialectName } from './request';
+import { type DialectName, type JsonObject } from './request';
 
 interface AnswerText {
   readonly type: 'text' | 'refusal';
@@ -125,8 +125,12 @@ export function collect(events: Iterable<CanonicalEvent>): Result<CanonicalAnswe
 }
 
 /** A call's arguments as the object that some dialects want; what is no object is quoted, never guessed at. */
-export function argumentsObject(text: string): Record<string, unknown> {
+export function argumentsObject(text: string): JsonObject | JsonText {
   if (text.trim() === '') return {};
-  const value = parseJsonText(text);
-  return isRecord(value) ? value : { arguments: text };
+  return isRecord(parseJsonText(text)) ? new JsonText(text.trim()) : { arguments: text };
+}
+
+/** The text of arguments that are an object there; undefined when they are none. */
+export function argumentsText(value: unknown): string | undefined {
+  return isRecord(value) ? printJson(value) : undefined;
 }

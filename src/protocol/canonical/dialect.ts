@@ -1,4 +1,11 @@
-import { type Fault, type Result, type Usage, type UsageReading, type UseCounts } from '../../kernel';
+import {
+  type Fault,
+  type Result,
+  type Usage,
+  type UsageReading,
+  type UseCounts,
+  type WrittenFields,
+} from '../../kernel';
 import { type AnswerCheck } from '../answer-check';
 import { type CanonicalAnswer } from './collect';
 import { type EmissionOptions } from './emission';
@@ -163,6 +170,8 @@ export interface Dialect {
   readonly name: DialectName;
   /** Sent in silent gaps. */
   readonly ping: string;
+  /** What its bodies hold of others': arguments of tools and schemas. Readers keep it as it was written. */
+  readonly written: WrittenFields;
   readonly decodeRequest: (body: unknown) => Result<CanonicalRequest, Fault>;
   /** What a request carries beside its text; reads any body, valid or not. */
   readonly measureRequest: (body: Readonly<JsonObject>) => RequestMeasure;

@@ -1,3 +1,4 @@
+import { JsonText } from '../../kernel';
 import { isRecord } from '../usage';
 import { type JsonObject } from './request';
 
@@ -35,9 +36,16 @@ export function isOpenSchema(schema: JsonObject): boolean {
 
 /** The same schema with every object closed that did not say whether it is. */
 export function closedSchema(schema: JsonObject): JsonObject {
-  const copy = structuredClone(schema);
+  const copy = copyOf(schema) as JsonObject;
   close(copy);
   return copy;
+}
+
+/** Numbers that are kept as texts are shared. */
+function copyOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copyOf);
+  if (!isRecord(value) || value instanceof JsonText) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, copyOf(inner)]));
 }
 
 function close(schema: JsonObject): void {

@@ -1,5 +1,5 @@
 import { type Fault } from '../../kernel';
-import { type Emission, type Tally } from '../canonical';
+import { argumentsText, type Emission, type Tally } from '../canonical';
 import { brokenStream } from '../stream-reader';
 import { isRecord, pick } from '../usage';
 
@@ -91,7 +91,7 @@ export class ChoiceReader {
     if (call.handle === undefined && call.name === '') call.name = name;
     if (call.id === '') call.id = id;
     const raw = called.arguments ?? called.input;
-    const text = typeof raw === 'string' ? raw : isRecord(raw) ? JSON.stringify(raw) : '';
+    const text = typeof raw === 'string' ? raw : (argumentsText(raw) ?? '');
     if (call.handle === undefined) {
       call.held += text;
       if (call.name !== '') this.open(call);

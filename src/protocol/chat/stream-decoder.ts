@@ -1,17 +1,27 @@
 import { fault } from '../../kernel';
 import { supplierFault } from '../canonical';
 import { brokenStream, StreamReader } from '../stream-reader';
-import { isRecord } from '../usage';
+import { isRecord, pick } from '../usage';
 import { readChatError } from './errors';
 import { readFinish } from './finish';
 import { ChoiceReader } from './read-choice';
+import { writtenInChat } from './written';
 import { findChatUsage, normaliseChatUsage } from './usage';
 
 type Json = Record<string, unknown>;
 
 export class ChatStreamDecoder extends StreamReader {
+  protected override readonly written = writtenInChat;
   private readonly choice = new ChoiceReader(this.emission, this.tally);
   private finish: string | undefined;
+
+  protected override holdsWritten({ choices }: Json): boolean {
+    const calls = (choice: unknown): unknown => pick(choice, 'delta', 'tool_calls');
+    const isWhole = (call: unknown): boolean => isRecord(pick(call, 'function', 'arguments'));
+    return (
+      Array.isArray(choices) && choices.map(calls).some((list) => Array.isArray(list) && list.some(isWhole))
+    );
+  }
 
   protected readEvent(chunk: Json): void {
     const error = chunk.error === undefined && chunk.choices !== undefined ? undefined : readChatError(chunk);

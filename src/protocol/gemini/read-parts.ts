@@ -1,5 +1,5 @@
 import { fault, type Fault } from '../../kernel';
-import { type Emission, supplierFault, type Tally } from '../canonical';
+import { argumentsText, type Emission, supplierFault, type Tally } from '../canonical';
 import { isRecord, pick } from '../usage';
 import { readGeminiError } from './errors';
 import { readGeminiFinish } from './finish';
@@ -65,7 +65,7 @@ export class GeminiReader {
   /** Calls come whole. */
   private call({ id, name, args }: Json): void {
     const handle = this.emission.openTool(text(id), text(name));
-    this.emission.toolArguments(handle, JSON.stringify(isRecord(args) ? args : {}));
+    this.emission.toolArguments(handle, argumentsText(args) ?? '{}');
     this.emission.closeTool(handle);
   }
 }

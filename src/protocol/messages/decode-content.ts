@@ -1,4 +1,5 @@
 import {
+  argumentsText,
   type AssistantBlock,
   type ContentBlock,
   type DocumentBlock,
@@ -16,7 +17,7 @@ import {
   type Turn,
   unsupported,
 } from '../canonical';
-import { isRecord, pick } from '../usage';
+import { pick } from '../usage';
 
 /** Marks and unknown fields, once everything else of a block has been read. */
 function withRest<T extends Part>(block: T, fields: Fields): T {
@@ -153,9 +154,9 @@ function assistantBlock(block: Fields): AssistantBlock[] {
     }
     case 'tool_use': {
       const [id, name] = [block.needText('id'), block.needText('name')];
-      const input = block.raw('input');
-      if (!isRecord(input)) throw malformed(block.path('input'), 'an object');
-      return [withRest({ type: 'tool-use', id, name, arguments: JSON.stringify(input), at }, block)];
+      const input = argumentsText(block.raw('input'));
+      if (input === undefined) throw malformed(block.path('input'), 'an object');
+      return [withRest({ type: 'tool-use', id, name, arguments: input, at }, block)];
     }
     default:
       // What the supplier did by itself in an earlier turn: calls of its own tools and their results.

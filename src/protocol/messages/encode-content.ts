@@ -1,3 +1,4 @@
+import { JsonText } from '../../kernel';
 import {
   argumentsObject,
   type AssistantTurn,
@@ -208,9 +209,10 @@ export class ConversationWriter {
     return { type: 'tool_use', id: this.ids.forCall(block.id), name: this.names.nameOf(block), input };
   }
 
-  private inputOf({ arguments: text, at }: ToolUseBlock): JsonObject {
+  private inputOf({ arguments: text, at }: ToolUseBlock): JsonObject | JsonText {
     const input = argumentsObject(text);
-    if (input.arguments === text) this.tally.approximated(at, 'arguments that are no JSON object');
+    if (!(input instanceof JsonText) && input.arguments === text)
+      this.tally.approximated(at, 'arguments that are no JSON object');
     return input;
   }
 }

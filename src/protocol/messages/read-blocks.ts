@@ -1,7 +1,6 @@
 import { type Fault } from '../../kernel';
-import { type Emission, type Tally } from '../canonical';
+import { argumentsText, type Emission, type Tally } from '../canonical';
 import { brokenStream } from '../stream-reader';
-import { isRecord } from '../usage';
 
 type Json = Record<string, unknown>;
 type Block = { readonly kind: 'prose' | 'other' } | { readonly kind: 'tool'; readonly handle: number };
@@ -73,8 +72,8 @@ export class BlockReader {
       case 'tool_use': {
         const handle = this.emission.openTool(text(block.id), text(block.name));
         // In a stream it starts empty and the pieces follow.
-        const given = isRecord(block.input) && Object.keys(block.input).length > 0;
-        if (given) this.emission.toolArguments(handle, JSON.stringify(block.input));
+        const given = argumentsText(block.input) ?? '{}';
+        if (given !== '{}') this.emission.toolArguments(handle, given);
         return { kind: 'tool', handle };
       }
       default:

@@ -4,6 +4,7 @@ import { isRecord } from '../usage';
 import { readMessagesError } from './errors';
 import { readFinish } from './finish';
 import { BlockReader } from './read-blocks';
+import { writtenInMessages } from './written';
 import { findMessagesUsage, mergeMessagesUsage, normaliseMessagesUsage } from './usage';
 
 type Json = Record<string, unknown>;
@@ -11,10 +12,16 @@ type Json = Record<string, unknown>;
 const record = (value: unknown): Json => (isRecord(value) ? value : {});
 
 export class MessagesStreamDecoder extends StreamReader {
+  protected override readonly written = writtenInMessages;
   private readonly blocks = new BlockReader(this.emission, this.tally);
   private rawUsage: unknown;
   private stopReason: string | undefined;
   private stopSequence: string | undefined;
+
+  /** Some suppliers send the arguments with the call. */
+  protected override holdsWritten({ type }: Json): boolean {
+    return type === 'content_block_start';
+  }
 
   protected readEvent(event: Json): void {
     const { type } = event;

@@ -3,8 +3,8 @@ import { operations, type TextOperation } from '../../../src/gateway/inference/o
 
 /** What a request may make its supplier bill, and what is put into it so that it cannot be more. */
 function asked(operation: TextOperation, body: Record<string, unknown>, choices = 1) {
-  const { tools, limits } = serverToolsOf(operation.dialect.measureRequest(body), body, operation);
-  return { uses: operation.fees?.(body, choices, tools).uses, limits };
+  const { tools, limits } = serverToolsOf(operation.dialect.measureRequest(body), operation);
+  return { uses: operation.fees?.(body, choices, tools).uses, limits: limits?.(body) ?? null };
 }
 
 test('each tool of messages is held for as often as its request allows it', () => {

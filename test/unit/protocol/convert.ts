@@ -1,4 +1,4 @@
-import { type Fault } from '../../../src/kernel';
+import { type Fault, printJson } from '../../../src/kernel';
 import { type DialectName, dialects, type EncodedRequest, type Target } from '../../../src/protocol';
 import { settingsOf } from '../../../simulator/settings';
 import { checkChat } from '../../../simulator/strict/strict-chat';
@@ -15,8 +15,11 @@ export function tryConvert(
   const request = dialects[from].decodeRequest(body);
   if (!request.ok) return request.error;
   const encoded = dialects[to].encodeRequest(request.value, target);
-  return encoded.ok ? encoded.value : encoded.error;
+  return encoded.ok ? { ...encoded.value, body: sent(encoded.value.body) } : encoded.error;
 }
+
+/** A body as it is read at the other end. */
+export const sent = (body: Json): Json => JSON.parse(printJson(body)) as Json;
 
 export function convert(from: DialectName, to: DialectName, body: unknown, target?: Target): EncodedRequest {
   const encoded = tryConvert(from, to, body, target);

@@ -10,6 +10,7 @@ import {
 } from '../../../src/protocol';
 import { chatAsReceived, comparable } from './compare';
 import { receive } from './conformance';
+import { sent } from './convert';
 import { decode, encode, names, options } from './transcripts';
 
 const words = fc.array(fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }), {
@@ -133,7 +134,7 @@ describe.each(names)('%s', (target) => {
         const whole = collect(events);
         if (!whole.ok) throw whole.error;
         const text = encode(streamEncoder(options), events);
-        const { body: answer } = encodeAnswer(whole.value, options);
+        const answer = sent(encodeAnswer(whole.value, options).body);
         const { answer: received } = receive[target](text);
         expect(received).toEqual(target === 'chat' ? chatAsReceived(answer) : answer);
 

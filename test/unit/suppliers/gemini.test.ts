@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { printJson } from '../../../src/kernel';
 import { type CanonicalEvent, collect, dialects, gemini } from '../../../src/protocol';
 
 type Json = Record<string, unknown>;
@@ -20,7 +21,7 @@ function encode(body: Json, dialect: 'chat' | 'messages' = 'chat'): { body: Json
   const encoded = gemini.encodeRequest(request.value);
   if (!encoded.ok) throw encoded.error;
   return {
-    body: encoded.value.body,
+    body: JSON.parse(printJson(encoded.value.body)) as Json,
     dropped: encoded.value.dropped.map(({ path, loss }) => `${loss} ${path}`),
   };
 }

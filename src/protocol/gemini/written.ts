@@ -1,0 +1,3 @@
+import type { WrittenFields } from '../../kernel';
+
+export const writtenInGemini: WrittenFields = { texts: new Set(['args']) };
