@@ -1,2 +1,3 @@
+export { type ClientTool, clientTools } from './client-tools';
 export { type ErrorMeaning, type ErrorWord, errorWords } from './error-words';
 export { meaningOf } from './error-meaning';

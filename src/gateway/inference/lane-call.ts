@@ -1,4 +1,5 @@
 import { fault, fromUnknown, monotonicMs } from '../../kernel';
+import type { Dropped } from '../../protocol';
 import type { AnswerHead, CallSecrets, SentCall, SupplierExchange } from '../../routing';
 import type { AttemptTools } from './attempt-tools';
 import { judge, judgeBegun, type Judgement } from './judge';
@@ -15,6 +16,8 @@ export type Tried = { readonly kind: 'answered'; readonly answer: LaneAnswer } |
 /** One call to one lane, until the first useful event of a stream or the whole answer. */
 export class LaneCall {
   private exchange: SupplierExchange | null = null;
+  /** What of the request the lane does not get. */
+  dropped: readonly Dropped[] = [];
 
   constructor(
     readonly lane: LaneTry,
@@ -47,10 +50,12 @@ export class LaneCall {
     let head: AnswerHead | null = null;
     try {
       outbound = outboundFor(routed, route.lane, styles);
+      this.dropped = [...outbound.dropped, ...(outbound.translation?.dropped ?? [])];
       const sending = this.send(outbound);
       const sent = sending instanceof Promise ? await sending : sending;
       const { exchange } = sent;
       ({ secrets } = sent);
+      if (sent.dropped.length > 0) this.dropped = [...this.dropped, ...sent.dropped];
       this.watch(exchange, firstToken);
       const whole = firstToken === null ? await exchange.complete() : null;
       head = whole ?? (await exchange.head);
@@ -117,11 +122,7 @@ export class LaneCall {
     });
   }
 
-  private answerOf(
-    outbound: Outbound,
-    head: AnswerHead,
-    { exchange, dropped, secrets }: SentCall,
-  ): LaneAnswer {
+  private answerOf(outbound: Outbound, head: AnswerHead, { exchange, secrets }: SentCall): LaneAnswer {
     const { routed, route, permit, failover } = this.lane;
     return {
       routed,
@@ -133,7 +134,7 @@ export class LaneCall {
       contentType: head.headers['content-type'] ?? '',
       exchange,
       secrets,
-      dropped: outbound.dropped.length === 0 ? dropped : [...outbound.dropped, ...dropped],
+      dropped: this.dropped,
       stream: null,
       whole: null,
       early: [],
