@@ -23,5 +23,6 @@ export { type LaneFacts, laneFacts, UNKNOWN_FACTS, windowOf } from './lane-facts
 export { THINKING_BESIDE_ANSWER, thinkingBeside } from './output-fields';
 export { overrideFields, readOverride } from './read-override';
 export { CHECKED as FACTS_CHECKED } from './models/checked';
+export { type ClientTool, clientTools } from './client-tools';
 export { type ErrorMeaning, type ErrorWord, errorWords } from './error-words';
 export { meaningOf } from './error-meaning';

@@ -1,6 +1,6 @@
 import type { AttemptRecord } from '../../audit';
 import { type ErrorCode, type Fault, monotonicMs, underlyingCause } from '../../kernel';
-import { isAccountSpent } from '../../protocol';
+import { type Dropped, isAccountSpent } from '../../protocol';
 import type { LanePermit, PlannedLane } from '../../routing';
 import { recordOf } from './attempt-record';
 import type { AttemptTools } from './attempt-tools';
@@ -23,6 +23,8 @@ const unasked: ReadonlySet<ErrorCode> = new Set(['capacity_exceeded', 'no_provid
  * Every try is recorded.
  */
 export class Attempts {
+  /** What the lane that was tried last did not get of the request. */
+  dropped: readonly Dropped[] = [];
   /** The lane that was answering when the caller left. */
   abandoned: LaneTry | null = null;
   /** The try before, if it failed. */
@@ -104,6 +106,7 @@ export class Attempts {
   private ended(call: LaneCall, tried: Tried, startedMs: number): Tried {
     const { work } = this.routed;
     const { route } = call.lane;
+    this.dropped = call.dropped;
     const now = monotonicMs();
     if (!isUnasked(tried)) this.records.push(recordOf(route, tried, now - startedMs));
     this.note(call, tried, { startedMs, endedMs: now });

@@ -22,7 +22,7 @@ export interface LaneAnswer extends LaneTry {
   readonly exchange: SupplierExchange;
   /** Secrets to redact from the answer when it is a failure. */
   readonly secrets: CallSecrets;
-  /** Fields of the body that were not sent. */
+  /** What of the request was not sent, by the translation too. */
   readonly dropped: readonly Dropped[];
   /** One of the two, as it was asked for. */
   stream: LaneStream | null;

@@ -1,4 +1,5 @@
 import { fault, fromUnknown, monotonicMs } from '../../kernel';
+import type { Dropped } from '../../protocol';
 import type { AnswerHead, CallSecrets, SentCall, SupplierExchange } from '../../routing';
 import type { AttemptTools } from './attempt-tools';
 import { judge, judgeBegun, type Judgement } from './judge';
@@ -15,6 +16,8 @@ export type Tried = { readonly kind: 'answered'; readonly answer: LaneAnswer } |
 /** One call to one lane, until the first useful event of a stream or the whole answer. */
 export class LaneCall {
   private exchange: SupplierExchange | null = null;
+  /** What of the request the lane does not get. */
+  dropped: readonly Dropped[] = [];
 
   constructor(
     readonly lane: LaneTry,
@@ -48,10 +51,12 @@ export class LaneCall {
     try {
       const making = outboundFor(routed, route.lane, styles);
       outbound = making instanceof Promise ? await making : making;
+      this.dropped = [...outbound.dropped, ...(outbound.translation?.dropped ?? [])];
       const sending = this.send(outbound);
       const sent = sending instanceof Promise ? await sending : sending;
       const { exchange } = sent;
       ({ secrets } = sent);
+      if (sent.dropped.length > 0) this.dropped = [...this.dropped, ...sent.dropped];
       this.watch(exchange, firstToken);
       const whole = firstToken === null ? await exchange.complete() : null;
       head = whole ?? (await exchange.head);
@@ -119,11 +124,7 @@ export class LaneCall {
     });
   }
 
-  private answerOf(
-    outbound: Outbound,
-    head: AnswerHead,
-    { exchange, dropped, secrets }: SentCall,
-  ): LaneAnswer {
+  private answerOf(outbound: Outbound, head: AnswerHead, { exchange, secrets }: SentCall): LaneAnswer {
     const { routed, route, permit, failover } = this.lane;
     return {
       routed,
@@ -135,7 +136,7 @@ export class LaneCall {
       contentType: head.headers['content-type'] ?? '',
       exchange,
       secrets,
-      dropped: outbound.dropped.length === 0 ? dropped : [...outbound.dropped, ...dropped],
+      dropped: this.dropped,
       stream: null,
       whole: null,
       early: [],

@@ -11,7 +11,8 @@ import { KeptResponses } from '../responses/kept-responses';
 import { OpenStreams } from '../reply/open-streams';
 import type { Reply } from '../reply/reply';
 import { StreamSink } from '../reply/stream-sink';
-import type { RouteFacts } from '../reply/svc-headers';
+import { droppedNames } from '../reply/dropped-names';
+import { type RouteFacts, setDroppedHeader } from '../reply/svc-headers';
 import { type AdmittedRequest, RequestGate } from '../request-gate';
 import type { Work } from '../work';
 import { type Admission, Admissions } from './admit';
@@ -70,6 +71,7 @@ export class Pipeline {
       call: null,
       auto: null,
       model: '',
+      dropped: [],
       isSettled: false,
       tokens: null,
     };
@@ -96,6 +98,7 @@ export class Pipeline {
       );
     } catch (error) {
       const { tries, model, isSettled } = progress;
+      if (!response.headersSent) setDroppedHeader(response, droppedNames(progress.dropped));
       this.observer.failed(operation.name, model, error, tries);
       if (model !== '') http.attempted = { model, supplier: tries.at(-1)?.supplier ?? null };
       if (!isSettled) await recordRefusal(progress, error, this.refusals, this.escrow);
@@ -139,6 +142,7 @@ export class Pipeline {
       return { status: answer.status, contentType: contentTypeOf(answer), body: whole.body, facts };
     } catch (error) {
       const { abandoned } = attempts;
+      progress.dropped = attempts.dropped;
       if (abandoned !== null) {
         progress.isSettled = true;
         progress.tokens?.ended(asked.inputEstimate);
@@ -230,10 +234,11 @@ export class Pipeline {
 const NOT_ON_RECORD = 'The cost of this answer could not be recorded, so its last event is kept back.';
 
 /** Facts for the head of the answer. */
-const routeFacts = ({ routed, route: { lane }, failover }: LaneAnswer): RouteFacts => ({
+const routeFacts = ({ routed, route: { lane }, failover, dropped }: LaneAnswer): RouteFacts => ({
   supplier: lane.provider.name,
   region: lane.region,
   upstreamModel: lane.upstreamModel,
   failover,
   outputCap: routed.held.cappedOutput,
+  dropped: droppedNames(dropped),
 });

@@ -2,6 +2,7 @@ import type { Refusals } from '../../audit';
 import type { Escrow } from '../../billing';
 import { fromUnknown, monotonicMs, usageOf } from '../../kernel';
 import { recordedFor } from '../../keys';
+import { droppedCounts } from '../reply/dropped-names';
 import type { RequestProgress } from './request-progress';
 
 const { source: _source, ...nothingUsed } = usageOf({}, 'estimated');
@@ -11,7 +12,7 @@ const { source: _source, ...nothingUsed } = usageOf({}, 'estimated');
  * call is counted, and sampled as a record.
  */
 export async function recordRefusal(
-  { http: { caller, requestId }, operation, inbound, call, tries }: RequestProgress,
+  { http: { caller, requestId }, operation, inbound, call, tries, dropped }: RequestProgress,
   error: unknown,
   refusals: Refusals,
   escrow: Escrow,
@@ -46,7 +47,7 @@ export async function recordRefusal(
     firstTokenMs: null,
     finishReason: null,
     sessionKey: call?.session ?? null,
-    dropped: null,
+    dropped: droppedCounts(dropped),
     endUser: call?.endUser ?? null,
     tags: call?.tags ?? null,
     keyModelId: null,

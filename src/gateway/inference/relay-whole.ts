@@ -142,7 +142,6 @@ function render(answer: LaneAnswer, decoded: readonly DecodedAnswer[]): Delivery
     firstTokenMs: null,
     dropped: [
       ...answer.dropped,
-      ...(outbound.translation?.dropped ?? []),
       ...decoded.flatMap(({ dropped }) => dropped),
       ...encoded.flatMap(({ dropped }) => dropped),
     ],

@@ -1,4 +1,5 @@
 import type { AttemptRecord } from '../../audit';
+import type { Dropped } from '../../protocol';
 import type { HttpRequest } from '../../web';
 import type { AutoRoute } from '../auto/auto-route';
 import type { Call } from './describe';
@@ -19,6 +20,8 @@ export interface RequestProgress {
   auto: AutoRoute | null;
   /** The model that answers it; empty until it is known. */
   model: string;
+  /** What the lane that was tried last did not get of the request. */
+  dropped: readonly Dropped[];
   /** Charged and recorded, although there was no answer. */
   isSettled: boolean;
   /** What it took of its key's tokens; null where the key has no such limit. */

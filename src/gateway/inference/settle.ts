@@ -8,6 +8,7 @@ import {
   type UsageReading,
 } from '../../kernel';
 import { recordedFor } from '../../keys';
+import { droppedCounts, droppedNames } from '../reply/dropped-names';
 import type { CallFacts } from '../reply/svc-headers';
 import { estimateUsage } from './answer-usage';
 import { chargedUsage } from './fees';
@@ -53,7 +54,7 @@ export function settle(
     firstTokenMs: delivery.firstTokenMs,
     finishReason: delivery.finishReason,
     sessionKey: call.session,
-    dropped: countsOf(delivery.dropped),
+    dropped: droppedCounts(delivery.dropped),
     endUser: call.endUser,
     tags: call.tags,
     keyModelId: inbound.caller.modelLimits === null ? null : held.hold.keyModelId,
@@ -66,6 +67,7 @@ export function settle(
     failover,
     outputCap: held.cappedOutput,
     upstreamModel: lane.upstreamModel,
+    dropped: droppedNames(delivery.dropped),
     latencyMs,
     inputTokens: promptTokens(usage),
     outputTokens: completionTokens(usage),
@@ -98,18 +100,4 @@ export function settleAbandoned(
     body: '',
   };
   return settle(delivery, attempts).kept;
-}
-
-/** The bound on recorded dropped fields; a request that loses more loses the same kinds. */
-const MOST_FIELDS = 20;
-
-function countsOf(dropped: Delivery['dropped']): Record<string, number> | null {
-  let counts: Record<string, number> | null = null;
-  let named = 0;
-  for (const { path, count } of dropped) {
-    if (named++ === MOST_FIELDS) return counts;
-    counts ??= Object.create(null) as Record<string, number>;
-    counts[path] = (counts[path] ?? 0) + count;
-  }
-  return counts;
 }

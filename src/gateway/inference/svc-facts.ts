@@ -1,10 +1,12 @@
 import { completionTokens, costOf, formatUsd, monotonicMs, promptTokens, type Usage } from '../../kernel';
-import type { JsonObject } from '../../protocol';
+import type { Dropped, JsonObject } from '../../protocol';
+import { droppedNames } from '../reply/dropped-names';
 import { chargedUsage } from './fees';
 import type { LaneAnswer } from './lane-answer';
 
 /** The `svc` object: the same as the `x-svc-*` trailers, for clients that cannot read trailers. */
-export function svcFacts(answer: LaneAnswer, usage: Usage): JsonObject {
+export function svcFacts(answer: LaneAnswer, usage: Usage, lost: readonly Dropped[]): JsonObject {
+  const dropped = droppedNames(lost);
   const { routed, route, failover } = answer;
   const { lane, price } = route;
   const { cappedOutput } = routed.held;
@@ -15,6 +17,7 @@ export function svcFacts(answer: LaneAnswer, usage: Usage): JsonObject {
     upstream_model: lane.upstreamModel,
     failover,
     ...(cappedOutput !== null && { output_cap: cappedOutput }),
+    ...(dropped.length > 0 && { dropped }),
     latency_ms: Math.round(monotonicMs() - startedMs),
     input_tokens: promptTokens(usage),
     output_tokens: completionTokens(usage),

@@ -1,12 +1,15 @@
 import type { ServerResponse } from 'node:http';
-import { type CallFacts, type RouteFacts, setRouteHeaders, settledHeaders } from './svc-headers';
+import { type CallFacts, DROPPED, type RouteFacts, setRouteHeaders, settledHeaders } from './svc-headers';
 
-const trailerNames = 'x-svc-latency-ms, x-svc-input-tokens, x-svc-output-tokens, x-svc-cost-usd';
+const trailerNames =
+  'x-svc-latency-ms, x-svc-input-tokens, x-svc-output-tokens, x-svc-cost-usd, x-svc-dropped';
 
 /** A streamed answer on its way to the caller: the head at the first useful byte, the account in the trailers. */
 export class StreamSink {
   /** Something went out since the last look. */
   private isLively = true;
+  /** What the head has told of what was left out. */
+  private told: readonly string[] = [];
 
   constructor(
     private readonly response: ServerResponse,
@@ -20,6 +23,7 @@ export class StreamSink {
     const { response } = this;
     response.statusCode = 200;
     setRouteHeaders(response, facts);
+    this.told = facts.dropped ?? [];
     response.setHeader('content-type', 'text/event-stream; charset=utf-8');
     response.setHeader('cache-control', 'no-cache');
     response.setHeader('x-accel-buffering', 'no');
@@ -56,7 +60,11 @@ export class StreamSink {
 
   end(facts: CallFacts, last?: Buffer | string): void {
     if (last !== undefined) this.copy?.add(last);
-    this.response.addTrailers(settledHeaders(facts));
+    const rest = (facts.dropped ?? []).filter((name) => !this.told.includes(name));
+    this.response.addTrailers({
+      ...settledHeaders(facts),
+      ...(rest.length > 0 && { [DROPPED]: rest.join(', ') }),
+    });
     this.response.end(last);
   }
 }

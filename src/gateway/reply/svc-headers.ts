@@ -2,6 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { formatUsd, type Nano } from '../../kernel';
 import { addHeader, addUncheckedHeader } from '../../platform';
 
+export const DROPPED = 'x-svc-dropped';
+
 /** What a caller is told about how a request went. */
 export interface CallFacts {
   readonly supplier: string;
@@ -11,13 +13,18 @@ export interface CallFacts {
   readonly outputCap: number | null;
   /** The supplier's own name of the model; answers that were kept by earlier versions lack it. */
   readonly upstreamModel?: string;
+  /** What was left out of the request or the answer; answers that were kept by earlier versions lack it. */
+  readonly dropped?: readonly string[];
   readonly latencyMs: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly costNano: Nano;
 }
 
-export type RouteFacts = Pick<CallFacts, 'supplier' | 'region' | 'failover' | 'outputCap' | 'upstreamModel'>;
+export type RouteFacts = Pick<
+  CallFacts,
+  'supplier' | 'region' | 'failover' | 'outputCap' | 'upstreamModel' | 'dropped'
+>;
 
 /** Known when the supplier has answered: the head of a stream carries these. */
 export function setRouteHeaders(response: ServerResponse, facts: RouteFacts): void {
@@ -28,6 +35,12 @@ export function setRouteHeaders(response: ServerResponse, facts: RouteFacts): vo
   addUncheckedHeader(response, 'x-svc-failover', facts.failover ? 'true' : 'false');
   if (typeof facts.outputCap === 'number')
     addUncheckedHeader(response, 'x-svc-output-cap', String(facts.outputCap));
+  setDroppedHeader(response, facts.dropped ?? []);
+}
+
+/** Names are told so that a caller can act on what an answer did without. */
+export function setDroppedHeader(response: ServerResponse, dropped: readonly string[]): void {
+  if (dropped.length > 0) addUncheckedHeader(response, DROPPED, dropped.join(', '));
 }
 
 /** Names are free texts of the operator; a header takes only some of them as they are. */

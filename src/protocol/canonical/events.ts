@@ -33,6 +33,8 @@ export interface ToolStart {
   readonly name: string;
   readonly namespace?: string;
   readonly custom?: boolean;
+  /** What a caller of responses knows the call as, where it is no function's. */
+  readonly item?: string;
 }
 
 export interface MessageEnd {

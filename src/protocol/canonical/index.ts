@@ -8,6 +8,7 @@ export * from './turns';
 export * from './schema';
 export * from './supplier-error';
 export * from './collect';
+export * from './client-tools';
 export * from './emission';
 export * from './foreign';
 export * from './dialect';

@@ -55,6 +55,8 @@ export interface ToolUseBlock extends Part {
   /** JSON text; for a custom tool the plain text it was called with. */
   readonly arguments: string;
   readonly custom?: boolean;
+  /** The call as its own dialect has it, where it is no function's. */
+  readonly item?: JsonObject;
 }
 
 export interface ToolResultBlock extends Part {
@@ -63,6 +65,8 @@ export interface ToolResultBlock extends Part {
   readonly blocks: readonly ContentBlock[];
   readonly isError?: boolean;
   readonly custom?: boolean;
+  /** As its own dialect has it, where it is no function's. */
+  readonly item?: JsonObject;
 }
 
 export interface ReasoningBlock extends Part {
@@ -125,6 +129,8 @@ interface FunctionTool extends Part {
   readonly description?: string;
   readonly schema?: JsonObject;
   readonly strict?: boolean;
+  /** Of a tool that the caller knows by another item than a function's. */
+  readonly item?: string;
 }
 /** A tool that is called with plain text instead of JSON. */
 interface CustomTool extends Part {
@@ -135,7 +141,7 @@ interface CustomTool extends Part {
   readonly format?: JsonObject;
 }
 /** A tool that the supplier runs itself or was trained on. */
-interface OpaqueTool extends Part {
+export interface OpaqueTool extends Part {
   readonly kind: 'opaque';
   readonly dialect: DialectName;
   readonly name?: string;

@@ -1,13 +1,16 @@
 import { type DialectName, type JsonObject, type Opaque } from './request';
 import { unsupported } from './fields';
 
-export type Loss = 'dropped' | 'approximated';
+/** `fulfilled`: left out of what is sent, for the gateway does what it asks. */
+export type Loss = 'dropped' | 'approximated' | 'fulfilled';
 
 /** Something that did not reach the target as it was. */
 export interface Dropped {
   readonly loss: Loss;
   /** The field, with `*` for positions: `messages.*.content.*.cache_control`. */
   readonly path: string;
+  /** What callers know it by, where the path says too little. */
+  readonly name?: string;
   readonly reason: string;
   /** The first place it was seen. */
   readonly at: string;
@@ -21,8 +24,8 @@ const position = /(^|\.)\d+(?=\.|$)/g;
 export class Tally {
   private readonly entries = new Map<string, { -readonly [name in keyof Dropped]: Dropped[name] }>();
 
-  dropped(at: string, reason: string): void {
-    this.add('dropped', at, reason);
+  dropped(at: string, reason: string, name?: string): void {
+    this.add('dropped', at, reason, name);
   }
 
   approximated(at: string, reason: string): void {
@@ -42,12 +45,13 @@ export class Tally {
     return [...this.entries.values()];
   }
 
-  private add(loss: Loss, at: string, reason: string): void {
+  private add(loss: Loss, at: string, reason: string, name?: string): void {
     const path = at.replace(position, '$1*');
     const key = `${loss} ${path} ${reason}`;
     const entry = this.entries.get(key);
     if (entry) entry.count += 1;
-    else if (this.entries.size < MOST_ENTRIES) this.entries.set(key, { loss, path, reason, at, count: 1 });
+    else if (this.entries.size < MOST_ENTRIES)
+      this.entries.set(key, { loss, path, reason, at, count: 1, ...(name !== undefined && { name }) });
     else this.overflow();
   }
 

@@ -6,7 +6,14 @@ export interface ToolOrigin {
   readonly name: string;
   readonly namespace?: string;
   readonly custom?: boolean;
+  readonly item?: string;
 }
+
+const originOf = (tool: NamedTool): ToolOrigin => ({
+  name: tool.name,
+  custom: tool.kind === 'custom',
+  ...(tool.kind === 'function' && tool.item !== undefined && { item: tool.item }),
+});
 
 const notInNames = /[^a-zA-Z0-9_-]/g;
 const HASH_LENGTH = 8;
@@ -30,23 +37,25 @@ export class ToolNames {
   ) {
     // Names that fit are given first, so that no derived name takes one of them away.
     const plain = (tool: NamedTool): boolean => tool.namespace === undefined && this.fits(tool.name);
-    for (const tool of tools)
-      if (plain(tool)) this.nameOf({ name: tool.name, custom: tool.kind === 'custom' });
+    for (const tool of tools) if (plain(tool)) this.nameOf(originOf(tool));
     for (const tool of tools) {
       if (!plain(tool)) {
-        this.nameOf({ name: tool.name, namespace: tool.namespace?.name, custom: tool.kind === 'custom' });
+        this.nameOf({ ...originOf(tool), namespace: tool.namespace?.name });
       }
     }
   }
 
-  nameOf({ name, namespace, custom }: ToolReference | ToolUseBlock | ToolOrigin): string {
+  nameOf(tool: ToolReference | ToolUseBlock | ToolOrigin): string {
+    const { name, namespace, custom } = tool;
     const key = JSON.stringify([namespace ?? null, name]);
     const known = this.outward.get(key);
     if (known !== undefined) return known;
     const wanted = namespace === undefined ? name : `${namespace}__${name}`;
     const given = this.fits(wanted) && !this.origins.has(wanted) ? wanted : this.derived(wanted, key);
     this.outward.set(key, given);
-    this.origins.set(given, custom && !this.keepsCustom ? { name, namespace, custom } : { name, namespace });
+    const item = 'item' in tool && typeof tool.item === 'string' ? { item: tool.item } : {};
+    const isCustom = custom && !this.keepsCustom ? { custom } : {};
+    this.origins.set(given, { name, namespace, ...isCustom, ...item });
     return given;
   }
 
@@ -56,7 +65,9 @@ export class ToolNames {
 
   /** Whether every name reads the same on both sides. */
   get isPlain(): boolean {
-    return [...this.origins].every(([given, { name, custom }]) => given === name && custom !== true);
+    return [...this.origins].every(
+      ([given, { name, custom, item }]) => given === name && custom !== true && item === undefined,
+    );
   }
 
   private fits(name: string): boolean {

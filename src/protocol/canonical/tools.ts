@@ -4,6 +4,7 @@ import {
   type DialectName,
   type JsonObject,
   type NamedTool,
+  type OpaqueTool,
   type Tool,
   type ToolChoice,
   type ToolReference,
@@ -13,17 +14,30 @@ import { type Tally } from './tally';
 
 const LONGEST_USER = 64;
 
+/** A tool that the target does not have; callers know it by its type. */
+export function dropTool({ at, value }: OpaqueTool, tally: Tally): void {
+  const type = String(value.type);
+  tally.dropped(at, `the target has no tool of the type ${type}`, `tools.${type}`);
+}
+
 export const isNamed = (tool: Tool): tool is NamedTool => tool.kind !== 'opaque';
 
-/** A tool that must be called and cannot be offered leaves nothing to ask for. */
-export function refuseForcedChoice({ toolChoice }: CanonicalRequest, tally: Tally): void {
+/** Without any tool there is nothing to choose, and a request for a tool alone is another request. */
+export function refuseWithoutTools({ tools, toolChoice }: CanonicalRequest, tally: Tally): void {
+  if (toolChoice?.mode === 'none') return;
   if (toolChoice?.mode === 'tool' || toolChoice?.mode === 'required') {
     throw unsupported(
       'tool_choice',
       'None of the tools can be offered to this model, so none can be required.',
     );
   }
-  tally.dropped('tool_choice', 'there is no tool to choose');
+  const types = tools.flatMap((tool) => (tool.kind === 'opaque' ? [String(tool.value.type)] : []));
+  if (types.length > 0 && types.length === tools.length)
+    throw unsupported(
+      'tools',
+      `This model cannot be offered the only tools of the request: ${types.join(', ')}.`,
+    );
+  if (toolChoice !== undefined) tally.dropped('tool_choice', 'there is no tool to choose');
 }
 
 /** The choice as far as the target has the tools: one that cannot be offered cannot be chosen. */

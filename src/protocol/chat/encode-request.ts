@@ -5,12 +5,13 @@ import {
   choiceFor,
   choiceOf,
   CUSTOM_TOOL_SCHEMA,
+  dropTool,
   type EncodedRequest,
   isNamed,
   isStrictSchema,
   type JsonObject,
   present,
-  refuseForcedChoice,
+  refuseWithoutTools,
   resultsBehindCalls,
   strictFor,
   Tally,
@@ -19,6 +20,7 @@ import {
   ToolNames,
   type ToolReference,
   userOf,
+  withClientTools,
 } from '../canonical';
 import { effortFor } from '../effort';
 import { MessageWriter } from './encode-content';
@@ -27,10 +29,11 @@ const LONGEST_TOOL_NAME = 64;
 const MOST_STOPS = 4;
 
 export function encodeChatRequest(
-  request: CanonicalRequest,
+  given: CanonicalRequest,
   options: Target = {},
 ): Result<EncodedRequest, Fault> {
   return attempt(() => {
+    const request = withClientTools(given, 'chat');
     const own = request.source === 'chat';
     const reasoningHistory = own || options.facts?.reasoningHistory === true;
     const target: Target = { customTools: own, reasoningHistory, ...options };
@@ -132,7 +135,7 @@ function encodeTools(request: CanonicalRequest, names: ToolNames, target: Target
     .map((tool) => encodeTool(tool, names, target, tally))
     .filter((tool) => tool !== undefined);
   if (tools.length === 0) {
-    if (request.toolChoice && request.toolChoice.mode !== 'none') refuseForcedChoice(request, tally);
+    refuseWithoutTools(request, tally);
     return {};
   }
   return {
@@ -145,7 +148,7 @@ function encodeTools(request: CanonicalRequest, names: ToolNames, target: Target
 function encodeTool(tool: Tool, names: ToolNames, target: Target, tally: Tally): JsonObject | undefined {
   if (tool.kind === 'opaque') {
     if (tool.dialect === 'chat') return tool.value;
-    tally.dropped(tool.at, `the target has no tool of the type ${String(tool.value.type)}`);
+    dropTool(tool, tally);
     return undefined;
   }
   if (tool.cacheControl) tally.dropped(`${tool.at}.cache_control`, 'unknown to the target');

@@ -3,15 +3,17 @@ import {
   attempt,
   type CanonicalRequest,
   CUSTOM_TOOL_SCHEMA,
+  dropTool,
   type EncodedRequest,
   isNamed,
   type JsonObject,
   present,
-  refuseForcedChoice,
+  refuseWithoutTools,
   resultsBehindCalls,
   Tally,
   type Target,
   ToolNames,
+  withClientTools,
 } from '../canonical';
 import type { ThinkingFacts } from '../../vendors';
 import { budgetOf, cannotThink, effortOfBudget, nearestEffort } from '../effort';
@@ -22,10 +24,11 @@ const MOST_STOPS = 5;
 
 /** The body of a generateContent call. The model and whether it streams are no part of it: they stand in the address. */
 export function encodeGeminiRequest(
-  request: CanonicalRequest,
+  given: CanonicalRequest,
   target: Target = {},
 ): Result<EncodedRequest, Fault> {
   return attempt(() => {
+    const request = withClientTools(given, 'gemini');
     const tally = new Tally();
     const names = new ToolNames(LONGEST_TOOL_NAME, request.tools.filter(isNamed));
     const writer = new GeminiWriter(tally, names);
@@ -103,7 +106,7 @@ function toolsOf(request: CanonicalRequest, names: ToolNames, tally: Tally): Jso
   const declarations = request.tools.flatMap((tool): JsonObject[] => {
     if (tool.cacheControl) tally.dropped(`${tool.at}.cache_control`, 'unknown to the target');
     if (tool.kind === 'opaque') {
-      tally.dropped(tool.at, `the target has no tool of the type ${String(tool.value.type)}`);
+      dropTool(tool, tally);
       return [];
     }
     leaveOut(tool, tally);
@@ -114,7 +117,7 @@ function toolsOf(request: CanonicalRequest, names: ToolNames, tally: Tally): Jso
     return [present({ name, description: tool.description, parametersJsonSchema })];
   });
   if (declarations.length === 0) {
-    if (request.toolChoice && request.toolChoice.mode !== 'none') refuseForcedChoice(request, tally);
+    refuseWithoutTools(request, tally);
     return {};
   }
   if (request.parallelTools === false) tally.dropped('parallel_tool_calls', 'unknown to the target');

@@ -12,6 +12,7 @@ import {
   Tally,
   type Target,
   ToolNames,
+  withClientTools,
 } from '../canonical';
 import { ConversationWriter } from './encode-content';
 import { encodeTools, type ToolFields } from './encode-tools';
@@ -22,10 +23,11 @@ const DEFAULT_OUTPUT = 4096;
 const ANSWER_TOOL = 'json_answer';
 
 export function encodeMessagesRequest(
-  request: CanonicalRequest,
+  given: CanonicalRequest,
   options: Target = {},
 ): Result<EncodedRequest, Fault> {
   return attempt(() => {
+    const request = withClientTools(given, 'messages');
     const own = request.source === 'messages';
     const target: Target = { systemInTurns: own, ...options };
     const tally = new Tally();

@@ -2,9 +2,10 @@ import {
   type CanonicalRequest,
   choiceFor,
   CUSTOM_TOOL_SCHEMA,
+  dropTool,
   type JsonObject,
   present,
-  refuseForcedChoice,
+  refuseWithoutTools,
   type Tally,
   type Target,
   type Tool,
@@ -29,7 +30,7 @@ export function encodeTools(
     .map((tool) => encodeTool(tool, names, target, tally))
     .filter((tool) => tool !== undefined);
   if (tools.length === 0) {
-    if (request.toolChoice && request.toolChoice.mode !== 'none') refuseForcedChoice(request, tally);
+    refuseWithoutTools(request, tally);
     return {};
   }
   return { tools, tool_choice: encodeChoice(request, names) };
@@ -49,7 +50,7 @@ function allowedTools({ tools, toolChoice }: CanonicalRequest, tally: Tally): re
 function encodeTool(tool: Tool, names: ToolNames, target: Target, tally: Tally): JsonObject | undefined {
   if (tool.kind === 'opaque') {
     if (tool.dialect === 'messages') return tool.value;
-    tally.dropped(tool.at, `the target has no tool of the type ${String(tool.value.type)}`);
+    dropTool(tool, tally);
     return undefined;
   }
   const { description, cacheControl: cache_control } = tool;

@@ -3,6 +3,8 @@ import {
   type AssistantTurn,
   type ContentBlock,
   Fields,
+  itemOfCall,
+  itemOfOutput,
   join,
   joinText,
   listAt,
@@ -156,6 +158,31 @@ function output(item: Fields, custom: boolean): Turn {
   return { role: 'tool', results: [custom ? { ...result, custom } : result], at: item.at };
 }
 
+/** A call of a tool that the caller runs, which other dialects know as a function. */
+function clientCall(
+  item: Fields,
+  { name, holds }: NonNullable<ReturnType<typeof itemOfCall>>,
+): AssistantTurn {
+  const [id, { type: kind, ...given }] = [item.needText('call_id'), item.record(holds) ?? {}];
+  const text = JSON.stringify(holds === 'operation' ? { type: kind, ...given } : given);
+  return assistant({ type: 'tool-use', id, name, arguments: text, item: item.all(), at: item.at });
+}
+
+function clientOutput(item: Fields): Turn {
+  const [output, status] = [item.raw('output'), item.text('status')];
+  const text =
+    typeof output === 'string' ? output : output === undefined ? (status ?? '') : JSON.stringify(output);
+  const result: ToolResultBlock = {
+    type: 'tool-result',
+    toolUseId: item.text('call_id') ?? item.needText('id'),
+    blocks: [{ type: 'text', text, at: item.at }],
+    item: item.all(),
+    at: item.at,
+    ...(status === 'failed' && { isError: true }),
+  };
+  return { role: 'tool', results: [result], at: item.at };
+}
+
 function turnOf(item: Fields): Turn {
   const type = item.text('type') ?? 'message';
   switch (type) {
@@ -170,6 +197,9 @@ function turnOf(item: Fields): Turn {
     case 'reasoning':
       return reasoning(item);
     default: {
+      const client = itemOfCall(type);
+      if (client !== undefined) return clientCall(item, client);
+      if (itemOfOutput(type) !== undefined) return clientOutput(item);
       const essential = !PAST_WORK.has(type);
       return assistant({ type: 'opaque', dialect: 'responses', value: item.all(), essential, at: item.at });
     }

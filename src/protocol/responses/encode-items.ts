@@ -40,7 +40,7 @@ export class ItemWriter {
         this.assistant(turn);
         break;
       case 'tool':
-        for (const result of turn.results) this.items.push(this.result(result));
+        for (const result of turn.results) this.items.push(result.item ?? this.result(result));
         break;
     }
     if (turn.cacheControl) this.tally.dropped(`${turn.at}.cache_control`, 'unknown to the target');
@@ -107,7 +107,7 @@ export class ItemWriter {
           break;
         case 'tool-use':
           flush();
-          this.items.push(this.own(this.call(block), block));
+          this.items.push(block.item ?? this.own(this.call(block), block));
           break;
         case 'reasoning':
           flush();

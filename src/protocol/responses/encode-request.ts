@@ -5,13 +5,14 @@ import {
   choiceFor,
   choiceOf,
   CUSTOM_TOOL_SCHEMA,
+  dropTool,
   type EncodedRequest,
   isNamed,
   isStrictSchema,
   type JsonObject,
   type NamedTool,
   present,
-  refuseForcedChoice,
+  refuseWithoutTools,
   resultsBehindCalls,
   strictFor,
   type SystemTurn,
@@ -20,6 +21,7 @@ import {
   ToolNames,
   type ToolReference,
   userOf,
+  withClientTools,
 } from '../canonical';
 import { cannotThink, effortFor } from '../effort';
 import { ItemWriter } from './encode-items';
@@ -28,10 +30,11 @@ const LONGEST_TOOL_NAME = 64;
 const LEAST_OUTPUT = 16;
 
 export function encodeResponsesRequest(
-  request: CanonicalRequest,
+  given: CanonicalRequest,
   options: Target = {},
 ): Result<EncodedRequest, Fault> {
   return attempt(() => {
+    const request = withClientTools(given, 'responses');
     const own = request.source === 'responses';
     const customTools = own || options.facts?.thinking !== undefined;
     const target: Target = { customTools, ...options };
@@ -128,10 +131,10 @@ function encodeTools(request: CanonicalRequest, names: ToolNames, target: Target
   for (const tool of request.tools) {
     if (tool.kind !== 'opaque') addNamed(tools, tool, names, { ...target, own }, tally);
     else if (tool.dialect === 'responses') tools.push(tool.value);
-    else tally.dropped(tool.at, `the target has no tool of the type ${String(tool.value.type)}`);
+    else dropTool(tool, tally);
   }
   if (tools.length === 0) {
-    if (request.toolChoice && request.toolChoice.mode !== 'none') refuseForcedChoice(request, tally);
+    refuseWithoutTools(request, tally);
     return {};
   }
   const choice = choiceFor(request, 'responses');

@@ -1,5 +1,12 @@
 import { type Usage } from '../../kernel';
-import { type AnswerBlock, type EncoderOptions, type Finish, type JsonObject, present } from '../canonical';
+import {
+  type AnswerBlock,
+  type EncoderOptions,
+  type Finish,
+  itemFor,
+  type JsonObject,
+  present,
+} from '../canonical';
 import { incompleteReason } from './finish';
 import { renderResponsesUsage } from './usage';
 
@@ -94,7 +101,8 @@ export function itemOf(block: AnswerBlock, id: string): JsonObject {
       return present({ id, type: 'reasoning', summary, encrypted_content: signatureOf(block) });
     }
     case 'tool': {
-      const { id: call_id, name, namespace, arguments: text } = block;
+      const { id: call_id, name, namespace, arguments: text, item } = block;
+      if (item !== undefined) return { id, call_id, status: 'completed', ...itemFor(item, text) };
       const call = present({ id, call_id, name, namespace, status: 'completed' });
       if (block.custom) return { type: 'custom_tool_call', ...call, input: text };
       return { type: 'function_call', ...call, arguments: text === '' ? '{}' : text };

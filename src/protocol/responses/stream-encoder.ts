@@ -137,7 +137,8 @@ export class ResponsesStreamEncoder implements StreamEncoder {
   private openTool({ type: _type, ...start }: ToolStart): string {
     const item = this.item({ type: 'tool', ...start, arguments: '' });
     this.tools.set(start.index, item);
-    return this.added(item);
+    // Its arguments are an object of the item, which is shown once it is whole.
+    return start.item === undefined ? this.added(item) : '';
   }
 
   private item(block: AnswerBlock): OutgoingItem {
@@ -176,6 +177,7 @@ export class ResponsesStreamEncoder implements StreamEncoder {
     if (block.type === 'tool') block.arguments += text;
     else block.text += text;
     this.held += text.length;
+    if (block.type === 'tool' && block.item !== undefined) return '';
     return `${item.head}${this.sequence++}${item.middle}${JSON.stringify(text)}${item.tail}`;
   }
 
@@ -213,6 +215,7 @@ export class ResponsesStreamEncoder implements StreamEncoder {
 
   private done(item: OutgoingItem): string {
     const { block, id, index } = item;
+    if (block.type === 'tool' && block.item !== undefined) return this.wholeCall(item);
     // A client parses the arguments as JSON, and nothing is not JSON.
     const filled = kindOf(block) === 'tool' && block.type === 'tool' && block.arguments === '';
     const filler = filled ? this.piece(item, '{}') : '';
@@ -221,6 +224,16 @@ export class ResponsesStreamEncoder implements StreamEncoder {
     const hasPart = block.type === 'tool' || block.text !== '';
     const parts = hasPart ? `${this.textDone(item)}${this.part(item, 'done')}` : '';
     return `${filler}${parts}${this.event('response.output_item.done', { output_index: index, item: finished })}`;
+  }
+
+  private wholeCall({ block, id, index }: OutgoingItem): string {
+    const finished = itemOf(block, id);
+    this.output[index] = finished;
+    const added = this.event('response.output_item.added', {
+      output_index: index,
+      item: { ...finished, status: 'in_progress' },
+    });
+    return `${added}${this.event('response.output_item.done', { output_index: index, item: finished })}`;
   }
 
   private textDone({ block, id, index }: OutgoingItem): string {

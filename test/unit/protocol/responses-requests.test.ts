@@ -181,7 +181,11 @@ test.each<[DialectName, DialectName, Json, string]>([
   [
     'messages',
     'chat',
-    { messages: hello, tools: [{ type: 'bash_20250124', name: 'bash' }], tool_choice: { type: 'any' } },
+    {
+      messages: hello,
+      tools: [{ type: 'computer_20250124', name: 'computer' }],
+      tool_choice: { type: 'any' },
+    },
     'tool_choice',
   ],
   [

@@ -31,7 +31,7 @@ export class PassingStream implements LaneStream {
       keepsFailure: (data) => isNative && !answer.secrets.areIn(data),
       model: isNative ? null : model.name,
       echo: this.echo,
-      facts: isNative ? null : () => svcFacts(answer, this.usage()),
+      facts: isNative ? null : () => svcFacts(answer, this.usage(), answer.dropped),
     });
   }
 

@@ -1,5 +1,11 @@
 import { type Fault, fault, monotonicMs } from '../../../kernel';
-import type { CanonicalEvent, EncoderOptions, StreamDecoder, StreamEncoder } from '../../../protocol';
+import type {
+  CanonicalEvent,
+  Dropped,
+  EncoderOptions,
+  StreamDecoder,
+  StreamEncoder,
+} from '../../../protocol';
 import { answerId } from '../../responses/answer-id';
 import { echoOf } from '../../responses/echo';
 import { estimateUsage, usageOfStream } from '../answer-usage';
@@ -9,7 +15,11 @@ import { textOperation } from '../operation';
 import { svcFacts } from '../svc-facts';
 import { failureOf } from './stream-failure';
 
-function encoderOptions(answer: LaneAnswer, textBytes: () => number): EncoderOptions {
+function encoderOptions(
+  answer: LaneAnswer,
+  textBytes: () => number,
+  lost: () => readonly Dropped[],
+): EncoderOptions {
   const { call, model } = answer.routed;
   return {
     ...answerId(call.operation),
@@ -19,7 +29,7 @@ function encoderOptions(answer: LaneAnswer, textBytes: () => number): EncoderOpt
     includeUsage: call.includeUsage,
     inputTokens: call.inputEstimate,
     estimate: () => estimateUsage(call, textBytes()),
-    facts: (usage) => usage && svcFacts(answer, usage),
+    facts: (usage) => usage && svcFacts(answer, usage, lost()),
   };
 }
 
@@ -47,7 +57,14 @@ export class TranslatedStream implements LaneStream {
   ) {
     const { outbound, routed } = answer;
     if (outbound.dialect === null) throw fault('internal_error');
-    const encoding = { ...encoderOptions(answer, () => this.outputBytes), ...options };
+    const encoding = {
+      ...encoderOptions(
+        answer,
+        () => this.outputBytes,
+        () => this.lost(),
+      ),
+      ...options,
+    };
     this.encoder = textOperation(routed.call.operation).dialect.streamEncoder(encoding);
     const reply = outbound.translation?.reply ?? {};
     this.decoder = outbound.dialect.streamDecoder({ emit: (event) => this.receive(event), ...reply });
@@ -100,16 +117,16 @@ export class TranslatedStream implements LaneStream {
       calls: this.calls,
       firstTokenMs:
         this.firstOutputAt === null ? null : Math.round(this.firstOutputAt - call.inbound.startedMs),
-      dropped: [
-        ...answer.dropped,
-        ...(outbound.translation?.dropped ?? []),
-        ...decoder.dropped,
-        ...this.encoder.dropped,
-      ],
+      dropped: this.lost(),
       problem,
       body:
         this.ready + (problem === null ? this.last : this.encoder.encode({ type: 'fault', fault: problem })),
     };
+  }
+
+  /** What did not arrive as it was, there or back. */
+  private lost(): Dropped[] {
+    return [...this.answer.dropped, ...this.decoder.dropped, ...this.encoder.dropped];
   }
 
   /** What the supplier's stream says, in order. */

@@ -25,35 +25,40 @@ export class BodyEdits {
     return Object.hasOwn(this.parsed, name) && !this.remove.has(name);
   }
 
-  drop(name: string, reason: string): void {
+  drop(name: string, reason: string, loss: Dropped['loss'] = 'dropped'): void {
     if (!this.has(name)) return;
     this.remove.add(name);
-    this.dropped.push({ loss: 'dropped', path: name, reason, at: name, count: 1 });
+    this.dropped.push({ loss, path: name, reason, at: name, count: 1 });
   }
 
   /** Some gateways read them there as well. */
   dropSteeringWithin(name: string): void {
-    const left = this.dropWithin(name, looksLikeSteering, 'steers routing');
+    const left = this.dropWithin(name, looksLikeSteering, { loss: 'dropped', reason: 'steers routing' });
     if (left !== null) this.set[name] = left;
   }
 
   /** Suppliers that check their fields refuse labels that are meant for this service. */
   dropOwnLabels(): void {
-    const left = this.dropWithin('metadata', (name) => ownLabels.has(name), 'meant for the gateway');
+    const why = { loss: 'fulfilled', reason: 'meant for the gateway' } as const;
+    const left = this.dropWithin('metadata', (name) => ownLabels.has(name), why);
     if (left === null) return;
     if (Object.keys(left).length > 0) this.set.metadata = left;
     else this.remove.add('metadata');
   }
 
   /** What is left of an object; null where nothing is dropped. */
-  private dropWithin(name: string, isDropped: (inner: string) => boolean, reason: string): object | null {
+  private dropWithin(
+    name: string,
+    isDropped: (inner: string) => boolean,
+    why: Pick<Dropped, 'loss' | 'reason'>,
+  ): object | null {
     const { [name]: value } = this.parsed;
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
     const dropped = Object.keys(value).filter(isDropped);
     if (dropped.length === 0) return null;
     for (const inner of dropped) {
       const path = `${name}.${inner}`;
-      this.dropped.push({ loss: 'dropped', path, reason, at: path, count: 1 });
+      this.dropped.push({ ...why, path, at: path, count: 1 });
     }
     return Object.fromEntries(Object.entries(value).filter(([inner]) => !isDropped(inner)));
   }
@@ -61,7 +66,7 @@ export class BodyEdits {
   /** The value stays, so nothing is lost, unless the new name is taken. */
   rename(from: string, to: string): void {
     if (!this.has(from)) return;
-    if (this.has(to)) return this.drop(from, `${to} says the same`);
+    if (this.has(to)) return this.drop(from, `${to} says the same`, 'fulfilled');
     this.remove.add(from);
     this.set[to] = this.parsed[from];
   }

@@ -41,7 +41,7 @@ function chatEdits(edits: BodyEdits, profile: Profile, maxOutputTokens: number |
 function keepOneLimit(edits: BodyEdits): void {
   if (!limits.every((name) => edits.has(name))) return;
   const held = limits.find((name) => edits.parsed[name] !== null) ?? limits[0];
-  for (const name of limits) if (name !== held) edits.drop(name, `${held} counts`);
+  for (const name of limits) if (name !== held) edits.drop(name, `${held} counts`, 'fulfilled');
 }
 
 /** Without it a stream could not be billed by what the supplier counted. */
