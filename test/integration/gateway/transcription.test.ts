@@ -1,6 +1,7 @@
 import { CatalogueEditor, CatalogueService, PriceService } from '../../../src/catalogue';
 import { parseUsd, parseUsdPerMillion, priceRates, type PriceRates } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
+import { forgedRecordings } from '../../support/forged-recordings';
 import { mp3Of, wavOf } from '../../support/recordings';
 import { startSimulator, type Simulator } from '../../support/simulator';
 
@@ -113,6 +114,30 @@ describe('a transcription', () => {
     expect(sent).toMatchObject({ path: '/v1/audio/transcriptions', status: 200 });
   });
 
+  test.each(['opus.mp4: a short movie and medium', 'alac.m4a: a short movie and medium'])(
+    'of %s is charged for all that can be heard',
+    async (name) => {
+      const forged =
+        forgedRecordings().find((recording) => recording.name === name)?.file ?? wavOf({ seconds: 0 });
+      const answer = await send(
+        formOf(['file', forged, 'speech.m4a'], ['model', 'whisper'], ['response_format', 'text']),
+      );
+      expect(answer.status).toBe(200);
+      const record = await recordOf(answer);
+      expect(record).toMatchObject({ usage_source: 'estimated' });
+      expect(Number(record?.['audio_milliseconds'])).toBeGreaterThanOrEqual(4_000);
+      expect(Number(record?.['audio_milliseconds'])).toBeLessThan(4_200);
+    },
+  );
+
+  test('of a file whose tables contradict one another is refused', async () => {
+    const name = 'pcm.wav: a second format';
+    const forged =
+      forgedRecordings().find((recording) => recording.name === name)?.file ?? wavOf({ seconds: 0 });
+    const answer = await send(formOf(['file', forged], ['model', 'whisper']));
+    await expectRefusal(answer, 400, 'invalid_request', 'file');
+  });
+
   test('is a translation on the route of that name', async () => {
     const form = formOf(
       ['file', twelveSeconds],
@@ -134,7 +159,7 @@ describe('a transcription', () => {
     );
     expect(answer.headers.get('content-type')).toBe(type);
     expect(await answer.text()).toMatch(text);
-    expect(await recordOf(answer)).toMatchObject({ audio_milliseconds: 12_003, usage_source: 'estimated' });
+    expect(await recordOf(answer)).toMatchObject({ audio_milliseconds: 12_000, usage_source: 'estimated' });
   });
 
   test('without a report is charged by the file', async () => {
@@ -153,7 +178,7 @@ describe('a transcription', () => {
       await supplier.addFault({ fault: { kind: 'wrong-usage', variant } });
       const answer = await send(formOf(['file', twelveSeconds], ['model', 'sim-transcribe']));
       expect(answer.status).toBe(200);
-      expect(await recordOf(answer)).toMatchObject({ audio_milliseconds: 12_003, usage_source: 'estimated' });
+      expect(await recordOf(answer)).toMatchObject({ audio_milliseconds: 12_000, usage_source: 'estimated' });
     },
   );
 

@@ -1,5 +1,5 @@
 import { audioKindOf, audioLengthOf } from '../../../src/gateway/inference/media/audio-length';
-import { flacOf, mp3Of, mp4Of, oggOf, wavOf } from '../../support/recordings';
+import { mp3Of, wavOf } from '../../support/recordings';
 
 const lengthOf = (file: Buffer) => {
   const kind = audioKindOf(file);
@@ -9,7 +9,7 @@ const lengthOf = (file: Buffer) => {
 
 describe('the length of a recording', () => {
   test('is exact for plain samples, and the bound is no more', () => {
-    expect(lengthOf(wavOf({ seconds: 3 }))).toMatchObject({ kind: 'wav', estimateMs: 3_003, boundMs: 3_003 });
+    expect(lengthOf(wavOf({ seconds: 3 }))).toMatchObject({ kind: 'wav', estimateMs: 3_000, boundMs: 3_000 });
   });
 
   test('of a recorder that wrote its head first is told by what came', () => {
@@ -17,39 +17,18 @@ describe('the length of a recording', () => {
     expect(lengthOf(file).estimateMs).toBeCloseTo(2_000, -2);
   });
 
-  test('is told by the head of packed formats', () => {
+  test('is told by every frame of an MP3, whatever the first one claims', () => {
     expect(lengthOf(mp3Of({ frames: 100 })).estimateMs).toBe(2_613);
-    expect(lengthOf(mp3Of({ frames: 100, told: 110 })).estimateMs).toBe(2_874);
-    expect(lengthOf(flacOf({ seconds: 5, bytes: 200_000 }))).toMatchObject({
-      kind: 'flac',
-      estimateMs: 5_000,
-    });
-    expect(lengthOf(oggOf({ seconds: 7, bytes: 60_000 }))).toMatchObject({ kind: 'ogg', estimateMs: 7_000 });
-    expect(lengthOf(mp4Of({ seconds: 9, bytes: 90_000 }))).toMatchObject({ kind: 'mp4', estimateMs: 9_000 });
-  });
-
-  test('that lies counts only as far as the size allows', () => {
-    const short = lengthOf(mp3Of({ frames: 1_000, told: 1 }));
-    expect(short.estimateMs).toBeGreaterThan(10_000);
-    const long = lengthOf(flacOf({ seconds: 1e6, bytes: 100_000 }));
-    expect(long.estimateMs).toBe(long.boundMs);
-    const quick = lengthOf(wavOf({ seconds: 60, claimedRate: 0xffff_ffff }));
-    expect(quick.estimateMs).toBeGreaterThan(0);
-  });
-
-  test('is told by the samples of an M4A and the frames of an MP3, whatever their heads claim', () => {
-    const bytes = 60_000;
-    const honest = lengthOf(mp4Of({ seconds: 10, bytes, frames: 469 })).estimateMs;
-    const forged = lengthOf(mp4Of({ seconds: 0.04, bytes, frames: 469 })).estimateMs;
-    expect(honest).toBeGreaterThanOrEqual(10_000);
-    expect(forged).toBeGreaterThan(9_900);
-    // Neither table nor header: by the bytes, at the highest rate of packed sound.
-    expect(lengthOf(mp4Of({ seconds: 0.001, bytes: 720_000, frames: 0 })).estimateMs).toBeGreaterThan(9_900);
+    expect(lengthOf(mp3Of({ frames: 100, told: 110 })).estimateMs).toBe(2_613);
     expect(lengthOf(mp3Of({ frames: 1_000, told: 1 })).estimateMs).toBeGreaterThan(26_000);
     // A first frame of a higher rate than all others.
     const mixed = mp3Of({ frames: 1_000 });
     mixed.writeUInt8(0xe0, 2);
     expect(lengthOf(mixed).estimateMs).toBeGreaterThan(25_500);
+  });
+
+  test('of a WAV with a head that claims too fast a rate is more than nothing', () => {
+    expect(lengthOf(wavOf({ seconds: 60, claimedRate: 0xffff_ffff })).estimateMs).toBeGreaterThan(0);
   });
 
   test('of packed samples in a WAV does not follow the rate that its head claims', () => {

@@ -1,4 +1,4 @@
-import { type PriceRates, promptTokens, fault, type UsageReading, usageOf } from '../../../kernel';
+import { COUNT_CAP, type PriceRates, promptTokens, fault, type UsageReading, usageOf } from '../../../kernel';
 import type { FormFile } from '../../../routing';
 import { audioKindOf, audioLengthOf } from './audio-length';
 import type { Form } from './form';
@@ -35,6 +35,7 @@ export function recordingIn({ fields, files }: Form): Recording {
     });
   }
   const { boundMs, estimateMs } = audioLengthOf(kind, file.bytes);
+  if (boundMs >= COUNT_CAP) throw unmeasurable();
   const seconds = Math.ceil(Math.max(boundMs, LEAST_CHARGED_MS) / 1_000);
   const fieldBytes = fields.reduce((sum, [, value]) => sum + Buffer.byteLength(value), 0);
   return {
@@ -46,18 +47,22 @@ export function recordingIn({ fields, files }: Form): Recording {
   };
 }
 
-/** The head of a recording in base64 tells its kind, and of plain samples how many there are a second. */
-const HEAD_CHARACTERS = 4_096;
-
 /** What a recording within a conversation takes. Of an unknown kind it is as long as any of its size. */
 export function recordingTokens(base64: string): { readonly bound: number; readonly estimate: number } {
-  const head = Buffer.from(base64.slice(0, HEAD_CHARACTERS), 'base64');
-  const length = audioLengthOf(audioKindOf(head) ?? 'webm', head, Math.floor((base64.length * 3) / 4));
+  const file = Buffer.from(base64, 'base64');
+  const length = audioLengthOf(audioKindOf(file) ?? 'webm', file);
   return {
     bound: Math.ceil((length.boundMs / 1_000) * MOST_TOKENS_IN),
     estimate: Math.ceil((length.estimateMs / 1_000) * USUAL_TOKENS_IN),
   };
 }
+
+const unmeasurable = () =>
+  fault('invalid_request', {
+    param: 'file',
+    message:
+      'The length of file cannot be told: its tables contradict one another, or its sound is packed or encrypted by its container.',
+  });
 
 function fileIn(files: readonly FormFile[]): FormFile {
   const stray = files.find(({ field }) => field !== 'file');

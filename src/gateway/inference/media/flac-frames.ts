@@ -4,18 +4,23 @@ const rates = [
 
 /**
  * How long all frames of a FLAC file last, by the blocks their heads tell of: no decoder makes more of them. What looks
- * like the head of a frame by chance is counted too, which its checksum makes rare.
+ * like the head of a frame by chance is counted too, which its checksum makes rare. `told` is the rate by the head of
+ * the file.
  */
 export function secondsOfFlacFrames(file: Buffer, told: number): number {
   let seconds = 0;
   for (let at = file.indexOf(0xff); at !== -1; at = file.indexOf(0xff, at + 1)) {
-    if ((file[at + 1] ?? 0) >> 1 !== 0x7c) continue;
-    const frame = frameAt(file, at);
-    if (frame === null) continue;
-    const slowest = Math.min(frame.rate || Infinity, told || Infinity);
-    if (slowest !== Infinity) seconds += frame.samples / slowest;
+    seconds += flacFrameSeconds(file, at, told);
   }
   return seconds;
+}
+
+/** Zero where no frame begins there. */
+function flacFrameSeconds(file: Buffer, at: number, told: number): number {
+  if (file[at] !== 0xff || (file[at + 1] ?? 0) >> 1 !== 0x7c) return 0;
+  const frame = frameAt(file, at);
+  const rate = frame === null ? 0 : Math.min(frame.rate || Infinity, told || Infinity);
+  return frame === null || rate === 0 || rate === Infinity ? 0 : frame.samples / rate;
 }
 
 function frameAt(file: Buffer, start: number): { readonly samples: number; readonly rate: number } | null {
@@ -50,11 +55,14 @@ function rateOf(code: number, told: number): number {
   return code === 14 ? told * 10 : (rates[code] ?? 0);
 }
 
+const CHECKSUMS = Uint8Array.from({ length: 256 }, (_, byte) => {
+  let sum = byte;
+  for (let bit = 0; bit < 8; bit += 1) sum = sum & 0x80 ? (sum << 1) ^ 0x07 : sum << 1;
+  return sum;
+});
+
 function checksum(file: Buffer, from: number, to: number): number {
   let sum = 0;
-  for (let at = from; at < to; at += 1) {
-    sum ^= file[at] ?? 0;
-    for (let bit = 0; bit < 8; bit += 1) sum = sum & 0x80 ? ((sum << 1) ^ 0x07) & 0xff : (sum << 1) & 0xff;
-  }
+  for (let at = from; at < to; at += 1) sum = CHECKSUMS[sum ^ (file[at] ?? 0)] ?? 0;
   return sum;
 }

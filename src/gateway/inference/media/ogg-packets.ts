@@ -1,31 +1,29 @@
+import { LEAST_RATE, meterOf, type PacketSeconds } from './sound-codecs';
+
 /** One of the streams in the file, which may follow one another or lie side by side. */
 interface Stream {
-  readonly codec: 'opus' | 'vorbis' | 'other';
-  readonly sampleRate: number;
-  /** The samples of a block of Vorbis at most; a packet makes no more than half of them. */
-  readonly longestBlock: number;
+  readonly codec: 'opus' | 'vorbis' | 'flac' | 'silent' | 'other';
+  readonly heads: Buffer[];
   packets: number;
-  samples: number;
-  /** The first bytes of a packet that the next page goes on with. */
-  open: readonly number[] | null;
+  meter: PacketSeconds | null;
+  /** The pieces of a packet that the next page goes on with. */
+  open: Buffer[];
 }
 
-/** So much a packet of Opus holds at most, at 48 kHz: 120 milliseconds. */
-const MOST_OPUS_SAMPLES = 5_760;
 const PAGE_HEAD = 27;
+const MARK = Buffer.from('OggS\0', 'latin1');
+/** Packets that set a decoder up. */
+const headPackets = { opus: 2, vorbis: 3, flac: 1, silent: 0, other: 0 };
 
 /**
- * The greatest total length of all packets in an Ogg file. Opus packets state their length; Vorbis packets count by
- * the longest block of their stream. Zero for other contents.
+ * How long all packets of an Ogg file are together, whatever its pages claim. Every page counts, wherever it lies,
+ * since decoders go on searching for one. `Infinity` where pages overlap.
  */
-export function secondsOfOggPackets(file: Buffer): number {
+export function oggSeconds(file: Buffer): number {
   const streams = new Map<number, Stream>();
   let seconds = 0;
-  for (
-    let at = file.indexOf('OggS');
-    at !== -1 && at + PAGE_HEAD <= file.length;
-    at = file.indexOf('OggS', at)
-  ) {
+  let read = 0;
+  for (let at = file.indexOf(MARK); at !== -1 && at + PAGE_HEAD <= file.length;) {
     const serial = file.readUInt32LE(at + 14);
     const count = file[at + 26] ?? 0;
     const lengths = file.subarray(at + PAGE_HEAD, at + PAGE_HEAD + count);
@@ -33,60 +31,66 @@ export function secondsOfOggPackets(file: Buffer): number {
     const isFirst = ((file[at + 5] ?? 0) & 2) !== 0;
     let stream = streams.get(serial);
     if (isFirst || stream === undefined) {
-      if (stream !== undefined) seconds += secondsOf(stream);
       stream = streamOf(file.subarray(body, body + 32));
       streams.set(serial, stream);
     }
-    at = readPage(file, body, lengths, stream);
+    const page = readPage(file, body, lengths, stream);
+    seconds += page.seconds;
+    read += page.end - at;
+    if (read > 2 * file.length) return Infinity;
+    at = file.indexOf(MARK, at + MARK.length);
   }
-  for (const stream of streams.values()) seconds += secondsOf(stream);
   return seconds;
 }
 
-const secondsOf = ({ samples, sampleRate }: Stream): number => (sampleRate > 0 ? samples / sampleRate : 0);
-
-/** Counts the packets that end on the page; answers where it ends. */
-function readPage(file: Buffer, body: number, lengths: Buffer, stream: Stream): number {
+/** Counts the packets that end on the page. */
+function readPage(file: Buffer, body: number, lengths: Buffer, stream: Stream) {
+  let seconds = 0;
   let at = body;
-  let head = stream.open;
+  let start = body;
   for (const length of lengths) {
-    head ??= [...file.subarray(at, at + Math.min(2, length))];
     at += length;
     if (length === 255) continue;
-    addPacket(stream, head);
-    head = null;
+    const packet = Buffer.concat([...stream.open, file.subarray(start, at)]);
+    seconds += packetSeconds(stream, packet);
+    stream.open = [];
+    start = at;
   }
-  stream.open = head;
-  return at;
+  if (at > start) stream.open.push(file.subarray(start, at));
+  return { seconds, end: at };
 }
 
-function addPacket(stream: Stream, head: readonly number[]): void {
+function packetSeconds(stream: Stream, packet: Buffer): number {
   stream.packets += 1;
-  const isText = stream.packets <= (stream.codec === 'opus' ? 2 : 3);
-  if (isText) return;
-  if (stream.codec === 'opus') stream.samples += opusSamples(head);
-  if (stream.codec === 'vorbis') stream.samples += stream.longestBlock / 2;
+  if (stream.packets <= headPackets[stream.codec]) {
+    stream.heads.push(packet);
+    if (stream.packets === headPackets[stream.codec]) stream.meter = meterFor(stream);
+    return 0;
+  }
+  if (stream.codec === 'silent') return 0;
+  return stream.meter?.(packet) ?? packet.length / LEAST_RATE;
 }
+
+const FLAC_HEAD = 17;
+
+function meterFor({ codec, heads }: Stream): PacketSeconds | null {
+  if (codec === 'silent') return null;
+  const all = Buffer.concat(heads);
+  const setup = codec === 'flac' ? all.subarray(FLAC_HEAD) : all;
+  return meterOf({ codec, setup, rate: 0, bytesPerFrame: 0 });
+}
+
+/** What begins a stream: of sound by the codecs known here, or of no sound. */
+const marks: readonly (readonly [mark: string, codec: Stream['codec']])[] = [
+  ['OpusHead', 'opus'],
+  ['\x01vorbis', 'vorbis'],
+  ['\x7fFLAC', 'flac'],
+  ['fishead\0', 'silent'],
+  ['\x80theora', 'silent'],
+];
 
 function streamOf(start: Buffer): Stream {
-  const isVorbis = start.length >= 29 && start.toString('latin1', 0, 7) === '\x01vorbis';
-  const isOpus = start.toString('latin1', 0, 8) === 'OpusHead';
-  return {
-    codec: isVorbis ? 'vorbis' : isOpus ? 'opus' : 'other',
-    sampleRate: isVorbis ? start.readUInt32LE(12) : 48_000,
-    longestBlock: isVorbis ? Math.max(1 << (start.readUInt8(28) >> 4), 1 << (start.readUInt8(28) & 15)) : 0,
-    packets: 0,
-    samples: 0,
-    open: null,
-  };
-}
-
-/** The first byte tells how long a frame is, and how many there are unless the second one does. */
-function opusSamples([first, second = 0]: readonly number[]): number {
-  if (first === undefined) return MOST_OPUS_SAMPLES;
-  const mode = first >> 3;
-  const lengths =
-    mode < 12 ? [480, 960, 1_920, 2_880] : mode < 16 ? [480, 960, 480, 960] : [120, 240, 480, 960];
-  const frames = [1, 2, 2, second & 63][first & 3] ?? 1;
-  return Math.min(MOST_OPUS_SAMPLES, (lengths[mode & 3] ?? 2_880) * frames);
+  const text = start.toString('latin1');
+  const codec = marks.find(([mark]) => text.startsWith(mark))?.[1] ?? 'other';
+  return { codec, heads: [], packets: 0, meter: null, open: [] };
 }
