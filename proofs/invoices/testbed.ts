@@ -186,7 +186,7 @@ async function addCustomers({ service }: ProofGateway): Promise<Pick<InvoiceTest
       const posting = {
         walletId,
         amount,
-        against: 'processor',
+        against: 'adjustment',
         kind: 'topup',
         ref: `proof ${walletId}`,
       } as const;
