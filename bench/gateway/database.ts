@@ -37,7 +37,7 @@ export async function makeCaller(url: string): Promise<void> {
       await new Ledger(database).post(tx, {
         walletId: user.id,
         amount: much,
-        against: 'processor',
+        against: 'adjustment',
         kind: 'topup',
         ref: 'bench',
       });

@@ -69,7 +69,7 @@ async function fund(database: Database): Promise<void> {
     await new Ledger(database).post(tx, {
       walletId,
       amount: much,
-      against: 'processor',
+      against: 'adjustment',
       kind: 'topup',
       ref: 'bench',
     });

@@ -61,7 +61,7 @@ export class Proof {
       await new Ledger(database).post(tx, {
         walletId,
         amount,
-        against: 'processor',
+        against: 'adjustment',
         kind: 'topup',
         ref: uuidv7(),
       });

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { proveBounds } from './bounds';
+import { proveBrokenBooks } from './broken-books/prove-broken-books';
 import { proveJournalNearTheEnd, proveNodeCrashes, proveOutage, provePostgresCrashes } from './crashes';
 import { startEngineNode } from './node-handle';
 import { proveKeyLimits } from './key-limits';
@@ -10,7 +11,8 @@ import { proveNoLiveLock, proveNothingIdleRefuses } from './starvation';
 
 const runs = Number(process.env['PROOF_RUNS'] ?? 20);
 
-/** With arguments, only the scenarios named: dollar, bounds, idle, starve, nodes, journal, postgres, limits, outage. */
+/** With arguments, only the scenarios named: dollar, bounds, idle, starve, nodes, journal, postgres, limits, outage,
+ * books (of these, PROOF_SEED picks the victims). */
 const scenarios: Readonly<Record<string, (proof: Proof) => Promise<void>>> = {
   dollar: (proof) => proveOneDollar(proof, runs),
   bounds: proveBounds,
@@ -21,6 +23,7 @@ const scenarios: Readonly<Record<string, (proof: Proof) => Promise<void>>> = {
   postgres: (proof) => provePostgresCrashes(proof, 5),
   limits: proveKeyLimits,
   outage: (proof) => proveOutage(proof, 10),
+  books: (proof) => proveBrokenBooks(proof, process.env['PROOF_SEED'] ?? String(Date.now())),
 };
 
 async function main(): Promise<void> {

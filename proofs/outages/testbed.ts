@@ -191,8 +191,8 @@ async function giveMoney({ database }: Books): Promise<void> {
     );
     // TypeORM answers an UPDATE with its rows and their number.
     const walletId = (owners as unknown as [{ id: number }[], number])[0][0]?.id ?? 0;
-    const topUp = { walletId, amount: 1_000n * usd, against: 'processor', kind: 'topup', ref: 'proof' };
-    await new Ledger(database).post(tx, { ...topUp, against: 'processor' });
+    const topUp = { walletId, amount: 1_000n * usd, against: 'adjustment', kind: 'topup', ref: 'proof' };
+    await new Ledger(database).post(tx, { ...topUp, against: 'adjustment' });
     const [key] = await tx.query<{ id: number }[]>("SELECT id FROM api_key WHERE kind = 'client'");
     const limit = { period: 'monthly', limit: 1_000n * usd } as const;
     await new Limits(database).set(tx, { kind: 'key', id: key?.id ?? 0 }, limit);

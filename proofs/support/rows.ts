@@ -67,7 +67,7 @@ export class Rows {
   }
 
   async credit(walletId: number, amount: bigint): Promise<void> {
-    await this.query("SELECT money_credit($1, $2, 'processor', 'topup', $3)", [
+    await this.query("SELECT money_credit($1, $2, 'adjustment', 'topup', $3)", [
       walletId,
       amount,
       randomUUID(),

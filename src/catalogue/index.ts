@@ -69,6 +69,8 @@ export { ratesOf, type StoredRates } from './price-codec';
 export { type PriceInput, PriceService, type ScheduleInput } from './price.service';
 export {
   type ApplyDelta,
+  type Mispriced,
+  mispricedRecords,
   type PriceOverride,
   rerate,
   type RerateDelta,

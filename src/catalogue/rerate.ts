@@ -45,11 +45,18 @@ export interface RerateSummary {
  * once through `summariseRerate` to see what it would come to, then again to apply it.
  */
 export async function* rerate(database: Database, options: RerateOptions): AsyncGenerator<RerateDelta, void> {
-  const priced = await pricesFor(database, options.priceOverride ?? new Map());
-  for await (const row of records(database, options.from, options.to)) {
+  const override = options.priceOverride ?? new Map<number, number>();
+  const known = await knownPrices(database);
+  const priced = (id: number): PriceRates => {
+    const found = known.get(override.get(id) ?? id);
+    if (found !== undefined) return found;
+    throw fault('supplier_price_unresolved', { message: `There is no price ${override.get(id) ?? id}.` });
+  };
+  for (const id of override.keys()) priced(id);
+  for await (const row of records(database, options.from.toISOString(), options.to.toISOString())) {
     const storedNano = BigInt(row.cost_nano);
-    const priceId = row.price_id === null ? null : Number(row.price_id);
-    const recomputedNano = priceId === null ? 0n : costOf(usageOfRow(row), priced(priceId), row.price_factor);
+    const priceId = idIn(row.price_id);
+    const recomputedNano = costAt(row, priceId === null ? null : priced(priceId));
     yield {
       requestId: row.request_id,
       createdAt: row.created_at,
@@ -84,17 +91,33 @@ export async function summariseRerate(deltas: AsyncIterable<RerateDelta>): Promi
   return { records, differences, deltaNano, byKey, byOrganisation };
 }
 
-async function pricesFor(database: Database, override: PriceOverride): Promise<(id: number) => PriceRates> {
-  const stored = await database.source.manager.find(Price);
-  const rates = new Map(stored.map((price) => [price.id, ratesOf(price)]));
-  const priced = (id: number): PriceRates => {
-    const found = rates.get(override.get(id) ?? id);
-    if (found !== undefined) return found;
-    throw fault('supplier_price_unresolved', { message: `There is no price ${override.get(id) ?? id}.` });
-  };
-  for (const id of override.keys()) priced(id);
-  return priced;
+/** A record that does not cost what its usage does at its price. */
+export interface Mispriced {
+  readonly requestId: string;
+  readonly storedNano: bigint;
+  /** Null: its price is gone. */
+  readonly recomputedNano: bigint | null;
 }
+
+/** Of all records that are kept, in bounded memory. */
+export async function* mispricedRecords(database: Database): AsyncGenerator<Mispriced, void> {
+  const known = await knownPrices(database);
+  for await (const row of records(database, '-infinity', 'infinity')) {
+    const priceId = idIn(row.price_id);
+    const rates = priceId === null ? null : known.get(priceId);
+    const storedNano = BigInt(row.cost_nano);
+    const recomputedNano = rates === undefined ? null : costAt(row, rates);
+    if (recomputedNano !== storedNano) yield { requestId: row.request_id, storedNano, recomputedNano };
+  }
+}
+
+async function knownPrices(database: Database): Promise<ReadonlyMap<number, PriceRates>> {
+  const stored = await database.source.manager.find(Price);
+  return new Map(stored.map((price) => [price.id, ratesOf(price)]));
+}
+
+const costAt = (row: RecordRow, rates: PriceRates | null): bigint =>
+  rates === null ? 0n : costOf(usageOfRow(row), rates, row.price_factor);
 
 interface RecordRow extends Readonly<Record<string, unknown>> {
   readonly request_id: string;
@@ -110,7 +133,7 @@ interface RecordRow extends Readonly<Record<string, unknown>> {
 const PAGE = 2_000;
 
 /** Through a cursor: any number of records in bounded memory, all as of one instant, in one pass. */
-async function* records(database: Database, from: Date, to: Date): AsyncGenerator<RecordRow, void> {
+async function* records(database: Database, from: string, to: string): AsyncGenerator<RecordRow, void> {
   const runner = database.source.createQueryRunner();
   try {
     await runner.startTransaction('REPEATABLE READ');

@@ -134,7 +134,7 @@ async function giveMoney(ownerUrl: string): Promise<void> {
       'UPDATE user_account SET billing_exempt = false RETURNING id',
     );
     const walletId = owners[0]?.id ?? 0;
-    const topUp = { walletId, amount: WALLET, against: 'processor', kind: 'topup', ref: 'proof' } as const;
+    const topUp = { walletId, amount: WALLET, against: 'adjustment', kind: 'topup', ref: 'proof' } as const;
     await new Ledger(database).post(tx, topUp);
     const [key] = await tx.query<{ id: number }[]>("SELECT id FROM api_key WHERE kind = 'client'");
     await new Limits(database).set(

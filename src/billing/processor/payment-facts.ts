@@ -23,12 +23,17 @@ type PaymentFact = Exclude<Fact, { kind: 'cards' }>;
  * The refunded amount of a payment `p`, and the amount that a bank refused. Single refunds count, and so does a
  * larger total of the charge, less failed refunds: processors differ in whether that total includes them.
  */
-const REFUNDED = `
+export const REFUNDED = `
   SELECT greatest(coalesce(sum(r.amount_cents) FILTER (WHERE r.state = 'made'), 0),
            coalesce((SELECT c.refunded_cents FROM processor_charge c WHERE c.payment_intent_id = p.payment_intent_id), 0)
              - coalesce(sum(r.amount_cents) FILTER (WHERE r.state = 'failed'), 0)),
          coalesce(sum(r.amount_cents) FILTER (WHERE r.state = 'failed'), 0)
     FROM processor_refund r WHERE r.payment_intent_id = p.payment_intent_id`;
+
+/** What of it is disputed, or was lost so. */
+export const DISPUTED = `
+  coalesce((SELECT sum(d.amount_cents) FROM processor_dispute d
+    WHERE d.payment_intent_id = p.payment_intent_id AND d.state <> 'won'), 0)`;
 
 interface Posted {
   readonly kind: PostingKind;
@@ -135,8 +140,7 @@ export class PaymentFacts {
     const [[row]] = await tx.query<[PaymentRow[], number]>(
       `UPDATE payment p SET
           (refunded_cents, failed_refund_cents) = (${REFUNDED}),
-          disputed_cents = coalesce((SELECT sum(d.amount_cents) FROM processor_dispute d
-            WHERE d.payment_intent_id = p.payment_intent_id AND d.state <> 'won'), 0)
+          disputed_cents = ${DISPUTED}
         WHERE id = $1 RETURNING p.*`,
       [before.id],
     );

@@ -109,7 +109,10 @@ test('the checks do find what is wrong', async () => {
   };
   const change = (by: number) =>
     `UPDATE spending_window SET spent = spent + ${by} WHERE kind = 'wallet' AND owner_id = 6`;
-  expect(await wrong(change(1))).toEqual(['a wallet is the sum of its entries']);
+  expect(await wrong(change(1))).toEqual([
+    'what a wallet spent is the usage it paid for',
+    'a wallet is the sum of its entries',
+  ]);
   expect(
     await wrong(
       `${change(-1)}; UPDATE spending_window SET escrowed = 3 WHERE kind = 'wallet' AND owner_id = 6`,
@@ -138,7 +141,10 @@ test('what is wrong is in the log, once for all who look at the same time', asyn
     expect(lines).toEqual([]);
     await owner.query('COMMIT');
     await watch.look();
-    expect(lines).toEqual([expect.stringContaining('a wallet is the sum of its entries')]);
+    expect(lines).toEqual([
+      expect.stringContaining('what a wallet spent is the usage it paid for'),
+      expect.stringContaining('a wallet is the sum of its entries'),
+    ]);
   } finally {
     await change(-1);
   }

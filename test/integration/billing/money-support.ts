@@ -72,7 +72,7 @@ export class MoneyHouse {
 
   credit(walletId: number, amount: bigint, ref = String(Math.random())): Promise<boolean> {
     return this.database.transaction((tx) =>
-      this.ledger.post(tx, { walletId, amount, against: 'processor', kind: 'topup', ref }),
+      this.ledger.post(tx, { walletId, amount, against: 'adjustment', kind: 'topup', ref }),
     );
   }
 

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { postingKinds } from '../../../src/billing';
-import { parseUsd } from '../../../src/kernel';
+import { ordinaryOutcome } from '../../../proofs/money/record';
+import { writtenRecord } from '../../../src/audit';
+import { postingKinds, PostgresMoneyStore } from '../../../src/billing';
+import { parseUsd, uuidv7 } from '../../../src/kernel';
 import { formatTime } from '../../../src/views';
 import { type Payer, PaymentHouse } from './payment-house';
 
@@ -21,18 +23,21 @@ describe('the ledger and statements', () => {
   const get = (path: string, one: Payer = payer): Promise<Response> =>
     fetch(house.app.url + path, { headers: { cookie: one.cookie, accept: 'text/html' }, redirect: 'manual' });
   const text = async (path: string, one: Payer = payer): Promise<string> => (await get(path, one)).text();
-  const record = (one: Payer, at: string, nano: bigint) =>
-    house.rows(
-      `INSERT INTO request_record (request_id, created_at, wallet_id, surface, model, served_model, supplier,
-         usage_source, cost_nano, status, stream, failover, latency_ms, calls)
-       VALUES (gen_random_uuid(), ${at}, $1, 'chat', 'm', 'm', 'north', 'reported', $2, 200, false, false, 9, 1)`,
-      [one.userId, nano.toString()],
-    );
+  const record = (one: Payer, at: number, costs: readonly bigint[], userIds: readonly number[] = []) =>
+    new PostgresMoneyStore(house.app.database).settle({
+      lease: null,
+      number: 0,
+      records: costs.map((costNano, place) => {
+        const userId = userIds[place] ?? null;
+        return writtenRecord(uuidv7(), at, ordinaryOutcome({ costNano, walletId: one.userId, userId }));
+      }),
+      releases: [],
+    });
 
   test('a day of usage bears its day of UTC and postings of a statement their time of UTC, wherever it is read', async () => {
     const east = await house.payer({ timeZone: 'Pacific/Kiritimati' });
     await house.topUp(east, 30);
-    await record(east, `'2020-03-05T12:00:00Z'`, USD);
+    await record(east, Date.parse('2020-03-05T12:00:00Z'), [USD]);
     const ledger = await text('/dashboard/billing/ledger', east);
     expect(ledger).toContain('5 Mar 2020');
     expect(ledger).not.toContain('6 Mar 2020');
@@ -47,12 +52,12 @@ describe('the ledger and statements', () => {
   });
 
   test('a statement with very many members and postings adds up: the rest stands in lines of its own', async () => {
-    await house.rows(
-      `INSERT INTO request_record (request_id, created_at, wallet_id, user_id, surface, model, served_model,
-         supplier, usage_source, cost_nano, status, stream, failover, latency_ms, calls)
-       SELECT gen_random_uuid(), now(), $1, 1000000 + member, 'chat', 'm', 'm', 'north', 'reported',
-              1000000000 - member, 200, false, false, 9, 1 FROM generate_series(1, 203) member`,
-      [payer.userId],
+    const members = Array.from({ length: 203 }, (_, place) => place + 1);
+    await record(
+      payer,
+      Date.now(),
+      members.map((member) => USD - BigInt(member)),
+      members.map((member) => 1_000_000 + member),
     );
     await house.app.database.transaction((tx) =>
       tx.query(

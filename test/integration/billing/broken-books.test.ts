@@ -1,0 +1,23 @@
+import { breakages } from '../../../proofs/money/broken-books/breakages';
+import { breakAndVerify, verifyCopy } from '../../../proofs/money/broken-books/break-books';
+import { fillBooks } from '../../../proofs/money/broken-books/filled-books';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres';
+
+let filled: TestDatabase;
+beforeAll(async () => {
+  filled = await createTestDatabase();
+  await fillBooks(filled);
+});
+afterAll(() => filled.drop());
+
+test('an undamaged copy reports nothing', async () => {
+  const { code, output } = await verifyCopy(filled);
+  expect(output.match(/^BROKEN.*(\n +.*)*/gm)).toBeNull();
+  expect(code).toBe(0);
+});
+
+test.each(breakages)('found: $what', async (breakage) => {
+  const { code, named, told } = await breakAndVerify(filled, breakage, 'one');
+  expect(code).toBe(1);
+  expect([told, named]).toEqual([told, true]);
+});
