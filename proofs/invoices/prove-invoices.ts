@@ -34,7 +34,7 @@ async function main(): Promise<void> {
     await testbed.gateway.stopService();
     await audit(findings, testbed, calls);
     const wrong = await testbed.gateway.node.discrepancies();
-    findings.add('the books, by the service’s own five equalities', wrong === 0, `${wrong} wrong`);
+    findings.add('the books, by the service’s own checks', wrong === 0, `${wrong} wrong`);
   } finally {
     await testbed.stop();
   }

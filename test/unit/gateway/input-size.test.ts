@@ -291,7 +291,7 @@ describe('the bound on what goes in', () => {
     };
     const bytes = Buffer.from(JSON.stringify(long));
     const headers = { 'anthropic-beta': betas };
-    const inbound = { bytes, body: long, members: membersOf(bytes), form: null, headers };
+    const inbound = { ...objectText(bytes, long), form: null, headers };
     const call = describeCall(inbound as unknown as Inbound, operations.messages);
     const facts = { known: null, ...TOLD, widened: { 'context-1m-2025-08-07': 1_000_000 } };
     expect(inputBoundOf(call, modelOf(), { facts }, () => styles.picturesFor(sonnet), true)).toBe(window);

@@ -1,7 +1,7 @@
 import { describeCall } from '../../../src/gateway/inference/describe';
 import type { Inbound } from '../../../src/gateway/inference/inbound';
 import { operations, type TextOperation } from '../../../src/gateway/inference/operation';
-import { membersOf } from '../../../src/kernel/json/read-json-object';
+import { objectText } from '../../../src/kernel/json/read-json-object';
 import { THINKING_BESIDE_ANSWER } from '../../../src/vendors';
 
 const chat = { messages: [{ role: 'user', content: 'x' }], max_tokens: 50 };
@@ -9,7 +9,7 @@ const chat = { messages: [{ role: 'user', content: 'x' }], max_tokens: 50 };
 const besideIn = (fields: object, operation: TextOperation = operations.chat): number => {
   const body = { model: 'm', ...chat, ...fields };
   const bytes = Buffer.from(JSON.stringify(body));
-  const inbound = { bytes, body, members: membersOf(bytes), form: null, headers: {} };
+  const inbound = { ...objectText(bytes, body), form: null, headers: {} };
   return describeCall(inbound as unknown as Inbound, operation).writtenBeside;
 };
 
