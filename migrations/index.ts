@@ -70,6 +70,7 @@ import { IndexFailovers1764200100000 } from './1764200100000-index-failovers';
 import { LocateLabels1764200200000 } from './1764200200000-locate-labels';
 import { RankUsageDays1764200300000 } from './1764200300000-rank-usage-days';
 import { AddVendorFacts1764360000000 } from './1764360000000-add-vendor-facts';
+import { AddUsageParts1764360100000 } from './1764360100000-add-usage-parts';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -145,4 +146,5 @@ export const migrations = [
   LocateLabels1764200200000,
   RankUsageDays1764200300000,
   AddVendorFacts1764360000000,
+  AddUsageParts1764360100000,
 ];

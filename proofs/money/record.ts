@@ -29,6 +29,7 @@ export const ordinaryOutcome = (rest: Partial<SettleOutcome> = {}): SettleOutcom
   uses: null,
   modes: null,
   images: null,
+  parts: null,
   usageSource: 'supplier',
   costNano: 0n,
   status: 200,

@@ -71,6 +71,7 @@ const recordColumns = {
   keyModelId: 'id',
   priceFactor: 'span',
   autoDecision: 'json',
+  parts: 'json',
 } as const satisfies Readonly<Record<Exclude<keyof RequestRecord, 'settlementId'>, ColumnKind>>;
 
 export type RecordField = keyof typeof recordColumns;

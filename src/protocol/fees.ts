@@ -20,8 +20,20 @@ interface Asked {
 
 /** What a request may make its supplier bill beside the tokens of text, in the dialect it is written in. */
 export function askedFees(dialect: DialectName, asked: Asked): AskedFees {
-  return { uses: askedUses[dialect](asked), modes: readModes(asked.body) ?? {}, image: null };
+  const advisors = dialect === 'messages' ? advisorsIn(asked.body) : [];
+  return {
+    uses: askedUses[dialect](asked),
+    modes: readModes(asked.body) ?? {},
+    image: null,
+    ...(advisors.length > 0 && { advisors }),
+  };
 }
+
+const advisorsIn = ({ tools }: Body): string[] =>
+  listIn(tools).flatMap((tool) => {
+    const [type, model] = [pick(tool, 'type'), pick(tool, 'model')];
+    return typeof type === 'string' && type.startsWith('advisor_') ? [String(model)] : [];
+  });
 
 const askedUses: Readonly<Record<DialectName, (asked: Asked) => UseCounts>> = {
   chat: chatUses,
@@ -65,6 +77,7 @@ const MESSAGES_TOOLS: readonly (readonly [prefix: string, use: UseName | null])[
   ['text_editor', null],
   ['memory', null],
   ['tool_search_tool', null],
+  ['advisor', null],
 ];
 
 function messagesUses({ tools }: Asked): UseCounts {
@@ -195,6 +208,7 @@ const MESSAGES_BLOCKS: Readonly<Record<string, UseName | null>> = {
   text_editor_code_execution: 'code_execution',
   tool_search_tool_regex: null,
   tool_search_tool_bm25: null,
+  advisor: null,
 };
 
 const RESPONSES_ITEMS: Readonly<Record<string, UseName>> = {

@@ -1,12 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { Escrow, type Hold, type HoldRequest, type LimitRef } from '../../billing';
-import { boundOf, type Nano, outputThatFits, type PriceRates, type RequestBound } from '../../kernel';
+import {
+  boundOf,
+  type Nano,
+  outputThatFits,
+  type PartBound,
+  type PriceRates,
+  type RequestBound,
+} from '../../kernel';
 import { Settings } from '../../platform';
 import { SupplierStyles } from '../../routing';
 import type { Admission } from './admit';
 import type { Call } from './describe';
 import { inputBoundOf } from './input-bound';
 import { isSpoken } from './operation';
+import { adviceBounds } from './server-tools';
 
 /** Money set aside for a request, and the bound on its output that makes the amount enough. */
 export interface HeldCall {
@@ -144,9 +152,27 @@ function amountOf(call: Call, prices: PricesByInput, maxOutputTokens: number): N
   return dearest;
 }
 
-const boundFor = ({ calls, recording, speech, fees }: Call, inputTokens: number): RequestBound => ({
-  inputTokens,
-  calls,
-  audioMilliseconds: (recording ?? speech)?.boundMs ?? 0,
-  fees,
-});
+function boundFor(call: Call, inputTokens: number): RequestBound {
+  const { calls, recording, speech, fees } = call;
+  const audioMilliseconds = (recording ?? speech)?.boundMs ?? 0;
+  return { inputTokens, calls, audioMilliseconds, fees, parts: partsFor(call, inputTokens) };
+}
+
+/** A summary is no longer than this, whatever it sums up. */
+const LONGEST_SUMMARY = 128_000;
+const NO_PARTS: readonly PartBound[] = [];
+
+/** What a supplier may read and write beside the answer: once before it, and once after each use of a server tool. */
+function partsFor(
+  { measure, serverTools, maxOutputTokens }: Call,
+  inputTokens: number,
+): readonly PartBound[] {
+  if (measure === null || (!measure.compacts && measure.advisors.length === 0)) return NO_PARTS;
+  // All reading of several rounds is in the bound; no round reads more than its share of the dearest.
+  const read = Math.ceil(inputTokens / Math.max(1, serverTools.uses));
+  // An advisor reads what was written so far as well.
+  const advice = adviceBounds(measure, serverTools, read + (maxOutputTokens ?? LONGEST_SUMMARY));
+  if (!measure.compacts) return advice;
+  const outputTokens = Math.min(read, LONGEST_SUMMARY);
+  return [...advice, { model: null, times: 1 + serverTools.uses, inputTokens: read, outputTokens }];
+}

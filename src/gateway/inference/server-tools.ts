@@ -1,5 +1,5 @@
-import { type Fault, fault } from '../../kernel';
-import type { AllowedTool, RequestMeasure, ServerTool } from '../../protocol';
+import { type Fault, fault, type PartBound } from '../../kernel';
+import { type AllowedTool, pick, type RequestMeasure } from '../../protocol';
 import type { Operation } from './operation';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -19,17 +19,22 @@ const USUAL_TOOL_USES = 5;
 /** After so many rounds the supplier of the messages dialect hands a turn back unfinished. */
 const MESSAGES_ROUNDS = 10;
 const MOST_USES = 1_000;
+/** The default limit of an advice, which usually takes less than half of it. */
+const USUAL_ADVICE = 4_096;
+const MOST_ADVICE = 1_000_000;
 
 const none: ServerTools = { tools: [], uses: 0, limits: null };
 
 /** Null limits and `true` limits; a limit is inserted where the caller set none, and kept where one is set. */
 export function serverToolsOf(measure: RequestMeasure, operation: Operation): ServerTools {
   if (measure.serverTools.length === 0) return none;
-  if (operation.name === 'messages') return limitedEach(measure.serverTools);
+  if (operation.name === 'messages') return limitedEach(measure);
   return limitedTogether(measure, operation);
 }
 
-function limitedEach(found: readonly ServerTool[]): ServerTools {
+function limitedEach({ serverTools: found, advisors }: RequestMeasure): ServerTools {
+  for (const { index, maxTokens } of advisors)
+    if (maxTokens !== null) assertUses(maxTokens, `tools[${index}].max_tokens`, MOST_ADVICE);
   const tools = found.map(({ type, index, maxUses, takesLimit }) => {
     if (maxUses !== null) assertUses(maxUses, `tools[${index}].max_uses`);
     return { type, index, maxUses: maxUses ?? (takesLimit ? USUAL_TOOL_USES : MESSAGES_ROUNDS) };
@@ -39,11 +44,35 @@ function limitedEach(found: readonly ServerTool[]): ServerTools {
   );
   const limits = ({ tools: all }: Body): Body => ({
     tools: (Array.isArray(all) ? all : []).map((tool: unknown, index) =>
-      open.has(index) ? { ...(tool as object), max_uses: USUAL_TOOL_USES } : tool,
+      open.has(index) || isUnbounded(tool) ? bounded(tool as object, open.has(index)) : tool,
     ),
   });
   const sum = tools.reduce((total, { maxUses }) => total + maxUses, 0);
-  return { tools, uses: Math.min(sum, MESSAGES_ROUNDS), limits: open.size > 0 ? limits : null };
+  const isOpen = open.size > 0 || advisors.some(({ maxTokens }) => maxTokens === null);
+  return { tools, uses: Math.min(sum, MESSAGES_ROUNDS), limits: isOpen ? limits : null };
+}
+
+const isUnbounded = (tool: unknown): boolean => {
+  const [type, limit] = [pick(tool, 'type'), pick(tool, 'max_tokens')];
+  return typeof type === 'string' && type.startsWith('advisor_') && (limit === undefined || limit === null);
+};
+
+const bounded = (tool: object, isOpen: boolean): object => ({
+  ...tool,
+  ...(isOpen && { max_uses: USUAL_TOOL_USES }),
+  ...(isUnbounded(tool) && { max_tokens: USUAL_ADVICE }),
+});
+
+/** What each advisor may be billed for, beside the answer. */
+export function adviceBounds(
+  { advisors }: RequestMeasure,
+  { tools }: ServerTools,
+  read: number,
+): PartBound[] {
+  return advisors.map(({ model, index, maxTokens }) => {
+    const times = tools.find((tool) => tool.index === index)?.maxUses ?? USUAL_TOOL_USES;
+    return { model, times, inputTokens: read, outputTokens: maxTokens ?? USUAL_ADVICE };
+  });
 }
 
 function limitedTogether({ serverTools, maxToolCalls }: RequestMeasure, operation: Operation): ServerTools {
@@ -57,13 +86,13 @@ function limitedTogether({ serverTools, maxToolCalls }: RequestMeasure, operatio
   };
 }
 
-function assertUses(value: number, param: string): void {
-  if (Number.isInteger(value) && value >= 1 && value <= MOST_USES) return;
-  throw invalid(param);
+function assertUses(value: number, param: string, most = MOST_USES): void {
+  if (Number.isInteger(value) && value >= 1 && value <= most) return;
+  throw invalid(param, most);
 }
 
-const invalid = (param: string): Fault =>
+const invalid = (param: string, most: number): Fault =>
   fault('invalid_request', {
     param,
-    message: `${param} must be a whole number from 1 to ${MOST_USES.toLocaleString('en')}.`,
+    message: `${param} must be a whole number from 1 to ${most.toLocaleString('en')}.`,
   });

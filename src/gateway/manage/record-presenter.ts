@@ -1,6 +1,13 @@
 import type { RequestEntry } from '../../audit';
 import type { CatalogueSnapshot } from '../../catalogue';
-import { completionTokens, formatMultiplier, formatUsd, promptTokens, toJsonNumber } from '../../kernel';
+import {
+  completionTokens,
+  formatMultiplier,
+  formatUsd,
+  promptTokens,
+  toJsonNumber,
+  type UsagePart,
+} from '../../kernel';
 import { presentPrice } from './price-presenter';
 
 /** One request in the audit of a key; the tokens as the caller was told them, cached and reasoning ones included. */
@@ -40,7 +47,24 @@ export const presentRecord = (entry: RequestEntry, keyId: string) => ({
   service_tier: entry.modes?.service_tier ?? null,
   speed: entry.modes?.speed ?? null,
   inference_geo: entry.modes?.inference_geo ?? null,
+  parts: entry.parts?.map(presentPart) ?? null,
 });
+
+/** Work beside the answer, in the words of the counts above; what is left out is zero. */
+const presentPart = ({ kind, model, ...counts }: UsagePart): object => ({
+  kind,
+  model,
+  ...Object.fromEntries(Object.entries(counts).map(([name, count]) => [PART_NAMES[name] ?? name, count])),
+});
+
+const PART_NAMES: Readonly<Record<string, string>> = {
+  inputTokens: 'uncached_input_tokens',
+  cacheReadTokens: 'cache_read_tokens',
+  cacheWriteTokens: 'cache_write_5m_tokens',
+  cacheWriteLongTokens: 'cache_write_1h_tokens',
+  outputTokens: 'visible_output_tokens',
+  reasoningTokens: 'reasoning_tokens',
+};
 
 /** The versions of prices that these requests were charged by, by their ids. */
 export function pricesOf(entries: readonly RequestEntry[], snapshot: CatalogueSnapshot): object {
@@ -55,11 +79,13 @@ export function pricesOf(entries: readonly RequestEntry[], snapshot: CatalogueSn
 
 /** A cell of a table: counts by name are one text, `web_search=3;file_search=1`. */
 export const cellIn = (value: unknown): unknown =>
-  typeof value === 'object' && value !== null
-    ? Object.entries(value)
-        .map(([name, count]) => `${name}=${count}`)
-        .join(';')
-    : value;
+  Array.isArray(value)
+    ? JSON.stringify(value)
+    : typeof value === 'object' && value !== null
+      ? Object.entries(value)
+          .map(([name, count]) => `${name}=${count}`)
+          .join(';')
+      : value;
 
 export const recordColumns = [
   'timestamp',
@@ -97,6 +123,7 @@ export const recordColumns = [
   'speed',
   'inference_geo',
   'price_factor',
+  'parts',
 ] as const satisfies readonly (keyof ReturnType<typeof presentRecord>)[];
 
 /** One request as its own caller sees it: everything, the attempts included. */

@@ -2,14 +2,24 @@ import type { Nano } from '../money';
 import {
   type AskedFees,
   COUNT_CAP,
+  INPUT_BUCKETS,
   NOTHING_ASKED,
-  promptTokens,
   USAGE_BUCKETS,
+  type UsageBucket,
   type UsageCounts,
+  type UsagePart,
   type UseCounts,
   type UseName,
 } from '../usage';
-import { chargedImageRate, chargedUseRate, type ModeSet, modesPossible, modesServed } from './fee-rates';
+import {
+  advisorRates,
+  allAdvisorRates,
+  chargedImageRate,
+  chargedUseRate,
+  type ModeSet,
+  modesPossible,
+  modesServed,
+} from './fee-rates';
 import { type PriceRates, stepFor, type TokenRates, UNCHANGED } from './rates';
 
 /**
@@ -32,7 +42,9 @@ export function costOf(usage: UsageCounts, price: PriceRates, paid: PriceFactor 
   let cost = 0n;
   for (const modes of modesServed(price, usage.modes)) {
     const { factor, scale } = multipliers(modes);
-    const tokens = tokensPart(usage, ratesIn(price, modes)) * TOKEN_WEIGHT * factor;
+    let sum = tokensPart(usage, ratesIn(price, modes));
+    for (const part of usage.parts ?? []) sum += tokensPart(part, ratesOfPart(part, price, modes));
+    const tokens = sum * TOKEN_WEIGHT * factor;
     const exact = tokens + fixed * scale;
     const total =
       paid === null
@@ -50,6 +62,17 @@ function ratesIn(price: PriceRates, modes: ModeSet): readonly TokenRates[] {
   return own.length === 0 ? [price] : own;
 }
 
+/** An advisor without a price costs as much as the dearest model of the price. */
+function ratesOfPart(
+  { model }: Pick<UsagePart, 'model'>,
+  price: PriceRates,
+  modes: ModeSet,
+): readonly TokenRates[] {
+  if (model === null) return ratesIn(price, modes);
+  const own = advisorRates(price, model);
+  return own === undefined ? [...ratesIn(price, modes), ...allAdvisorRates(price)] : [own];
+}
+
 function multipliers(modes: ModeSet): { factor: bigint; scale: bigint } {
   let factor = 1n;
   let scale = 1n;
@@ -61,13 +84,16 @@ function multipliers(modes: ModeSet): { factor: bigint; scale: bigint } {
   return { factor, scale };
 }
 
-function tokensPart(usage: UsageCounts, from: readonly TokenRates[]): bigint {
-  const prompt = promptTokens(usage);
+type BucketCounts = Readonly<Partial<Record<UsageBucket, number>>>;
+
+function tokensPart(usage: BucketCounts, from: readonly TokenRates[]): bigint {
+  let prompt = 0;
+  for (const bucket of INPUT_BUCKETS) prompt += usage[bucket] ?? 0;
   const steps = from.map((rates) => stepFor(rates, prompt).rates);
   let sum = 0n;
   for (const bucket of USAGE_BUCKETS) {
     const count = usage[bucket];
-    if (count <= 0) continue;
+    if (count === undefined || count <= 0) continue;
     let rate = 0n;
     for (const rates of steps) if (rates[bucket] > rate) rate = rates[bucket];
     sum += BigInt(count) * rate;
@@ -99,6 +125,17 @@ export interface RequestBound {
   readonly audioMilliseconds?: number;
   /** What is billed beside tokens: the most uses, every mode that may serve it, the dearest picture. */
   readonly fees?: AskedFees;
+  /** Work beside the answer that is billed by tokens as well. */
+  readonly parts?: readonly PartBound[];
+}
+
+export interface PartBound {
+  /** The supplier's name of the model that does it; null: the model of the request. */
+  readonly model: string | null;
+  readonly times: number;
+  /** At most, each time. */
+  readonly inputTokens: number;
+  readonly outputTokens: number;
 }
 
 /**
@@ -164,13 +201,26 @@ function dearestWithin(bound: RequestBound, price: PriceRates, paid: PriceFactor
       if (dearestOutput > output) output = dearestOutput;
     }
     const weight = TOKEN_WEIGHT * factor;
+    let tokens = BigInt(inputTokens) * input;
+    for (const part of bound.parts ?? []) tokens += dearestPart(part, ratesOfPart(part, price, modes));
     const line = {
-      fixed: BigInt(inputTokens) * input * weight + fixed * scale,
+      fixed: tokens * weight + fixed * scale,
       perOutputToken: output * weight,
       scale: SCALE * scale,
     };
     return paid === null ? line : timesPaid(line, BigInt(paid));
   });
+}
+
+function dearestPart({ times, inputTokens, outputTokens }: PartBound, from: readonly TokenRates[]): bigint {
+  let input = 0n;
+  let output = 0n;
+  for (const rates of from) {
+    const { dearestInput, dearestOutput } = stepFor(rates, inputTokens);
+    if (dearestInput > input) input = dearestInput;
+    if (dearestOutput > output) output = dearestOutput;
+  }
+  return BigInt(times) * (BigInt(inputTokens) * input + BigInt(outputTokens) * output);
 }
 
 const timesPaid = ({ fixed, perOutputToken, scale }: Line, paid: bigint): Line => ({

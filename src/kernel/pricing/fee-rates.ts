@@ -1,4 +1,5 @@
 import {
+  ADVISOR,
   ANY_MODE,
   type AskedFees,
   isUsualMode,
@@ -7,7 +8,7 @@ import {
   type Modes,
   type UseName,
 } from '../usage';
-import type { PriceMode, PriceRates } from './rates';
+import type { PriceMode, PriceRates, TokenRates } from './rates';
 
 /** Uses that every known supplier bills by their tokens alone: they cost nothing more unless a price says so. */
 const FREE_UNLESS_PRICED: ReadonlySet<UseName> = new Set(['url_fetch', 'computer_use']);
@@ -64,6 +65,15 @@ const ofField = ({ modes }: PriceRates, field: ModeField): PriceMode[] =>
     .filter((name) => name.startsWith(`${field}=`))
     .map((name) => modes[name]!);
 
+/** What tokens of another model cost within a request; undefined where the price does not say. */
+export const advisorRates = ({ modes }: PriceRates, model: string): TokenRates | undefined =>
+  modes[`${ADVISOR}=${model}`]?.rates ?? undefined;
+
+export const allAdvisorRates = ({ modes }: PriceRates): TokenRates[] =>
+  Object.entries(modes).flatMap(([name, { rates }]) =>
+    name.startsWith(`${ADVISOR}=`) && rates !== null ? [rates] : [],
+  );
+
 /** The modes a request is served in, or may be served in, together. */
 export type ModeSet = readonly PriceMode[];
 const USUAL_MODES: readonly ModeSet[] = [[]];
@@ -103,8 +113,12 @@ function combined(choices: readonly (readonly (PriceMode | null)[])[]): readonly
 }
 
 /** The first requested item that this price does not cover; null where all of it can be charged. */
-export function unpricedFee(price: PriceRates, { uses, modes, image }: AskedFees): string | null {
+export function unpricedFee(
+  price: PriceRates,
+  { uses, modes, image, advisors = [] }: AskedFees,
+): string | null {
   for (const name of Object.keys(uses) as UseName[]) if (useRate(price, name) === undefined) return name;
+  for (const model of advisors) if (advisorRates(price, model) === undefined) return `${ADVISOR} "${model}"`;
   for (const field of MODE_FIELDS) {
     const value = modes[field];
     if (value === undefined || value === ANY_MODE || isUsualMode(field, value)) continue;

@@ -1,7 +1,8 @@
 import { fault } from '../errors';
 import {
   INPUT_BUCKETS,
-  MODE_FIELDS,
+  ADVISOR,
+  RATE_FIELDS,
   OUTPUT_BUCKETS,
   USE_NAMES,
   type UsageBucket,
@@ -223,7 +224,7 @@ function overlay(base: BucketRates, tier: PriceTier): BucketRates {
 const RATE_CAP = 1_000_000_000_000_000n;
 /** A hundred times the usual price is a slip as well. */
 const MULTIPLIER_CAP = 100n * UNCHANGED;
-const modeNames = new RegExp(`^(?:${MODE_FIELDS.join('|')})=[a-z0-9][a-z0-9_.-]{0,39}$`);
+const modeNames = new RegExp(`^(?:${RATE_FIELDS.join('|')})=[a-z0-9][a-z0-9_.-]{0,39}$`);
 const imageName = /^[a-z0-9][a-z0-9_.-]{0,39}(?:\/[a-z0-9][a-z0-9_.-]{0,39})?$/;
 const useNames: ReadonlySet<string> = new Set(USE_NAMES);
 
@@ -247,7 +248,9 @@ export function assertRates(price: PriceRates): void {
   }
   for (const [name, { multiplier, rates }] of Object.entries(price.modes)) {
     if (!modeNames.test(name))
-      throw refused('modes', `"${name}" is no ${MODE_FIELDS.join(', ')} and its value.`);
+      throw refused('modes', `"${name}" is no ${RATE_FIELDS.join(', ')} and its value.`);
+    if (name.startsWith(`${ADVISOR}=`) && rates === null)
+      throw refused('modes', `${name} has no rates: the tokens of another model cost what it costs.`);
     if (multiplier < 0n || multiplier > MULTIPLIER_CAP) {
       throw refused('modes', `The multiplier of ${name} is negative or above 100.`);
     }

@@ -23,6 +23,9 @@ export type UseCounts = Readonly<Partial<Record<UseName, number>>>;
 /** Fields of a request and of its answer that change what every token costs. */
 export const MODE_FIELDS = ['service_tier', 'speed', 'inference_geo'] as const;
 export type ModeField = (typeof MODE_FIELDS)[number];
+/** The rates of another model that a supplier asks within a request stand in a price like those of a mode. */
+export const ADVISOR = 'advisor';
+export const RATE_FIELDS = [...MODE_FIELDS, ADVISOR] as const;
 export type Modes = Readonly<Partial<Record<ModeField, string>>>;
 
 /** Words for "at the usual price". */
@@ -64,6 +67,8 @@ export interface AskedFees {
   readonly modes: Modes;
   /** Quality and size of the pictures, like `hd/1024x1792`; null where none are asked for. */
   readonly image: string | null;
+  /** Models that the supplier may ask beside the one that answers. */
+  readonly advisors?: readonly string[];
 }
 
 export const NOTHING_ASKED: AskedFees = Object.freeze({ uses: {}, modes: {}, image: null });

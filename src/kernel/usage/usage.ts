@@ -43,6 +43,14 @@ export const OUTPUT_BUCKETS = [
  */
 export type UsageSource = 'supplier' | 'estimated' | 'partial';
 
+/** Work of one request that no count of the usage covers, with a price step of its own. */
+export interface UsagePart extends Readonly<Partial<Record<UsageBucket, number>>> {
+  /** The supplier's word for it: `compaction`, `advisor_message`. */
+  readonly kind: string;
+  /** The supplier's name of the model that did it; null: the model of the request. */
+  readonly model: string | null;
+}
+
 /** Quantities are non-negative integers. */
 export interface UsageCounts {
   /** Uncached input. For speech the unit is characters, as suppliers price it. */
@@ -69,6 +77,8 @@ export interface UsageCounts {
   readonly modes: Modes | null;
   /** Pictures by quality and size, like `hd/1024x1792`; null where there are none. */
   readonly images: Readonly<Record<string, number>> | null;
+  /** Each is priced by itself; null where there are none. */
+  readonly parts: readonly UsagePart[] | null;
 }
 
 export interface Usage extends UsageCounts {
@@ -91,6 +101,7 @@ export const NO_USAGE: UsageCounts = Object.freeze({
   uses: null,
   modes: null,
   images: null,
+  parts: null,
 });
 
 /** What a normaliser makes of a supplier's report. Anything but `ok` must never be priced as zero. */
@@ -125,6 +136,7 @@ export function usageOf(counts: Partial<UsageCounts>, source: UsageSource = 'sup
     uses: counts.uses ?? null,
     modes: counts.modes ?? null,
     images: counts.images ?? null,
+    parts: counts.parts ?? null,
     source,
   };
 }
@@ -163,6 +175,7 @@ export function mergeLatest(earlier: Usage, later: Usage): Usage {
     uses: later.uses ?? earlier.uses,
     modes: later.modes ?? earlier.modes,
     images: later.images ?? earlier.images,
+    parts: later.parts ?? earlier.parts,
   };
   for (const bucket of INPUT_BUCKETS) merged[bucket] = input[bucket];
   for (const bucket of OUTPUT_BUCKETS) merged[bucket] = output[bucket];

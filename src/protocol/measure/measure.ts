@@ -45,6 +45,17 @@ export interface RequestMeasure {
   readonly maxToolCalls: number | null;
   /** No answer can be charged for more tokens that were predicted and then not written. */
   readonly predictedTokens: number;
+  /** The supplier may summarise the conversation first, which is billed beside the answer. */
+  readonly compacts: boolean;
+  /** Other models that it may ask on the way. */
+  readonly advisors: readonly Advisor[];
+}
+
+export interface Advisor {
+  readonly model: string;
+  readonly index: number;
+  /** The caller's bound on each advice; null where there is none. */
+  readonly maxTokens: number | null;
 }
 
 const NOTHING: readonly never[] = [];
@@ -61,6 +72,8 @@ export const textAlone: RequestMeasure = {
   serverTools: NOTHING,
   maxToolCalls: null,
   predictedTokens: 0,
+  compacts: false,
+  advisors: NOTHING,
 };
 
 /** Collects what a walk over a body finds. Lists wait in a stack, so that depth cannot exhaust the call stack. */
@@ -75,6 +88,8 @@ export class Measure implements RequestMeasure {
   readonly serverTools: ServerTool[] = [];
   maxToolCalls: number | null = null;
   predictedTokens = 0;
+  compacts = false;
+  readonly advisors: Advisor[] = [];
   private readonly waiting: (readonly unknown[])[] = [];
 
   /** Content that is a plain text needs no look; a list of parts is read later. */

@@ -13,20 +13,34 @@ export function measureMessages(body: Readonly<JsonObject>): RequestMeasure {
   for (const _server of listOf(body.mcp_servers)) measure.serverTool('mcp', null);
   // A container may hold skills, whose instructions the model reads.
   if (isGiven(body.container)) measure.reference();
+  measure.compacts = isGiven(body.compaction) || listOf(editsIn(body)).some(isCompaction);
   return measure;
 }
+
+const editsIn = ({ context_management: management }: Readonly<JsonObject>): unknown =>
+  isRecord(management) ? management.edits : undefined;
+
+const isCompaction = (edit: unknown): boolean =>
+  isRecord(edit) && typeof edit.type === 'string' && edit.type.startsWith('compact_');
 
 /** Tools of the vendor's making that the caller runs. */
 const runByCaller = /^(bash|text_editor|computer|memory)_/;
 /** Tools whose uses can be limited one by one. */
-const limitable = /^web_(search|fetch)_/;
+const limitable = /^(web_(search|fetch)|advisor)_/;
 
-function readTool({ type, max_uses: maxUses }: JsonObject, index: number, measure: Measure): void {
+function readTool(tool: JsonObject, index: number, measure: Measure): void {
+  const { type, max_uses: maxUses } = tool;
   if (!isGiven(type) || type === 'custom') return;
   measure.vendorTools += 1;
   if (typeof type === 'string' && runByCaller.test(type)) return;
+  if (typeof type === 'string' && type.startsWith('advisor_')) readAdvisor(tool, index, measure);
   const takesLimit = typeof type === 'string' && limitable.test(type);
   measure.serverTool(type, index, { takesLimit, maxUses: typeof maxUses === 'number' ? maxUses : null });
+}
+
+function readAdvisor({ model, max_tokens: limit }: JsonObject, index: number, measure: Measure): void {
+  const maxTokens = typeof limit === 'number' ? limit : null;
+  measure.advisors.push({ model: typeof model === 'string' ? model : '', index, maxTokens });
 }
 
 function readBlock(block: JsonObject, measure: Measure): void {

@@ -1,4 +1,14 @@
-import { completionTokens, readModes, type UsageCounts, type UsageReading } from '../../kernel';
+import {
+  completionTokens,
+  readModes,
+  totalTokens,
+  USAGE_BUCKETS,
+  type UsageBucket,
+  type UsageCounts,
+  usageOf,
+  type UsagePart,
+  type UsageReading,
+} from '../../kernel';
 import { usesIn } from '../fees';
 import { CountReader, detailsIn, invalid, isRecord, okUnlessEmpty, pick, unreadable } from '../usage';
 
@@ -32,35 +42,88 @@ export function mergeMessagesUsage(earlier: unknown, later: unknown): unknown {
 export function normaliseMessagesUsage(raw: unknown): UsageReading {
   if (!isRecord(raw)) return unreadable(raw);
   const counts = new CountReader();
-  const writing = detailsIn(raw.cache_creation);
-  const details = detailsIn(raw.output_tokens_details);
-  const input = counts.of(raw.input_tokens, 'input_tokens');
-  const output = counts.of(raw.output_tokens, 'output_tokens');
-  const cacheRead = counts.of(raw.cache_read_input_tokens, 'cache_read_input_tokens') ?? 0;
-  const short = counts.of(writing.ephemeral_5m_input_tokens, 'cache_creation.ephemeral_5m_input_tokens') ?? 0;
-  const long = counts.of(writing.ephemeral_1h_input_tokens, 'cache_creation.ephemeral_1h_input_tokens') ?? 0;
-  const written = counts.of(raw.cache_creation_input_tokens, 'cache_creation_input_tokens') ?? 0;
-  const reasoning = counts.of(details.thinking_tokens, 'output_tokens_details.thinking_tokens') ?? 0;
+  const { input, output, ...told } = bucketsIn(counts, raw);
+  const iterations = iterationsIn(counts, raw);
   const uses = usesIn(counts, raw);
   if (counts.fault !== undefined) return invalid(counts.fault);
   if (input === undefined && output === undefined) return { kind: 'absent' };
   if (input === undefined) return invalid('input_tokens is missing');
   if (output === undefined) return invalid('output_tokens is missing');
-  if (reasoning > output) return invalid('thinking_tokens exceed output_tokens');
+  if (told.reasoningTokens > output) return invalid('thinking_tokens exceed output_tokens');
+  const top = { ...told, inputTokens: input, outputTokens: output - told.reasoningTokens };
   const reading = okUnlessEmpty({
-    inputTokens: input,
-    cacheReadTokens: cacheRead,
-    // The total and its parts describe the same tokens; what no part claims lives the shorter time.
-    cacheWriteTokens: Math.max(short, written - long),
-    cacheWriteLongTokens: long,
-    outputTokens: output - reasoning,
-    reasoningTokens: reasoning,
+    ...largerOf(top, iterations.answers),
     uses,
     modes: readModes(raw),
+    parts: iterations.beside,
   });
   // Before anything is written, its count means nothing.
   const isBegun = reading.kind === 'ok' && Reflect.get(raw, BEGUN) === true;
   return isBegun ? { kind: 'ok', usage: { ...reading.usage, source: 'partial' } } : reading;
+}
+
+/** The counts of the whole answer, or of one iteration of it. */
+function bucketsIn(counts: CountReader, raw: Readonly<Record<string, unknown>>) {
+  const writing = detailsIn(raw.cache_creation);
+  const details = detailsIn(raw.output_tokens_details);
+  const short = counts.of(writing.ephemeral_5m_input_tokens, 'cache_creation.ephemeral_5m_input_tokens') ?? 0;
+  const long = counts.of(writing.ephemeral_1h_input_tokens, 'cache_creation.ephemeral_1h_input_tokens') ?? 0;
+  const written = counts.of(raw.cache_creation_input_tokens, 'cache_creation_input_tokens') ?? 0;
+  return {
+    input: counts.of(raw.input_tokens, 'input_tokens'),
+    output: counts.of(raw.output_tokens, 'output_tokens'),
+    cacheReadTokens: counts.of(raw.cache_read_input_tokens, 'cache_read_input_tokens') ?? 0,
+    // The total and its parts describe the same tokens; what no part claims lives the shorter time.
+    cacheWriteTokens: Math.max(short, written - long),
+    cacheWriteLongTokens: long,
+    reasoningTokens: counts.of(details.thinking_tokens, 'output_tokens_details.thinking_tokens') ?? 0,
+  };
+}
+
+/** More than any request runs through; a longer list says nothing that can be believed. */
+const MOST_ITERATIONS = 1_000;
+
+/**
+ * Compactions and advice stand in the list of iterations alone, and are billed beside the answer. What the answer took is
+ * in the counts of the whole as well.
+ */
+function iterationsIn(counts: CountReader, { iterations }: Readonly<Record<string, unknown>>) {
+  const beside: UsagePart[] = [];
+  const answers: Partial<UsageCounts>[] = [];
+  if (!Array.isArray(iterations)) return { beside: null, answers };
+  if (iterations.length > MOST_ITERATIONS) counts.fault ??= 'iterations are too many';
+  for (const iteration of iterations.slice(0, MOST_ITERATIONS) as unknown[]) {
+    if (!isRecord(iteration)) continue;
+    const { input = 0, output = 0, reasoningTokens, ...cached } = bucketsIn(counts, iteration);
+    const thoughts = Math.min(reasoningTokens, output);
+    const spent = {
+      ...cached,
+      inputTokens: input,
+      outputTokens: output - thoughts,
+      reasoningTokens: thoughts,
+    };
+    const kind = typeof iteration.type === 'string' ? iteration.type.slice(0, LONGEST_WORD) : 'unknown';
+    if (ANSWERS.has(kind)) answers.push(spent);
+    else beside.push({ kind, model: modelIn(iteration), ...withoutZeros(spent) });
+  }
+  return { beside: beside.length === 0 ? null : beside, answers };
+}
+
+const ANSWERS: ReadonlySet<string> = new Set(['message', 'fallback_message']);
+const LONGEST_WORD = 64;
+const modelIn = ({ model }: Readonly<Record<string, unknown>>): string | null =>
+  typeof model === 'string' ? model.slice(0, LONGEST_WORD) : null;
+
+const withoutZeros = <Counts extends object>(counts: Counts): Partial<Counts> =>
+  Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0)) as Partial<Counts>;
+
+/** The two say the same; where they do not, the one with more tokens is charged. */
+function largerOf(top: Partial<UsageCounts>, answers: readonly Partial<UsageCounts>[]): Partial<UsageCounts> {
+  if (answers.length === 0) return top;
+  const sum: Partial<Record<UsageBucket, number>> = {};
+  for (const answer of answers)
+    for (const bucket of USAGE_BUCKETS) sum[bucket] = (sum[bucket] ?? 0) + (answer[bucket] ?? 0);
+  return totalTokens(usageOf(sum)) > totalTokens(usageOf(top)) ? sum : top;
 }
 
 /** Usage as a messages caller expects it: input beside the cache, reasoning inside the output. */

@@ -95,7 +95,10 @@ describe('what suppliers bill beside the tokens of text', () => {
 
   test.each([
     [{ tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, /web_search/],
-    [{ tools: [{ type: 'advisor_20260301', name: 'advisor' }] }, /other_tool/],
+    [
+      { tools: [{ type: 'advisor_20260301', name: 'advisor', model: 'claude-opus-4-8' }] },
+      /advisor "claude-opus-4-8"/,
+    ],
     [{ speed: 'fast' }, /speed "fast"/],
     [{ inference_geo: 'us' }, /inference_geo "us"/],
   ])('messages with %j and no price of it is refused before it is sent', async (rest, named) => {

@@ -1,7 +1,7 @@
 import type { ModelKind } from '../../entities';
 import {
   Fault,
-  MODE_FIELDS,
+  RATE_FIELDS,
   parseMultiplier,
   parseUsdPerMillion,
   type PriceRates,
@@ -31,7 +31,7 @@ export function readPrice(entry: Entry, kind: ModelKind): DesiredPrice | null {
     'tiers',
     'uses',
     'images',
-    ...MODE_FIELDS,
+    ...RATE_FIELDS,
   ) as PriceFields;
   const { tiers: list, uses, images, ...amounts } = fields;
   const rateEntries = [...Object.values(amounts), ...images.named().map(([, field]) => field)];
@@ -45,7 +45,7 @@ export function readPrice(entry: Entry, kind: ModelKind): DesiredPrice | null {
     tiers: tiersOf(list),
     uses: amountsOf(uses.fields(...USE_NAMES)),
     images: amountsOf(Object.fromEntries(images.named())),
-    modes: Object.fromEntries(MODE_FIELDS.flatMap((field) => modesOf(field, fields[field]))),
+    modes: Object.fromEntries(RATE_FIELDS.flatMap((field) => modesOf(field, fields[field]))),
   });
   return price === undefined ? null : { at: entry, rates: price };
 }
@@ -81,7 +81,7 @@ function ratesOf(fields: Readonly<Record<string, Entry>>): Rates {
 }
 
 type PriceFields = Record<
-  'tiers' | 'uses' | 'images' | 'per_call' | 'per_minute' | (typeof MODE_FIELDS)[number],
+  'tiers' | 'uses' | 'images' | 'per_call' | 'per_minute' | (typeof RATE_FIELDS)[number],
   Entry
 > &
   Readonly<Record<string, Entry>>;

@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import {
   formatMultiplier,
   formatUsd,
-  MODE_FIELDS,
+  RATE_FIELDS,
   type PriceRates,
   RATE_NAMES,
   type TokenRates,
@@ -96,7 +96,7 @@ const modelOf = (model: CurrentModel, aliases: readonly string[]): Fields => ({
 
 /** Both rates of a chat model are written, be they zero: nothing is free by omission. */
 function priceOf(rates: PriceRates): Fields {
-  const modes = MODE_FIELDS.map((field): [string, Fields] => [field, modesOf(rates, `${field}=`)]);
+  const modes = RATE_FIELDS.map((field): [string, Fields] => [field, modesOf(rates, `${field}=`)]);
   return withoutEmpty({
     ...tokenRates(rates),
     per_call: rates.perCallNano > 0n ? dollars(rates.perCallNano) : null,
