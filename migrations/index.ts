@@ -69,6 +69,7 @@ import { CoverUsageHours1764200000000 } from './1764200000000-cover-usage-hours'
 import { IndexFailovers1764200100000 } from './1764200100000-index-failovers';
 import { LocateLabels1764200200000 } from './1764200200000-locate-labels';
 import { RankUsageDays1764200300000 } from './1764200300000-rank-usage-days';
+import { CreateRepeatingJobs1764300000000 } from './1764300000000-create-repeating-jobs';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -143,4 +144,5 @@ export const migrations = [
   IndexFailovers1764200100000,
   LocateLabels1764200200000,
   RankUsageDays1764200300000,
+  CreateRepeatingJobs1764300000000,
 ];
