@@ -7,10 +7,32 @@ const sql = sqlOf(folderOf('money', __dirname));
 const version = createHash('sha256').update(sql).digest('hex').slice(0, 12);
 const versionedName = `LoadMoneyFunctions_${version}_1763800310000`;
 
+/** The last migration of the first version that is updated while it serves. */
+const BASE = 'RankUsageDays1764200300000';
+
+/**
+ * What the migrations after this one build upon, on a new database. On one that has it all, functions that name what a
+ * pending migration makes would break the nodes that serve meanwhile: there they are loaded at the end.
+ */
+export class LoadFirstMoneyFunctions1763800310000 implements MigrationInterface {
+  readonly name = 'LoadFirstMoneyFunctions1763800310000';
+
+  async up(runner: QueryRunner): Promise<void> {
+    const ran = (await runner.query('SELECT FROM migrations WHERE name = $1', [BASE])) as unknown[];
+    if (ran.length === 0) await runner.query(sql);
+  }
+
+  /** The functions belong to the migrations that made them first. */
+  async down(): Promise<void> {
+    // Nothing to take back.
+  }
+}
+
 /**
  * The functions of money as `migrations/sql/money` says them today. The name carries the hash of the files, so a change
  * of them is a migration that has not run yet. One that ran is not repeated: a node of the version before, started
- * again during an update, does not bring its functions back. Tables and triggers come from the other migrations.
+ * again during an update, does not bring its functions back. It runs after everything that adds, and before anything that
+ * takes away.
  */
 export class LoadMoneyFunctions1763800310000 implements MigrationInterface {
   readonly name = versionedName;

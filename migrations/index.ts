@@ -23,7 +23,10 @@ import { AddAdminView1763800110000 } from './1763800110000-add-admin-view';
 import { CreateAccountTokens1763800200000 } from './1763800200000-create-account-tokens';
 import { CreateLinkedIdentities1763800210000 } from './1763800210000-create-linked-identities';
 import { SealWindows1763800300000 } from './1763800300000-seal-windows';
-import { LoadMoneyFunctions1763800310000 } from './1763800310000-load-money-functions';
+import {
+  LoadFirstMoneyFunctions1763800310000,
+  LoadMoneyFunctions1763800310000,
+} from './1763800310000-load-money-functions';
 import { AddKeyCreationToken1763800600000 } from './1763800600000-add-key-creation-token';
 import { CreateUserSettings1763800610000 } from './1763800610000-create-user-settings';
 import { CreatePersonalNotices1763800620000 } from './1763800620000-create-personal-notices';
@@ -69,6 +72,7 @@ import { CoverUsageHours1764200000000 } from './1764200000000-cover-usage-hours'
 import { IndexFailovers1764200100000 } from './1764200100000-index-failovers';
 import { LocateLabels1764200200000 } from './1764200200000-locate-labels';
 import { RankUsageDays1764200300000 } from './1764200300000-rank-usage-days';
+import { CreateRepeatingJobs1764300000000 } from './1764300000000-create-repeating-jobs';
 import { AddVendorFacts1764360000000 } from './1764360000000-add-vendor-facts';
 import { AddUsageParts1764360100000 } from './1764360100000-add-usage-parts';
 
@@ -99,7 +103,7 @@ export const migrations = [
   CreateAccountTokens1763800200000,
   CreateLinkedIdentities1763800210000,
   SealWindows1763800300000,
-  LoadMoneyFunctions1763800310000,
+  LoadFirstMoneyFunctions1763800310000,
   AddKeyCreationToken1763800600000,
   CreateUserSettings1763800610000,
   CreatePersonalNotices1763800620000,
@@ -145,6 +149,9 @@ export const migrations = [
   IndexFailovers1764200100000,
   LocateLabels1764200200000,
   RankUsageDays1764200300000,
+  CreateRepeatingJobs1764300000000,
   AddVendorFacts1764360000000,
   AddUsageParts1764360100000,
+  // New ones go above this line; what takes away goes below it, a release later.
+  LoadMoneyFunctions1763800310000,
 ];

@@ -66,7 +66,6 @@ export class AppModule {
         QueueModule.forRoot({
           databaseUrl: options.databaseUrl,
           databaseCurrent: options.databaseCurrent,
-          workersWait: true,
         }),
         RepeatingJobsModule,
         MailModule.forRoot(),

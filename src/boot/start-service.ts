@@ -85,7 +85,7 @@ export async function startService(
       .get(MoneyWatch)
       .look()
       .catch((error: unknown) => logger.warn('money could not be verified', { error }));
-    if (options.schedule !== false) await application.get(RepeatingJobs).announce();
+    if (options.schedule !== false) application.get(RepeatingJobs).start();
     const stopWatching = warnOfOtherNodes(settings, application.get(Database), logger);
     return {
       application,

@@ -1,7 +1,7 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { MoneyEngine } from '../billing';
 import { fault } from '../kernel';
-import { Database, errorCode } from '../platform';
+import { Database, errorCode, QueueSupervisor, RepeatingJobs } from '../platform';
 import { Access } from '../web';
 import { Lifecycle } from './lifecycle';
 
@@ -15,6 +15,8 @@ export class HealthController {
     private readonly database: Database,
     private readonly lifecycle: Lifecycle,
     private readonly money: MoneyEngine,
+    private readonly jobs: RepeatingJobs,
+    private readonly queues: QueueSupervisor,
   ) {}
 
   @Get('/health')
@@ -32,7 +34,7 @@ export class HealthController {
     return ok;
   }
 
-  /** New work may come: the journal can be written, the database answers, and the process is not to stop. */
+  /** New work may come: the journal can be written, the database answers, jobs are run, and the process is not to stop. */
   @Get('/health/ready')
   @Access.probe()
   @Header('content-type', JSON_TYPE)
@@ -46,6 +48,9 @@ export class HealthController {
         cause: trouble,
       });
     await this.database.ping();
+    const stuck = [...this.jobs.stuck, ...this.queues.stuck];
+    if (stuck.length > 0)
+      throw fault('service_unavailable', { message: `Jobs are not run here: ${stuck.join(', ')}.` });
     return ok;
   }
 }

@@ -1,7 +1,8 @@
 import { LIVE_NODES } from '../../boot/lone-node';
+import { CLOCK_TOLERANCE_MS } from '../../platform';
 import { fail, type Finding, ok, type CheckContext, warn } from './finding';
 
-const CLOCK_TOLERANCE_MS = 2_000;
+const CLOCK_NOTICE_MS = 2_000;
 const OLDEST_POSTGRES = 150_000;
 
 export async function databaseAnswers({ database, settings }: CheckContext): Promise<Finding> {
@@ -68,12 +69,11 @@ export async function clockDifference({ database }: CheckContext): Promise<Findi
   const after = Date.now();
   const theirs = row?.now.getTime() ?? before;
   const apart = Math.max(0, theirs - after, before - theirs);
-  if (apart <= CLOCK_TOLERANCE_MS) return ok(what, `${apart} ms from the database's`);
-  return warn(
-    what,
-    `${(apart / 1_000).toFixed(1)} s from the database's`,
-    'Let both machines keep their time by NTP: prices and budgets flip by the clock.',
-  );
+  if (apart <= CLOCK_NOTICE_MS) return ok(what, `${apart} ms from the database's`);
+  const found = `${(apart / 1_000).toFixed(1)} s from the database's`;
+  const advice = 'Let both machines keep their time by NTP.';
+  if (apart <= CLOCK_TOLERANCE_MS) return warn(what, found, advice);
+  return fail(what, found, `${advice} Until then the service takes no jobs on this machine.`);
 }
 
 /** Without the partition of a month its records go to the default one, which is never dropped. */
@@ -88,6 +88,29 @@ export async function partitionsAhead({ database }: CheckContext): Promise<Findi
     what,
     'this month or the next has none',
     'A process with WORKERS=inline has to run; it makes them every night.',
+  );
+}
+
+/** A job that no node runs is as late as one that fails each time; the log of the nodes tells which it is. */
+export async function jobsSucceed({ database }: CheckContext): Promise<Finding> {
+  const what = 'repeating jobs';
+  const rows = await database.query<{
+    name: string;
+    failures: number;
+    succeeded_at: Date | null;
+    late: boolean;
+  }>('SELECT name, failures, succeeded_at, succeed_by < now() AS late FROM repeating_job ORDER BY name');
+  if (rows.length === 0) return ok(what, 'none yet: the first start makes them');
+  const late = rows.filter((row) => row.late);
+  if (late.length === 0) return ok(what, `all ${rows.length} succeeded when they had to`);
+  const lines = late.map(
+    ({ name, failures, succeeded_at: at }) =>
+      `${name} (last success: ${at?.toISOString() ?? 'never'}, failures since: ${failures})`,
+  );
+  return fail(
+    what,
+    `without the success that was due: ${lines.join(', ')}`,
+    'A process with WORKERS=inline has to run; where it does, its log says why a job fails.',
   );
 }
 

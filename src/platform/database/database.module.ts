@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { Settings } from '../config';
 import { DataSource } from 'typeorm';
 import { type Entity, serviceDataSourceOptions } from './data-source';
+import { ClockWatch } from './clock-watch';
 import { Database } from './database';
 import { Notifications } from './notifications';
 
@@ -38,6 +39,7 @@ export class DatabaseModule {
       ],
       providers: [
         Database,
+        ClockWatch,
         {
           provide: Notifications,
           useFactory: () =>
@@ -52,7 +54,7 @@ export class DatabaseModule {
             ),
         },
       ],
-      exports: [TypeOrmModule, Database, Notifications],
+      exports: [TypeOrmModule, Database, ClockWatch, Notifications],
     };
   }
 }

@@ -1,5 +1,6 @@
 export { BigintColumn } from './bigint-column';
 export { applicationUrl } from './connection-url';
+export { CLOCK_TOLERANCE_MS, ClockWatch } from './clock-watch';
 export { Database, type Tx } from './database';
 export { DatabaseClock } from './database-clock';
 export { DatabaseModule } from './database.module';

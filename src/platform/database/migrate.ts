@@ -4,6 +4,9 @@ import { Client } from 'pg';
 import { monotonicMs } from '../../kernel';
 import { applicationRole } from './connection-url';
 import { type Migration, migrationDataSource } from './data-source';
+import { type ReportProgress, runMigrations } from './run-migrations';
+
+export type { MigrationProgress, ReportProgress } from './run-migrations';
 
 /** Chosen once for this product; the number means nothing, but every node has to use the same. */
 const migrationLock = 5_719_024;
@@ -19,6 +22,7 @@ export interface MigrateOptions {
   /** Whether the queue lives in this database, that is, without Redis. */
   queue: boolean;
   deadlineMs?: number;
+  report?: ReportProgress;
 }
 
 /**
@@ -38,7 +42,8 @@ export async function migrate(options: MigrateOptions): Promise<void> {
     await takeTurn(client, options.deadlineMs ?? defaultDeadlineMs);
     const source = await migrationDataSource(options.url, options.migrations).initialize();
     try {
-      await source.runMigrations({ transaction: 'each' });
+      const names = options.migrations.map(({ name }) => name);
+      await runMigrations(source, names, options.report ?? (() => undefined));
     } finally {
       await source.destroy();
     }

@@ -2,7 +2,7 @@ import type { Settings } from '../config';
 import type { Logger } from '../logging';
 import type { Migration } from './data-source';
 import { runningEmbeddedPostgres, startEmbeddedPostgres, type SupervisorEvent } from './embedded-postgres';
-import { migrate } from './migrate';
+import { migrate, type MigrationProgress, type ReportProgress } from './migrate';
 
 export interface OpenDatabase {
   /** As the service connects. */
@@ -32,7 +32,13 @@ export async function startDatabase(
         ...(logger === undefined ? {} : { supervision: { report: reportTo(logger) } }),
       });
   const queue = !settings.redisUrl;
-  const current = migrate({ url: server.ownerUrl, serviceUrl: server.url, migrations, queue });
+  const current = migrate({
+    url: server.ownerUrl,
+    serviceUrl: server.url,
+    migrations,
+    queue,
+    ...(logger && { report: progressTo(logger) }),
+  });
   const over = current.catch(() => undefined);
   const { url, ownerUrl } = server;
   return { url, ownerUrl, current, exited: server.exited, close: () => over.then(server.stop) };
@@ -69,6 +75,19 @@ function external(url: string, ownerUrl = url) {
     stop: () => Promise.resolve(),
   };
 }
+
+/** So that an operator who updates sees what takes how long. */
+const progressTo =
+  (logger: Logger): ReportProgress =>
+  ({ step, ...facts }) =>
+    logger.info(progressLines[step], facts);
+
+const progressLines: Readonly<Record<MigrationProgress['step'], string>> = {
+  begins: 'the database is brought up to date',
+  waits: 'a migration lets those go first who use its table',
+  continues: 'a migration is still running',
+  done: 'a migration is done',
+};
 
 const reportTo =
   (logger: Logger) =>

@@ -93,6 +93,24 @@ export class Metrics {
   readonly deadJobs = this.counter('gateway_dead_jobs_total', 'Jobs given up after their last attempt.', [
     'queue',
   ]);
+  readonly jobSuccess = this.gauge(
+    'gateway_job_last_success_timestamp_seconds',
+    'When a repeating job last succeeded on any node.',
+    ['job'],
+  );
+  readonly jobSuccessDue = this.gauge(
+    'gateway_job_success_due_timestamp_seconds',
+    'When a repeating job has to have succeeded again.',
+    ['job'],
+  );
+  readonly jobsWaiting = this.gauge('gateway_jobs_waiting', 'Jobs of a queue that no worker has taken.', [
+    'queue',
+  ]);
+  readonly clockAhead = this.gauge(
+    'gateway_clock_ahead_seconds',
+    "How far the machine's clock is ahead of the database's.",
+    [],
+  );
   readonly buildInfo = this.gauge('gateway_build_info', 'Always 1; the labels say what runs.', [
     'version',
     'commit',

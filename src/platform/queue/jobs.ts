@@ -9,13 +9,6 @@ export interface NewJob<Data> {
   readonly options?: Omit<JobsOptions, 'jobId'>;
 }
 
-export interface ScheduledJob<Data> {
-  readonly name: string;
-  /** Five or six fields, in UTC. */
-  readonly cron: string;
-  readonly data: Data;
-}
-
 const ANSWER_DEADLINE_MS = 5_000;
 
 /**
@@ -28,20 +21,6 @@ export async function addJob<Data>(
 ): Promise<void> {
   if (!/^[\w.-]+$/.test(id)) throw new RangeError('a job id has characters it may not have');
   await answerOf(queue, queue.add(name, data, { ...options, jobId: id }));
-}
-
-/** Sets up a job that recurs. Saying it again, or from several nodes, changes nothing; a new cron replaces the old. */
-export async function scheduleJob<Data>(
-  queue: Queue,
-  { name, cron, data }: ScheduledJob<Data>,
-): Promise<void> {
-  try {
-    await answerOf(queue, queue.upsertJobScheduler(name, { pattern: cron, tz: 'UTC' }, { name, data }));
-  } catch (error) {
-    // On PostgreSQL two nodes doing this at once conflict; then the other one has succeeded.
-    const existing = await queue.getJobScheduler(name);
-    if (existing?.pattern !== cron) throw error;
-  }
 }
 
 const answerOf = <T>(queue: Queue, work: Promise<T>): Promise<T> =>

@@ -1,19 +1,18 @@
 import { BullRegistrar, WorkerHost } from '@nestjs/bullmq';
 import {
   type BeforeApplicationShutdown,
-  Inject,
   Injectable,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import { DiscoveryService, ModuleRef } from '@nestjs/core';
-import { type Job, Queue, type Worker } from 'bullmq';
+import { type Job, Queue, WaitingError, type Worker } from 'bullmq';
 import { Settings } from '../config';
+import { ClockWatch } from '../database';
 import { Logger } from '../logging';
 import { Metrics } from '../metrics';
 import { QueueConnection } from './queue-connection';
-
-export const WORKERS_WAIT = Symbol('workers wait');
+import { QueueWatch } from './queue-watch';
 
 /** Starts the workers, listens to what becomes of jobs, and closes everything in the order that loses nothing. */
 @Injectable()
@@ -21,7 +20,9 @@ export class QueueSupervisor
   implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
 {
   private workers: Worker[] = [];
+  private readonly watches: QueueWatch[] = [];
   private readonly outOfTime = Promise.withResolvers<never>();
+  private isClosing = false;
 
   constructor(
     private readonly settings: Settings,
@@ -30,7 +31,7 @@ export class QueueSupervisor
     private readonly modules: ModuleRef,
     private readonly metrics: Metrics,
     private readonly logger: Logger,
-    @Inject(WORKERS_WAIT) private readonly workersWait: boolean,
+    private readonly clock: ClockWatch,
   ) {
     this.outOfTime.promise.catch(() => undefined);
   }
@@ -39,23 +40,28 @@ export class QueueSupervisor
     for (const queue of this.queues()) {
       queue.on('error', (error) => this.logger.warn('queue error', { queue: queue.name, error }));
     }
-    if (!this.workersWait) this.startWorkers();
+    this.metrics.beforeRead(() => this.metrics.clockAhead.set({}, (this.clock.aheadMs ?? 0) / 1_000));
   }
 
+  /** They begin once this machine's clock is known to be right, and pause while it is not. */
   startWorkers(): void {
     this.connection.open();
-    if (this.settings.workers === 'off' || this.queues().length === 0) return;
-    const hosts = this.instances().filter(
-      (instance): instance is WorkerHost => instance instanceof WorkerHost,
-    );
-    for (const host of hosts) this.bound(host);
-    this.modules.get(BullRegistrar, { strict: false }).register();
-    this.workers = hosts.map((host) => host.worker);
-    for (const worker of this.workers) this.observe(worker);
+    this.clock.watch((isRight) => {
+      if (this.isClosing || this.settings.workers === 'off' || this.queues().length === 0) return;
+      if (isRight && this.workers.length === 0) this.begin();
+      else for (const worker of this.workers) void (isRight ? worker.resume() : worker.pause(true));
+    });
+  }
+
+  /** Queues whose jobs wait though this node has a worker for them. */
+  get stuck(): string[] {
+    return this.clock.isRight ? this.watches.filter((watch) => watch.isStuck).map(({ queue }) => queue) : [];
   }
 
   /** Workers go first: what a running job needs, such as the database, is still there. */
   async beforeApplicationShutdown(): Promise<void> {
+    this.isClosing = true;
+    for (const watch of this.watches) watch.stop();
     const timer = setTimeout(() => {
       this.logger.warn('jobs did not end in time; they will be repeated');
       this.outOfTime.reject(new Error('the service was stopped'));
@@ -70,10 +76,27 @@ export class QueueSupervisor
     await this.connection.close();
   }
 
+  private begin(): void {
+    const hosts = this.instances().filter(
+      (instance): instance is WorkerHost => instance instanceof WorkerHost,
+    );
+    for (const host of hosts) this.bound(host);
+    this.modules.get(BullRegistrar, { strict: false }).register();
+    this.workers = hosts.map((host) => host.worker);
+    for (const worker of this.workers) this.observe(worker);
+  }
+
   /** A job that does not end would keep its worker, and with it the service, from closing. */
   private bound(host: WorkerHost): void {
-    const process = host.process.bind(host);
-    host.process = (job, token) => Promise.race([process(job, token), this.outOfTime.promise]);
+    const process = host.process.bind(host) as (job: Job, token?: string) => Promise<unknown>;
+    host.process = async (job, token) => {
+      // A worker that pauses still takes what it was waiting for.
+      if (!this.clock.isRight) {
+        await job.moveToWait(token);
+        throw new WaitingError();
+      }
+      return Promise.race([process(job, token), this.outOfTime.promise]);
+    };
   }
 
   private queues(): Queue[] {
@@ -89,6 +112,8 @@ export class QueueSupervisor
     worker.on('error', (error) => this.logger.warn('worker error', { queue, error }));
     worker.on('completed', () => this.metrics.jobs.inc({ queue, outcome: 'completed' }));
     worker.on('failed', (job, error) => this.jobFailed(queue, job, error));
+    const source = this.queues().find(({ name }) => name === queue);
+    if (source !== undefined) this.watches.push(new QueueWatch(source, worker, this.metrics));
   }
 
   /** A job without an attempt left stays among the failed ones, as a dead letter to look at and repeat. */

@@ -6,7 +6,7 @@ import { Settings } from '../config';
 import { applicationUrl } from '../database';
 import { Logger } from '../logging';
 import { QueueConnection } from './queue-connection';
-import { QueueSupervisor, WORKERS_WAIT } from './queue-supervisor';
+import { QueueSupervisor } from './queue-supervisor';
 
 export interface QueueModuleOptions {
   /** The migrated database jobs are kept in while there is no Redis. */
@@ -15,8 +15,6 @@ export interface QueueModuleOptions {
   readonly databaseCurrent?: Promise<void>;
   /** How many connections queues and workers share; every worker keeps one for itself. */
   readonly poolSize?: number;
-  /** Workers begin when QueueSupervisor.startWorkers is called, not with the application. */
-  readonly workersWait?: boolean;
 }
 
 const day = 24 * 60 * 60;
@@ -33,12 +31,8 @@ class QueueConnectionModule {}
 
 @Module({})
 export class QueueModule {
-  static forRoot({
-    databaseUrl,
-    databaseCurrent,
-    poolSize = 16,
-    workersWait = false,
-  }: QueueModuleOptions): DynamicModule {
+  /** Workers begin when QueueSupervisor.startWorkers is called, not with the application. */
+  static forRoot({ databaseUrl, databaseCurrent, poolSize = 16 }: QueueModuleOptions): DynamicModule {
     const connection = {
       provide: QueueConnection,
       inject: [Settings, Logger],
@@ -50,6 +44,7 @@ export class QueueModule {
     };
     return {
       module: QueueModule,
+      global: true,
       imports: [
         DiscoveryModule,
         { module: QueueConnectionModule, global: true, providers: [connection], exports: [connection] },
@@ -59,7 +54,7 @@ export class QueueModule {
           extraOptions: { manualRegistration: true },
         }),
       ],
-      providers: [QueueSupervisor, { provide: WORKERS_WAIT, useValue: workersWait }],
+      providers: [QueueSupervisor],
       exports: [QueueSupervisor],
     };
   }

@@ -1,60 +1,53 @@
-import { InjectQueue, WorkerHost } from '@nestjs/bullmq';
+import { setTimeout as delay } from 'node:timers/promises';
 import {
+  type BeforeApplicationShutdown,
+  Global,
   Injectable,
   Module,
   type OnApplicationBootstrap,
   type OnModuleDestroy,
-  SetMetadata,
 } from '@nestjs/common';
-import { DiscoveryModule, DiscoveryService, MetadataScanner } from '@nestjs/core';
-import { type Job, Queue } from 'bullmq';
+import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
+import { monotonicMs } from '../../kernel';
 import { Settings } from '../config';
+import { ClockWatch, Database } from '../database';
 import { Logger } from '../logging';
-import { scheduleJob } from './jobs';
-import { QueueModule } from './queue.module';
-import { Processor } from './processor';
+import { Metrics } from '../metrics';
+import { deadlineOf, type JobClaim, type JobRow, JobRows, LATE_AFTER_MS } from './job-rows';
+import { jobsOf, type RegisteredJob } from './repeating-job';
 
-const upkeepQueue = 'upkeep';
-const metadata = Symbol('repeating job');
-const USUAL_DEADLINE_MS = 60_000;
+/** Also how long a job waits that another node has let go. */
+const LONGEST_PAUSE_MS = 1_000;
+const SHORTEST_PAUSE_MS = 250;
+/** A long job must not hold up the others; a node has better to do than to run all of them at once. */
+const MOST_AT_ONCE = 3;
+/** The name by which metrics and the log tell these jobs from those of queues. */
+const QUEUE = 'upkeep';
 
-interface RepeatingJobRule {
-  /** One job of this name for all nodes; it stays in the queue, so it is not reused for something else. */
-  readonly name: string;
-  /** Five or six fields, in UTC. */
-  readonly cron: string;
-  /** The signal ends then; what is left is done the next time. */
-  readonly deadlineMs?: number;
-}
-
-type Run = (signal: AbortSignal) => Promise<unknown>;
-
-/**
- * A method that runs by a schedule, on one of the nodes at a time. It belongs to a provider of any module, is safe to
- * repeat, and ends soon after its signal.
- */
-export const RepeatingJob =
-  (rule: RepeatingJobRule) =>
-  <Method extends Run>(target: object, name: string, method: TypedPropertyDescriptor<Method>): void => {
-    SetMetadata(metadata, rule)(target, name, method);
-  };
-
-interface RegisteredJob extends RepeatingJobRule {
-  readonly run: Run;
-}
-
-/** Knows the methods that are marked as repeating jobs. */
+/** Runs the methods that are marked as repeating jobs, each on one node at a time, when their rows say so. */
 @Injectable()
-export class RepeatingJobs implements OnApplicationBootstrap, OnModuleDestroy {
+export class RepeatingJobs implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
   private readonly jobs = new Map<string, RegisteredJob>();
+  private readonly running = new Map<string, Promise<void>>();
+  /** Since when this node has seen a job due that nobody runs. */
+  private readonly dueSince = new Map<string, number>();
   private readonly stopping = new AbortController();
+  private readonly rows: JobRows;
+  private looking?: Promise<void>;
+  private lookedAt = Infinity;
+  private announced = false;
+  private away = false;
 
   constructor(
-    @InjectQueue(upkeepQueue) private readonly queue: Queue,
+    database: Database,
+    private readonly clock: ClockWatch,
     private readonly discovery: DiscoveryService,
     private readonly settings: Settings,
+    private readonly metrics: Metrics,
     private readonly logger: Logger,
-  ) {}
+  ) {
+    this.rows = new JobRows(database);
+  }
 
   onApplicationBootstrap(): void {
     const instances = new Set(this.discovery.getProviders().map((wrapper): unknown => wrapper.instance));
@@ -68,53 +61,120 @@ export class RepeatingJobs implements OnApplicationBootstrap, OnModuleDestroy {
     this.stopping.abort();
   }
 
-  /** Needs no place in the start: the service answers before it. */
-  async announce(): Promise<void> {
+  /** What a running job needs, such as the database, is still there. */
+  async beforeApplicationShutdown(): Promise<void> {
+    const ended = Promise.allSettled([this.looking, ...this.running.values()]);
+    await Promise.race([ended, delay(this.settings.drainTimeoutMs, undefined, { ref: false })]);
+  }
+
+  start(): void {
     if (this.settings.workers === 'off') return;
-    for (const { name, cron } of this.jobs.values()) await scheduleJob(this.queue, { name, cron, data: {} });
+    this.lookedAt = monotonicMs();
+    this.looking = this.keepLooking();
   }
 
   get names(): string[] {
     return [...this.jobs.keys()];
   }
 
+  /** Runs a job now, whatever its row says. */
   async run(name: string): Promise<void> {
     const job = this.jobs.get(name);
-    // A node of another version may have announced it.
-    if (job === undefined) return this.logger.warn('no such repeating job here', { job: name });
-    const late = AbortSignal.timeout(job.deadlineMs ?? USUAL_DEADLINE_MS);
+    if (job === undefined) throw new Error(`no repeating job is called ${name}`);
+    const late = AbortSignal.timeout(deadlineOf(job));
     await job.run(AbortSignal.any([late, this.stopping.signal]));
+  }
+
+  /**
+   * The jobs that this node should have run and did not. What fails, or waits for a clock to be put right, is told
+   * elsewhere: no restart of this node would help.
+   */
+  get stuck(): string[] {
+    const now = monotonicMs();
+    if (now - this.lookedAt > LATE_AFTER_MS) return this.names;
+    return [...this.dueSince].filter(([, since]) => now - since > LATE_AFTER_MS).map(([name]) => name);
   }
 
   private add(job: RegisteredJob): void {
     if (this.jobs.has(job.name)) throw new Error(`two repeating jobs are called ${job.name}`);
     this.jobs.set(job.name, job);
   }
-}
 
-function jobsOf(instance: object): RegisteredJob[] {
-  const prototype = Object.getPrototypeOf(instance) as Record<string, unknown> | null;
-  return new MetadataScanner().getAllMethodNames(prototype).flatMap((name) => {
-    const method = prototype?.[name];
-    if (typeof method !== 'function') return [];
-    const rule = Reflect.getMetadata(metadata, method) as RepeatingJobRule | undefined;
-    return rule === undefined ? [] : [{ ...rule, run: (method as Run).bind(instance) }];
-  });
-}
-
-@Processor(upkeepQueue)
-class RepeatingJobWorker extends WorkerHost {
-  constructor(private readonly jobs: RepeatingJobs) {
-    super();
+  private async keepLooking(): Promise<void> {
+    const { signal } = this.stopping;
+    for (let pause = 0; await delay(pause, true, { signal, ref: false }).catch(() => false);) {
+      try {
+        pause = await this.look();
+        this.away = false;
+      } catch (error) {
+        pause = LONGEST_PAUSE_MS;
+        this.dueSince.clear();
+        if (!this.away) this.logger.warn('repeating jobs cannot be looked up', { error });
+        this.away = true;
+      }
+      this.lookedAt = monotonicMs();
+    }
   }
 
-  override process({ name }: Job): Promise<void> {
-    return this.jobs.run(name);
+  /** Returns how long there is nothing to do. */
+  private async look(): Promise<number> {
+    if (!this.announced) await this.announce([...this.jobs.values()]);
+    const rows = await this.rows.read(this.names);
+    // A node of another version may have removed what it does not know.
+    const missing = [...this.jobs.values()].filter(({ name }) => !rows.some((row) => row.name === name));
+    if (missing.length > 0) await this.announce(missing);
+    this.note(rows);
+    let pause = LONGEST_PAUSE_MS;
+    for (const { name, dueInMs, isClaimed } of rows) {
+      if (dueInMs <= 0 && !isClaimed) await this.take(this.jobs.get(name)!);
+      else if (dueInMs > 0) pause = Math.min(pause, dueInMs);
+    }
+    return Math.max(pause, SHORTEST_PAUSE_MS);
+  }
+
+  private async announce(jobs: readonly RegisteredJob[]): Promise<void> {
+    await this.rows.announce(jobs);
+    await this.rows.forget(this.names);
+    this.announced = true;
+  }
+
+  private note(rows: readonly JobRow[]): void {
+    const now = monotonicMs();
+    for (const { name, dueInMs, isClaimed, succeededAt, succeedBy } of rows) {
+      if (dueInMs > 0 || isClaimed || !this.clock.isRight) this.dueSince.delete(name);
+      else if (!this.dueSince.has(name)) this.dueSince.set(name, now);
+      if (succeededAt !== null) this.metrics.jobSuccess.set({ job: name }, succeededAt.getTime() / 1_000);
+      this.metrics.jobSuccessDue.set({ job: name }, succeedBy.getTime() / 1_000);
+    }
+  }
+
+  private async take(job: RegisteredJob): Promise<void> {
+    if (!this.clock.isRight || this.running.size >= MOST_AT_ONCE || this.running.has(job.name)) return;
+    const claim = await this.rows.claim(job);
+    if (claim === undefined) return;
+    const run = this.runClaimed(job, claim).finally(() => this.running.delete(job.name));
+    this.running.set(job.name, run);
+  }
+
+  private async runClaimed(job: RegisteredJob, claim: JobClaim): Promise<void> {
+    const error = await this.run(job.name).then(
+      () => undefined,
+      (reason: unknown) => reason ?? new Error('failed without a reason'),
+    );
+    const outcome = error === undefined ? 'completed' : 'failed';
+    try {
+      if (this.stopping.signal.aborted) return await this.rows.release(job, claim);
+      this.metrics.jobs.inc({ queue: QUEUE, outcome });
+      if (error === undefined) return await this.rows.succeeded(job, claim);
+      this.logger.warn('job failed, will be repeated', { queue: QUEUE, job: job.name, error });
+      await this.rows.failed(job, claim);
+    } catch (unwritten) {
+      // The claim ends by itself, and the job is run once more.
+      this.logger.warn('the end of a job could not be written', { job: job.name, error: unwritten });
+    }
   }
 }
 
-@Module({
-  imports: [QueueModule.registerQueue(upkeepQueue), DiscoveryModule],
-  providers: [RepeatingJobs, RepeatingJobWorker],
-})
+@Global()
+@Module({ imports: [DiscoveryModule], providers: [RepeatingJobs], exports: [RepeatingJobs] })
 export class RepeatingJobsModule {}

@@ -55,6 +55,7 @@ test('a sound one passes in every point', async () => {
     migrations: expect.stringMatching(/^ok all \d+ tables are as this version expects$/),
     'database role': 'ok switchboard_app may do its work and no more',
     clock: expect.stringMatching(/^ok \d+ ms from the database's$/),
+    'repeating jobs': 'ok none yet: the first start makes them',
     partitions: 'ok this month and the next are ready',
     nodes: 'ok 0 are running',
     'supplier keys': 'ok every provider that needs one has one',
@@ -73,6 +74,22 @@ models: { m: { lanes: [{ provider: a, model: m, region: eu }], price: { input: 1
 `);
   const { code, found } = await doctor();
   expect([code, found.get('supplier keys')]).toEqual([1, 'fail missing for keyless']);
+});
+
+test('a repeating job without the success that was due fails, by its name', async () => {
+  const put = (name: string, succeedBy: string): Promise<unknown> =>
+    house.database.query(
+      `INSERT INTO repeating_job (name, cron, due_at, failures, succeeded_at, succeed_by)
+       VALUES ($1, '* * * * *', now(), 3, '2026-05-06T07:08:09Z', now() + $2::interval)`,
+      [name, succeedBy],
+    );
+  const found = async (): Promise<unknown> => (await doctor()).found.get('repeating jobs');
+  await put('sweep', '1 hour');
+  expect(await found()).toBe('ok all 1 succeeded when they had to');
+  await put('partitions', '-1 second');
+  expect(await found()).toBe(
+    'fail without the success that was due: partitions (last success: 2026-05-06T07:08:09.000Z, failures since: 3)',
+  );
 });
 
 test('several nodes without Redis fail', async () => {

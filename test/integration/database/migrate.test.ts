@@ -1,4 +1,3 @@
-import { stripVTControlCharacters } from 'node:util';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -77,13 +76,8 @@ test('a migration that fails is undone, and those before it stand', async () => 
     async down() {}
   }
   const url = await emptyDatabase();
-  const printed = jest.spyOn(console, 'log').mockImplementation();
   const attempt = migrate({ url, migrations: [First1763600000001, Broken1763600000002], queue: false });
-  await expect(attempt).rejects.toThrow('division by zero');
-  // Coloured or not, as the terminal would have it.
-  const lines = printed.mock.calls.map(([line]) => stripVTControlCharacters(String(line)));
-  expect(lines).toEqual(['Migration "Broken1763600000002" failed, error: division by zero']);
-  printed.mockRestore();
+  await expect(attempt).rejects.toThrow('The migration Broken1763600000002 failed: division by zero');
   expect(await ask(url, applied)).toEqual(['First1763600000001']);
   expect(await ask(url, `SELECT to_regclass('first')::text, to_regclass('second')::text`)).toEqual([
     'first',

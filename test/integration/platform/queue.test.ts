@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { ConfigModule, loadSettings } from '../../../src/platform/config';
+import { DatabaseModule } from '../../../src/platform/database';
 import { Logger, LoggingModule } from '../../../src/platform/logging';
 import { Metrics, MetricsModule } from '../../../src/platform/metrics';
 import {
@@ -15,7 +16,6 @@ import {
   Queue,
   QueueModule,
   QueueSupervisor,
-  scheduleJob,
   UnrecoverableError,
   WorkerHost,
 } from '../../../src/platform/queue';
@@ -114,7 +114,7 @@ for (const { backend, available } of backends) {
       open.clear();
     });
 
-    async function boot(env: Record<string, string> = {}, workersWait = false, databaseUrl = database.url) {
+    async function boot(env: Record<string, string> = {}, start = true, databaseUrl = database.url) {
       const settings = loadSettings({
         ...(redis && { REDIS_URL: redis.url }),
         SESSION_SECRET: 'a',
@@ -131,18 +131,20 @@ for (const { backend, available } of backends) {
           ConfigModule.forRoot(settings),
           LoggingModule.forRoot(logger),
           MetricsModule.forRoot({ version: '0', commit: '0' }),
-          QueueModule.forRoot({ databaseUrl, workersWait }),
+          DatabaseModule.forRoot({ url: database.url, entities: [] }),
+          QueueModule.forRoot({ databaseUrl }),
           ErrandModule,
         ],
       }).compile();
       open.add(module);
       await module.init();
+      if (start) module.get(QueueSupervisor).startWorkers();
       const metrics = module.get(Metrics).registry;
       return { module, queue: module.get(Desk).queue, diary: module.get(Diary), metrics };
     }
 
     test('a job is taken while the service still starts, and worked on once it has', async () => {
-      const { module, queue, diary } = await boot({}, true);
+      const { module, queue, diary } = await boot({}, false);
       await addJob<Errand>(queue, { name: 'errand', data: { label: 'early' } });
       expect(await queue.getWaitingCount()).toBe(1);
       expect(diary.entries).toEqual([]);
@@ -192,7 +194,7 @@ for (const { backend, available } of backends) {
         await once(broken, 'listening');
         try {
           const from = lines.length;
-          const { queue, diary } = await boot({}, false, proxy.url);
+          const { queue, diary } = await boot({}, true, proxy.url);
           const early = addJob<Errand>(queue, { name: 'errand', data: { label: 'patient' } });
           const isBroken = (line: string): boolean => line.includes('worker error');
           await until(() => Promise.resolve(lines.slice(from).some(isBroken)));
@@ -215,7 +217,7 @@ for (const { backend, available } of backends) {
       test('a database that ends connections as they begin ends no worker', async () => {
         const proxy = await proxyTo(database.url);
         try {
-          const { queue, diary } = await boot({}, false, proxy.url);
+          const { queue, diary } = await boot({}, true, proxy.url);
           await addJob(queue, { name: 'errand', data: { label: 'before' } });
           await diary.seen('before:done');
           const from = lines.length;
@@ -250,23 +252,6 @@ for (const { backend, available } of backends) {
       expect(working.diary.entries.filter((entry) => entry === 'once:start')).toHaveLength(1);
     });
 
-    test('a schedule said twice is one schedule, and a new time replaces the old', async () => {
-      const { module, queue } = await boot({ WORKERS: 'off' });
-      await scheduleJob(queue, { name: 'nightly', cron: '15 3 * * *', data: { label: 'nightly' } });
-      await Promise.all(
-        Array.from({ length: 3 }, () =>
-          scheduleJob(queue, { name: 'nightly', cron: '30 4 * * *', data: { label: 'nightly' } }),
-        ),
-      );
-      const schedulers = await queue.getJobSchedulers();
-      expect(schedulers).toMatchObject([{ name: 'nightly', pattern: '30 4 * * *', tz: 'UTC' }]);
-      const next = new Date(schedulers[0]?.next ?? 0);
-      expect([next.getUTCHours(), next.getUTCMinutes()]).toEqual([4, 30]);
-      expect(await queue.getDelayedCount()).toBe(1);
-      await queue.removeJobScheduler('nightly');
-      await module.close();
-    });
-
     test('a running job ends before anything it needs is closed', async () => {
       const { module, queue, diary } = await boot();
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -277,6 +262,23 @@ for (const { backend, available } of backends) {
       setImmediate(resolve);
       await closed;
       expect(diary.entries).toEqual(['slow:start', 'slow:done', 'database closed']);
+    });
+
+    test('a worker whose clock is wrong takes no job until it is right', async () => {
+      const { queue, diary } = await boot();
+      await addJob(queue, { name: 'errand', data: { label: 'first' } });
+      await diary.seen('first:done');
+      const real = Date.now.bind(Date);
+      const ahead = jest.spyOn(Date, 'now').mockImplementation(() => real() + 40 * 86_400_000);
+      try {
+        for (const label of ['second', 'third']) await addJob(queue, { name: 'errand', data: { label } });
+        await delay(1_500);
+        expect(diary.entries).toEqual(['first:start', 'first:done']);
+        expect(await queue.getWaitingCount()).toBe(2);
+      } finally {
+        ahead.mockRestore();
+      }
+      await Promise.all(['second:done', 'third:done'].map((entry) => diary.seen(entry)));
     });
 
     test('a job that will not end does not keep the service from stopping', async () => {

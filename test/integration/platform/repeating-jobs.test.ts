@@ -1,13 +1,12 @@
 import 'reflect-metadata';
 import { setTimeout as delay } from 'node:timers/promises';
-import { getQueueToken } from '@nestjs/bullmq';
 import { Injectable, Module } from '@nestjs/common';
-import { Queue, RepeatingJob, RepeatingJobs } from '../../../src/platform';
-import { addJob } from '../../../src/platform/queue';
+import { Metrics, RepeatingJob, RepeatingJobs } from '../../../src/platform';
 import { startTestApp, type TestApp } from '../../support/app';
 import { until } from '../../support/until';
 
 const runs: string[] = [];
+const faults = new Set<string>();
 
 @Injectable()
 class Sweeper {
@@ -16,12 +15,24 @@ class Sweeper {
   @RepeatingJob({ name: 'sweep', cron: '0 4 * * *' })
   sweep(signal: AbortSignal): Promise<void> {
     runs.push(`${this.name} ${signal.aborted ? 'late' : 'in time'}`);
+    if (faults.has('sweep')) return Promise.reject(new Error('the broom is broken'));
     return Promise.resolve();
   }
 
   @RepeatingJob({ name: 'short', cron: '0 5 * * *', deadlineMs: 20 })
   async waitForSignal(signal: AbortSignal): Promise<void> {
     await delay(30_000, undefined, { signal }).catch(() => runs.push('told to end'));
+  }
+}
+
+@Injectable()
+class Stubborn {
+  ended: Promise<void> = Promise.resolve();
+
+  @RepeatingJob({ name: 'stubborn', cron: '0 6 * * *' })
+  async ignoreSignal(): Promise<void> {
+    runs.push('begun');
+    await this.ended;
   }
 }
 
@@ -33,22 +44,47 @@ class Namesake {
   }
 }
 
-@Module({ providers: [Sweeper] })
+@Module({ providers: [Sweeper, Stubborn] })
 class Extension {}
 
 @Module({ providers: [Sweeper, Namesake] })
 class Twins {}
 
+interface Row {
+  readonly name: string;
+  readonly cron: string;
+  readonly due: string;
+  readonly failures: number;
+  readonly succeeded: boolean;
+  readonly claimed: boolean;
+}
+
 let app: TestApp;
-let queue: Queue;
 beforeAll(async () => {
   app = await startTestApp({ modules: [Extension], schedule: true });
-  queue = app.application.get<Queue>(getQueueToken('upkeep'), { strict: false });
+  await until(async () => (await rows()).length > 0);
 });
 afterAll(() => app.close());
+beforeEach(() => {
+  runs.length = 0;
+  faults.clear();
+});
 
-test('the jobs of all modules are announced, those of an extension too', async () => {
-  const known = (await queue.getJobSchedulers()).map(({ name, pattern }) => [name, pattern]);
+const rows = (): Promise<Row[]> =>
+  app.database.query<Row>(
+    `SELECT name, cron, to_char(due_at AT TIME ZONE 'UTC', 'HH24:MI:SS') AS due, failures,
+            succeeded_at > now() - interval '1 minute' IS TRUE AS succeeded, claim IS NOT NULL AS claimed
+       FROM repeating_job ORDER BY name`,
+  );
+const row = async (name: string): Promise<Row | undefined> =>
+  (await rows()).find((each) => each.name === name);
+const makeDue = (name: string): Promise<unknown> =>
+  app.database.query("UPDATE repeating_job SET due_at = now() - interval '1 second' WHERE name = $1", [name]);
+const metric = async (name: string): Promise<string | undefined> =>
+  (await app.application.get(Metrics).text()).split('\n').find((line) => line.startsWith(name));
+
+test('the jobs of all modules have their rows, those of an extension too', async () => {
+  const known = (await rows()).map(({ name, cron }) => [name, cron]);
   expect(known).toEqual(
     expect.arrayContaining([
       ['partitions', '10 2 * * *'],
@@ -61,16 +97,100 @@ test('the jobs of all modules are announced, those of an extension too', async (
       ['short', '0 5 * * *'],
     ]),
   );
+  expect(await row('sweep')).toMatchObject({ due: '04:00:00', succeeded: false });
 });
 
-test('a job runs with its provider, and is told when its time is up; an unknown one harms none', async () => {
-  for (const name of ['of-another-version', 'sweep', 'short']) await addJob(queue, { name, data: {} });
-  await until(() => runs.length === 2);
-  expect(runs).toEqual(['sweeper in time', 'told to end']);
-  expect(await queue.getFailedCount()).toBe(0);
-  await expect(
-    app.application.get(RepeatingJobs, { strict: false }).run('partitions'),
-  ).resolves.toBeUndefined();
+test('a job that is due runs with its provider, is told when its time is up, and is due at its next time', async () => {
+  await makeDue('sweep');
+  await makeDue('short');
+  await until(
+    async () => (await rows()).filter(({ name, succeeded }) => succeeded && /^s/.test(name)).length === 2,
+  );
+  expect(runs.sort()).toEqual(['sweeper in time', 'told to end']);
+  expect(await row('sweep')).toMatchObject({ due: '04:00:00', failures: 0, claimed: false });
+  expect(await row('short')).toMatchObject({ due: '05:00:00', failures: 0, claimed: false });
+});
+
+test('a job that fails is tried again, and its success is waited for', async () => {
+  await app.database.query(
+    "UPDATE repeating_job SET succeeded_at = NULL, succeed_by = now() - interval '1 second' WHERE name = 'sweep'",
+  );
+  faults.add('sweep');
+  await makeDue('sweep');
+  await until(async () => ((await row('sweep'))?.failures ?? 0) >= 1);
+  expect(await row('sweep')).toMatchObject({ succeeded: false });
+  faults.clear();
+  await until(async () => (await row('sweep'))?.succeeded === true);
+  expect(await row('sweep')).toMatchObject({ due: '04:00:00', failures: 0 });
+  await until(
+    async () => (await metric('gateway_job_last_success_timestamp_seconds{job="sweep"}')) !== undefined,
+  );
+  const due = Number((await metric('gateway_job_success_due_timestamp_seconds{job="sweep"}'))?.split(' ')[1]);
+  expect(due * 1_000).toBeGreaterThan(Date.now());
+});
+
+test('a job whose node was killed runs once its claim has ended, and not before', async () => {
+  await app.database.query(
+    `UPDATE repeating_job SET due_at = now() - interval '1 minute', claim = gen_random_uuid(),
+            claimed_until = now() + CASE name WHEN 'short' THEN interval '1 hour' ELSE interval '-1 second' END
+      WHERE name IN ('sweep', 'short')`,
+  );
+  await until(() => Promise.resolve(runs.length > 0));
+  expect(runs).toEqual(['sweeper in time']);
+  expect(await row('short')).toMatchObject({ claimed: true });
+});
+
+test('a row that another version has removed is made again', async () => {
+  await app.database.query("DELETE FROM repeating_job WHERE name = 'sweep'");
+  await until(async () => (await row('sweep')) !== undefined);
+});
+
+test('a node whose clock is wrong takes no job, and says so; once it is right again, it does', async () => {
+  const real = Date.now.bind(Date);
+  const ahead = jest.spyOn(Date, 'now').mockImplementation(() => real() + 40 * 86_400_000);
+  try {
+    await until(() => Promise.resolve(app.log.some((line) => line.includes('takes no jobs'))));
+    await makeDue('sweep');
+    await delay(2_500);
+    expect(runs).toEqual([]);
+    expect(Number((await metric('gateway_clock_ahead_seconds'))?.split(' ')[1])).toBeCloseTo(40 * 86_400, -1);
+  } finally {
+    ahead.mockRestore();
+  }
+  await until(async () => (await row('sweep'))?.due === '04:00:00');
+  expect(runs).toEqual(['sweeper in time']);
+});
+
+test('a node that does not get a job done for a quarter of an hour is not ready, until it is done', async () => {
+  const ready = async (): Promise<[number, unknown]> => {
+    const answer = await fetch(`${app.url}/health/ready`);
+    return [answer.status, await answer.json()];
+  };
+  const { promise, resolve } = Promise.withResolvers<void>();
+  app.application.get(Stubborn, { strict: false }).ended = promise;
+  await makeDue('stubborn');
+  await until(() => Promise.resolve(runs.includes('begun')));
+  // Its time and its grace are over, and no other node has taken it.
+  await app.database.query("UPDATE repeating_job SET claimed_until = now() WHERE name = 'stubborn'");
+  await delay(1_500);
+  expect(await ready()).toEqual([200, { status: 'ok' }]);
+  const real = performance.now.bind(performance);
+  const later = jest.spyOn(performance, 'now').mockImplementation(() => real() + 16 * 60_000);
+  try {
+    // Every job, until the next look.
+    await until(async () => JSON.stringify(await ready()).includes('here: stubborn.'));
+    expect(await ready()).toMatchObject([503, { error: 'Jobs are not run here: stubborn.' }]);
+    resolve();
+    await until(async () => (await ready())[0] === 200);
+  } finally {
+    later.mockRestore();
+  }
+});
+
+test('what is not a job is refused, and a job can be run at any time', async () => {
+  const jobs = app.application.get(RepeatingJobs, { strict: false });
+  await expect(jobs.run('of-another-version')).rejects.toThrow('no repeating job');
+  await expect(jobs.run('partitions')).resolves.toBeUndefined();
 });
 
 test('two jobs of one name do not start', async () => {

@@ -1,0 +1,95 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  type DataSource,
+  type Migration as PendingMigration,
+  MigrationExecutor,
+  type QueryRunner,
+} from 'typeorm';
+import { monotonicMs } from '../../kernel';
+
+export interface MigrationProgress {
+  /** `waits`: others use the table, and come first. */
+  readonly step: 'begins' | 'waits' | 'continues' | 'done';
+  readonly migration: string;
+  readonly number: number;
+  readonly of: number;
+  readonly milliseconds: number;
+}
+
+export type ReportProgress = (progress: MigrationProgress) => void;
+
+/** While a statement waits for a lock, all who come after it wait as well. */
+const LOCK_TIMEOUT_MS = 2_000;
+const PAUSE_MS = 500;
+const LONGEST_WAIT_MS = 10 * 60_000;
+const REPORT_EVERY_MS = 10_000;
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/**
+ * Runs what is pending in the order of the list, each in a transaction of its own. TypeORM would go by the number in the
+ * name; the functions, which are loaded again when they change, have to come after what they name.
+ */
+export async function runMigrations(
+  source: DataSource,
+  order: readonly string[],
+  report: ReportProgress,
+): Promise<void> {
+  const executor = new MigrationExecutor(source);
+  const isNew = (await executor.getExecutedMigrations()).length === 0;
+  const pending = await executor.getPendingMigrations();
+  pending.sort((one, other) => order.indexOf(one.name) - order.indexOf(other.name));
+  for (const [place, migration] of pending.entries()) {
+    const startedMs = monotonicMs();
+    const tell = (step: MigrationProgress['step']): void =>
+      report({
+        step,
+        migration: migration.name,
+        number: place + 1,
+        of: pending.length,
+        milliseconds: Math.round(monotonicMs() - startedMs),
+      });
+    // The first start makes everything within a second or two.
+    if (!isNew) tell('begins');
+    const timer = setInterval(() => tell('continues'), REPORT_EVERY_MS);
+    try {
+      await runOnce(source, migration, () => tell('waits'));
+    } catch (cause) {
+      throw new Error(`The migration ${migration.name} failed: ${(cause as Error).message}`, { cause });
+    } finally {
+      clearInterval(timer);
+    }
+    if (!isNew) tell('done');
+  }
+}
+
+async function runOnce(source: DataSource, migration: PendingMigration, waits: () => void): Promise<void> {
+  const startedMs = monotonicMs();
+  for (;;) {
+    const runner = source.createQueryRunner();
+    try {
+      return await attempt(runner, source, migration);
+    } catch (error) {
+      const { code } = error as { code?: string };
+      if (code !== LOCK_NOT_AVAILABLE || monotonicMs() - startedMs > LONGEST_WAIT_MS) throw error;
+    } finally {
+      await runner.release();
+    }
+    waits();
+    await delay(PAUSE_MS);
+  }
+}
+
+async function attempt(runner: QueryRunner, source: DataSource, migration: PendingMigration): Promise<void> {
+  const executor = new MigrationExecutor(source, runner);
+  // One that is not undone may not be broken off either.
+  if (migration.instance?.transaction === false) return void (await executor.executeMigration(migration));
+  await runner.startTransaction();
+  try {
+    await runner.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
+    await executor.executeMigration(migration);
+    await runner.commitTransaction();
+  } catch (error) {
+    await runner.rollbackTransaction().catch(() => undefined);
+    throw error;
+  }
+}

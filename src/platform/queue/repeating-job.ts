@@ -1,0 +1,39 @@
+import { SetMetadata } from '@nestjs/common';
+import { MetadataScanner } from '@nestjs/core';
+
+const metadata = Symbol('repeating job');
+
+interface RepeatingJobRule {
+  /** One job of this name for all nodes; its row stays, so the name is not reused for something else. */
+  readonly name: string;
+  /** Five or six fields, in UTC. */
+  readonly cron: string;
+  /** The signal ends then; what is left is done the next time. */
+  readonly deadlineMs?: number;
+}
+
+type Run = (signal: AbortSignal) => Promise<unknown>;
+
+/**
+ * A method that runs by a schedule, on one of the nodes at a time. It belongs to a provider of any module, is safe to
+ * repeat, and ends soon after its signal.
+ */
+export const RepeatingJob =
+  (rule: RepeatingJobRule) =>
+  <Method extends Run>(target: object, name: string, method: TypedPropertyDescriptor<Method>): void => {
+    SetMetadata(metadata, rule)(target, name, method);
+  };
+
+export interface RegisteredJob extends RepeatingJobRule {
+  readonly run: Run;
+}
+
+export function jobsOf(instance: object): RegisteredJob[] {
+  const prototype = Object.getPrototypeOf(instance) as Record<string, unknown> | null;
+  return new MetadataScanner().getAllMethodNames(prototype).flatMap((name) => {
+    const method = prototype?.[name];
+    if (typeof method !== 'function') return [];
+    const rule = Reflect.getMetadata(metadata, method) as RepeatingJobRule | undefined;
+    return rule === undefined ? [] : [{ ...rule, run: (method as Run).bind(instance) }];
+  });
+}
