@@ -19,6 +19,11 @@ export interface Sent {
 
 const DEADLINE_MS = 20_000;
 
+let requests = 0;
+
+/** How many requests all clients have sent so far. */
+export const requestsSent = (): number => requests;
+
 /** A caller of the service: an address, and the headers that authenticate it. */
 export class Client {
   constructor(
@@ -52,6 +57,7 @@ export class Client {
   }
 
   async send(method: string, path: string, { headers = {}, json, form, body }: Sent = {}): Promise<Answer> {
+    requests += 1;
     const payload =
       json !== undefined ? JSON.stringify(json) : form !== undefined ? new URLSearchParams(form) : body;
     const response = await fetch(`${this.url}${path}`, {
