@@ -1,3 +1,4 @@
+import { subscribe } from 'node:diagnostics_channel';
 import { setTimeout as delay } from 'node:timers/promises';
 /** One answer, read whole, with what scenarios ask of it. */
 export interface Answer {
@@ -19,10 +20,14 @@ export interface Sent {
 
 const DEADLINE_MS = 20_000;
 
-let requests = 0;
+const sentTo = new Map<string, number>();
+subscribe('undici:request:create', (message) => {
+  const { origin } = (message as { readonly request: { readonly origin: unknown } }).request;
+  sentTo.set(String(origin), (sentTo.get(String(origin)) ?? 0) + 1);
+});
 
-/** How many requests all clients have sent so far. */
-export const requestsSent = (): number => requests;
+/** How many requests this process has sent to an address so far, by whatever client. */
+export const requestsSent = (url: string): number => sentTo.get(new URL(url).origin) ?? 0;
 
 /** A caller of the service: an address, and the headers that authenticate it. */
 export class Client {
@@ -57,7 +62,6 @@ export class Client {
   }
 
   async send(method: string, path: string, { headers = {}, json, form, body }: Sent = {}): Promise<Answer> {
-    requests += 1;
     const payload =
       json !== undefined ? JSON.stringify(json) : form !== undefined ? new URLSearchParams(form) : body;
     const response = await fetch(`${this.url}${path}`, {
