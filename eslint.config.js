@@ -75,6 +75,8 @@ module.exports = tseslint.config(
         setTimeout: 'readonly',
         clearTimeout: 'readonly',
         URL: 'readonly',
+        fetch: 'readonly',
+        AbortSignal: 'readonly',
       },
     },
   },

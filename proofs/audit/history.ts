@@ -1,6 +1,12 @@
-import type { AuditChain } from '../../src/audit';
-import type { Database } from '../../src/platform';
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Chance } from '../support/chance';
+import type { ProofGateway } from '../support/gateway';
+import type { Rows } from '../support/rows';
+
+const SEAL_DEADLINE_MS = 60_000;
 
 /** Entries as people leave them: of the platform and of organisations, in all alphabets, with and without changes. */
 const INSERT = `
@@ -15,10 +21,9 @@ const INSERT = `
          '10.0.0.1', gen_random_uuid()
     FROM generate_series(1, $1) AS number`;
 
-/** So many entries in so many chains, sealed in blocks of many sizes. */
+/** So many entries in so many chains; the service seals them, in blocks of many sizes. */
 export async function writeHistory(
-  database: Database,
-  chain: AuditChain,
+  rows: Rows,
   wish: {
     readonly entries: number;
     readonly chains: number;
@@ -29,17 +34,26 @@ export async function writeHistory(
 ): Promise<void> {
   for (let left = wish.entries; left > 0;) {
     const some = Math.min(left, chance.whole(1, wish.most));
-    await database.query(INSERT, [some, wish.chains, wish.daysAgo ?? 0]);
-    await chain.seal();
+    await rows.query(INSERT, [some, wish.chains, wish.daysAgo ?? 0]);
+    await sealed(rows);
     left -= some;
   }
 }
 
-export async function exportOf(chain: AuditChain, number?: number): Promise<string> {
-  const parts: string[] = [];
-  await chain.export((text) => {
-    parts.push(text);
-    return Promise.resolve();
-  }, number);
-  return parts.join('');
+async function sealed(rows: Rows): Promise<void> {
+  for (const deadline = Date.now() + SEAL_DEADLINE_MS; Date.now() < deadline;) {
+    if ((await rows.query('SELECT FROM activity_unsealed LIMIT 1')).length === 0) return;
+    await delay(20);
+  }
+  throw new Error('the service does not seal its log');
+}
+
+/** What the product's own command writes: of all chains, or of one by its number. */
+export async function exportOf({ node, folder }: ProofGateway, number?: number): Promise<string> {
+  const file = join(folder, `${randomUUID()}.jsonl`);
+  const chosen =
+    number === undefined ? [] : number === 0 ? ['--platform'] : ['--organisation', String(number)];
+  const { code, text } = await node.command('audit:export', file, ...chosen);
+  if (code !== 0) throw new Error(`nothing was exported: ${text}`);
+  return readFileSync(file, 'utf8');
 }

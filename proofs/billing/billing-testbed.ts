@@ -1,55 +1,70 @@
-import { randomBytes } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Ledger } from '../../src/billing';
-import { type RunningService, startService } from '../../src/boot/start-service';
-import { SessionsService, UserAccount } from '../../src/identity';
-import { Database, loadSettings, Logger } from '../../src/platform';
+import { setTimeout as delay } from 'node:timers/promises';
+import { randomUUID } from 'node:crypto';
+import { createPostgresBackend, Queue, setDefaultBackendFactory } from 'bullmq';
+import { Pool } from 'pg';
 import { ProcessorSimulator } from '../../test/support/processor/processor-simulator';
 import { PostgresServer } from '../money/postgres-server';
+import { ProofNode } from '../support/node';
+import { Rows } from '../support/rows';
+
+const LOOK_DEADLINE_MS = 60_000;
 
 export interface Payer {
   readonly userId: number;
   readonly cookie: string;
 }
 
-/** A service, its database that may go away, and the processor. */
+/** Nodes, their database that may go away, and the processor. */
 export class BillingTestbed {
   private constructor(
     readonly postgres: PostgresServer,
     readonly processor: ProcessorSimulator,
-    readonly nodes: readonly RunningService[],
+    readonly nodes: readonly ProofNode[],
+    readonly rows: Rows,
+    private readonly queue: Queue,
   ) {}
 
-  static async open(nodes: number): Promise<BillingTestbed> {
+  static async open(count: number): Promise<BillingTestbed> {
     const [postgres, processor] = await Promise.all([PostgresServer.start(), ProcessorSimulator.start()]);
-    const running: RunningService[] = [];
-    for (let node = 0; node < nodes; node += 1) running.push(await startNode(postgres, processor, node));
-    return new BillingTestbed(postgres, processor, running);
+    const nodes: ProofNode[] = [];
+    for (let place = 0; place < count; place += 1)
+      nodes.push(
+        await ProofNode.start(join(postgres.folder, `node-${place}`), {
+          DATABASE_URL: postgres.url,
+          MIGRATION_DATABASE_URL: postgres.ownerUrl,
+          DRAIN_TIMEOUT: '1s',
+          ...processor.environment,
+        }),
+      );
+    return new BillingTestbed(postgres, processor, nodes, new Rows(postgres.ownerUrl), queueOf(postgres));
   }
 
-  get service(): RunningService {
+  get node(): ProofNode {
     const [first] = this.nodes;
     if (first === undefined) throw new Error('there is a node');
     return first;
   }
 
-  get database(): Database {
-    return this.service.application.get(Database);
+  async payer(): Promise<Payer> {
+    const { id } = await this.rows.addUser();
+    return { userId: id, cookie: `svc_session=${await this.rows.openSession(id)}` };
   }
 
-  async payer(): Promise<Payer> {
-    const accounts = this.database.source.getRepository(UserAccount);
-    const name = randomBytes(6).toString('hex');
-    const user = accounts.create({ email: `${name}@example.com`, displayName: name, status: 'active' });
-    await accounts.insert(user);
-    const sessions = this.service.application.get(SessionsService, { strict: false });
-    const token = await this.database.transaction((tx) => sessions.open(tx, user.id));
-    return { userId: user.id, cookie: `svc_session=${token}` };
+  /** So many looks at all wallets at once: the nodes take them from the queue, as they take those of the schedule. */
+  async lookAtWallets(times: number): Promise<void> {
+    const ids = Array.from({ length: times }, () => `proof-${randomUUID()}`);
+    await Promise.all(ids.map((jobId) => this.queue.add('automatic-top-ups', {}, { jobId })));
+    for (const deadline = Date.now() + LOOK_DEADLINE_MS; Date.now() < deadline; await delay(20)) {
+      const jobs = await Promise.all(ids.map((id) => this.queue.getJob(id)));
+      const ends = await Promise.all(jobs.map(async (job) => (await job?.isCompleted()) === true));
+      if (ends.every(Boolean)) return;
+    }
+    throw new Error('the nodes do not look at the wallets');
   }
 
   async post(path: string, { cookie }: Payer, json: object): Promise<Record<string, unknown>> {
-    const { url } = this.service;
+    const { url } = this.node;
     const response = await fetch(url + path, {
       method: 'POST',
       headers: { cookie, origin: url, 'content-type': 'application/json' },
@@ -66,36 +81,25 @@ export class BillingTestbed {
     return String(url).split('/').at(-1) ?? '';
   }
 
-  async balance({ userId }: Payer): Promise<bigint> {
-    return (await this.service.application.get(Ledger, { strict: false }).wallet(userId)).balance;
+  balance({ userId }: Payer): Promise<bigint> {
+    return this.rows.balance(userId);
   }
 
   async close(): Promise<void> {
-    for (const node of this.nodes) await node.close();
+    for (const node of this.nodes) await node.stop();
+    await this.rows.close();
+    await this.queue.close();
     await this.processor.stop();
     await this.postgres.stop();
   }
 }
 
-function startNode(
-  postgres: PostgresServer,
-  processor: ProcessorSimulator,
-  node: number,
-): Promise<RunningService> {
-  const dataFolder = join(postgres.folder, `node-${node}`);
-  mkdirSync(dataFolder);
-  const settings = loadSettings({
-    NODE_ENV: 'test',
-    PORT: '0',
-    METRICS_PORT: '0',
-    DATA_FOLDER: dataFolder,
-    DATABASE_URL: postgres.url,
-    MIGRATION_DATABASE_URL: postgres.ownerUrl,
-    DRAIN_TIMEOUT: '1s',
-    SANDBOX: 'off',
-    // Automatic top-ups are triggered by the proof alone.
-    WORKERS: 'off',
-    ...processor.environment,
-  });
-  return startService(settings, Logger.create(settings, { write: () => undefined }));
+/** The queue of the nodes, in which the schedule puts its jobs, too. */
+function queueOf({ ownerUrl }: PostgresServer): Queue {
+  setDefaultBackendFactory(createPostgresBackend);
+  const connection = new Pool({ connectionString: ownerUrl, options: '-c search_path=bullmq', max: 2 });
+  connection.on('error', () => undefined);
+  const queue = new Queue('upkeep', { connection });
+  queue.on('error', () => undefined);
+  return queue;
 }

@@ -1,8 +1,7 @@
-import 'reflect-metadata';
 import { setTimeout as delay } from 'node:timers/promises';
-import { AutomaticTopUp, topUpCents, verifyMoney } from '../../src/billing';
 import type { SentEvent } from '../../test/support/processor/account';
 import { deliver, signature } from '../../test/support/processor/processor-simulator';
+import { artefact } from '../support/artefact';
 import { Chance } from '../support/chance';
 import { Findings, inParallel, numberGiven, runProof } from '../support/findings';
 import { BillingTestbed, type Payer } from './billing-testbed';
@@ -27,9 +26,8 @@ async function main(): Promise<void> {
     await proveForged(testbed, findings, numberGiven('forged', 200));
     await proveTriggers(testbed, findings, numberGiven('triggers', 20));
     await proveOutage(testbed, findings);
-    const { checks } = await verifyMoney(testbed.database);
-    const wrong = checks.filter((check) => check.wrong.length > 0);
-    findings.add('money:verify is clean after all of it', wrong.length === 0, JSON.stringify(wrong));
+    const wrong = await testbed.node.discrepancies();
+    findings.add('money:verify is clean after all of it', wrong === 0, `${wrong} wrong`);
   } finally {
     await testbed.close();
   }
@@ -40,7 +38,7 @@ async function main(): Promise<void> {
 function proveAmounts(findings: Findings): void {
   let wrong = 0;
   for (let net = 500n; net <= 1_000_000n; net += 1n) {
-    const { fee, gross, net: kept } = topUpCents(net);
+    const { fee, gross, net: kept } = artefact.topUpCents(net);
     const isLeast = gross * 95n >= net * 100n && (gross - 1n) * 95n < net * 100n;
     if (kept !== net || kept + fee !== gross || !isLeast) wrong += 1;
   }
@@ -69,7 +67,7 @@ async function proveHistories(
   const statuses = new Map<number, number>();
   const began = Date.now();
   await inParallel(CONNECTIONS, deliveries, async (event) => {
-    const { status } = await deliver(testbed.service.url, event);
+    const { status } = await deliver(testbed.node.url, event);
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
   });
   const rate = Math.round((deliveries.length * 1_000) / (Date.now() - began));
@@ -89,7 +87,7 @@ async function proveHistories(
     wrong.length === 0,
     wrong.join('; ') || `${most} equal`,
   );
-  const [left] = await testbed.database.query<{ count: string }>(
+  const [left] = await testbed.rows.query<{ count: string }>(
     `SELECT count(*)::text AS count FROM processor_event WHERE outcome IN ('quarantined', 'received')`,
   );
   findings.add('no event is left in quarantine', left?.count === '0', `${left?.count} left`);
@@ -113,7 +111,7 @@ async function proveForged(testbed: BillingTestbed, findings: Findings, most: nu
   for (let index = 0; index < most; index += 1) {
     const event = genuine[index % genuine.length];
     const [text, header] = ways[index % ways.length]?.(event?.text ?? '') ?? ['', ''];
-    if ((await deliver(testbed.service.url, { text }, header)).status !== 400) accepted += 1;
+    if ((await deliver(testbed.node.url, { text }, header)).status !== 400) accepted += 1;
   }
   const isUntouched = (await testbed.balance(payer)) === 0n;
   findings.add(
@@ -124,21 +122,20 @@ async function proveForged(testbed: BillingTestbed, findings: Findings, most: nu
 }
 
 async function proveTriggers(testbed: BillingTestbed, findings: Findings, most: number): Promise<void> {
-  const nodes = testbed.nodes.map((node) => node.application.get(AutomaticTopUp, { strict: false }));
   let wrong = 0;
   for (let index = 0; index < most; index += 1) {
     const payer = await testbed.payer();
     const session = await testbed.checkout(payer, 1_000n);
     testbed.processor.account.pay(session);
     await deliverAll(testbed);
+    const before = testbed.processor.account.charges.size;
     await testbed.post('/api/billing/auto-topup', payer, {
       enabled: true,
       threshold: 20,
       amount: 50,
       monthly_ceiling: 500,
     });
-    const before = testbed.processor.account.charges.size;
-    await Promise.all(nodes.flatMap((node) => [node.trigger(payer.userId), node.trigger(payer.userId)]));
+    await testbed.lookAtWallets(4);
     await deliverAll(testbed);
     const charges = testbed.processor.account.charges.size - before;
     if (charges !== 1 || (await testbed.balance(payer)) !== 60n * USD) wrong += 1;
@@ -171,7 +168,7 @@ async function proveOutage(testbed: BillingTestbed, findings: Findings): Promise
 }
 
 const statusOf = async (testbed: BillingTestbed, event: SentEvent): Promise<number> =>
-  (await deliver(testbed.service.url, event)).status;
+  (await deliver(testbed.node.url, event)).status;
 
 /** As the processor does: again until it is taken. */
 async function redelivered(testbed: BillingTestbed, event: SentEvent): Promise<number> {
@@ -183,7 +180,7 @@ async function redelivered(testbed: BillingTestbed, event: SentEvent): Promise<n
 }
 
 async function deliverAll(testbed: BillingTestbed): Promise<void> {
-  for (const event of testbed.processor.account.events.splice(0)) await deliver(testbed.service.url, event);
+  for (const event of testbed.processor.account.events.splice(0)) await deliver(testbed.node.url, event);
 }
 
 function shuffled<T>(list: readonly T[], chance: Chance): T[] {

@@ -2,11 +2,9 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
-import { migrations } from '../../migrations';
 import { entities } from '../../src/boot/app.module';
 import { Database } from '../../src/platform';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform/database/embedded-postgres';
-import { migrate } from '../../src/platform/database/migrate';
 import { freePort } from '../support/free-port';
 import { type Outcome, Program } from '../support/program';
 
@@ -85,7 +83,6 @@ export class Testbed {
 
   private async start({ allow, environment }: TestbedOptions): Promise<void> {
     const { url: databaseUrl, ownerUrl } = this.postgres;
-    await migrate({ url: ownerUrl, serviceUrl: databaseUrl, migrations, queue: true });
     const dataFolder = join(this.folder, 'data');
     mkdirSync(dataFolder, { mode: 0o700 });
     const metricsPort = await freePort();

@@ -1,20 +1,13 @@
-import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { migrations } from '../../migrations';
-import { type RunningService, startService } from '../../src/boot/start-service';
-import { platformScope } from '../../src/kernel';
-import { KeysService } from '../../src/keys';
-import { Database, loadSettings, Logger } from '../../src/platform';
-import { startEmbeddedPostgres } from '../../src/platform/database/embedded-postgres';
-import { migrate } from '../../src/platform/database/migrate';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { World } from '../operations/world';
 import { GithubStandIn } from '../../test/support/github-stand-in';
+import { World } from '../operations/world';
+import { runProof } from '../support/findings';
+import { startGateway } from '../support/gateway';
+import type { ProofNode } from '../support/node';
+import type { Rows } from '../support/rows';
 import { portalAddress, doorRows, githubEnvironment } from './door-rows';
-import { rows } from './rows';
+import { rows as provenRows } from './rows';
 
 /**
  * What the door of the portal tells by the time it takes, and how soon a suspended person is out on two nodes. The
@@ -27,32 +20,15 @@ const MOST_WAIT_MS = 1_000;
 const ROUNDS = 50;
 const password = 'kettle orbit mosaic thunder';
 
-async function startNode(
-  folder: string,
-  name: string,
-  url: string,
-  ownerUrl: string,
-): Promise<RunningService> {
-  const settings = loadSettings({
-    NODE_ENV: 'test',
-    PORT: '0',
-    METRICS_PORT: '0',
-    DATA_FOLDER: join(folder, name),
-    DATABASE_URL: url,
-    MIGRATION_DATABASE_URL: ownerUrl,
-    KEY_PEPPER: 'the same on both nodes',
-    SESSION_SECRET: 'the same on both nodes, and long enough',
-    ACCOUNT_FREE_ATTEMPTS: '1000000',
-    ADDRESS_FREE_ATTEMPTS: '1000000',
-    PUBLIC_REQUESTS_PER_MINUTE: '1000000',
-    KEY_RATE_LIMIT_RPM: '1000000',
-    SANDBOX: 'off',
-    WORKERS: 'off',
-  });
-  return startService(settings, Logger.create(settings, { write: () => undefined }));
-}
+const environment = {
+  KEY_PEPPER: 'the same on both nodes',
+  ACCOUNT_FREE_ATTEMPTS: '1000000',
+  ADDRESS_FREE_ATTEMPTS: '1000000',
+  PUBLIC_REQUESTS_PER_MINUTE: '1000000',
+  WORKERS: 'off',
+};
 
-const post = (node: RunningService, path: string, body: object): Promise<Response> =>
+const post = (node: ProofNode, path: string, body: object): Promise<Response> =>
   fetch(node.url + path, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -62,9 +38,9 @@ const post = (node: RunningService, path: string, body: object): Promise<Respons
 
 const newAddress = (): string => `${randomBytes(8).toString('hex')}@example.com`;
 
-async function addAccount(database: Database, hash: string): Promise<{ id: number; email: string }> {
+async function addAccount(rows: Rows, hash: string): Promise<{ id: number; email: string }> {
   const email = newAddress();
-  const [row] = await database.query<{ id: number }>(
+  const [row] = await rows.query<{ id: number }>(
     `INSERT INTO user_account (email, display_name, status, password_hash, billing_exempt)
      VALUES ($1, 'Proof', 'active', $2, true) RETURNING id`,
     [email, hash],
@@ -74,10 +50,10 @@ async function addAccount(database: Database, hash: string): Promise<{ id: numbe
 }
 
 /** The hash of our password, made by the service itself. */
-async function ownHash(node: RunningService, database: Database): Promise<string> {
+async function ownHash(node: ProofNode, rows: Rows): Promise<string> {
   const email = newAddress();
   await post(node, '/auth/register', { email, password, terms: true });
-  const [row] = await database.query<{ password_hash: string }>(
+  const [row] = await rows.query<{ password_hash: string }>(
     'SELECT password_hash FROM user_account WHERE email = $1',
     [email],
   );
@@ -101,11 +77,7 @@ const formRoutes: readonly FormRoute[] = [
 ];
 
 /** In pairs that begin with either in turn: a slow moment of the machine falls on both, and neither always comes second. */
-async function proveFormRoute(
-  node: RunningService,
-  route: FormRoute,
-  known: readonly string[],
-): Promise<boolean> {
+async function proveFormRoute(node: ProofNode, route: FormRoute, known: readonly string[]): Promise<boolean> {
   const times: [number[], number[]] = [[], []];
   const answers = new Set<string>();
   const ask = async (isKnown: 0 | 1, email: string): Promise<void> => {
@@ -129,12 +101,8 @@ async function proveFormRoute(
   return good;
 }
 
-async function suspendOnce(
-  nodes: readonly RunningService[],
-  database: Database,
-  hash: string,
-): Promise<number> {
-  const { id, email } = await addAccount(database, hash);
+async function suspendOnce(nodes: readonly ProofNode[], rows: Rows, hash: string): Promise<number> {
+  const { id, email } = await addAccount(rows, hash);
   const [first] = nodes;
   if (first === undefined) throw new Error('there is a node');
   const entered = await post(first, '/auth/login', { email, password });
@@ -142,11 +110,7 @@ async function suspendOnce(
     .getSetCookie()
     .map((line) => line.split(';')[0])
     .join('; ');
-  const keys = first.application.get(KeysService, { strict: false });
-  const owner = { userId: id, organisationId: null, departmentId: null, projectId: null };
-  const key = await database.transaction((tx) =>
-    keys.issue(platformScope, tx, { ...owner, kind: 'client', name: 'proof', createdBy: 'proof' }),
-  );
+  const key = await first.addKey({ user_id: id });
   const asks = nodes.flatMap((node) => [
     () => fetch(`${node.url}/api/legal/status`, { headers: { cookie } }),
     () => fetch(`${node.url}/v1/key`, { headers: { authorization: `Bearer ${key.text}` } }),
@@ -155,7 +119,7 @@ async function suspendOnce(
     const { status } = await ask();
     if (status !== 200) throw new Error(`an active person was answered ${status}`);
   }
-  await database.query("UPDATE user_account SET status = 'suspended' WHERE id = $1", [id]);
+  await rows.query("UPDATE user_account SET status = 'suspended' WHERE id = $1", [id]);
   const startedAt = performance.now();
   const ends = asks.map(async (ask) => {
     while ((await ask()).status !== 403) {
@@ -167,13 +131,9 @@ async function suspendOnce(
   return Math.max(...(await Promise.all(ends)));
 }
 
-async function proveSuspension(
-  nodes: readonly RunningService[],
-  database: Database,
-  hash: string,
-): Promise<boolean> {
+async function proveSuspension(nodes: readonly ProofNode[], rows: Rows, hash: string): Promise<boolean> {
   const times: number[] = [];
-  for (let round = 0; round < ROUNDS; round += 1) times.push(await suspendOnce(nodes, database, hash));
+  for (let round = 0; round < ROUNDS; round += 1) times.push(await suspendOnce(nodes, rows, hash));
   const longest = Math.max(...times);
   const good = longest <= MOST_WAIT_MS;
   process.stdout.write(
@@ -189,7 +149,7 @@ async function proveRows(): Promise<boolean[]> {
   const world = await World.open(githubEnvironment(github));
   const outcomes: boolean[] = [];
   try {
-    for (const { row, prove } of [...doorRows(github), ...rows]) {
+    for (const { row, prove } of [...doorRows(github), ...provenRows]) {
       const found = await prove(world).then(
         (seen) => ({ good: true, seen }),
         (error: unknown) => ({ good: false, seen: error instanceof Error ? error.message : String(error) }),
@@ -205,33 +165,22 @@ async function proveRows(): Promise<boolean[]> {
 }
 
 async function main(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'switchboard-proof-'));
-  chmodSync(folder, 0o711);
-  const postgres = await startEmbeddedPostgres({ dataFolder: folder, durable: true });
-  const nodes: RunningService[] = [];
+  const gateway = await startGateway(environment);
   try {
-    const { url, ownerUrl } = postgres;
-    await migrate({ url: ownerUrl, serviceUrl: url, migrations, queue: true });
-    const here = await startNode(folder, 'here', url, ownerUrl);
-    nodes.push(here, await startNode(folder, 'there', url, ownerUrl));
-    const database = here.application.get(Database);
-    const hash = await ownHash(here, database);
+    const { node: here, rows } = gateway;
+    const nodes = [here, await gateway.another('there')];
+    const hash = await ownHash(here, rows);
     const known: string[] = [];
-    for (let n = 0; n < 50; n += 1) known.push((await addAccount(database, hash)).email);
+    for (let n = 0; n < 50; n += 1) known.push((await addAccount(rows, hash)).email);
     const outcomes: boolean[] = [];
     for (const route of formRoutes) outcomes.push(await proveFormRoute(here, route, known));
-    outcomes.push(await proveSuspension(nodes, database, hash), ...(await proveRows()));
+    outcomes.push(await proveSuspension(nodes, rows, hash), ...(await proveRows()));
     const held = outcomes.filter(Boolean).length;
     process.stdout.write(`\nprove:identity: ${held} of ${outcomes.length} held\n`);
     process.exitCode = outcomes.every(Boolean) ? 0 : 1;
   } finally {
-    for (const node of nodes) await node.close();
-    await postgres.stop();
-    rmSync(folder, { recursive: true, force: true });
+    await gateway.stop();
   }
 }
 
-void main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  process.exit(1);
-});
+runProof(main);

@@ -4,11 +4,9 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { migrations } from '../../migrations';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform/database/embedded-postgres';
-import { migrate } from '../../src/platform/database/migrate';
 
-/** A durable server that may be killed and comes back; nodes reach it at an address that stays. */
+/** A durable server, empty at first, that may be killed and comes back; nodes reach it at an address that stays. */
 export class PostgresServer {
   private server?: EmbeddedPostgres;
   private readonly gate: Server;
@@ -24,8 +22,6 @@ export class PostgresServer {
     const postgres = new PostgresServer(folder);
     await new Promise<void>((resolve) => postgres.gate.listen(0, '127.0.0.1', resolve));
     await postgres.launch();
-    const { ownerUrl, url } = postgres.server!;
-    await migrate({ url: ownerUrl, serviceUrl: url, migrations, queue: false });
     return postgres;
   }
 

@@ -1,4 +1,6 @@
 import 'reflect-metadata';
+import { migrations } from '../../migrations';
+import { migrate } from '../../src/platform/database/migrate';
 import { proveBounds } from './bounds';
 import { proveBrokenBooks } from './broken-books/prove-broken-books';
 import { proveJournalNearTheEnd, proveNodeCrashes, proveOutage, provePostgresCrashes } from './crashes';
@@ -28,7 +30,10 @@ const scenarios: Readonly<Record<string, (proof: Proof) => Promise<void>>> = {
 
 async function main(): Promise<void> {
   const wanted = process.argv.slice(2);
-  const proof = new Proof(await PostgresServer.start(), startEngineNode);
+  const postgres = await PostgresServer.start();
+  const { ownerUrl, url } = postgres;
+  await migrate({ url: ownerUrl, serviceUrl: url, migrations, queue: false });
+  const proof = new Proof(postgres, startEngineNode);
   try {
     await proof.startNodes(2);
     for (const [name, prove] of Object.entries(scenarios)) {

@@ -1,9 +1,8 @@
-import 'reflect-metadata';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectFolder } from '../../src/views';
 import { Findings, runProof } from '../support/findings';
-import { expectStatus } from './http';
+import { expectStatus, requestsSent } from './http';
 import type { Scenario } from './scenario';
 import { scenarios } from './scenarios';
 import { beyondContract } from './scenarios/beyond-contract';
@@ -64,12 +63,17 @@ async function run(scenario: Scenario, operation: Operation, world: World): Prom
   const steps: [string, () => Promise<void>][] = [
     ['success', () => scenario.success(world)],
     ['bad input', () => (badInput === 'none' ? askWithWrongVerb(operation, world) : badInput(world))],
-    ['without rights', () => (withoutRights === 'public' ? expectPublic(operation) : withoutRights(world))],
+    [
+      'without rights',
+      () => (withoutRights === 'public' ? expectPublic(operation, world) : withoutRights(world)),
+    ],
   ];
   const failures: string[] = [];
   for (const [name, step] of steps) {
+    const before = requestsSent(world.url);
     try {
       await step();
+      if (requestsSent(world.url) === before) failures.push(`${name}: no request was sent`);
     } catch (error) {
       failures.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
     }
@@ -82,9 +86,15 @@ async function askWithWrongVerb({ path }: Operation, world: World): Promise<void
   expectStatus(answer, 405, 'method_not_allowed');
 }
 
-function expectPublic({ auth }: Operation): Promise<void> {
+/** Whatever else a caller without credentials is told, it is not that they have to sign in or may not. */
+async function expectPublic({ method, path, auth }: Operation, world: World): Promise<void> {
   if (auth !== 'none') throw new Error(`the contract asks for ${auth}`);
-  return Promise.resolve();
+  const address = path.replaceAll(/\{[^}]+\}/g, '1');
+  const answer = await world.anonymous.send(method, address, method === 'GET' ? {} : { json: {} });
+  const { status, text } = answer;
+  const asksWho = /authentication_required|permission_denied|missing_api_key/.test(text);
+  const refused = status >= 500 || (status >= 400 && asksWho);
+  if (refused) throw new Error(`a public operation refuses strangers: ${status} ${text.slice(0, 300)}`);
 }
 
 function given(name: string): string | null {

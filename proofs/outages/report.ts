@@ -21,6 +21,7 @@ export class Report {
   private readonly rows: OutageRow[] = [];
   private held = 0;
   private broken = 0;
+  private readonly skipped: string[] = [];
 
   check(name: string, expected: string, seen: string, held: boolean): void {
     if (held) this.held += 1;
@@ -37,6 +38,7 @@ export class Report {
   /** What could not be tried here. */
   skip(outage: string, why: string): void {
     process.stdout.write(`skipped ${outage}: ${why}\n`);
+    this.skipped.push(outage);
     this.row({ outage, answers: `skipped: ${why}`, time: '', lost: '', recovery: '' });
   }
 
@@ -48,7 +50,9 @@ export class Report {
       ...this.rows.map((row) => columns.map(([, field]) => row[field])),
     ];
     const table = lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
-    process.stdout.write(`\n${table}\n\n${this.held} held, ${this.broken} broken\n`);
+    const skipped =
+      this.skipped.length === 0 ? '' : `, ${this.skipped.length} skipped: ${this.skipped.join('; ')}`;
+    process.stdout.write(`\n${table}\n\n${this.held} held, ${this.broken} broken${skipped}\n`);
     return this.broken === 0 && this.held > 0;
   }
 }

@@ -1,7 +1,6 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Ledger, Limits } from '../../src/billing';
 import { freePort } from '../support/free-port';
 import { PostgresServer } from '../money/postgres-server';
 import { Books } from './books';
@@ -185,18 +184,14 @@ export class Testbed {
 }
 
 async function giveMoney({ database }: Books): Promise<void> {
-  await database.transaction(async (tx) => {
-    const owners = await tx.query<{ id: number }[]>(
-      'UPDATE user_account SET billing_exempt = false RETURNING id',
-    );
-    // TypeORM answers an UPDATE with its rows and their number.
-    const walletId = (owners as unknown as [{ id: number }[], number])[0][0]?.id ?? 0;
-    const topUp = { walletId, amount: 1_000n * usd, against: 'adjustment', kind: 'topup', ref: 'proof' };
-    await new Ledger(database).post(tx, { ...topUp, against: 'adjustment' });
-    const [key] = await tx.query<{ id: number }[]>("SELECT id FROM api_key WHERE kind = 'client'");
-    const limit = { period: 'monthly', limit: 1_000n * usd } as const;
-    await new Limits(database).set(tx, { kind: 'key', id: key?.id ?? 0 }, limit);
-  });
+  await database.query('UPDATE user_account SET billing_exempt = false');
+  await database.query("SELECT money_credit(id, $1, 'adjustment', 'topup', 'proof') FROM user_account", [
+    1_000n * usd,
+  ]);
+  await database.query(
+    "SELECT set_spending_limit('key', id, 'monthly', $1) FROM api_key WHERE kind = 'client'",
+    [1_000n * usd],
+  );
 }
 
 async function waitForModel({ url, key }: Endpoint, name: string): Promise<void> {

@@ -49,8 +49,8 @@ export const NATIVE = 'on-native';
 export const SPEECH = 'of-speech';
 
 /** How long the caller is listened to after each piece, as long as nothing has come. */
-export const QUICK_MS = 2;
-export const PATIENT_MS = 60;
+export const QUICK_MS = 5;
+export const PATIENT_MS = 250;
 
 /**
  * The artefact before a supplier that says what it is told to. Pieces are chunks of their own; until the caller has
@@ -75,6 +75,7 @@ export class Testbed {
     await once(supplier, 'listening');
     const gateway = await startGateway({
       PUBLIC_REQUESTS_PER_MINUTE: '1000000',
+      AWS_ID: 'AKIAEXAMPLE',
       AWS_SECRET: 'secret-of-the-proof',
     });
     const testbed = new Testbed(gateway, supplier);
@@ -204,7 +205,7 @@ function catalogueOf(base_url: string): GatewayFile {
     ...rest,
   });
   const keyed = { api_key: '${SUPPLIER_KEY}' };
-  const signing = { kind: 'sigv4', access_key_id: 'AKIAEXAMPLE', secret_access_key: '${AWS_SECRET}' };
+  const signing = { kind: 'sigv4', access_key_id: '${AWS_ID}', secret_access_key: '${AWS_SECRET}' };
   const pool = { kind: 'oauth-pool', access_token: '${SUPPLIER_KEY}', refresh_token: '${SUPPLIER_KEY}' };
   const oauth = { token_url: `${base_url}/token`, client_id: 'proof' };
   const model = (provider: string, kind: string, rest: object): object => ({

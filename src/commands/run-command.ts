@@ -21,6 +21,11 @@ import { rootKeyRotate } from './root-key-rotate';
 import { signInLink } from './sign-in-link';
 import { terminal } from './terminal';
 
+/** @public The proofs compute with these, out of the bundle. */
+export { verifyExport } from '../audit';
+/** @public */
+export { topUpCents } from '../billing';
+
 /** By one word or by two. */
 export const commands: Readonly<Record<string, Command>> = {
   plan: planGateway,

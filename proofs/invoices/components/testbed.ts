@@ -1,10 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Ledger, Limits } from '../../../src/billing';
 import { PostgresServer } from '../../money/postgres-server';
-import { Books } from '../../outages/books';
 import { Program } from '../../support/program';
+import { Rows } from '../../support/rows';
 import { priceFile } from './price-file';
 
 const WALLET = 1_000_000n * 1_000_000_000n;
@@ -127,21 +126,12 @@ const environmentOf = (postgres: PostgresServer, dataFolder: string): Record<str
 
 /** The owner of the first key pays from a wallet. */
 async function giveMoney(ownerUrl: string): Promise<void> {
-  const books = await Books.open(ownerUrl);
-  const { database } = books;
-  await database.transaction(async (tx) => {
-    const [owners] = await tx.query<[{ id: number }[], number]>(
-      'UPDATE user_account SET billing_exempt = false RETURNING id',
-    );
-    const walletId = owners[0]?.id ?? 0;
-    const topUp = { walletId, amount: WALLET, against: 'adjustment', kind: 'topup', ref: 'proof' } as const;
-    await new Ledger(database).post(tx, topUp);
-    const [key] = await tx.query<{ id: number }[]>("SELECT id FROM api_key WHERE kind = 'client'");
-    await new Limits(database).set(
-      tx,
-      { kind: 'key', id: key?.id ?? 0 },
-      { period: 'monthly', limit: WALLET },
-    );
-  });
-  await books.close();
+  const rows = new Rows(ownerUrl);
+  const [owner] = await rows.query<{ id: number }>(
+    'UPDATE user_account SET billing_exempt = false RETURNING id',
+  );
+  await rows.credit(owner?.id ?? 0, WALLET);
+  const [key] = await rows.query<{ id: string }>("SELECT id FROM api_key WHERE kind = 'client'");
+  await rows.limit('key', Number(key?.id), WALLET);
+  await rows.close();
 }

@@ -12,6 +12,28 @@ test('the image runs what npm start runs', () => {
   expect(words).toBe(scripts.start?.replace(' --env-file-if-exists=.env', ''));
 });
 
+describe('what is proven is what ships', () => {
+  const proofs = readdirSync(join(project, 'proofs'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => join('proofs', file));
+
+  test('no proof builds the service from its source', () => {
+    const builders = proofs.filter((file) => /boot\/start-service|@nestjs\/core/.test(read(file)));
+    expect(builders).toEqual([]);
+  });
+
+  test('one wrapper starts the programs of all proofs: the others run small tools or talk over a channel', () => {
+    const starters = proofs.filter((file) => read(file).includes("from 'node:child_process'"));
+    expect(starters.sort()).toEqual([
+      'proofs/money/node-handle.ts',
+      'proofs/money/postgres-server.ts',
+      'proofs/outages/drills/slow-senders.ts',
+      'proofs/outages/room.ts',
+      'proofs/support/program.ts',
+    ]);
+  });
+});
+
 describe('the artefact is plain', () => {
   const sources = ['src', 'scripts', 'simulator'].flatMap((folder) =>
     readdirSync(join(project, folder), { recursive: true, encoding: 'utf8' })

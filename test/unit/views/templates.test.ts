@@ -37,6 +37,21 @@ describe('what no template may contain', () => {
   });
 });
 
+describe('how templates are written', () => {
+  const faults: [what: string, pattern: RegExp][] = [
+    ['a tab or a carriage return', /[\t\r]/],
+    ['a space at the end of a line', / $/m],
+    ['an indentation by an odd number of spaces', /^(?: {2})* \S/m],
+    ['two empty lines', /\n\n\n/],
+    ['a last line without an end, or an empty one after it', /\n(?:[^\n]+|\n)$/],
+  ];
+
+  test.each(faults)('without %s', (_what, pattern) => {
+    const offenders = templates.filter(([, text]) => pattern.test(text));
+    expect(offenders.map(([name]) => name)).toEqual([]);
+  });
+});
+
 interface AstNode {
   type: string;
   path?: { original: string };
