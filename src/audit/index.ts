@@ -31,6 +31,7 @@ export { chainName } from './chain/verify/match-strays';
 export type { Finding } from './chain/verify/findings';
 export { verifyExport, type Verification } from './chain/verify/verify-export';
 export { AuditModule } from './audit.module';
+export { billedColumns, billedFields, cellIn, priceFactorOf } from './billed-fields';
 export { type ChosenModel, ChosenModelsQuery } from './chosen-models-query';
 export { type Latencies, LatencyQuery } from './latency-query';
 export { insertRequestRecords } from './insert-records';

@@ -67,6 +67,7 @@ export { aliasesVersion, redirectVersion, refuseManaged, stateVersion } from './
 export * from './plan';
 export { ratesOf, type StoredRates } from './price-codec';
 export { type PriceInput, PriceService, type ScheduleInput } from './price.service';
+export { presentPrice, pricesOf, priceTexts } from './price-presenter';
 export {
   type ApplyDelta,
   type Mispriced,

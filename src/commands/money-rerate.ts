@@ -18,7 +18,8 @@ export const moneyRerate: Command = {
   usage: 'money:rerate --from DAY --to DAY [--price OLD=NEW …] [--apply]',
   summary:
     'Prices the stored records of a span again. Without --price every stored cost must come out the same; with it, ' +
-    'records of one price id are priced by another. Shows the difference, and posts it to the wallets with --apply.',
+    'records of one price id are priced by another. Shows the difference, and posts it to the wallets with --apply. ' +
+    'The last day is included; an instant in place of a day is the end itself.',
   run(words, context) {
     const { values } = parseArgs({
       args: words,
@@ -31,7 +32,7 @@ export const moneyRerate: Command = {
     });
     const span: Span = {
       from: dayOf(values.from, '--from'),
-      to: dayOf(values.to, '--to'),
+      to: endOf(values.to, '--to'),
       priceOverride: new Map(values.price.map(replacementOf)),
     };
     return withDatabase((database) => rerateSpan(database, span, values.apply, context), context);
@@ -55,6 +56,8 @@ async function rerateSpan(
   return 0;
 }
 
+const DAY_MS = 86_400_000;
+const day = /^\d{4}-\d{2}-\d{2}$/;
 /** How many postings share a transaction, and with it an entry for each wallet. */
 const POSTED_AT_ONCE = 200;
 
@@ -125,11 +128,17 @@ function putOnRecord(
 const lineOf = (what: string, delta: bigint): string =>
   `${what}: ${delta > 0n ? '+' : ''}${formatUsd(delta)} USD\n`;
 
+/** A day ends with its last moment: the same day twice is that day. An instant is the end itself. */
+function endOf(text: string | undefined, option: string): Date {
+  const end = dayOf(text, option);
+  return day.test(text ?? '') ? new Date(end.getTime() + DAY_MS) : end;
+}
+
 function dayOf(text: string | undefined, option: string): Date {
-  const day = new Date(/^\d{4}-\d{2}-\d{2}$/.test(text ?? '') ? `${text}T00:00:00Z` : (text ?? ''));
-  if (Number.isNaN(day.getTime()))
+  const begin = new Date(day.test(text ?? '') ? `${text}T00:00:00Z` : (text ?? ''));
+  if (Number.isNaN(begin.getTime()))
     throw new Error(`${option} takes a day such as 2026-11-01, or an instant in ISO 8601.`);
-  return day;
+  return begin;
 }
 
 function replacementOf(text: string): [number, number] {

@@ -1,10 +1,9 @@
 import { Controller, Get, Head, Param, Query, Req } from '@nestjs/common';
-import { CatalogueService, type ModelView } from '../catalogue';
+import { CatalogueService, type ModelView, presentPrice } from '../catalogue';
 import { fault, type PriceFactor, ratesPaid } from '../kernel';
 import { type Caller, priceFactorAt } from '../keys';
 import { Access, type HttpRequest } from '../web';
 import { sharedFacts } from './shared-facts';
-import { presentPrice } from './manage/price-presenter';
 import { callableModels } from './model-access';
 
 const LARGEST_PAGE = 1_000;

@@ -149,8 +149,8 @@ function imageRate(images: Words, name: string): Fraction {
   return rate === undefined ? most(Object.values(images).map(decimal)) : decimal(rate);
 }
 
-/** Rounded up once, after everything has been added. */
-export function billOf(counts: Counts, price: Words): bigint {
+/** Rounded up once, after everything has been added and taken times a mark-up. */
+export function billOf(counts: Counts, price: Words, factor: unknown = 1): bigint {
   const uses = Object.entries(counts.uses).map(([name, count]) =>
     times(whole(count), useRate(inWords(price['uses']), name)),
   );
@@ -161,5 +161,5 @@ export function billOf(counts: Counts, price: Words): bigint {
   const sound = times(times(whole(counts.milliseconds), MINUTE), decimal(price['per_minute'] ?? 0));
   const beside = [...uses, ...images, calls, sound].reduce(plus, nothing);
   const bills = modeSets(price, counts.modes).map((modes) => plus(beside, tokensCost(counts, price, modes)));
-  return ceiling(most(bills));
+  return ceiling(times(most(bills), decimal(factor)));
 }

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { billOf, ceiling, type Counts, decimal, type Words } from './bill';
 import { readBooks } from './books';
 import { check } from './check';
+import { linesOf, wrongRequests } from './files';
 import { asJson, type Json } from './reading';
 import { billedBy, type Exchange } from './vendor-rules';
 
@@ -27,6 +28,8 @@ export interface ComponentEvidence {
   readonly exchanges: readonly Exchange[];
   readonly audit: readonly Json[];
   readonly prices: Json;
+  /** The audit of the key and the request log as the files that a payer downloads. */
+  readonly files: Readonly<Record<string, string>>;
 }
 
 interface Sum {
@@ -122,6 +125,13 @@ async function main(): Promise<void> {
     sums.length,
     differing((sum) => billOf(shown(row(sum)), asJson(evidence.prices[String(row(sum)['price_id'])]))),
   );
+  for (const [name, file] of Object.entries(evidence.files)) {
+    const lines = linesOf(file);
+    check(`so does each line of ${name}, by itself`, lines.length, [
+      ...(lines.length === sums.length ? [] : [`${lines.length} lines of ${sums.length} calls`]),
+      ...wrongRequests(file),
+    ]);
+  }
   check(
     'charged is the lane that answered',
     sums.length,

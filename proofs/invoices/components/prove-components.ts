@@ -31,6 +31,7 @@ export async function proveComponents(findings: Findings, chance: Chance, rounds
       `${answered.length} of ${calls.length} answered${refused === undefined ? '' : `: ${refused.name} ${refused.text}`}`,
     );
     const { data, prices } = await testbed.audit(answered.length);
+    const files = await testbed.files();
     await testbed.stopService();
     const evidence: ComponentEvidence = {
       priceFile: testbed.priceFile,
@@ -40,6 +41,7 @@ export async function proveComponents(findings: Findings, chance: Chance, rounds
       exchanges: supplier.exchanges,
       audit: data,
       prices,
+      files,
     };
     const file = join(testbed.postgres.folder, 'evidence.json');
     writeFileSync(file, JSON.stringify(evidence));

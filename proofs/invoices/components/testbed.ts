@@ -68,6 +68,22 @@ export class ComponentTestbed {
     }
   }
 
+  /** What a payer downloads: the audit of the key, and the request log. */
+  async files(): Promise<Record<string, string>> {
+    const { data } = (await this.get('/v1/manage/keys?limit=10')) as { data: { id: string }[] };
+    const audits = await Promise.all(
+      data.map(({ id }) =>
+        this.text(`/v1/manage/keys/${id}/audit?format=csv`, { authorization: `Bearer ${this.root}` }),
+      ),
+    );
+    const longest = audits.reduce((one, other) => (other.length > one.length ? other : one), '');
+    const cookie = await this.cookie();
+    return {
+      'the audit of the key as a file': longest,
+      'the request log as a file': await this.text('/dashboard/request-log/export', { cookie }),
+    };
+  }
+
   async stopService(): Promise<void> {
     await this.program.stop();
   }
@@ -90,10 +106,30 @@ export class ComponentTestbed {
     return { data, prices, next_cursor: null };
   }
 
+  /** Of the person whose key it is. */
+  private async cookie(): Promise<string> {
+    const settings = loadSettings(environmentOf(this.postgres, this.postgres.folder));
+    const source = new DataSource({ type: 'postgres', url: this.postgres.ownerUrl, poolSize: 2, entities });
+    const database = new Database(await source.initialize());
+    const token = await database.transaction(async (tx) => {
+      const [owner] = await tx.query<{ user_id: number }[]>(
+        "SELECT user_id FROM api_key WHERE kind = 'client'",
+      );
+      return new SessionsService(database, settings).open(tx, owner?.user_id ?? 0);
+    });
+    await source.destroy();
+    return `svc_session=${token}`;
+  }
+
   private async get(path: string, key = this.root): Promise<unknown> {
-    const answer = await fetch(this.url + path, { headers: { authorization: `Bearer ${key}` } });
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
-    return answer.json();
+    return JSON.parse(await this.text(path, { authorization: `Bearer ${key}` }));
+  }
+
+  private async text(path: string, headers: Record<string, string>): Promise<string> {
+    const answer = await fetch(this.url + path, { headers });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${text}`);
+    return text;
   }
 
   private async waitForModels(): Promise<void> {

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Param, Req, Res, type StreamableFile } from '@nestjs/common';
-import { type RecordFilter, Refusals, type RequestEntry, RequestRecordQuery } from '../../audit';
-import { CatalogueService } from '../../catalogue';
+import { cellIn, type RecordFilter, Refusals, type RequestEntry, RequestRecordQuery } from '../../audit';
+import { CatalogueService, pricesOf, priceTexts } from '../../catalogue';
 import { choiceField, instantField, platformScope, refused, textField, wholeNumberField } from '../../kernel';
 import { KeyRegister, type ManagedKey } from '../../keys';
 import { Settings } from '../../platform';
 import { Access, csvFile, type HttpRequest, presentPage, queryOf } from '../../web';
-import { cellIn, presentRecord, pricesOf, recordColumns } from './record-presenter';
+import { presentRecord, recordColumns } from './record-presenter';
 
 const USUAL_PAGE = 100;
 const LONGEST_PAGE = 1_000;
@@ -66,7 +66,12 @@ export class KeyAuditController {
     const cap = this.settings.auditExportMaxRows;
     const limit = limitOf(query, cap) ?? cap;
     const rows = this.records.allOfKey(id, { ...filter, limit });
-    const table = { columns: recordColumns, rows: cellsOf(rows, publicId), cappedAt: limit };
+    const priceText = priceTexts(this.catalogue.snapshot);
+    const table = {
+      columns: [...recordColumns, 'price'],
+      rows: cellsOf(rows, publicId, priceText),
+      cappedAt: limit,
+    };
     return csvFile(table, `audit_${publicId}`, response);
   }
 }
@@ -74,10 +79,11 @@ export class KeyAuditController {
 async function* cellsOf(
   entries: AsyncIterable<RequestEntry>,
   publicId: string,
+  priceText: (entry: RequestEntry) => string | null,
 ): AsyncGenerator<readonly unknown[]> {
   for await (const entry of entries) {
     const record = presentRecord(entry, publicId);
-    yield recordColumns.map((name) => cellIn(record[name]));
+    yield [...recordColumns.map((name) => cellIn(record[name])), priceText(entry)];
   }
 }
 

@@ -10,6 +10,8 @@ import { type DocumentLocalisation, receiptPdf, statementPdf } from './documents
 import { readSpan, statementModel } from './statement-model';
 import { type WalletParty, WalletParties } from './wallet-party';
 
+const statementColumns = ['line', 'at', 'name', 'detail', 'amount_usd', 'price_factor'];
+
 class SpanQuery {
   @IsOptional()
   @Matches(/^(\d{4}-\d{2}-\d{2})?$/)
@@ -79,11 +81,15 @@ export class BillingDocumentsController {
         held.from,
         held.organisation,
         held.to?.toISOString() ?? '',
+        '',
         formatMultiplier(BigInt(held.factor)),
       ]),
       ['closing', to, '', '', formatUsd(closing)],
     ];
-    return { columns: ['line', 'at', 'name', 'detail', 'amount_usd'], rows };
+    return {
+      columns: statementColumns,
+      rows: rows.map((row) => statementColumns.map((_, place) => row[place] ?? '')),
+    };
   }
 
   @Get('/dashboard/billing/statements/pdf')

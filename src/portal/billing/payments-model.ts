@@ -100,6 +100,7 @@ export const paymentColumns = [
   'credited_usd',
   'refunded_usd',
   'failure_code',
+  'disputed_usd',
 ];
 
 const usd = (cents: bigint): string => formatUsd(cents * nanoPerCent, { fixed: 2 });
@@ -116,4 +117,5 @@ export const paymentRow = (payment: Payment): readonly unknown[] => [
   formatUsd(payment.creditedNano),
   usd(payment.refundedCents),
   payment.failureCode,
+  usd(payment.disputedCents),
 ];

@@ -1,5 +1,6 @@
 import { Controller, Query, Req } from '@nestjs/common';
 import { RequestLogQuery, UsageQuery } from '../../audit';
+import { CatalogueService, priceTexts } from '../../catalogue';
 import { AdminViewService } from '../../identity';
 import { everyRow } from '../../platform';
 import {
@@ -34,6 +35,7 @@ export class RequestLogController {
     private readonly names: AdminViewService,
     private readonly thumbs: OwnThumbs,
     private readonly texts: KeptTextsReader,
+    private readonly catalogue: CatalogueService,
   ) {}
 
   @Page('/dashboard/request-log', 'pages/dashboard/request-log', Access.session())
@@ -68,6 +70,8 @@ export class RequestLogController {
     const scope = viewScope(request);
     const filter = logFilterOf(query, Date.now(), this.pages.timeZoneOf(request));
     const entries = everyRow(ROWS_IN_FILE, ROWS_AT_ONCE, (page) => this.log.page(scope, filter, page));
-    return { columns: logFileColumns, rows: csvRows(entries, logFileRow), cappedAt: ROWS_IN_FILE };
+    const priceText = priceTexts(this.catalogue.snapshot);
+    const rows = csvRows(entries, (entry) => logFileRow(entry, priceText(entry)));
+    return { columns: logFileColumns, rows, cappedAt: ROWS_IN_FILE };
   }
 }

@@ -1,4 +1,4 @@
-import type { LoggedRequest } from '../../audit';
+import { billedColumns, billedFields, cellIn, type LoggedRequest, priceFactorOf } from '../../audit';
 import { completionTokens, formatUsd, promptTokens } from '../../kernel';
 
 export const logFileColumns = [
@@ -34,9 +34,13 @@ export const logFileColumns = [
   'usage_source',
   'price_id',
   'attempts',
+  'price_factor',
+  ...billedColumns,
+  'price',
 ] as const;
 
-export const logFileRow = (entry: LoggedRequest): readonly unknown[] => [
+/** `price`: the version that it was charged by, as text. */
+export const logFileRow = (entry: LoggedRequest, price: string | null): readonly unknown[] => [
   entry.createdAt,
   entry.requestId,
   entry.keyId,
@@ -69,4 +73,12 @@ export const logFileRow = (entry: LoggedRequest): readonly unknown[] => [
   entry.usageSource,
   entry.priceId,
   entry.attempts,
+  priceFactorOf(entry),
+  ...billedCells(entry),
+  price,
 ];
+
+function billedCells(entry: LoggedRequest): readonly unknown[] {
+  const fields = billedFields(entry);
+  return billedColumns.map((name) => cellIn(fields[name]));
+}

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { QualityModule } from '../../quality';
+import { CatalogueModule } from '../../catalogue';
 import { WebModule } from '../../web';
 import { EnginePagesModule } from '../engines/engines.module';
 import { KeptTextsReader } from './kept-texts';
@@ -8,7 +9,7 @@ import { RequestFeedbackController } from './request-feedback.controller';
 import { RequestLogController } from './request-log.controller';
 
 @Module({
-  imports: [WebModule, QualityModule, EnginePagesModule],
+  imports: [CatalogueModule, WebModule, QualityModule, EnginePagesModule],
   controllers: [RequestLogController, RequestFeedbackController],
   providers: [OwnThumbs, KeptTextsReader],
 })

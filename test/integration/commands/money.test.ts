@@ -110,6 +110,16 @@ describe('the money commands, beside a running service', () => {
     expect(code).toBe(0);
   });
 
+  test('money:rerate of one day is of that day', async () => {
+    const [{ day } = { day: '' }] = await app.database.query<{ day: string }>(
+      `SELECT to_char(min(created_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day FROM request_record`,
+    );
+    const { output } = await run('money:rerate', '--from', day, '--to', day);
+    expect(output).toMatch(/^[123] records, 0 differ: 0 USD$/m);
+    const none = await run('money:rerate', '--from', day, '--to', `${day}T00:00:00Z`);
+    expect(none.output).toContain('0 records, 0 differ');
+  });
+
   test('money:rerate with another price shows the difference, and posts it once', async () => {
     const usd = parseUsdPerMillion;
     const price = await app.database.transaction((tx) =>

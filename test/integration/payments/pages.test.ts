@@ -207,7 +207,7 @@ describe('the pages of billing', () => {
     const [page, csv] = await statement();
     expect(page).toContain('× 1.125');
     expect(page).toContain('until further notice');
-    expect(csv).toMatch(/^price_factor,2020-03-01T00:00:00\.000Z,Factor Ltd,,1\.125/m);
+    expect(csv).toMatch(/^price_factor,2020-03-01T00:00:00\.000Z,Factor Ltd,,,1\.125/m);
     expect(csv).not.toContain('0.9\r');
     // The whole price held all through this span.
     expect((await statement('?from=2020-02-05&to=2020-02-20')).join('')).not.toContain('× ');

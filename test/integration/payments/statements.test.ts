@@ -84,6 +84,7 @@ describe('the ledger and statements', () => {
       '',
       '3',
       '-2.999999394',
+      '',
     ]);
     expect(sum('project', 'other_projects')).toBe(-usage);
     expect(lines.find(([line]) => line === 'further_postings')).toEqual([
@@ -92,6 +93,7 @@ describe('the ledger and statements', () => {
       'adjustment',
       '3',
       '3',
+      '',
     ]);
     expect(sum('opening') + sum('posting', 'further_postings') - usage).toBe(sum('closing'));
     const page = await text('/dashboard/billing/statements');

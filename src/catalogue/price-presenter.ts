@@ -1,4 +1,5 @@
-import { formatMultiplier, formatUsd, type PriceRates, RATE_NAMES, type TokenRates } from '../../kernel';
+import { formatMultiplier, formatUsd, type PriceRates, RATE_NAMES, type TokenRates } from '../kernel';
+import type { CatalogueSnapshot } from './snapshot';
 
 const fieldName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
@@ -36,3 +37,30 @@ export const presentPrice = (rates: PriceRates): object => ({
     ]),
   ),
 });
+
+type PricedBy = Readonly<{ priceId: number | null }>;
+
+/** The versions of prices that these requests were charged by, by their ids. */
+export function pricesOf(entries: readonly PricedBy[], snapshot: CatalogueSnapshot): object {
+  const ids = new Set(entries.flatMap(({ priceId }) => (priceId === null ? [] : [priceId])));
+  return Object.fromEntries(
+    [...ids].flatMap((id) => {
+      const price = snapshot.price(id);
+      return price === undefined ? [] : [[String(id), presentPrice(price.rates)]];
+    }),
+  );
+}
+
+/** For files: the price of each line as one text, so that a line is recomputed by itself. */
+export function priceTexts(snapshot: CatalogueSnapshot): (entry: PricedBy) => string | null {
+  const texts = new Map<number, string | null>();
+  return ({ priceId }) => {
+    if (priceId === null) return null;
+    const known = texts.get(priceId);
+    if (known !== undefined) return known;
+    const price = snapshot.price(priceId);
+    const text = price === undefined ? null : JSON.stringify(presentPrice(price.rates));
+    texts.set(priceId, text);
+    return text;
+  };
+}
