@@ -69,6 +69,8 @@ import { CoverUsageHours1764200000000 } from './1764200000000-cover-usage-hours'
 import { IndexFailovers1764200100000 } from './1764200100000-index-failovers';
 import { LocateLabels1764200200000 } from './1764200200000-locate-labels';
 import { RankUsageDays1764200300000 } from './1764200300000-rank-usage-days';
+import { FollowDisputes1764340000000 } from './1764340000000-follow-disputes';
+import { EndPromotions1764340010000 } from './1764340010000-end-promotions';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -143,4 +145,6 @@ export const migrations = [
   IndexFailovers1764200100000,
   LocateLabels1764200200000,
   RankUsageDays1764200300000,
+  FollowDisputes1764340000000,
+  EndPromotions1764340010000,
 ];

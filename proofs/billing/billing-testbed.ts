@@ -5,7 +5,7 @@ import { Ledger } from '../../src/billing';
 import { type RunningService, startService } from '../../src/boot/start-service';
 import { SessionsService, UserAccount } from '../../src/identity';
 import { Database, loadSettings, Logger } from '../../src/platform';
-import { ProcessorSimulator } from '../../test/support/processor/processor-simulator';
+import { ProcessorSimulator } from '../../simulator/processor/processor-simulator';
 import { PostgresServer } from '../money/postgres-server';
 
 export interface Payer {

@@ -4,7 +4,7 @@ import { Organisation, SessionsService, UserAccount } from '../../src/identity';
 import type { Role } from '../../src/kernel';
 import { KeysService } from '../../src/keys';
 import { Database } from '../../src/platform';
-import { ProcessorSimulator } from '../../test/support/processor/processor-simulator';
+import { ProcessorSimulator } from '../../simulator/processor/processor-simulator';
 import { type ProofGateway, startGateway } from '../support/gateway';
 import { Client } from './http';
 import { type IdentityProvider, startIdentityProvider } from './identity-provider';
