@@ -73,6 +73,8 @@ import { IndexFailovers1764200100000 } from './1764200100000-index-failovers';
 import { LocateLabels1764200200000 } from './1764200200000-locate-labels';
 import { RankUsageDays1764200300000 } from './1764200300000-rank-usage-days';
 import { CreateRepeatingJobs1764300000000 } from './1764300000000-create-repeating-jobs';
+import { FollowDisputes1764340000000 } from './1764340000000-follow-disputes';
+import { EndPromotions1764340010000 } from './1764340010000-end-promotions';
 import { AddVendorFacts1764360000000 } from './1764360000000-add-vendor-facts';
 import { AddUsageParts1764360100000 } from './1764360100000-add-usage-parts';
 
@@ -150,6 +152,8 @@ export const migrations = [
   LocateLabels1764200200000,
   RankUsageDays1764200300000,
   CreateRepeatingJobs1764300000000,
+  FollowDisputes1764340000000,
+  EndPromotions1764340010000,
   AddVendorFacts1764360000000,
   AddUsageParts1764360100000,
   // New ones go above this line; what takes away goes below it, a release later.

@@ -1,14 +1,11 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { randomUUID } from 'node:crypto';
-import { createPostgresBackend, Queue, setDefaultBackendFactory } from 'bullmq';
-import { Pool } from 'pg';
-import { ProcessorSimulator } from '../../test/support/processor/processor-simulator';
+import { ProcessorSimulator } from '../../simulator/processor/processor-simulator';
 import { PostgresServer } from '../money/postgres-server';
 import { ProofNode } from '../support/node';
 import { Rows } from '../support/rows';
 
-const LOOK_DEADLINE_MS = 60_000;
+const JOB_DEADLINE_MS = 60_000;
 
 export interface Payer {
   readonly userId: number;
@@ -22,7 +19,6 @@ export class BillingTestbed {
     readonly processor: ProcessorSimulator,
     readonly nodes: readonly ProofNode[],
     readonly rows: Rows,
-    private readonly queue: Queue,
   ) {}
 
   static async open(count: number): Promise<BillingTestbed> {
@@ -37,7 +33,7 @@ export class BillingTestbed {
           ...processor.environment,
         }),
       );
-    return new BillingTestbed(postgres, processor, nodes, new Rows(postgres.ownerUrl), queueOf(postgres));
+    return new BillingTestbed(postgres, processor, nodes, new Rows(postgres.ownerUrl));
   }
 
   get node(): ProofNode {
@@ -51,16 +47,21 @@ export class BillingTestbed {
     return { userId: id, cookie: `svc_session=${await this.rows.openSession(id)}` };
   }
 
-  /** So many looks at all wallets at once: the nodes take them from the queue, as they take those of the schedule. */
-  async lookAtWallets(times: number): Promise<void> {
-    const ids = Array.from({ length: times }, () => `proof-${randomUUID()}`);
-    await Promise.all(ids.map((jobId) => this.queue.add('automatic-top-ups', {}, { jobId })));
-    for (const deadline = Date.now() + LOOK_DEADLINE_MS; Date.now() < deadline; await delay(20)) {
-      const jobs = await Promise.all(ids.map((id) => this.queue.getJob(id)));
-      const ends = await Promise.all(jobs.map(async (job) => (await job?.isCompleted()) === true));
-      if (ends.every(Boolean)) return;
+  /** A job of the schedule is due now; one of the nodes takes it, and it succeeds. */
+  async runJob(name: string): Promise<void> {
+    const [due] = await this.rows.query<{ since: Date }>(
+      'UPDATE repeating_job SET due_at = clock_timestamp() WHERE name = $1 RETURNING clock_timestamp() AS since',
+      [name],
+    );
+    if (due === undefined) throw new Error(`no job is called ${name}`);
+    for (const deadline = Date.now() + JOB_DEADLINE_MS; Date.now() < deadline; await delay(20)) {
+      const [ended] = await this.rows.query(
+        'SELECT 1 FROM repeating_job WHERE name = $1 AND claim IS NULL AND succeeded_at > $2',
+        [name, due.since],
+      );
+      if (ended !== undefined) return;
     }
-    throw new Error('the nodes do not look at the wallets');
+    throw new Error(`no node ran ${name}`);
   }
 
   async post(path: string, { cookie }: Payer, json: object): Promise<Record<string, unknown>> {
@@ -88,18 +89,7 @@ export class BillingTestbed {
   async close(): Promise<void> {
     for (const node of this.nodes) await node.stop();
     await this.rows.close();
-    await this.queue.close();
     await this.processor.stop();
     await this.postgres.stop();
   }
-}
-
-/** The queue of the nodes, in which the schedule puts its jobs, too. */
-function queueOf({ ownerUrl }: PostgresServer): Queue {
-  setDefaultBackendFactory(createPostgresBackend);
-  const connection = new Pool({ connectionString: ownerUrl, options: '-c search_path=bullmq', max: 2 });
-  connection.on('error', () => undefined);
-  const queue = new Queue('upkeep', { connection });
-  queue.on('error', () => undefined);
-  return queue;
 }

@@ -1,4 +1,4 @@
-import type { ProcessorAccount } from '../../test/support/processor/account';
+import type { ProcessorAccount } from '../../simulator/processor/account';
 import type { Chance } from '../support/chance';
 
 const nanoPerCent = 10_000_000n;
@@ -26,12 +26,12 @@ export function live(
   for (let round = chance.whole(0, 3); round > 0 && taken < gross; round -= 1) {
     const left = Number(gross - taken);
     const cents = chance.flip(0.25) ? left : chance.whole(1, left);
-    const { id } = account.refund(intent, cents);
+    const { id } = account.back.refund(intent, cents);
     told.push(`refund ${cents}`);
     // What stays in the total of the charge cannot be refunded a second time.
     const isTakenOff = chance.flip();
     if (chance.flip(0.3) && (isTakenOff || round === 1)) {
-      account.failRefund(id, isTakenOff);
+      account.back.failRefund(id, isTakenOff);
       told.push(`which failed ${isTakenOff ? 'and left' : 'but stayed in'} the total`);
     } else taken += BigInt(cents);
   }
@@ -77,9 +77,15 @@ function dispute(
 ): bigint {
   // It may be of more than the charge.
   const cents = chance.flip() ? Number(gross) : chance.whole(1, Math.ceil(Number(gross) * 1.05));
-  const { id } = account.dispute(intent, cents);
-  const end = chance.pick(['won', 'lost', 'open'] as const);
-  told.push(`dispute ${cents} ${end}`);
-  if (end !== 'open') account.closeDispute(id, end);
-  return end === 'won' ? 0n : BigInt(cents);
+  const { id } = account.back.dispute(intent, cents);
+  const raised = chance.flip(0.3) ? cents + chance.whole(1, 500) : cents;
+  if (raised > cents) account.back.raise(id, raised);
+  const end = chance.pick(['won', 'lost', 'open', 'lost and won'] as const);
+  told.push(`dispute ${cents}, ${raised} ${end}`);
+  if (end === 'lost and won') {
+    account.back.closeDispute(id, 'lost');
+    account.back.appeal(id);
+    account.back.closeDispute(id, 'won');
+  } else if (end !== 'open') account.back.closeDispute(id, end);
+  return end === 'won' || end === 'lost and won' ? 0n : BigInt(raised);
 }

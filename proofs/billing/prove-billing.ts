@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { SentEvent } from '../../test/support/processor/account';
-import { deliver, signature } from '../../test/support/processor/processor-simulator';
+import type { SentEvent } from '../../simulator/processor/books';
+import { deliver, signature } from '../../simulator/processor/processor-simulator';
+import { handledEvents } from '../../src/billing/processor/events';
 import { artefact } from '../support/artefact';
 import { Chance } from '../support/chance';
 import { Findings, inParallel, numberGiven, runProof } from '../support/findings';
@@ -13,7 +14,8 @@ const USD = 1_000_000_000n;
 
 /**
  * Payments with random events, in random order and with repetitions: the credit must always match an independent
- * calculation. `--histories 100 --seed 1 --forged 200 --triggers 20`
+ * calculation, also where events are lost and only the processor's list has them.
+ * `--histories 100 --seed 1 --forged 200 --triggers 20`
  */
 async function main(): Promise<void> {
   const findings = new Findings('prove:billing');
@@ -23,6 +25,7 @@ async function main(): Promise<void> {
   const testbed = await BillingTestbed.open(2);
   try {
     await proveHistories(testbed, findings, new Chance(seed), numberGiven('histories', 100));
+    await proveLost(testbed, findings, new Chance(seed + 1), numberGiven('histories', 100));
     await proveForged(testbed, findings, numberGiven('forged', 200));
     await proveTriggers(testbed, findings, numberGiven('triggers', 20));
     await proveOutage(testbed, findings);
@@ -51,15 +54,8 @@ async function proveHistories(
   chance: Chance,
   most: number,
 ): Promise<void> {
-  const { account } = testbed.processor;
-  const lives: { payer: Payer; history: History }[] = [];
-  for (let index = 0; index < most; index += 1) {
-    const payer = await testbed.payer();
-    const cents = BigInt(chance.whole(500, 1_000_000));
-    const session = await testbed.checkout(payer, cents);
-    lives.push({ payer, history: live(account, session, cents, chance) });
-  }
-  const events = account.events.splice(0);
+  const lives = await lived(testbed, chance, most);
+  const events = testbed.processor.account.events.splice(0);
   const deliveries = shuffled(
     events.flatMap((event) => Array.from({ length: TIMES }, () => event)),
     chance,
@@ -71,11 +67,7 @@ async function proveHistories(
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
   });
   const rate = Math.round((deliveries.length * 1_000) / (Date.now() - began));
-  const wrong: string[] = [];
-  for (const { payer, history } of lives) {
-    const balance = await testbed.balance(payer);
-    if (balance !== history.expected) wrong.push(`${history.told}: ${balance} for ${history.expected}`);
-  }
+  const wrong = await wrongBalances(testbed, lives);
   const all = [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ');
   findings.add(
     `${events.length} events ${TIMES} times each, shuffled, over ${CONNECTIONS} connections: all taken`,
@@ -91,6 +83,104 @@ async function proveHistories(
     `SELECT count(*)::text AS count FROM processor_event WHERE outcome IN ('quarantined', 'received')`,
   );
   findings.add('no event is left in quarantine', left?.count === '0', `${left?.count} left`);
+}
+
+/** Half of the events are lost, then all of one type after the other: the processor's list repairs each. */
+async function proveLost(
+  testbed: BillingTestbed,
+  findings: Findings,
+  chance: Chance,
+  most: number,
+): Promise<void> {
+  const sweep = (): Promise<void> => testbed.runJob('poll-processor-events');
+  const lossesOf = new Map<string, (event: SentEvent) => boolean>([
+    ['half of all events', () => chance.flip()],
+    ['all events', () => true],
+    ...handledEvents.map((type): [string, (event: SentEvent) => boolean] => [
+      type,
+      (event) => event.type === type,
+    ]),
+  ]);
+  const wrong: string[] = [];
+  let lost = 0;
+  for (const [name, isLost] of lossesOf) {
+    const lives = await lived(testbed, chance, Math.max(5, Math.ceil(most / lossesOf.size)));
+    const events = shuffled(testbed.processor.account.events.splice(0), chance);
+    const brought = events.filter((event) => !isLost(event));
+    lost += events.length - brought.length;
+    await inParallel(CONNECTIONS, brought, async (event) => void (await deliver(testbed.node.url, event)));
+    await sweep();
+    wrong.push(...(await wrongBalances(testbed, lives)).map((one) => `${name}: ${one}`));
+  }
+  findings.add(
+    `${lost} events lost in ${lossesOf.size} ways: one reading of the processor's list repairs every balance`,
+    wrong.length === 0,
+    wrong.join('; ') || 'all equal',
+  );
+  const known = async (): Promise<number> =>
+    (await testbed.rows.query('SELECT 1 FROM processor_event')).length;
+  const before = await known();
+  await sweep();
+  const more = (await known()) - before;
+  findings.add('a second reading finds nothing more', more === 0, `${more} found`);
+  await proveLostCharges(testbed, findings, sweep);
+}
+
+/** A saved card, and a charge of it that takes days, both told by lost events alone. */
+async function proveLostCharges(
+  testbed: BillingTestbed,
+  findings: Findings,
+  sweep: () => Promise<void>,
+): Promise<void> {
+  const { account } = testbed.processor;
+  const payer = await testbed.payer();
+  const { url } = await testbed.post('/api/billing/payment-method', payer, {});
+  account.pay(String(url).split('/').at(-1) ?? '');
+  account.events.length = 0;
+  await sweep();
+  await testbed.post('/api/billing/auto-topup', payer, {
+    enabled: true,
+    threshold: 20,
+    amount: 50,
+    monthly_ceiling: 500,
+  });
+  account.takesDays = true;
+  await testbed.runJob('automatic-top-ups');
+  account.takesDays = false;
+  account.settleIntent([...account.intents.keys()].at(-1) ?? '', true);
+  account.events.length = 0;
+  await sweep();
+  const balance = await testbed.balance(payer);
+  findings.add(
+    'a card saved and a charge that took days, their events lost: charged and credited once',
+    balance === 50n * USD,
+    `balance ${balance}`,
+  );
+}
+
+interface Lived {
+  readonly payer: Payer;
+  readonly history: History;
+}
+
+async function lived(testbed: BillingTestbed, chance: Chance, most: number): Promise<Lived[]> {
+  const lives: Lived[] = [];
+  for (let index = 0; index < most; index += 1) {
+    const payer = await testbed.payer();
+    const cents = BigInt(chance.whole(500, 1_000_000));
+    const session = await testbed.checkout(payer, cents);
+    lives.push({ payer, history: live(testbed.processor.account, session, cents, chance) });
+  }
+  return lives;
+}
+
+async function wrongBalances(testbed: BillingTestbed, lives: readonly Lived[]): Promise<string[]> {
+  const wrong: string[] = [];
+  for (const { payer, history } of lives) {
+    const balance = await testbed.balance(payer);
+    if (balance !== history.expected) wrong.push(`${history.told}: ${balance} for ${history.expected}`);
+  }
+  return wrong;
 }
 
 async function proveForged(testbed: BillingTestbed, findings: Findings, most: number): Promise<void> {
@@ -135,13 +225,13 @@ async function proveTriggers(testbed: BillingTestbed, findings: Findings, most: 
       amount: 50,
       monthly_ceiling: 500,
     });
-    await testbed.lookAtWallets(4);
+    for (let looks = 0; looks < 4; looks += 1) await testbed.runJob('automatic-top-ups');
     await deliverAll(testbed);
     const charges = testbed.processor.account.charges.size - before;
     if (charges !== 1 || (await testbed.balance(payer)) !== 60n * USD) wrong += 1;
   }
   findings.add(
-    `${most} automatic top-ups, each triggered four times on two nodes: one charge`,
+    `${most} automatic top-ups, each looked at four times by two nodes: one charge`,
     wrong === 0,
     `${wrong} wrong`,
   );

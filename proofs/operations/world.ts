@@ -1,5 +1,5 @@
 import type { Role } from '../../src/kernel';
-import { ProcessorSimulator } from '../../test/support/processor/processor-simulator';
+import { ProcessorSimulator } from '../../simulator/processor/processor-simulator';
 import { type ProofGateway, startGateway } from '../support/gateway';
 import type { NewUser } from '../support/rows';
 import { Client } from './http';

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { type Viewing, withPage } from '../../test/support/browser/launch';
 import { type PageFaults, checkPage } from '../../test/support/browser/page-gate';
-import { deliver } from '../../test/support/processor/processor-simulator';
+import { deliver } from '../../simulator/processor/processor-simulator';
 import { expectStatus, jsonOf } from '../operations/http';
 import { type Person, World } from '../operations/world';
 import { freePort } from '../support/free-port';
@@ -133,7 +133,7 @@ async function pay(world: World, payer: Person): Promise<void> {
   account.pay(first);
   await bring();
   account.pay(await begin(25), '5555555555554444');
-  account.refund(String(account.sessions.get(first)?.['payment_intent']), 1000);
+  account.back.refund(String(account.sessions.get(first)?.['payment_intent']), 1000);
   await bring();
   await begin(10);
   const { client } = await world.newKey(payer, 'reading-list');

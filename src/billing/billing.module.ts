@@ -18,8 +18,10 @@ import { BillingAccounts } from './processor/billing-accounts';
 import { BillingAlerts } from './processor/billing-alerts';
 import { BillingMails } from './processor/billing-mails';
 import { BillingOperators } from './processor/billing-operators';
+import { BillingReconciliation } from './processor/billing-reconciliation';
 import { Cards } from './processor/cards';
 import { Checkout } from './processor/checkout';
+import { EventSweep } from './processor/event-sweep';
 import { PaymentFacts } from './processor/payment-facts';
 import { LOADED_SDK, loadSdk, PaymentProcessor } from './processor/payment-processor';
 import { Payments } from './processor/payments';
@@ -33,8 +35,10 @@ const processing = [
   BillingAccounts,
   BillingAlerts,
   BillingOperators,
+  BillingReconciliation,
   Cards,
   Checkout,
+  EventSweep,
   PaymentProcessor,
   Payments,
   ProcessorInbox,

@@ -40,9 +40,15 @@ export {
   type WalletOwner,
 } from './processor/billing-accounts';
 export { BillingAlerts } from './processor/billing-alerts';
-export { BillingOperators, type Difference, type Reconciliation } from './processor/billing-operators';
+export { BillingOperators } from './processor/billing-operators';
+export {
+  BillingReconciliation,
+  type Difference,
+  type Reconciliation,
+} from './processor/billing-reconciliation';
 export { type Card, Cards } from './processor/cards';
 export { Checkout, type StartedCheckout } from './processor/checkout';
+export { EventSweep } from './processor/event-sweep';
 export { handledEvents, readEvent } from './processor/events';
 export { loadSdk, PaymentProcessor } from './processor/payment-processor';
 export { type OwnedPayment, type Payment, Payments, type PaymentStatus } from './processor/payments';

@@ -11,6 +11,11 @@ export function announce(service: RunningService, settings: Settings, millisecon
         'supplier is configured.',
     );
   }
+  if (settings.processor === 'sandbox') {
+    lines.push(
+      'Payments are simulated (PROCESSOR=sandbox): no money moves, and cards and customers there go with this start.',
+    );
+  }
   if (service.firstKeys !== null) {
     // Cookies and passkeys are bound to this host, which an address of the machine is not.
     lines.push(...firstStart(settings.baseUrl, service.firstKeys));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseJsonText } from '../kernel';
 import type { ProviderView } from '../catalogue';
-import { Logger, Settings } from '../platform';
+import { Logger, processEnvironment, Settings } from '../platform';
 
 export interface Sandbox {
   readonly url: string;
@@ -26,26 +26,47 @@ export function isSandboxWanted(
 }
 
 /** The simulated supplier, in a process of its own. */
-export async function startSandbox(logger: Logger): Promise<Sandbox> {
-  const entry = join(__dirname, '..', '..', 'simulator', 'main.js');
-  const child = spawn(process.execPath, [entry, '--port', '0', '--control-port', '0'], {
+export const startSandbox = (logger: Logger): Promise<Sandbox> =>
+  startSimulator(logger, { name: 'supplier', entry: ['main.js', '--port', '0', '--control-port', '0'] });
+
+/** The simulated payment processor, in a process of its own; null where payments are taken by a real one. */
+export async function startPaymentSandbox(settings: Settings, logger: Logger): Promise<Sandbox | null> {
+  if (settings.processor !== 'sandbox') return null;
+  const { processorSecretKey = '', processorWebhookSecret = '' } = settings;
+  const environment = { SANDBOX_KEY: processorSecretKey, SANDBOX_SIGNING_SECRET: processorWebhookSecret };
+  return startSimulator(logger, { name: 'processor', entry: [join('processor', 'main.js')], environment });
+}
+
+interface Simulator {
+  readonly name: string;
+  /** Below the simulators' folder, with its arguments. */
+  readonly entry: readonly [file: string, ...words: string[]];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+async function startSimulator(
+  logger: Logger,
+  { name, entry: [file, ...words], environment = {} }: Simulator,
+): Promise<Sandbox> {
+  const child = spawn(process.execPath, [join(__dirname, '..', '..', 'simulator', file), ...words], {
     // The child watches the pipe: if this process is killed, the child ends too.
     stdio: ['pipe', 'pipe', 'inherit'],
     detached: true,
+    env: { ...processEnvironment, ...environment },
   });
-  const { url } = await firstLine(child);
+  const { url } = await firstLine(child, name);
   child.on('exit', (code) => {
-    if (!child.killed) logger.error('the sandbox supplier ended', { exit_code: code });
+    if (!child.killed) logger.error(`the sandbox ${name} ended`, { exit_code: code });
   });
   return { url, stop: () => stopChild(child) };
 }
 
-async function firstLine(child: ChildProcess): Promise<{ url: string }> {
-  if (child.stdout === null) throw new Error('the sandbox supplier has no output');
+async function firstLine(child: ChildProcess, name: string): Promise<{ url: string }> {
+  if (child.stdout === null) throw new Error(`the sandbox ${name} has no output`);
   const lines = createInterface({ input: child.stdout });
   const deadline = AbortSignal.timeout(START_DEADLINE_MS);
   const ended = once(child, 'exit', { signal: deadline }).then(() => {
-    throw new Error('the sandbox supplier did not start');
+    throw new Error(`the sandbox ${name} did not start`);
   });
   const [line] = (await Promise.race([once(lines, 'line', { signal: deadline }), ended])) as [string];
   ended.catch(() => undefined);

@@ -6,7 +6,7 @@ import type { INestApplication } from '@nestjs/common';
 import type { Application } from 'express';
 import { migrations } from '../../migrations';
 import { AppModule, type AppOptions } from './app.module';
-import { MoneyWatch } from '../billing';
+import { MoneyWatch, PaymentProcessor } from '../billing';
 import { CatalogueService } from '../catalogue';
 import { Lifecycle } from '../gateway';
 import {
@@ -25,7 +25,7 @@ import {
 import { serveAssets } from '../web';
 import { BootModule } from './boot.module';
 import { FirstBoot, type FirstKeys } from './first-boot';
-import { isSandboxWanted, startSandbox, type Sandbox } from './sandbox';
+import { isSandboxWanted, startPaymentSandbox, startSandbox, type Sandbox } from './sandbox';
 import { warnOfOtherNodes } from './lone-node';
 
 export interface RunningService {
@@ -61,6 +61,7 @@ export async function startService(
 ): Promise<RunningService> {
   const database = await startDatabase(settings, migrations, logger);
   let sandbox: Sandbox | null = null;
+  let payments: Sandbox | null = null;
   let application: INestApplication | null = null;
   try {
     application = await createApplication(settings, logger, {
@@ -78,6 +79,11 @@ export async function startService(
     if (sandboxUrl === null && settings.sandbox === 'auto') await firstBoot.retireSandbox();
     await application.get(MetricsServer).start();
     const url = await listen(application, settings);
+    payments = await startPaymentSandbox(settings, logger);
+    if (payments !== null)
+      await application
+        .get(PaymentProcessor)
+        .useSandbox(payments.url, `${url}/api/billing/processor/webhook`);
     // Background work begins after the first answers.
     await delay(FIRST_ANSWERS_MS);
     application.get(QueueSupervisor).startWorkers();
@@ -93,11 +99,11 @@ export async function startService(
       firstKeys,
       sandbox: sandbox !== null,
       failed: whenLost(database),
-      close: closer(application, settings, sandbox, database, stopWatching),
+      close: closer(application, settings, { sandboxes: [sandbox, payments], database, stopWatching }),
     };
   } catch (error) {
     await application?.close();
-    await sandbox?.stop();
+    await stopAll([sandbox, payments]);
     await database.close();
     throw error;
   }
@@ -141,13 +147,22 @@ async function whenLost(database: OpeningDatabase): Promise<never> {
   throw new Error('the embedded PostgreSQL ended and could not be started again');
 }
 
+/** What runs beside the application and ends after it. */
+interface Beside {
+  readonly sandboxes: readonly (Sandbox | null)[];
+  readonly database: OpeningDatabase;
+  readonly stopWatching: () => void;
+}
+
+async function stopAll(sandboxes: readonly (Sandbox | null)[]): Promise<void> {
+  for (const sandbox of sandboxes) await sandbox?.stop();
+}
+
 /** New work is refused, open work may finish, then everything stops in reverse order of the start. */
 function closer(
   application: INestApplication,
   settings: Settings,
-  sandbox: Sandbox | null,
-  database: OpeningDatabase,
-  stopWatching: () => void,
+  { sandboxes, database, stopWatching }: Beside,
 ): () => Promise<void> {
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
@@ -160,7 +175,7 @@ function closer(
     const cut = setTimeout(() => server.closeAllConnections(), CLOSE_DEADLINE_MS);
     await application.close();
     clearTimeout(cut);
-    await sandbox?.stop();
+    await stopAll(sandboxes);
     await database.close();
   };
   return () => (closing ??= close());

@@ -6,6 +6,8 @@ interface Endpoint {
   readonly url: string;
   readonly status: string;
   readonly livemode: boolean;
+  /** Null where the events follow the default of the account. */
+  readonly api_version: string | null;
   readonly enabled_events: readonly string[];
 }
 
@@ -17,6 +19,10 @@ export const processorCheck: Command = {
     'Says whether the payment processor is set up: keys, webhook endpoint, and events that are missing.',
   run: async (words, context) => {
     const settings = loadSettings(context.environment);
+    if (settings.processor === 'sandbox') {
+      context.write('mode     sandbox: payments are simulated, and there is nothing to set up\n');
+      return 0;
+    }
     const missing = missingSettings(settings);
     for (const line of missing) context.write(`MISSING  ${line}\n`);
     if (settings.processorSecretKey === undefined) return 1;
@@ -27,7 +33,11 @@ export const processorCheck: Command = {
     const endpoints = await processor.ask((client) =>
       client.webhookEndpoints.list({ limit: MOST_ENDPOINTS }).autoPagingToArray({ limit: MOST_ENDPOINTS }),
     );
-    const problems = [...missing, ...report(endpoints, webhook, context)];
+    const version = processor.apiVersion ?? '';
+    context.write(`version  ${version}\n`);
+    const told = await processor.ask((client) => client.events.list({ limit: 1 }));
+    const usual = told.data[0]?.api_version ?? null;
+    const problems = [...missing, ...report(endpoints, { webhook, version, usual }, context)];
     context.write(
       `processor:check: ${problems.length === 0 ? 'all is set up' : `${problems.length} missing`}\n`,
     );
@@ -42,7 +52,18 @@ function missingSettings(settings: Settings): string[] {
   ];
 }
 
-function report(endpoints: readonly Endpoint[], webhook: string, context: CommandContext): string[] {
+interface Expected {
+  readonly webhook: string;
+  readonly version: string;
+  /** In which the account tells events by default, where it has told any. */
+  readonly usual: string | null;
+}
+
+function report(
+  endpoints: readonly Endpoint[],
+  { webhook, version, usual }: Expected,
+  context: CommandContext,
+): string[] {
   for (const { url, status, enabled_events: events } of endpoints) {
     context.write(`endpoint ${url} (${status}): ${events.join(', ')}\n`);
   }
@@ -54,5 +75,11 @@ function report(endpoints: readonly Endpoint[], webhook: string, context: Comman
     return [webhook];
   }
   for (const name of absent) context.write(`MISSING  the event ${name}\n`);
-  return [...absent];
+  const spoken = ours.api_version ?? usual;
+  if (spoken === null || releaseOf(spoken) === releaseOf(version)) return [...absent];
+  context.write(`MISSING  an endpoint whose version is ${version}: this one tells events of ${spoken}\n`);
+  return [...absent, spoken];
 }
+
+/** Fields change between releases alone: within one, `2026-10-28.endive` and later dates say more and the same. */
+const releaseOf = (version: string): string => version.split('.')[1] ?? version;

@@ -33,7 +33,7 @@ describeWithBrowser('the pages of billing', () => {
     payer = await house.payer({ displayName: 'Ada Lovelace' });
     const intent = await house.topUp(payer, 50);
     await house.topUp(payer, 25, '5555555555554444');
-    house.simulator.account.refund(intent, 1000);
+    house.simulator.account.back.refund(intent, 1000);
     await house.deliverAll();
     await house.checkout(payer, 10);
   });

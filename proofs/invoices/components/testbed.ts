@@ -108,16 +108,10 @@ export class ComponentTestbed {
 
   /** Of the person whose key it is. */
   private async cookie(): Promise<string> {
-    const settings = loadSettings(environmentOf(this.postgres, this.postgres.folder));
-    const source = new DataSource({ type: 'postgres', url: this.postgres.ownerUrl, poolSize: 2, entities });
-    const database = new Database(await source.initialize());
-    const token = await database.transaction(async (tx) => {
-      const [owner] = await tx.query<{ user_id: number }[]>(
-        "SELECT user_id FROM api_key WHERE kind = 'client'",
-      );
-      return new SessionsService(database, settings).open(tx, owner?.user_id ?? 0);
-    });
-    await source.destroy();
+    const rows = new Rows(this.postgres.ownerUrl);
+    const [owner] = await rows.query<{ user_id: number }>("SELECT user_id FROM api_key WHERE kind = 'client'");
+    const token = await rows.openSession(owner?.user_id ?? 0);
+    await rows.close();
     return `svc_session=${token}`;
   }
 

@@ -8,7 +8,7 @@ import { KeysService, type NewKey } from '../../../src/keys';
 import { startTestApp, type TestApp } from '../../../test/support/app';
 import { signIn } from '../../../test/support/people';
 import { administer, type TestDatabase } from '../../../test/support/postgres';
-import { deliver, ProcessorSimulator } from '../../../test/support/processor/processor-simulator';
+import { deliver, ProcessorSimulator } from '../../../simulator/processor/processor-simulator';
 import { startSimulator } from '../../../test/support/simulator';
 import { ordinaryOutcome } from '../record';
 
@@ -76,8 +76,8 @@ class Filling {
     const disputed = await this.topUp(ben, 50);
     await this.topUp(cara, 30);
     const { account } = this.processor;
-    account.refund(refunded, 1_000);
-    account.dispute(disputed);
+    account.back.refund(refunded, 1_000);
+    account.back.dispute(disputed);
     await this.deliverAll();
     await this.post(operator, '/dashboard/admin/billing/adjust', {
       amount: '100',

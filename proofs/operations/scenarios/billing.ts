@@ -1,4 +1,4 @@
-import { deliver } from '../../../test/support/processor/processor-simulator';
+import { deliver } from '../../../simulator/processor/processor-simulator';
 import { type Answer, type Client, expect, expectStatus, jsonOf } from '../http';
 import type { Scenario } from '../scenario';
 import type { Person, World } from '../world';

@@ -12,6 +12,7 @@ interface DeskFacts {
   readonly report: Reconciliation | null;
   readonly isConnected: boolean;
   readonly isTestMode: boolean;
+  readonly isSandbox: boolean;
   /** Of this page's address. */
   readonly query: URLSearchParams;
 }
@@ -80,8 +81,12 @@ const statusWords = (
   return `${words} · ${translate('billing.payments.refund-failed', { amount })}`;
 };
 
-const bannersOf = ({ isConnected, isTestMode }: DeskFacts, translate: Translate): BannerModel[] => {
-  const name = !isConnected ? 'connect' : isTestMode ? 'test' : null;
+const bannersOf = (
+  { isConnected, isTestMode, isSandbox }: DeskFacts,
+  translate: Translate,
+): BannerModel[] => {
+  const mode = isSandbox ? 'sandbox' : isTestMode ? 'test' : null;
+  const name = isConnected ? mode : 'connect';
   if (name === null) return [];
   return [
     {

@@ -2,7 +2,14 @@ import type { ServerResponse } from 'node:http';
 import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
 import { Transform } from 'class-transformer';
 import { IsIn, IsOptional, IsUUID, Length, Matches, MaxLength } from 'class-validator';
-import { BillingOperators, PaymentProcessor, Payments, ProcessorInbox, readCents } from '../../billing';
+import {
+  BillingOperators,
+  BillingReconciliation,
+  PaymentProcessor,
+  Payments,
+  ProcessorInbox,
+  readCents,
+} from '../../billing';
 import { UserRegister } from '../../identity';
 import { nanoPerCent, platformScope, validationFault } from '../../kernel';
 import {
@@ -89,6 +96,7 @@ const MOST_CENTS = 100_000_000n;
 export class BillingDeskController {
   constructor(
     private readonly operators: BillingOperators,
+    private readonly reconciliation: BillingReconciliation,
     private readonly payments: Payments,
     private readonly users: UserRegister,
     private readonly inbox: ProcessorInbox,
@@ -104,11 +112,11 @@ export class BillingDeskController {
     const [payments, quarantined, report] = await Promise.all([
       this.payments.search(q.trim(), { cursor, limit: SHOWN }),
       this.inbox.quarantined({ cursor: events, limit: SHOWN }),
-      wantsReport ? this.operators.reconcile(Number(reconcile)) : null,
+      wantsReport ? this.reconciliation.reconcile(Number(reconcile)) : null,
     ]);
-    const { isConnected, isTestMode } = this.processor;
+    const { isConnected, isTestMode, isSandbox } = this.processor;
     return deskModel(
-      { q, payments, quarantined, report, isConnected, isTestMode, query: queryOf(request) },
+      { q, payments, quarantined, report, isConnected, isTestMode, isSandbox, query: queryOf(request) },
       this.pages.textsFor(request),
     );
   }

@@ -7,7 +7,6 @@ import { Ledger } from '../ledger/ledger';
 import { BillingAccounts } from './billing-accounts';
 import { chargeFact, refundFact } from './events';
 import { PaymentProcessor } from './payment-processor';
-import { type Payment, Payments } from './payments';
 import { ProcessorInbox } from './processor-inbox';
 import { type RefundOrder, RefundOrders } from './refund-orders';
 
@@ -17,39 +16,12 @@ export interface OperatorAct {
   readonly token: string;
 }
 
-/** A payment on which our books and the processor differ. */
-export interface Difference {
-  readonly intentId: string;
-  readonly payment: Payment | null;
-  readonly problem: 'unknown-here' | 'unknown-there' | 'not-credited' | 'amount' | 'refunded';
-  readonly ours: bigint;
-  readonly theirs: bigint;
-}
-
-export interface Reconciliation {
-  /** Later than asked for where the lists are too long to be compared as a whole. */
-  readonly since: Date;
-  readonly compared: number;
-  readonly differences: readonly Difference[];
-}
-
-interface ProcessorTotals {
-  readonly id: string;
-  readonly createdAt: Date;
-  readonly receivedCents: bigint;
-  readonly refundedCents: bigint;
-}
-
-const MOST_COMPARED = 10_000;
-const DAY_MS = 86_400_000;
-
 /** Manual changes of money by operators: always with a reason, always logged. */
 @Injectable()
 export class BillingOperators {
   constructor(
     private readonly database: Database,
     private readonly processor: PaymentProcessor,
-    private readonly payments: Payments,
     private readonly accounts: BillingAccounts,
     private readonly inbox: ProcessorInbox,
     private readonly orders: RefundOrders,
@@ -92,27 +64,6 @@ export class BillingOperators {
       });
       return true;
     });
-  }
-
-  /** Compares our payments with the processor's, over so many days. */
-  async reconcile(days: number, now = new Date()): Promise<Reconciliation> {
-    const begin = new Date(now.getTime() - days * DAY_MS);
-    const [told, ours] = await Promise.all([
-      this.told(begin),
-      this.payments.since(begin, this.processor.isLiveMode, MOST_COMPARED),
-    ]);
-    const cuts = [told.cutAt, ours.length < MOST_COMPARED ? null : (ours.at(-1)?.createdAt ?? null)];
-    const since = cuts.reduce<Date>((latest, cut) => (cut !== null && cut > latest ? cut : latest), begin);
-    const theirs = told.totals.filter(({ createdAt }) => createdAt >= since);
-    const known = new Map(
-      ours.flatMap((payment) => (payment.intentId === null ? [] : [[payment.intentId, payment]])),
-    );
-    const there = new Map(theirs.map((told) => [told.id, told]));
-    const differences = [
-      ...theirs.flatMap((told) => differenceOf(told, known.get(told.id) ?? null)),
-      ...ours.flatMap((payment) => missingThere(payment, there, since)),
-    ];
-    return { since, compared: new Set([...there.keys(), ...known.keys()]).size, differences };
   }
 
   private async order(
@@ -176,57 +127,6 @@ export class BillingOperators {
     const fact = typeof charge === 'object' && charge !== null ? chargeFact({ ...charge }) : null;
     if (fact !== null) await this.inbox.learn(fact);
   }
-
-  /** The newest first; `cutAt` is the time of the last one where there are more. */
-  private async told(since: Date): Promise<{ totals: ProcessorTotals[]; cutAt: Date | null }> {
-    const intents = await this.processor.call((client) =>
-      client.paymentIntents
-        .list({
-          created: { gte: Math.floor(since.getTime() / 1_000) },
-          limit: 100,
-          expand: ['data.latest_charge'],
-        })
-        .autoPagingToArray({ limit: MOST_COMPARED }),
-    );
-    const last = intents.length < MOST_COMPARED ? undefined : intents.at(-1);
-    const totals = intents
-      .filter(({ status }) => status === 'succeeded')
-      .map(({ id, created, amount_received: received, latest_charge: charge }) => ({
-        id,
-        createdAt: new Date(created * 1_000),
-        receivedCents: BigInt(received),
-        refundedCents: BigInt(typeof charge === 'object' && charge !== null ? charge.amount_refunded : 0),
-      }));
-    return { totals, cutAt: last === undefined ? null : new Date(last.created * 1_000) };
-  }
 }
 
 const usd = (cents: bigint): string => formatUsd(cents * nanoPerCent, { fixed: 2 });
-
-function differenceOf(
-  { id, receivedCents, refundedCents }: ProcessorTotals,
-  payment: Payment | null,
-): Difference[] {
-  const found = (problem: Difference['problem'], ours: bigint, theirs: bigint): Difference[] => [
-    { intentId: id, payment, problem, ours, theirs },
-  ];
-  if (payment === null) return found('unknown-here', 0n, receivedCents);
-  if (payment.state !== 'paid') return found('not-credited', 0n, receivedCents);
-  if (payment.grossCents !== receivedCents) return found('amount', payment.grossCents, receivedCents);
-  // Some processors do not subtract a failed refund from the charge's total.
-  const isKnown = [payment.refundedCents, payment.refundedCents + payment.failedRefundCents].includes(
-    refundedCents,
-  );
-  return isKnown ? [] : found('refunded', payment.refundedCents, refundedCents);
-}
-
-/** The processor lists payments by when they were begun: one that took days may be older than its list. */
-function missingThere(
-  payment: Payment,
-  there: ReadonlyMap<string, ProcessorTotals>,
-  since: Date,
-): Difference[] {
-  const { state, intentId, grossCents, createdAt } = payment;
-  if (state !== 'paid' || intentId === null || there.has(intentId) || createdAt < since) return [];
-  return [{ intentId, payment, problem: 'unknown-there', ours: grossCents, theirs: 0n }];
-}

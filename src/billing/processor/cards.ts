@@ -1,3 +1,4 @@
+import type Stripe from 'stripe';
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, type Concerned } from '../../audit';
 import { fault } from '../../kernel';
@@ -13,6 +14,8 @@ export interface Card {
   readonly last4: string;
   readonly expMonth: number;
   readonly expYear: number;
+  /** In which the card is, such as that of a telephone. */
+  readonly wallet: string | null;
   readonly isDefault: boolean;
 }
 
@@ -23,6 +26,7 @@ interface CardRow {
   last4: string;
   exp_month: number;
   exp_year: number;
+  wallet: string | null;
   is_default: boolean;
 }
 
@@ -42,7 +46,7 @@ export class Cards {
   /** The default first, then the newest. */
   async list(walletId: number): Promise<Card[]> {
     const rows = await this.database.query<CardRow>(
-      `SELECT m.id, m.processor_id, m.brand, m.last4, m.exp_month, m.exp_year,
+      `SELECT m.id, m.processor_id, m.brand, m.last4, m.exp_month, m.exp_year, m.wallet,
               m.id = a.default_method_id IS TRUE AS is_default
          FROM payment_method m JOIN billing_account a ON a.wallet_id = m.wallet_id
         WHERE m.wallet_id = $1 AND m.removed_at IS NULL ORDER BY is_default DESC, m.id DESC LIMIT ${MOST_CARDS}`,
@@ -139,25 +143,20 @@ export class Cards {
   private async refresh(walletId: number, customerId: string): Promise<void> {
     const cards = await this.processor.call((client) =>
       client.paymentMethods
-        .list({ customer: customerId, type: 'card', limit: MOST_CARDS })
+        .list({ customer: customerId, limit: MOST_CARDS })
         .autoPagingToArray({ limit: MOST_CARDS }),
     );
     await this.database.transaction(
       async (tx) => {
         await this.accounts.locked(tx, walletId);
-        for (const { id, card } of cards) {
+        for (const method of cards) {
+          const { brand, last4, expMonth, expYear, wallet } = shownBy(method);
           await tx.query(
-            `INSERT INTO payment_method AS m (wallet_id, processor_id, brand, last4, exp_month, exp_year)
-             VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (processor_id) DO UPDATE SET
-               exp_month = excluded.exp_month, exp_year = excluded.exp_year WHERE m.wallet_id = excluded.wallet_id`,
-            [
-              walletId,
-              id,
-              card?.brand ?? 'card',
-              card?.last4 ?? '',
-              card?.exp_month ?? 0,
-              card?.exp_year ?? 0,
-            ],
+            `INSERT INTO payment_method AS m (wallet_id, processor_id, brand, last4, exp_month, exp_year, wallet)
+             VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (processor_id) DO UPDATE SET
+               exp_month = excluded.exp_month, exp_year = excluded.exp_year, wallet = excluded.wallet
+               WHERE m.wallet_id = excluded.wallet_id`,
+            [walletId, method.id, brand, last4, expMonth, expYear, wallet],
           );
         }
         await tx.query(
@@ -182,8 +181,22 @@ const chooseDefault = (tx: Tx, walletId: number): Promise<unknown> =>
     [walletId],
   );
 
+/** Whatever can be charged later counts as a card: wallets and accounts too, without what only cards have. */
+function shownBy(
+  method: Stripe.PaymentMethod,
+): Pick<Card, 'brand' | 'last4' | 'expMonth' | 'expYear' | 'wallet'> {
+  const { type, card, sepa_debit: sepa, us_bank_account: account } = method;
+  return {
+    brand: card?.brand ?? type,
+    last4: card?.last4 ?? sepa?.last4 ?? account?.last4 ?? '',
+    expMonth: card?.exp_month ?? 0,
+    expYear: card?.exp_year ?? 0,
+    wallet: card?.wallet?.type ?? null,
+  };
+}
+
 const objectOf = ({ id, brand, last4 }: Card) =>
-  ({ type: 'card', id, label: `${brand} •••• ${last4}` }) as const;
+  ({ type: 'card', id, label: last4 === '' ? brand : `${brand} •••• ${last4}` }) as const;
 
 const isAbsent = (error: unknown): boolean => (error as { code?: unknown }).code === 'not_found';
 
@@ -194,5 +207,6 @@ const cardOf = (row: CardRow): Card => ({
   last4: row.last4,
   expMonth: row.exp_month,
   expYear: row.exp_year,
+  wallet: row.wallet,
   isDefault: row.is_default,
 });

@@ -78,8 +78,10 @@ export class Checkout {
               line_items: [item],
               metadata,
               payment_intent_data: { metadata, setup_future_usage: 'off_session' },
-              success_url: this.address(`/dashboard/billing/return?payment=${publicId}`),
-              cancel_url: this.address('/dashboard/billing?cancelled=1'),
+              // Charged is what the page says, in its currency, whatever the account would do by itself.
+              adaptive_pricing: { enabled: false },
+              success_url: this.processor.returnAddress(`/dashboard/billing/return?payment=${publicId}`),
+              cancel_url: this.processor.returnAddress('/dashboard/billing?cancelled=1'),
             },
             { idempotencyKey: `checkout-${publicId}-${customer}` },
           ),
@@ -102,8 +104,8 @@ export class Checkout {
           customer,
           currency: 'usd',
           metadata: { wallet: String(walletId) },
-          success_url: this.address('/dashboard/billing?card=added'),
-          cancel_url: this.address('/dashboard/billing?cancelled=1'),
+          success_url: this.processor.returnAddress('/dashboard/billing?card=added'),
+          cancel_url: this.processor.returnAddress('/dashboard/billing?cancelled=1'),
         }),
       ),
     );
@@ -150,10 +152,6 @@ export class Checkout {
     );
     const fact = sessionFact({ ...session }, stateOf(session));
     if (fact !== null) await this.inbox.learn(fact);
-  }
-
-  private address(path: string): string {
-    return `${this.settings.baseUrl}${path}`;
   }
 }
 

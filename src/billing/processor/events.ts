@@ -59,6 +59,8 @@ export type Fact =
       readonly amountCents: number;
       readonly currency: string;
       readonly refundedCents: number;
+      /** Which wallet we named when we ordered it; payments of others on the same account name none. */
+      readonly wallet: string | null;
     }
   | {
       readonly kind: 'refund';
@@ -76,6 +78,10 @@ export type Fact =
       readonly amountCents: number;
       readonly currency: string;
       readonly state: 'open' | 'won' | 'lost';
+      /** When the dispute stood like this, in seconds of the processor's clock. */
+      readonly observedAt: number;
+      /** How often its money was moved: tells apart what was observed in one second. */
+      readonly movements: number;
     }
   | { readonly kind: 'cards'; readonly customerId: string };
 
@@ -88,11 +94,12 @@ export function readEvent(body: unknown): ProcessorEvent | null {
   const type = textOf(event['type']);
   if (id === null || type === null || typeof event['livemode'] !== 'boolean') return null;
   const handled = handledEvents.find((known) => known === type);
-  const fact = handled === undefined ? null : factOf(handled, recordOf(recordOf(event['data'])['object']));
+  const object = recordOf(recordOf(event['data'])['object']);
+  const fact = handled === undefined ? null : factOf(handled, object, centsOf(event['created']) ?? 0);
   return { id: id.slice(0, 255), type: type.slice(0, 100), live: event['livemode'], fact };
 }
 
-function factOf(type: HandledEvent, object: Fields): Fact | null {
+function factOf(type: HandledEvent, object: Fields, createdAt: number): Fact | null {
   switch (type) {
     case 'checkout.session.completed':
     case 'checkout.session.async_payment_succeeded':
@@ -117,7 +124,7 @@ function factOf(type: HandledEvent, object: Fields): Fact | null {
     case 'charge.dispute.funds_withdrawn':
     case 'charge.dispute.funds_reinstated':
     case 'charge.dispute.closed':
-      return disputeFact(object);
+      return disputeFact(object, createdAt);
     case 'setup_intent.succeeded':
       return cardsFact(object);
   }
@@ -167,7 +174,8 @@ export function chargeFact(object: Fields): Fact | null {
   const refundedCents = centsOf(object['amount_refunded']);
   const currency = textOf(object['currency']);
   if (intentId === null || amountCents === null || refundedCents === null || currency === null) return null;
-  return { kind: 'charge', intentId, amountCents, refundedCents, currency };
+  const wallet = textOf(recordOf(object['metadata'])['wallet']);
+  return { kind: 'charge', intentId, amountCents, refundedCents, currency, wallet };
 }
 
 export function refundFact(object: Fields): Fact | null {
@@ -181,7 +189,7 @@ export function refundFact(object: Fields): Fact | null {
   return { kind: 'refund', refundId, intentId, amountCents, currency, state };
 }
 
-function disputeFact(object: Fields): Fact | null {
+export function disputeFact(object: Fields, observedAt: number): Extract<Fact, { kind: 'dispute' }> | null {
   const disputeId = textOf(object['id']);
   const intentId = idOf(object['payment_intent']);
   const amountCents = centsOf(object['amount']);
@@ -189,7 +197,10 @@ function disputeFact(object: Fields): Fact | null {
   const state = disputeState(textOf(object['status']));
   if (disputeId === null || intentId === null || amountCents === null || currency === null) return null;
   // An inquiry moves no money. It may become a dispute later, under the same id.
-  return state === null ? null : { kind: 'dispute', disputeId, intentId, amountCents, currency, state };
+  if (state === null) return null;
+  const moved = object['balance_transactions'];
+  const movements = Array.isArray(moved) ? moved.length : 0;
+  return { kind: 'dispute', disputeId, intentId, amountCents, currency, state, observedAt, movements };
 }
 
 function disputeState(status: string | null): 'open' | 'won' | 'lost' | null {

@@ -35,6 +35,17 @@ export const DISPUTED = `
   coalesce((SELECT sum(d.amount_cents) FROM processor_dispute d
     WHERE d.payment_intent_id = p.payment_intent_id AND d.state <> 'won'), 0)`;
 
+/** A dispute may be raised, and won after it was lost: what was observed last stands, in whatever order it is told. */
+const KEEP_DISPUTE = `
+  INSERT INTO processor_dispute AS d (dispute_id, payment_intent_id, amount_cents, state, observed_at, movements)
+  VALUES ($1, $2, $3, $4, $5, $6)
+  ON CONFLICT (dispute_id) DO UPDATE SET amount_cents = excluded.amount_cents, state = excluded.state,
+      observed_at = excluded.observed_at, movements = excluded.movements
+    WHERE (d.observed_at, d.movements, array_position(ARRAY['open', 'lost', 'won'], d.state), d.amount_cents)
+        < (excluded.observed_at, excluded.movements,
+           array_position(ARRAY['open', 'lost', 'won'], excluded.state), excluded.amount_cents)
+  RETURNING dispute_id`;
+
 interface Posted {
   readonly kind: PostingKind;
   readonly action: ActionName;
@@ -58,14 +69,17 @@ export class PaymentFacts {
     const payment = await this.find(tx, fact);
     const problem = payment === null ? null : await mismatch(tx, payment, fact);
     if (problem !== null) return { payment, problem };
-    await this.keep(tx, fact);
+    if (payment === null && isOfStranger(fact)) return { payment, problem: 'payment' };
+    const isNews = await this.keep(tx, fact);
     if (payment === null) return { payment, problem: 'payment' };
     await this.learn(tx, payment, fact);
-    return { payment: await this.settle(tx, payment, fact), problem: null };
+    const settled = await this.settle(tx, payment);
+    if (fact.kind === 'dispute' && isNews) await this.recordDispute(tx, payment, settled, fact.state);
+    return { payment: settled, problem: null };
   }
 
-  /** Refunds and disputes may arrive before their payment; they are kept. */
-  private async keep(tx: Tx, fact: PaymentFact): Promise<void> {
+  /** Refunds and disputes may arrive before their payment; they are kept. False where more was known already. */
+  private async keep(tx: Tx, fact: PaymentFact): Promise<boolean> {
     if (fact.kind === 'charge') {
       await tx.query(
         `INSERT INTO processor_charge AS c (payment_intent_id, refunded_cents) VALUES ($1, $2)
@@ -79,12 +93,17 @@ export class PaymentFacts {
         [fact.refundId, fact.intentId, fact.amountCents, fact.state],
       );
     } else if (fact.kind === 'dispute') {
-      await tx.query(
-        `INSERT INTO processor_dispute AS d (dispute_id, payment_intent_id, amount_cents, state) VALUES ($1, $2, $3, $4)
-         ON CONFLICT (dispute_id) DO UPDATE SET state = excluded.state WHERE d.state = 'open'`,
-        [fact.disputeId, fact.intentId, fact.amountCents, fact.state],
-      );
+      const kept = await tx.query<object[]>(KEEP_DISPUTE, [
+        fact.disputeId,
+        fact.intentId,
+        fact.amountCents,
+        fact.state,
+        fact.observedAt,
+        fact.movements,
+      ]);
+      return kept.length > 0;
     }
+    return true;
   }
 
   private async find(tx: Tx, fact: PaymentFact): Promise<Payment | null> {
@@ -136,7 +155,7 @@ export class PaymentFacts {
   }
 
   /** Computes the due credit, and posts the difference to the credit that stands. */
-  private async settle(tx: Tx, before: Payment, fact: PaymentFact): Promise<Payment> {
+  private async settle(tx: Tx, before: Payment): Promise<Payment> {
     const [[row]] = await tx.query<[PaymentRow[], number]>(
       `UPDATE payment p SET
           (refunded_cents, failed_refund_cents) = (${REFUNDED}),
@@ -156,7 +175,6 @@ export class PaymentFacts {
         : 0n;
     const difference = stands - payment.creditedNano;
     if (difference !== 0n) await this.post(tx, payment, difference, stands, before);
-    if (fact.kind === 'dispute') await this.recordDispute(tx, before, payment, fact.state);
     if (payment.intentId !== null) await resolveEarlier(tx, payment);
     return { ...payment, creditedNano: stands };
   }
@@ -221,6 +239,10 @@ const usdOf = (cents: bigint): string => formatUsd(cents * nanoPerCent, { fixed:
 const lockIntent = (tx: Tx, intentId: string): Promise<unknown> =>
   tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('payment intent ' || $1, 0))`, [intentId]);
 
+/** Our orders name their wallet. Whether a refund or dispute is ours is known by its payment alone. */
+export const isOfStranger = (fact: Fact): boolean =>
+  (fact.kind === 'session' || fact.kind === 'intent' || fact.kind === 'charge') && fact.wallet === null;
+
 const uuidOrNull = (text: string | null): string | null => (isUuid(text) ? text : null);
 
 function identification(fact: PaymentFact): [where: string, values: unknown[]] {
@@ -275,7 +297,7 @@ function postingOf(payment: Payment, before: Payment, difference: bigint): Poste
 const resolveEarlier = (tx: Tx, payment: Payment): Promise<unknown> =>
   tx.query(
     `UPDATE processor_event SET outcome = 'applied', problem = NULL, payment_id = $2
-      WHERE outcome = 'quarantined' AND problem = 'payment' AND payment_intent_id = $1
+      WHERE outcome IN ('quarantined', 'ignored') AND problem = 'payment' AND payment_intent_id = $1
         AND (type LIKE 'charge.%' OR type LIKE 'refund.%') AND resolved_at IS NULL`,
     [payment.intentId, payment.id],
   );

@@ -2,6 +2,7 @@ import type Stripe from 'stripe';
 import { Inject, Injectable } from '@nestjs/common';
 import { Fault, fault } from '../../kernel';
 import { Settings } from '../../platform';
+import { handledEvents } from './events';
 
 /** The SDK as it was loaded, or null where no account is set up. */
 export const LOADED_SDK = Symbol('payment processor SDK');
@@ -30,25 +31,36 @@ export async function loadSdk({ processorSecretKey }: Settings): Promise<Sdk | n
 /** The account at the payment processor. */
 @Injectable()
 export class PaymentProcessor {
-  private readonly client: Stripe | null;
+  private client: Stripe | null;
 
   constructor(
     @Inject(LOADED_SDK) private readonly sdk: Sdk | null,
     private readonly settings: Settings,
   ) {
-    const { processorSecretKey: key, processorApiUrl } = settings;
-    const { protocol, hostname, port } = new URL(processorApiUrl);
-    this.client =
-      sdk === null || key === undefined
-        ? null
-        : new sdk(key, {
-            host: hostname,
-            ...(port === '' ? {} : { port }),
-            protocol: protocol === 'http:' ? 'http' : 'https',
-            maxNetworkRetries: RETRIES,
-            timeout: TIMEOUT_MS,
-            telemetry: false,
-          });
+    this.client = this.clientAt(settings.processorApiUrl);
+  }
+
+  /** A simulated processor takes the payments: it has another address at every start. */
+  get isSandbox(): boolean {
+    return this.settings.processor === 'sandbox';
+  }
+
+  /** Has the sandbox bring its events to this address. */
+  async useSandbox(url: string, webhook: string): Promise<void> {
+    this.client = this.clientAt(url);
+    await this.call((client) =>
+      client.webhookEndpoints.create({ url: webhook, enabled_events: [...handledEvents] }),
+    );
+  }
+
+  /** The version of the interface that is spoken, and in which events are read. */
+  get apiVersion(): string | null {
+    return this.sdk?.API_VERSION ?? null;
+  }
+
+  /** Where the processor leads a person back to. */
+  returnAddress(path: string): string {
+    return `${this.settings.baseUrl}${path}`;
   }
 
   /** A key to charge with, and a secret to verify its webhooks. */
@@ -139,6 +151,20 @@ export class PaymentProcessor {
     if (header === undefined || !isTimely || !secrets.some((secret) => this.isSigned(body, header, secret))) {
       throw fault('invalid_request', { message: 'The signature of this event does not hold.' });
     }
+  }
+
+  private clientAt(url: string): Stripe | null {
+    const { processorSecretKey: key } = this.settings;
+    if (this.sdk === null || key === undefined) return null;
+    const { protocol, hostname, port } = new URL(url);
+    return new this.sdk(key, {
+      host: hostname,
+      ...(port === '' ? {} : { port }),
+      protocol: protocol === 'http:' ? 'http' : 'https',
+      maxNetworkRetries: RETRIES,
+      timeout: TIMEOUT_MS,
+      telemetry: false,
+    });
   }
 
   private isSigned(body: Buffer, header: string, secret: string): boolean {

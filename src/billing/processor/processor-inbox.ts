@@ -5,7 +5,7 @@ import { Database, Keyset, type Page, type PageRequest, type Tx } from '../../pl
 import { BillingMails } from './billing-mails';
 import { Cards } from './cards';
 import type { Fact, ProcessorEvent } from './events';
-import { PaymentFacts, type Problem } from './payment-facts';
+import { type Applied, isOfStranger, PaymentFacts, type Problem } from './payment-facts';
 import { PaymentProcessor } from './payment-processor';
 import type { Payment } from './payments';
 
@@ -69,7 +69,8 @@ export class ProcessorInbox {
     const { payment, problem } = await this.database.transaction(
       async (tx) => {
         const applied = await this.facts.apply(tx, fact);
-        if (applied.problem !== null) await this.quarantine(tx, fact, applied.problem, applied.payment);
+        if (applied.problem !== null && !isForeign(fact, applied))
+          await this.quarantine(tx, fact, applied.problem, applied.payment);
         return applied;
       },
       { attempts: 3 },
@@ -166,11 +167,9 @@ export class ProcessorInbox {
     if (fact === null) return { outcome: 'ignored', problem: null, payment: null };
     if (live !== this.processor.isLiveMode) return { outcome: 'quarantined', problem: 'mode', payment: null };
     if (fact.kind === 'cards') return { outcome: 'applied', problem: null, payment: null };
-    const { payment, problem } = await this.facts.apply(tx, fact);
-    // A refused charge moves no money.
-    if (problem === 'payment' && fact.kind === 'intent' && fact.state === 'refused') {
-      return { outcome: 'ignored', problem: null, payment: null };
-    }
+    const applied = await this.facts.apply(tx, fact);
+    const { payment, problem } = applied;
+    if (isForeign(fact, applied)) return { outcome: 'ignored', problem, payment };
     return { outcome: problem === null ? 'applied' : 'quarantined', problem, payment };
   }
 
@@ -184,6 +183,16 @@ export class ProcessorInbox {
     const mayHaveCard = fact.kind === 'cards' || fact.state === 'paid';
     if (mayHaveCard && fact.customerId !== null) await this.cards.refreshOf(fact.customerId);
   }
+}
+
+/**
+ * Of a payment that is not ours, as where others use the same account: no operator can do anything about it. A refund
+ * or dispute that comes before its payment is applied with it. A refused charge moves no money.
+ */
+function isForeign(fact: Fact, { payment, problem }: Applied): boolean {
+  if (payment !== null || problem !== 'payment') return false;
+  if (fact.kind === 'intent' && fact.state === 'refused') return true;
+  return isOfStranger(fact) || fact.kind === 'refund' || fact.kind === 'dispute' || fact.kind === 'charge';
 }
 
 /** Of what was asked for at the processor. */

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { Nano } from '../../kernel';
 import { Database, RepeatingJob, type Tx } from '../../platform';
@@ -9,7 +10,31 @@ interface CreditRow {
   readonly remaining: string;
 }
 
+interface EndedRow {
+  readonly remaining: string;
+  readonly reclaimed: string;
+  readonly escrowed: string;
+  readonly is_new: boolean;
+  readonly is_final: boolean;
+}
+
+interface PostedBack {
+  readonly grantId: number;
+  readonly walletId: number;
+  readonly holder: number;
+  readonly amount: Nano;
+  /** What was posted back of it already. */
+  readonly before: string;
+}
+
 const AT_ONCE = 500;
+/** Nodes hand back what they hold for no request within milliseconds of being told. */
+const HAND_BACK_MS = 50;
+const MOST_ROUNDS = 10;
+/** A request in flight at the end has ended by then. */
+const LONGEST_REQUEST = '1 hour';
+/** Of this end: a promotion may have been extended after an earlier one. */
+const ENDED = 'c.ended_at >= g.expires_at';
 
 /** Wallets for which a running grant is due. */
 const outstanding = `
@@ -42,10 +67,15 @@ export class PromotionBook {
     private readonly ledger: Ledger,
   ) {}
 
-  /** Grants promotions to new accounts, and takes back expired rests. */
+  /** Grants promotions to new accounts. */
   @RepeatingJob({ name: 'promotions', cron: '*/5 * * * *' })
-  async keepUp(signal: AbortSignal): Promise<void> {
+  async grant(signal: AbortSignal): Promise<void> {
     await this.creditAll(null, signal);
+  }
+
+  /** Takes back expired rests: until then they can be spent. */
+  @RepeatingJob({ name: 'ended-promotions', cron: '*/15 * * * * *' })
+  async takeBack(signal: AbortSignal): Promise<void> {
     await this.reclaimAll(null, signal);
   }
 
@@ -77,7 +107,7 @@ export class PromotionBook {
     );
   }
 
-  /** Money held for requests in flight stays until they settle; the next run takes it. */
+  /** Money held for requests in flight stays until they settle; a later run takes it. */
   async reclaimAll(grantId: number | null, signal?: AbortSignal): Promise<void> {
     let last = { wallet_id: 0, grant_id: 0 };
     for (;;) {
@@ -89,9 +119,7 @@ export class PromotionBook {
       ]);
       for (const { grant_id: grant, wallet_id: wallet } of due) {
         if (signal?.aborted === true) return;
-        await this.database.transaction((tx) => this.reclaim(tx, grant, wallet), {
-          withoutActivity: 'the end of the grant is on record',
-        });
+        await this.reclaim(grant, wallet);
       }
       if (due.length < AT_ONCE) return;
       last = due.at(-1) ?? last;
@@ -111,31 +139,59 @@ export class PromotionBook {
     await this.ledger.post(tx, { walletId, amount, against: 'promotion', kind, ref });
   }
 
-  private async reclaim(tx: Tx, grantId: number, walletId: number): Promise<void> {
+  /** At the end nodes are told to hand back what they have drawn; what is left then is held for requests. */
+  private async reclaim(grantId: number, walletId: number): Promise<void> {
+    for (let round = 0; round < MOST_ROUNDS; round += 1) {
+      if (round > 0) await delay(HAND_BACK_MS);
+      const isOver = await this.database.transaction((tx) => this.reclaimOnce(tx, grantId, walletId), {
+        withoutActivity: 'the end of the grant is on record',
+      });
+      if (isOver) break;
+    }
+    await this.database.query(
+      `UPDATE promotion_credit c SET ended_at = now() FROM promotion_grant g
+        WHERE c.grant_id = $1 AND c.wallet_id = $2 AND g.id = c.grant_id AND ${ENDED} IS NOT TRUE`,
+      [grantId, walletId],
+    );
+  }
+
+  /** True where asking nodes once more brings nothing. */
+  private async reclaimOnce(tx: Tx, grantId: number, walletId: number): Promise<boolean> {
     const [credit] = await tx.query<{ holder: number }[]>(
       'SELECT coalesce(holder_wallet_id, wallet_id) AS holder FROM promotion_credit WHERE grant_id = $1 AND wallet_id = $2',
       [grantId, walletId],
     );
-    if (credit === undefined) return;
+    if (credit === undefined) return true;
     const { holder } = credit;
     await this.allocate(tx, holder);
     // Where a merge has moved it meanwhile, the next run takes it.
-    const [row] = await tx.query<{ remaining: string; reclaimed: string; escrowed: string }[]>(
-      `SELECT c.remaining, c.reclaimed, w.escrowed FROM promotion_credit c
+    const [row] = await tx.query<EndedRow[]>(
+      `SELECT c.remaining, c.reclaimed, w.escrowed, ${ENDED} IS NOT TRUE AS is_new,
+              (${ENDED} AND c.ended_at < now() - interval '${LONGEST_REQUEST}') IS TRUE AS is_final
+         FROM promotion_credit c JOIN promotion_grant g ON g.id = c.grant_id
          JOIN spending_window w ON w.kind = 'wallet' AND w.owner_id = $3
         WHERE c.grant_id = $1 AND c.wallet_id = $2 AND coalesce(c.holder_wallet_id, c.wallet_id) = $3`,
       [grantId, walletId, holder],
     );
-    if (row === undefined) return;
-    const amount = BigInt(row.remaining) - BigInt(row.escrowed);
-    if (amount <= 0n) return;
+    if (row === undefined) return true;
+    const remaining = BigInt(row.remaining);
+    const free = row.is_final ? remaining : remaining - BigInt(row.escrowed);
+    if (free > 0n)
+      await this.postBack(tx, { grantId, walletId, holder, amount: free, before: row.reclaimed });
+    const isOver = free === remaining || !row.is_new;
+    if (!isOver)
+      await tx.query(`SELECT pg_notify('money', format('limit wallet %s', $1::integer))`, [holder]);
+    return isOver;
+  }
+
+  private async postBack(tx: Tx, { grantId, walletId, holder, amount, before }: PostedBack): Promise<void> {
     await tx.query(
       `UPDATE promotion_credit SET remaining = remaining - $3::bigint, reclaimed = reclaimed + $3::bigint
         WHERE grant_id = $1 AND wallet_id = $2`,
       [grantId, walletId, amount.toString()],
     );
     // The amount taken back before makes each part's reference unique.
-    const ref = `${grantId} from ${walletId} after ${row.reclaimed}`;
+    const ref = `${grantId} from ${walletId} after ${before}`;
     const kind: PostingKind = 'promotion-expired';
     await this.ledger.post(tx, { walletId: holder, amount: -amount, against: 'promotion', kind, ref });
   }

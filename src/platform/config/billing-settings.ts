@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { publicOrigin, text } from './readers';
+import { oneOf, publicOrigin, text } from './readers';
 import { Setting } from './setting.decorator';
 import { SignInSettings } from './sign-in-settings';
 
@@ -9,6 +9,16 @@ const webhookSecret = text('a signing secret that starts with whsec_', (value) =
 
 /** The account at the payment processor; without it there are no top-ups. */
 export abstract class BillingSettings extends SignInSettings {
+  @Setting({
+    name: 'PROCESSOR',
+    group: 'Payments',
+    describe:
+      'Who takes payments: sandbox is a simulated processor of our own, to try top-ups without an account, on this machine only and never in production.',
+    as: oneOf('stripe', 'sandbox'),
+    default: 'stripe',
+  })
+  readonly processor: 'stripe' | 'sandbox';
+
   @Setting({
     name: 'PROCESSOR_SECRET_KEY',
     group: 'Payments',

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
@@ -37,6 +38,10 @@ export function loadSettings(
       settings[`${slot}Issuer`] ??= 'https://github.com';
   }
   settings.baseUrl ??= `http://localhost:${settings.port}`;
+  if (settings.processor === 'sandbox') {
+    settings.processorSecretKey = `sk_test_${randomBytes(16).toString('hex')}`;
+    settings.processorWebhookSecret = `whsec_${randomBytes(16).toString('hex')}`;
+  }
   settings.logFormat ??= terminal && settings.environment === 'development' ? 'pretty' : 'json';
   return deepFreeze(settings);
 }
@@ -69,7 +74,7 @@ function crossFaults(settings: Settings): SettingFault[] {
   if (settings.migrationDatabaseUrl !== undefined && settings.databaseUrl === undefined) {
     faults.push({ name: 'MIGRATION_DATABASE_URL', problem: 'needs DATABASE_URL beside it' });
   }
-  faults.push(...processorFaults(settings), ...providerFaults(settings));
+  faults.push(...sandboxFaults(settings), ...processorFaults(settings), ...providerFaults(settings));
   if (settings.environment !== 'production') return faults;
   for (const property of secretProperties) {
     const problem = placeholderFault(settings[property]);
@@ -97,6 +102,28 @@ function providerFaults(settings: Settings): SettingFault[] {
       : [{ name: `${name}_ROLES`, problem: 'is for OpenID Connect: GitHub names no groups' }];
   });
 }
+
+/** Credit for nothing must be out of reach of everybody but the operator at this machine. */
+function sandboxFaults(settings: Settings): SettingFault[] {
+  if (settings.processor !== 'sandbox') return [];
+  const fault = (problem: string): SettingFault => ({ name: 'PROCESSOR', problem });
+  const isHere = settings.baseUrl === undefined || isLoopback(new URL(settings.baseUrl).hostname);
+  const keys = [
+    settings.processorSecretKey,
+    settings.processorPublishableKey,
+    settings.processorWebhookSecret,
+  ];
+  return [
+    ...(settings.environment === 'production' ? [fault('is never sandbox in production')] : []),
+    ...(isHere
+      ? []
+      : [fault('is sandbox only where BASE_URL names this machine, such as http://localhost:3000')]),
+    ...(keys.some((key) => key !== undefined) ? [fault('is either sandbox or has keys of an account')] : []),
+  ];
+}
+
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 
 /** Keys of two modes would sell in one and be paid in the other. */
 function processorFaults({ processorSecretKey, processorPublishableKey }: Settings): SettingFault[] {

@@ -16,7 +16,7 @@ import {
 } from '../../web';
 import { ledgerColumns, ledgerList, ledgerRow } from './ledger-model';
 import { overviewModel } from './overview-model';
-import { billingTabs, paymentColumns, paymentList, paymentRow } from './payments-model';
+import { billingTabs, modeBanner, paymentColumns, paymentList, paymentRow } from './payments-model';
 import { WalletParties, type WalletParty } from './wallet-party';
 
 class OverviewQuery {
@@ -85,7 +85,7 @@ export class BillingPageController {
       this.cards.list(walletId),
       this.payments.page(walletId, { limit: RECENT }),
     ]);
-    const { isConnected, isTestMode } = this.processor;
+    const { isConnected, isTestMode, isSandbox } = this.processor;
     const model = overviewModel(
       {
         party,
@@ -97,6 +97,7 @@ export class BillingPageController {
         query,
         isConnected,
         isTestMode,
+        isSandbox,
       },
       { translate: this.pages.textsFor(request), locale: this.pages.localeOf(request) },
     );
@@ -112,7 +113,7 @@ export class BillingPageController {
     return {
       ...list,
       tabs: billingTabs('payments', translate, party),
-      isTestMode: this.processor.isTestMode,
+      mode: modeBanner(this.processor, translate),
     };
   }
 
@@ -134,7 +135,11 @@ export class BillingPageController {
     const translate = this.pages.textsFor(request);
     const locale = this.pages.localeOf(request);
     const list = listPage(request, page, ledgerList(party, { translate, locale }), translate);
-    return { ...list, tabs: billingTabs('ledger', translate, party), isTestMode: this.processor.isTestMode };
+    return {
+      ...list,
+      tabs: billingTabs('ledger', translate, party),
+      mode: modeBanner(this.processor, translate),
+    };
   }
 
   @Csv('/dashboard/billing/ledger/export', Access.session(), 'ledger')
@@ -158,11 +163,12 @@ export class BillingPageController {
     const payment = isUuid(publicId) ? await this.payments.byPublicId(publicId) : null;
     const { walletId } = await this.parties.reader(request, payment?.walletId);
     if (payment?.walletId !== walletId) throw fault('not_found');
+    const { isSandbox } = this.processor;
     const isOpen = payment.state === 'open';
     if (isOpen) response.setHeader('refresh', String(REFRESH_SECONDS));
     return {
       publicId,
-      isTestMode: !payment.live,
+      mode: modeBanner({ isSandbox, isTestMode: !payment.live }, this.pages.textsFor(request)),
       isOpen,
       isPaid: payment.state === 'paid',
       credit: payment.creditedNano,

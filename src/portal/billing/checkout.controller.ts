@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import { Allow } from 'class-validator';
 import { ActivityLog } from '../../audit';
-import { Checkout } from '../../billing';
+import { Checkout, PaymentProcessor } from '../../billing';
 import { fromUnknown } from '../../kernel';
 import {
   Access,
@@ -15,6 +15,7 @@ import {
   wantsPage,
 } from '../../web';
 import { topUpField } from './amount-field';
+import { modeBanner } from './payments-model';
 import { WalletParties } from './wallet-party';
 
 class CheckoutForm {
@@ -30,6 +31,7 @@ const cardNotStored = { none: 'a card is put on record when the processor tells 
 export class CheckoutController {
   constructor(
     private readonly checkout: Checkout,
+    private readonly processor: PaymentProcessor,
     private readonly parties: WalletParties,
     private readonly activity: ActivityLog,
     private readonly notices: Notices,
@@ -82,7 +84,8 @@ export class CheckoutController {
     if (!wantsPage(request)) return { ok: true, url };
     response.setHeader('refresh', `0; url=${new URL(url).href}`);
     response.setHeader('content-type', 'text/html; charset=utf-8');
-    return this.pages.page('pages/billing/onward', { address: url }, request);
+    const mode = modeBanner(this.processor, this.pages.textsFor(request));
+    return this.pages.page('pages/billing/onward', { address: url, mode }, request);
   }
 
   /** A person who mistyped is led back to the form, a program gets the refusal. */

@@ -55,7 +55,8 @@ export class BillingDocumentsController {
     const party = await this.parties.mover(request);
     const span = readSpan(query);
     const statement = await this.history.statement(party.walletId, span.from, span.to);
-    return statementModel(statement, span, party, this.localisationOf(request));
+    const isSandbox = this.settings.processor === 'sandbox';
+    return statementModel(statement, span, { party, isSandbox }, this.localisationOf(request));
   }
 
   @Csv('/dashboard/billing/statements/export', Access.restingSession(), 'statement')

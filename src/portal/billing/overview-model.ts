@@ -30,6 +30,7 @@ export interface OverviewFacts {
   readonly query: { readonly amount?: string; readonly cancelled?: string; readonly card?: string };
   readonly isConnected: boolean;
   readonly isTestMode: boolean;
+  readonly isSandbox: boolean;
 }
 
 interface Localisation {
@@ -62,8 +63,8 @@ export function overviewModel(facts: OverviewFacts, localisation: Localisation):
     cards: cards.map((card) => ({
       processorId: card.processorId,
       isDefault: card.isDefault,
-      label: `${brandName(card.brand)} •••• ${card.last4}`,
-      expires: `${String(card.expMonth).padStart(2, '0')}/${card.expYear}`,
+      label: labelOf(card),
+      expires: card.expYear === 0 ? null : `${String(card.expMonth).padStart(2, '0')}/${card.expYear}`,
     })),
     automatic: automaticFields(account, cards.length > 0, translate),
     lowBalance: lowBalanceField(account, translate),
@@ -105,14 +106,15 @@ function tilesOf({ wallet, party }: OverviewFacts, { translate, locale }: Locali
 }
 
 function bannersOf(
-  { account, query, isConnected, isTestMode, wallet }: OverviewFacts,
+  { account, query, isConnected, isTestMode, isSandbox, wallet }: OverviewFacts,
   { translate, locale }: Localisation,
 ): BannerModel[] {
   const { failureCode, pausedUntil } = account;
   const isAtCeiling = failureCode === 'ceiling' && pausedUntil !== null && pausedUntil > new Date();
   const shown: [boolean, BannerModel['tone'], string, Record<string, string>?][] = [
     [!isConnected, 'info', 'connect'],
-    [isConnected && isTestMode, 'warn', 'test'],
+    [isConnected && isSandbox, 'warn', 'sandbox'],
+    [isConnected && isTestMode && !isSandbox, 'warn', 'test'],
     [wallet.balance < 0n, 'bad', 'debt', { amount: formatMoney(locale, -wallet.balance) }],
     [failureCode !== null && failureCode !== 'ceiling', 'bad', 'automatic', { code: failureCode ?? '' }],
     [isAtCeiling, 'warn', 'ceiling'],
@@ -189,16 +191,33 @@ function invoiceFields({ invoice }: BillingAccount, translate: Translate): Field
   ];
 }
 
+/** A wallet such as Link has no number, and a card may stand in the wallet of a telephone. */
+function labelOf({ brand, last4, wallet }: Card): string {
+  const number = last4 === '' ? '' : ` •••• ${last4}`;
+  return `${brandName(brand)}${number}${wallet === null ? '' : ` · ${brandName(wallet)}`}`;
+}
+
 /** Brands as their owners write them; the processor's own word for others. */
 const brandNames: Readonly<Record<string, string>> = {
+  amazon_pay: 'Amazon Pay',
   amex: 'American Express',
+  apple_pay: 'Apple Pay',
+  bacs_debit: 'Bacs Direct Debit',
   cartes_bancaires: 'Cartes Bancaires',
+  cashapp: 'Cash App Pay',
   diners: 'Diners Club',
   discover: 'Discover',
   eftpos_au: 'eftpos',
+  google_pay: 'Google Pay',
   jcb: 'JCB',
+  link: 'Link',
   mastercard: 'Mastercard',
+  paypal: 'PayPal',
+  revolut_pay: 'Revolut Pay',
+  samsung_pay: 'Samsung Pay',
+  sepa_debit: 'SEPA Direct Debit',
   unionpay: 'UnionPay',
+  us_bank_account: 'ACH Direct Debit',
   visa: 'Visa',
 };
 const brandName = (brand: string): string => brandNames[brand] ?? brand;

@@ -1,6 +1,6 @@
 import type { Payment, PaymentStatus } from '../../billing';
 import { formatUsd, nanoPerCent } from '../../kernel';
-import type { ColumnModel, EmptyModel, RowModel, TabsModel, Tone, Translate } from '../../views';
+import type { BannerModel, ColumnModel, EmptyModel, RowModel, TabsModel, Tone, Translate } from '../../views';
 import type { ListDescription } from '../../web';
 import type { WalletParty } from './wallet-party';
 
@@ -13,6 +13,20 @@ const tones: Readonly<Record<PaymentStatus, Tone>> = {
   refunded: 'neutral',
   disputed: 'bad',
 };
+
+/** Says that no money moves; null where it does. */
+export function modeBanner(
+  { isSandbox, isTestMode }: { readonly isSandbox: boolean; readonly isTestMode: boolean },
+  translate: Translate,
+): BannerModel | null {
+  if (!isSandbox && !isTestMode) return null;
+  const name = isSandbox ? 'sandbox' : 'test';
+  return {
+    tone: 'warn',
+    title: translate(`billing.banner.${name}-title`),
+    text: translate(`billing.banner.${name}`),
+  };
+}
 
 const tabNames = {
   overview: '',

@@ -3,7 +3,7 @@ import { validationFault } from '../../kernel';
 import { formatTime, type Locale, type RowModel, type TableModel } from '../../views';
 import { type DocumentLocalisation, factorSpan, factorText, furtherWords, shareWords } from './documents';
 import { kindWords } from './ledger-model';
-import { billingTabs, walletWords } from './payments-model';
+import { billingTabs, modeBanner, walletWords } from './payments-model';
 import type { WalletParty } from './wallet-party';
 
 /** Days of UTC; `to` is the beginning of the day after the last. */
@@ -48,14 +48,14 @@ const lastDayOf = (month: Date): Date =>
 export function statementModel(
   statement: Statement,
   { first, last }: Span,
-  party: WalletParty,
+  { party, isSandbox }: { readonly party: WalletParty; readonly isSandbox: boolean },
   { translate, locale }: DocumentLocalisation,
 ): object {
   const own = party.isBeside ? '&own=1' : '';
   const query = `from=${first}&to=${last}${own}`;
   const money = (label: string, value: bigint) => ({ label, figure: { kind: 'money', value } });
   return {
-    isTestMode: statement.hasTestMoney,
+    mode: modeBanner({ isSandbox, isTestMode: statement.hasTestMoney }, translate),
     spanScope: `${first} – ${last} · UTC · ${walletWords(party, translate)}`,
     tabs: billingTabs('statements', translate, party),
     pdfHref: `/dashboard/billing/statements/pdf?${query}`,

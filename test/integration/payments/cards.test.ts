@@ -56,6 +56,26 @@ describe('cards, automatic top-ups and open checkouts', () => {
     expect((await house.send('DELETE', second, payer)).status).toBe(404);
   });
 
+  test('what wallets save is listed as cards are, named as it is, and charged', async () => {
+    await house.topUp(payer, 10, 'link');
+    await saveCard('apple_pay');
+    expect(await cardsOf(payer)).toMatchObject([
+      { brand: 'link', last4: '', exp_month: null, exp_year: null, wallet: null, default: true },
+      { brand: 'visa', last4: '4242', wallet: 'apple_pay', default: false },
+    ]);
+    const html = await (
+      await fetch(`${house.app.url}/dashboard/billing`, {
+        headers: { cookie: payer.cookie, accept: 'text/html' },
+      })
+    ).text();
+    expect(html).toContain('<b>Link</b>');
+    expect(html).toContain('Visa •••• 4242 · Apple Pay');
+    await house.send('POST', '/api/billing/auto-topup', payer, rule);
+    await automatic().trigger(payer.userId);
+    await house.deliverAll();
+    expect(await house.balance(payer)).toBe(60n * USD);
+  });
+
   test('the older paths take the number of our row, and a foreign card is as absent as none', async () => {
     await house.topUp(payer, 10);
     const [card] = await cardsOf(payer);
@@ -210,7 +230,7 @@ describe('cards, automatic top-ups and open checkouts', () => {
         `t-${customer.userId}`,
       ]),
     );
-    house.simulator.account.refund(intent);
+    house.simulator.account.back.refund(intent);
     await house.deliverAll();
     expect(await house.balance(debtor)).toBe(-4n * USD);
     await house.topUp(debtor, 10);

@@ -50,7 +50,7 @@ test('a refund of spent credit leaves a debt: requests are refused until a top-u
   expect(first.status).toBe(200);
   expect(Number(first.headers.get('x-svc-cost-usd'))).toBeGreaterThan(0);
 
-  house.simulator.account.refund(intent);
+  house.simulator.account.back.refund(intent);
   await house.deliverAll();
   const answer = await refused();
   expect([answer.status, await answer.json()]).toMatchObject([

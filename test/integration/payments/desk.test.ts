@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { BillingAlerts, BillingOperators, Limits } from '../../../src/billing';
+import { BillingAlerts, BillingReconciliation, Limits } from '../../../src/billing';
 import { processorCheck } from '../../../src/commands/processor-check';
 import { Outbox } from '../../../src/platform';
-import { deliver, signature } from '../../support/processor/processor-simulator';
+import { apiVersion } from '../../../simulator/processor/facts';
+import { deliver, signature } from '../../../simulator/processor/processor-simulator';
 import { type Payer, PaymentHouse } from './payment-house';
 import { until } from '../../support/until';
 
@@ -72,7 +73,7 @@ describe('the operators’ desk, mails and the check of the processor', () => {
       'SELECT r.refund_id FROM processor_refund r JOIN payment p USING (payment_intent_id) WHERE p.wallet_id = $1',
       [payer.userId],
     );
-    house.simulator.account.failRefund(id, true);
+    house.simulator.account.back.failRefund(id, true);
     await house.deliverAll();
     expect(await house.balance(payer)).toBe(30n * USD);
     for (const [page, reader] of [
@@ -175,9 +176,9 @@ describe('the operators’ desk, mails and the check of the processor', () => {
     );
     const foreign = JSON.stringify({
       id: `evt_${randomUUID()}`,
-      type: 'charge.refunded',
+      type: 'payment_intent.succeeded',
       livemode: false,
-      data: { object: { payment_intent: 'pi_other', amount: 100, amount_refunded: 100, currency: 'usd' } },
+      data: { object: { id: 'pi_other', amount_received: 100, currency: 'usd', metadata: { wallet: '1' } } },
     });
     await deliver(house.app.url, { text: foreign }, signature(foreign));
     const id = String(JSON.parse(foreign).id);
@@ -190,11 +191,13 @@ describe('the operators’ desk, mails and the check of the processor', () => {
   });
 
   test('reconciliation compares payments of today’s mode, and none that was begun before its span', async () => {
-    const operators = house.app.application.get(BillingOperators, { strict: false });
+    const reconciliation = house.app.application.get(BillingReconciliation, { strict: false });
     await house.topUp(payer, 10);
     await house.topUp(payer, 11);
     const mine = async () =>
-      (await operators.reconcile(1)).differences.filter(({ payment }) => payment?.walletId === payer.userId);
+      (await reconciliation.reconcile(1)).differences.filter(
+        ({ payment }) => payment?.walletId === payer.userId,
+      );
     // Their intents are not on the list: one began before the span, one is of the other mode.
     for (const [net, change] of [
       [1000, `created_at = now() - interval '3 days'`],
@@ -209,19 +212,29 @@ describe('the operators’ desk, mails and the check of the processor', () => {
   });
 
   test('reconciliation finds what we and the processor tell differently, over several pages of its list', async () => {
-    const operators = house.app.application.get(BillingOperators, { strict: false });
+    const reconciliation = house.app.application.get(BillingReconciliation, { strict: false });
     await house.topUp(payer, 10);
     const intent = await house.topUp(payer, 11);
-    const before = await operators.reconcile(1);
+    const before = await reconciliation.reconcile(1);
     expect(before.differences.filter(({ payment }) => payment?.walletId === payer.userId)).toEqual([]);
     // The event of this refund is lost.
-    house.simulator.account.refund(intent, 100);
+    house.simulator.account.back.refund(intent, 100);
     house.simulator.account.events.length = 0;
-    const after = await operators.reconcile(1);
+    const after = await reconciliation.reconcile(1);
     expect(after.differences.filter(({ intentId }) => intentId === intent)).toMatchObject([
       { problem: 'refunded', ours: 0n, theirs: 100n },
     ]);
-    expect(await (await page('?reconcile=1')).text()).toContain(intent);
+    // So is that of this dispute.
+    const disputed = await house.topUp(payer, 12);
+    const { id } = house.simulator.account.back.dispute(disputed);
+    house.simulator.account.events.length = 0;
+    const differing = async () =>
+      (await reconciliation.reconcile(1)).differences.filter(({ intentId }) => intentId === disputed);
+    expect(await differing()).toMatchObject([{ problem: 'disputed', ours: 0n, theirs: 1264n }]);
+    const html = await (await page('?reconcile=1')).text();
+    expect([html.includes(intent), html.includes(disputed)]).toEqual([true, true]);
+    house.simulator.account.back.closeDispute(id, 'won');
+    expect(await differing()).toEqual([]);
   });
 
   test('a low balance is told once, and again after it rose', async () => {
@@ -363,19 +376,21 @@ describe('the operators’ desk, mails and the check of the processor', () => {
     expect(saidNone).toContain(
       'MISSING  an endpoint for https://models.example.com/api/billing/processor/webhook',
     );
-    house.simulator.account.endpoints.push({
-      id: 'we_1',
-      object: 'webhook_endpoint',
-      livemode: false,
-      status: 'enabled',
-      url: 'https://models.example.com/api/billing/processor/webhook',
-      enabled_events: ['checkout.session.completed', 'charge.refunded', 'payment_intent.payment_failed'],
-    });
+    const given = new Map([
+      ['url', 'https://models.example.com/api/billing/processor/webhook'],
+      ['enabled_events[0]', 'checkout.session.completed'],
+    ]);
+    const endpoint = house.simulator.account.createEndpoint(given);
     const [some, saidSome] = await run();
     expect(some).toBe(1);
     expect(saidSome).toContain('MISSING  the event charge.dispute.created');
-    const [endpoint] = house.simulator.account.endpoints;
-    Object.assign(endpoint ?? {}, { enabled_events: ['*'] });
-    expect(await run()).toEqual([0, expect.stringContaining('all is set up')]);
+    Object.assign(endpoint, { enabled_events: ['*'], api_version: '2024-06-20' });
+    const [old, saidOld] = await run();
+    expect([old, saidOld]).toEqual([1, expect.stringContaining('this one tells events of 2024-06-20')]);
+    const release = apiVersion.split('.')[1] ?? '';
+    for (const api_version of [null, apiVersion, `2999-01-01.${release}`]) {
+      Object.assign(endpoint, { api_version });
+      expect(await run()).toEqual([0, expect.stringContaining('all is set up')]);
+    }
   });
 });

@@ -97,7 +97,7 @@ describe('the money of a merged organisation', () => {
     [source, target] = [target, await organisation()];
     payer = await house.payer({ organisationId: target, role: 'org_owner' });
     await merge();
-    house.simulator.account.refund(intent);
+    house.simulator.account.back.refund(intent);
     await house.deliverAll();
     expect(await balances()).toEqual([0n, 20n]);
     expect(await house.balance(first)).toBe(0n);

@@ -1,6 +1,6 @@
 import { inflateSync } from 'node:zlib';
 import { WalletHistory } from '../../../src/billing';
-import { deliver } from '../../support/processor/processor-simulator';
+import { deliver } from '../../../simulator/processor/processor-simulator';
 import { type Payer, PaymentHouse } from './payment-house';
 
 const USD = 1_000_000_000n;
@@ -112,7 +112,7 @@ describe('the pages of billing', () => {
   test('payments and the ledger with its running balance, as pages and as files', async () => {
     const intent = await house.topUp(payer, 30);
     await house.topUp(payer, 20);
-    house.simulator.account.refund(intent);
+    house.simulator.account.back.refund(intent);
     await house.deliverAll();
     const payments = await text('/dashboard/billing/payments');
     for (const shown of ['$31.58', '$21.06', 'refunded', 'credited']) expect(payments).toContain(shown);
@@ -368,7 +368,7 @@ describe('the pages of billing', () => {
   test('a debt is told', async () => {
     const intent = await house.topUp(payer, 10);
     await use(payer, '1', 4n * USD);
-    house.simulator.account.refund(intent);
+    house.simulator.account.back.refund(intent);
     for (const event of house.simulator.account.events.splice(0)) await deliver(house.app.url, event);
     expect(await text('/dashboard/billing')).toContain('The wallet is in debt.');
   });

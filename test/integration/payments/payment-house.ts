@@ -4,7 +4,7 @@ import { UserAccount } from '../../../src/identity';
 import type { Role } from '../../../src/kernel';
 import { startTestApp, type TestApp, type TestAppOptions } from '../../support/app';
 import { signIn } from '../../support/people';
-import { deliver, ProcessorSimulator } from '../../support/processor/processor-simulator';
+import { deliver, ProcessorSimulator } from '../../../simulator/processor/processor-simulator';
 
 export interface Payer {
   readonly userId: number;

@@ -100,13 +100,13 @@ describe('a refund whose answer is lost', () => {
   });
 
   test('is told in the words of the processor where it refuses, and can be ordered again', async () => {
-    house.simulator.account.refund(intent);
+    house.simulator.account.back.refund(intent);
     house.simulator.account.events.length = 0;
     const form = { amount: '10.00', reason: 'asked', token: randomUUID() };
     for (let round = 0; round < 2; round += 1) {
       const refused = await submit(path, form);
       expect(refused.status).toBe(409);
-      expect(refused.html).toContain('refuses this refund: Refund amount is greater than what is left.');
+      expect(refused.html).toContain('refuses this refund: Nothing is left of this charge.');
     }
     expect(
       await house.rows(

@@ -1,4 +1,4 @@
-import { deliver, signature } from '../../support/processor/processor-simulator';
+import { deliver, signature } from '../../../simulator/processor/processor-simulator';
 import { type Payer, PaymentHouse } from './payment-house';
 
 const USD = 1_000_000_000n;
@@ -37,6 +37,16 @@ describe('top-ups and the events of the processor', () => {
     expect(entry).toEqual({ actor_label: 'payment processor', user_id: payer.userId });
   });
 
+  test('prices are in our currency, whatever the account shows customers abroad', async () => {
+    expect(account().hasAdaptivePricing).toBe(true);
+    const session = await house.checkout(payer, 50);
+    account().pay(session);
+    expect(account().sessions.get(session)).toMatchObject({ adaptive_pricing: { enabled: false } });
+    expect(account().sessions.get(session)).not.toHaveProperty('presentment_details');
+    await house.deliverAll();
+    expect(await house.balance(payer)).toBe(50n * USD);
+  });
+
   test('ten deliveries of every event at once credit once', async () => {
     const session = await house.checkout(payer, 20);
     account().pay(session);
@@ -54,8 +64,8 @@ describe('top-ups and the events of the processor', () => {
     const session = await house.checkout(payer, 30);
     account().pay(session);
     const intent = String(account().sessions.get(session)?.['payment_intent']);
-    account().refund(intent, 1000);
-    account().refund(intent, 500);
+    account().back.refund(intent, 1000);
+    account().back.refund(intent, 500);
     const events = account().events.splice(0).reverse();
     for (const event of events) expect((await deliver(house.app.url, event)).status).toBe(200);
     // Of 31.58 charged, 15.00 went back: 30 - floor(30 * 1500 / 3158) in nano-dollars.
@@ -64,7 +74,7 @@ describe('top-ups and the events of the processor', () => {
     expect(
       await house.rows(`SELECT 1 FROM processor_event WHERE outcome = 'quarantined' AND problem = 'payment'`),
     ).toEqual([]);
-    account().refund(intent);
+    account().back.refund(intent);
     await house.deliverAll();
     expect(await house.balance(payer)).toBe(0n);
     const { body } = await house.send('GET', '/api/billing/payments', payer);
@@ -76,13 +86,13 @@ describe('top-ups and the events of the processor', () => {
     ['stays in the total of the charge', false],
   ])('a refund that the bank refuses days later is credit again, where it %s', async (_, isTakenOff) => {
     const intent = await house.topUp(payer, 30);
-    account().refund(intent, 1000);
-    const { id } = account().refund(intent, 500);
+    account().back.refund(intent, 1000);
+    const { id } = account().back.refund(intent, 500);
     const net = 30n * USD;
     const early = account().events.splice(0);
     for (const event of early) await deliver(house.app.url, event);
     expect(await house.balance(payer)).toBe(net - (net * 1500n) / 3158n);
-    account().failRefund(id, isTakenOff);
+    account().back.failRefund(id, isTakenOff);
     const late = account().events.splice(0).reverse();
     // Late, twice, and with what was told before once more after it.
     for (const event of [...late, ...late, ...early.toReversed()])
@@ -108,8 +118,8 @@ describe('top-ups and the events of the processor', () => {
     const session = await house.checkout(payer, 30);
     account().pay(session);
     const intent = String(account().sessions.get(session)?.['payment_intent']);
-    const { id } = account().refund(intent);
-    account().failRefund(id, true);
+    const { id } = account().back.refund(intent);
+    account().back.failRefund(id, true);
     for (const event of account().events.splice(0).reverse())
       expect((await deliver(house.app.url, event)).status).toBe(200);
     expect(await house.balance(payer)).toBe(30n * USD);
@@ -121,11 +131,11 @@ describe('top-ups and the events of the processor', () => {
   test('a dispute takes the credit, a won one gives it back, a lost one does not', async () => {
     const won = await house.topUp(payer, 10);
     const lost = await house.topUp(payer, 15);
-    const [first, second] = [account().dispute(won), account().dispute(lost)];
+    const [first, second] = [account().back.dispute(won), account().back.dispute(lost)];
     await house.deliverAll();
     expect(await house.balance(payer)).toBe(0n);
-    account().closeDispute(first.id, 'won');
-    account().closeDispute(second.id, 'lost');
+    account().back.closeDispute(first.id, 'won');
+    account().back.closeDispute(second.id, 'lost');
     for (const event of account().events.splice(0).reverse()) await deliver(house.app.url, event);
     expect(await house.balance(payer)).toBe(10n * USD);
   });
@@ -136,12 +146,12 @@ describe('top-ups and the events of the processor', () => {
   ])('a dispute above its charge takes the credit, told %s the payment', async (_, isReversed) => {
     const session = await house.checkout(payer, 50);
     account().pay(session);
-    const dispute = account().dispute(String(account().sessions.get(session)?.['payment_intent']), 5310);
+    const dispute = account().back.dispute(String(account().sessions.get(session)?.['payment_intent']), 5310);
     const events = account().events.splice(0);
     for (const event of isReversed ? events.toReversed() : events)
       expect((await deliver(house.app.url, event)).status).toBe(200);
     expect(await house.balance(payer)).toBe(0n);
-    account().closeDispute(dispute.id, 'won');
+    account().back.closeDispute(dispute.id, 'won');
     await house.deliverAll();
     expect(await house.balance(payer)).toBe(50n * USD);
     expect(
@@ -154,14 +164,14 @@ describe('top-ups and the events of the processor', () => {
 
   test('an inquiry takes nothing, and takes the credit once it becomes a dispute under the same id', async () => {
     const [closed, escalated] = [await house.topUp(payer, 10), await house.topUp(payer, 15)];
-    const [first, second] = [account().inquire(closed), account().inquire(escalated)];
+    const [first, second] = [account().back.inquire(closed), account().back.inquire(escalated)];
     await house.deliverAll();
     expect(await house.balance(payer)).toBe(25n * USD);
-    account().closeInquiry(first.id);
-    account().escalate(second.id);
+    account().back.closeInquiry(first.id);
+    account().back.escalate(second.id);
     await house.deliverAll();
     expect(await house.balance(payer)).toBe(10n * USD);
-    account().closeDispute(second.id, 'won');
+    account().back.closeDispute(second.id, 'won');
     for (const event of account().events.splice(0).reverse()) await deliver(house.app.url, event);
     expect(await house.balance(payer)).toBe(25n * USD);
   });

@@ -325,3 +325,22 @@ test('the committed files say what the class says', () => {
   expect(readFileSync(join(root, '.env.example'), 'utf8')).toBe(environmentExample());
   expect(readFileSync(join(root, 'docs/configuration.md'), 'utf8')).toBe(configurationPage());
 });
+
+test('payments are simulated on this machine alone, outside production, and without keys of an account', () => {
+  const sandbox = { PROCESSOR: 'sandbox' };
+  const made = load(sandbox);
+  expect(made.processorSecretKey).toMatch(/^sk_test_\w{32}$/);
+  expect(made.processorWebhookSecret).not.toBe(load(sandbox).processorWebhookSecret);
+  for (const host of ['localhost', '127.0.0.1', '[::1]'])
+    expect(faultsOf({ ...sandbox, BASE_URL: `http://${host}:3000` })).toEqual({});
+  const refused: [Record<string, string>, string][] = [
+    [{ NODE_ENV: 'production' }, 'never sandbox in production'],
+    [{ BASE_URL: 'https://models.example.com' }, 'BASE_URL names this machine'],
+    [{ BASE_URL: 'http://127.example.com' }, 'BASE_URL names this machine'],
+    [{ BASE_URL: 'http://192.168.1.5:3000' }, 'BASE_URL names this machine'],
+    [{ PROCESSOR_SECRET_KEY: 'sk_live_12345678' }, 'has keys of an account'],
+    [{ PROCESSOR_WEBHOOK_SECRET: 'whsec_1234567812345678' }, 'has keys of an account'],
+  ];
+  for (const [more, problem] of refused)
+    expect(faultsOf({ ...sandbox, ...more })['PROCESSOR']).toContain(problem);
+});

@@ -1,0 +1,89 @@
+import { Injectable } from '@nestjs/common';
+import { Database, Logger, RepeatingJob } from '../../platform';
+import { handledEvents, readEvent } from './events';
+import { PaymentProcessor } from './payment-processor';
+import { ProcessorInbox } from './processor-inbox';
+
+/** The processor lists its events for so long. */
+const LISTED_MS = 30 * 86_400_000;
+/** What is read before it counts as read. */
+const WINDOW_MS = 86_400_000;
+/** Events may be listed a little after they happened. */
+const OVERLAP_MS = 600_000;
+const AT_ONCE = 100;
+
+/**
+ * Events can be lost on their way. The processor's own list of them is read every hour and taken in by the same door,
+ * which knows those that came.
+ */
+@Injectable()
+export class EventSweep {
+  constructor(
+    private readonly database: Database,
+    private readonly processor: PaymentProcessor,
+    private readonly inbox: ProcessorInbox,
+    private readonly logger: Logger,
+  ) {}
+
+  /** How many events had never arrived. */
+  @RepeatingJob({ name: 'poll-processor-events', cron: '27 * * * *', deadlineMs: 600_000 })
+  async run(signal?: AbortSignal): Promise<number> {
+    if (!this.processor.isConnected) return 0;
+    const now = Date.now();
+    let taken = 0;
+    for (let from = await this.begin(now); from < now; from += WINDOW_MS) {
+      const until = from + WINDOW_MS < now ? from + WINDOW_MS : null;
+      const window = await this.read(from - OVERLAP_MS, until, signal);
+      taken += window.taken;
+      // What could not be read is read again the next time.
+      if (!window.isWhole) break;
+      await this.remember(until ?? now);
+    }
+    if (taken > 0) this.logger.warn('events of the payment processor had not arrived', { events: taken });
+    return taken;
+  }
+
+  private async read(
+    from: number,
+    until: number | null,
+    signal: AbortSignal | undefined,
+  ): Promise<{ taken: number; isWhole: boolean }> {
+    const created = { gte: seconds(from), ...(until === null ? {} : { lt: seconds(until) }) };
+    let [taken, failed] = [0, 0];
+    await this.processor.call(async (client) => {
+      for await (const told of client.events.list({ types: [...handledEvents], created, limit: AT_ONCE })) {
+        if (signal?.aborted === true) {
+          failed += 1;
+          return;
+        }
+        const event = readEvent(told);
+        if (event === null) continue;
+        try {
+          if ((await this.inbox.receive(event)) !== 'repeated') taken += 1;
+        } catch (error) {
+          failed += 1;
+          this.logger.warn('a listed event could not be taken in', { error, event: event.id });
+        }
+      }
+    });
+    return { taken, isWhole: failed === 0 };
+  }
+
+  private async begin(now: number): Promise<number> {
+    const [known] = await this.database.query<{ swept_until: Date }>(
+      'SELECT swept_until FROM processor_sweep WHERE live_mode = $1',
+      [this.processor.isLiveMode],
+    );
+    return Math.max(known?.swept_until.getTime() ?? 0, now - LISTED_MS);
+  }
+
+  private async remember(until: number): Promise<void> {
+    await this.database.query(
+      `INSERT INTO processor_sweep (live_mode, swept_until) VALUES ($1, $2)
+       ON CONFLICT (live_mode) DO UPDATE SET swept_until = excluded.swept_until`,
+      [this.processor.isLiveMode, new Date(until)],
+    );
+  }
+}
+
+const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1_000);
