@@ -1,18 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { checkAccess, keyOf, styleOf } from './authorise';
 import { errorReply, type Style } from './complaint';
+import { geminiModelOf } from './dialects/gemini';
 import type { Fault, FaultBook } from './faults';
 import { isObject, parseJson, textOf, type JsonObject } from './json';
 import { Playback } from './playback';
 import type { Entry, Recorder } from './recorder';
 import { prepare, type Prepared, type ReplyCache } from './reply-cache';
-import type { Reply } from './reply';
+import { jsonReply, type Reply } from './reply';
 import type { ResponseShelf } from './dialects/response-shelf';
 import { routeOf } from './routes';
 import { findFault, scriptOf, streamHeaders } from './script';
-import type { Settings } from './settings';
+import type { Call, Route } from './route';
+import type { Settings, VendorRules } from './settings';
 import { substituteFor } from './substitute';
 import type { UsageVariant } from './usage';
+import { servesOn, vendorModel, vendorRefusal } from './vendors';
 
 /** What all lanes of one simulator share. */
 export interface Shared {
@@ -21,6 +24,7 @@ export interface Shared {
   readonly recorder: Recorder;
   readonly cache: ReplyCache;
   readonly shelf: ResponseShelf;
+  readonly vendors: { rules: VendorRules };
 }
 
 export interface LaneName {
@@ -93,7 +97,10 @@ export class Exchange {
     const type = this.request.headers['content-type'] ?? '';
     const version = style === 'messages' ? 'm' : 'o';
     const owner = routeOf(this.entry.path)?.stores === true ? keyOf(this.request.headers) : '';
-    const key = `${version}${this.request.method ?? ''} ${this.entry.url} ${type} ${owner}\n${bytes.toString('latin1')}`;
+    const { headers } = this.request;
+    // Signatures hold for one account, and betas change what is refused.
+    const terms = `${keyOf(headers)} ${String(headers['anthropic-beta'] ?? '')} ${this.shared.vendors.rules}`;
+    const key = `${version}${this.request.method ?? ''} ${this.entry.url} ${type} ${terms}\n${bytes.toString('latin1')}`;
     const known = this.shared.cache.get(key);
     if (known !== undefined) return known;
     const prepared = this.work(style, bytes);
@@ -119,7 +126,21 @@ export class Exchange {
     const { settings, shelf } = shared;
     const key = keyOf(headers);
     const call = { body, bytes, headers, path: entry.path, key, settings, shelf, usageVariant };
-    return prepare(route.handler(call), textOf(body['model']));
+    const model = route.wire === 'gemini' ? geminiModelOf(entry.path) : textOf(body['model']);
+    return prepare(this.refusal(style, route, call, model) ?? route.handler(call), model);
+  }
+
+  /** What the vendor of a real model says before it works on a request. */
+  private refusal(style: Style, { wire }: Route, call: Call, model: string): Reply | undefined {
+    const known = vendorModel(model);
+    if (known === undefined || wire === undefined) return undefined;
+    if (!servesOn(wire, known)) {
+      const message = `The model \`${model}\` does not exist or you do not have access to it.`;
+      return errorReply(style, { status: 404, message, code: 'model_not_found', param: 'model' });
+    }
+    if (this.shared.vendors.rules === 'lenient') return undefined;
+    const refused = vendorRefusal(wire, call, known);
+    return refused && jsonReply(refused.body, { status: refused.status });
   }
 
   private send(prepared: Prepared): void {
