@@ -15,7 +15,7 @@ import type { Call, Route } from './route';
 import type { Settings, VendorRules } from './settings';
 import { substituteFor } from './substitute';
 import type { UsageVariant } from './usage';
-import { servesOn, vendorModel, vendorRefusal } from './vendors';
+import { brokenRule, servesOn, vendorModel } from './vendors';
 
 /** What all lanes of one simulator share. */
 export interface Shared {
@@ -72,6 +72,7 @@ export class Exchange {
     const style = styleOf(routeOf(entry.path), entry.path, request.headers);
     const plain = this.prepared(style, bytes);
     entry.model = plain.model;
+    entry.rule = plain.reply.kind === 'whole' ? textOf(plain.reply.headers['x-sim-rule']) : '';
     const faults = shared.faults.faultsFor({
       path: entry.path,
       lane: this.lane.name,
@@ -139,8 +140,10 @@ export class Exchange {
       return errorReply(style, { status: 404, message, code: 'model_not_found', param: 'model' });
     }
     if (this.shared.vendors.rules === 'lenient') return undefined;
-    const refused = vendorRefusal(wire, call, known);
-    return refused && jsonReply(refused.body, { status: refused.status });
+    const broken = brokenRule(wire, call, known);
+    if (broken === undefined) return undefined;
+    const reply = jsonReply(broken.body, { status: broken.status });
+    return { ...reply, headers: { ...reply.headers, 'x-sim-rule': broken.rule } };
   }
 
   private send(prepared: Prepared): void {

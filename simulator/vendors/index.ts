@@ -7,7 +7,7 @@ import { groqModels, groqRules, type GroqModel } from './groq-rules';
 import { mistralModels, mistralRules, type MistralModel } from './mistral-rules';
 import { openaiModels, type OpenaiModel } from './openai-models';
 import { openaiChatRules, openaiResponsesRules, reasonsFor } from './openai-rules';
-import { firstRefusal, type Refusal, type VendorCall } from './rule';
+import { type Broken, firstBroken, type VendorCall } from './rule';
 import { xaiModels, xaiRules, type XaiModel } from './xai-rules';
 
 export { claudeThinking } from './claude-rules';
@@ -50,22 +50,22 @@ const wires: Readonly<Record<VendorModel['vendor'], readonly Wire[]>> = {
 export const servesOn = (wire: Wire, { vendor }: VendorModel): boolean => wires[vendor].includes(wire);
 
 /** The first thing that its vendor refuses about a call. */
-export function vendorRefusal(wire: Wire, call: VendorCall, model: VendorModel): Refusal | undefined {
+export function brokenRule(wire: Wire, call: VendorCall, model: VendorModel): Broken | undefined {
   switch (model.vendor) {
     case 'anthropic':
-      return firstRefusal(claudeRules, call, model);
+      return firstBroken(claudeRules, call, model);
     case 'openai':
-      return firstRefusal(wire === 'chat' ? openaiChatRules : openaiResponsesRules, call, model);
+      return firstBroken(wire === 'chat' ? openaiChatRules : openaiResponsesRules, call, model);
     case 'google':
-      return firstRefusal(geminiRules, call, model);
+      return firstBroken(geminiRules, call, model);
     case 'deepseek':
-      return firstRefusal(deepseekRules, call, model);
+      return firstBroken(deepseekRules, call, model);
     case 'groq':
-      return firstRefusal(groqRules, call, model);
+      return firstBroken(groqRules, call, model);
     case 'xai':
-      return firstRefusal(xaiRules, call, model);
+      return firstBroken(xaiRules, call, model);
     case 'mistral':
-      return firstRefusal(mistralRules, call, model);
+      return firstBroken(mistralRules, call, model);
   }
 }
 

@@ -22,14 +22,19 @@ export interface Rule<Model> {
   readonly refuses: (call: VendorCall, model: Model) => Refusal | undefined;
 }
 
-export function firstRefusal<Model>(
+/** A refusal, and the rule that was broken. */
+export interface Broken extends Refusal {
+  readonly rule: string;
+}
+
+export function firstBroken<Model>(
   rules: readonly Rule<Model>[],
   call: VendorCall,
   model: Model,
-): Refusal | undefined {
+): Broken | undefined {
   for (const rule of rules) {
     const refusal = rule.refuses(call, model);
-    if (refusal) return refusal;
+    if (refusal) return { ...refusal, rule: rule.name };
   }
   return undefined;
 }
