@@ -6,7 +6,7 @@ const keyPrefix = 'sim-';
 
 /** The key a request came with, wherever it stands. */
 export function keyOf(headers: IncomingHttpHeaders): string {
-  const own = headers['x-api-key'];
+  const own = headers['x-api-key'] ?? headers['x-goog-api-key'];
   if (typeof own === 'string') return own;
   const bearer = headers.authorization ?? '';
   return bearer.startsWith('Bearer ') ? bearer.slice('Bearer '.length) : '';
@@ -20,6 +20,11 @@ export function styleOf(route: Route | undefined, path: string, headers: Incomin
 
 /** Each style takes its own header; the messages style takes a bearer token as well. */
 export function checkAccess(style: Style, headers: IncomingHttpHeaders): Complaint | undefined {
+  if (style === 'gemini') {
+    return keyOf(headers).startsWith(keyPrefix)
+      ? undefined
+      : { message: 'API key not valid. Please pass a valid API key.' };
+  }
   if (style === 'openai') {
     const authorization = headers.authorization ?? '';
     if (authorization.startsWith(`Bearer ${keyPrefix}`)) return undefined;

@@ -10,7 +10,7 @@ export interface Complaint {
   readonly details?: unknown;
 }
 
-export type Style = 'openai' | 'messages';
+export type Style = 'openai' | 'messages' | 'gemini';
 
 const messagesTypes: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',
@@ -22,6 +22,15 @@ const messagesTypes: Readonly<Record<number, string>> = {
   429: 'rate_limit_error',
   504: 'timeout_error',
   529: 'overloaded_error',
+};
+const geminiStates: Readonly<Record<number, string>> = {
+  400: 'INVALID_ARGUMENT',
+  401: 'UNAUTHENTICATED',
+  402: 'RESOURCE_EXHAUSTED',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  429: 'RESOURCE_EXHAUSTED',
+  503: 'UNAVAILABLE',
 };
 const openaiTypes: Readonly<Record<number, string>> = {
   401: 'authentication_error',
@@ -36,6 +45,9 @@ function errorType(style: Style, status: number): string {
 
 export function errorBody(style: Style, complaint: Complaint): object {
   const { message, status = 400, type = errorType(style, status) } = complaint;
+  if (style === 'gemini') {
+    return { error: { code: status, message, status: geminiStates[status] ?? 'INTERNAL' } };
+  }
   if (style === 'messages') {
     const details = complaint.details === undefined ? {} : { details: complaint.details };
     return { type: 'error', error: { type, message, ...details }, request_id: 'req_sim' };

@@ -3,11 +3,14 @@ import { readRule, type FaultBook } from './faults';
 import { parseJson } from './json';
 import type { Lane } from './lane';
 import type { Recorder, WaitKind } from './recorder';
+import type { VendorRules } from './settings';
 
 export interface Controlled {
   readonly faults: FaultBook;
   readonly recorder: Recorder;
   readonly lanes: readonly Lane[];
+  /** Whether models of real vendors are served under their vendors' rules. */
+  readonly vendors: { rules: VendorRules };
   /** Opens and closes lanes as the `refuse` rules say. */
   readonly applyRefusals: () => Promise<void>;
 }
@@ -62,12 +65,21 @@ async function route(request: IncomingMessage, body: string, controlled: Control
       return { status: 200, body: statsOf(controlled) };
     case 'GET wait':
       return wait(url.searchParams, recorder);
+    case 'PUT vendors':
+      return setVendors(url.searchParams.get('rules'), controlled);
     default:
       return {
         status: 404,
         body: { error: `no ${request.method ?? ''} ${url.pathname} here; see README.md` },
       };
   }
+}
+
+function setVendors(rules: string | null, { vendors }: Controlled): Answer {
+  if (rules !== 'strict' && rules !== 'lenient')
+    return { status: 400, body: { error: 'rules: strict or lenient' } };
+  vendors.rules = rules;
+  return { status: 200, body: { rules } };
 }
 
 async function addFault(body: string, { faults, applyRefusals }: Controlled): Promise<Answer> {

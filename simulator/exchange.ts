@@ -1,18 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { checkAccess, keyOf, styleOf } from './authorise';
 import { errorReply, type Style } from './complaint';
+import { geminiModelOf } from './dialects/gemini';
 import type { Fault, FaultBook } from './faults';
 import { isObject, parseJson, textOf, type JsonObject } from './json';
 import { Playback } from './playback';
 import type { Entry, Recorder } from './recorder';
 import { prepare, type Prepared, type ReplyCache } from './reply-cache';
-import type { Reply } from './reply';
+import { jsonReply, type Reply } from './reply';
 import type { ResponseShelf } from './dialects/response-shelf';
 import { routeOf } from './routes';
 import { findFault, scriptOf, streamHeaders } from './script';
-import type { Settings } from './settings';
+import type { Call, Route } from './route';
+import type { Settings, VendorRules } from './settings';
 import { substituteFor } from './substitute';
 import type { UsageVariant } from './usage';
+import { brokenRule, servesOn, vendorModel } from './vendors';
 
 /** What all lanes of one simulator share. */
 export interface Shared {
@@ -21,6 +24,7 @@ export interface Shared {
   readonly recorder: Recorder;
   readonly cache: ReplyCache;
   readonly shelf: ResponseShelf;
+  readonly vendors: { rules: VendorRules };
 }
 
 export interface LaneName {
@@ -68,6 +72,7 @@ export class Exchange {
     const style = styleOf(routeOf(entry.path), entry.path, request.headers);
     const plain = this.prepared(style, bytes);
     entry.model = plain.model;
+    entry.rule = plain.reply.kind === 'whole' ? textOf(plain.reply.headers['x-sim-rule']) : '';
     const faults = shared.faults.faultsFor({
       path: entry.path,
       lane: this.lane.name,
@@ -93,7 +98,10 @@ export class Exchange {
     const type = this.request.headers['content-type'] ?? '';
     const version = style === 'messages' ? 'm' : 'o';
     const owner = routeOf(this.entry.path)?.stores === true ? keyOf(this.request.headers) : '';
-    const key = `${version}${this.request.method ?? ''} ${this.entry.url} ${type} ${owner}\n${bytes.toString('latin1')}`;
+    const { headers } = this.request;
+    // Signatures hold for one account, and betas change what is refused.
+    const terms = `${keyOf(headers)} ${String(headers['anthropic-beta'] ?? '')} ${this.shared.vendors.rules}`;
+    const key = `${version}${this.request.method ?? ''} ${this.entry.url} ${type} ${terms}\n${bytes.toString('latin1')}`;
     const known = this.shared.cache.get(key);
     if (known !== undefined) return known;
     const prepared = this.work(style, bytes);
@@ -119,7 +127,23 @@ export class Exchange {
     const { settings, shelf } = shared;
     const key = keyOf(headers);
     const call = { body, bytes, headers, path: entry.path, key, settings, shelf, usageVariant };
-    return prepare(route.handler(call), textOf(body['model']));
+    const model = route.wire === 'gemini' ? geminiModelOf(entry.path) : textOf(body['model']);
+    return prepare(this.refusal(style, route, call, model) ?? route.handler(call), model);
+  }
+
+  /** What the vendor of a real model says before it works on a request. */
+  private refusal(style: Style, { wire }: Route, call: Call, model: string): Reply | undefined {
+    const known = vendorModel(model);
+    if (known === undefined || wire === undefined) return undefined;
+    if (!servesOn(wire, known)) {
+      const message = `The model \`${model}\` does not exist or you do not have access to it.`;
+      return errorReply(style, { status: 404, message, code: 'model_not_found', param: 'model' });
+    }
+    if (this.shared.vendors.rules === 'lenient') return undefined;
+    const broken = brokenRule(wire, call, known);
+    if (broken === undefined) return undefined;
+    const reply = jsonReply(broken.body, { status: broken.status });
+    return { ...reply, headers: { ...reply.headers, 'x-sim-rule': broken.rule } };
   }
 
   private send(prepared: Prepared): void {

@@ -29,10 +29,14 @@ function readFlags(): SimulatorOptions {
       ring: text,
       seed: text,
       roles: text,
+      vendors: text,
     },
   });
   if (values.roles !== undefined && values.roles !== 'strict' && values.roles !== 'lenient') {
     throw new Error('--roles: strict or lenient');
+  }
+  if (values.vendors !== undefined && values.vendors !== 'strict' && values.vendors !== 'lenient') {
+    throw new Error('--vendors: strict or lenient');
   }
   return {
     ...(values.name === undefined ? {} : { name: values.name }),
@@ -40,6 +44,7 @@ function readFlags(): SimulatorOptions {
     ...(values.host === undefined ? {} : { host: values.host }),
     ...(values['model-prefix'] === undefined ? {} : { modelPrefix: values['model-prefix'] }),
     ...(values.roles === undefined ? {} : { roles: values.roles }),
+    ...(values.vendors === undefined ? {} : { vendors: values.vendors }),
     ...numberFlag('port', values.port),
     ...numberFlag('controlPort', values['control-port']),
     ...numberFlag('contextTokens', values['context-tokens']),

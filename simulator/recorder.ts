@@ -27,6 +27,8 @@ export interface Entry {
   bytes: number;
   events: number;
   faults: readonly string[];
+  /** The rule of its vendor that it broke; empty: none. */
+  rule: string;
   /** The simulator itself broke the connection. */
   broken: boolean;
   closed: Closing | undefined;
@@ -53,6 +55,8 @@ export interface RecordedRequest {
   readonly bytes: number;
   readonly events: number;
   readonly faults: readonly string[];
+  /** The rule of its vendor that it broke. */
+  readonly rule: string | null;
   /** null while the answer is still under way. */
   readonly closed: Closing | null;
   /** From the first byte of the request to the close. */
@@ -103,6 +107,7 @@ export class Recorder {
       bytes: 0,
       events: 0,
       faults: [],
+      rule: '',
       broken: false,
       closed: undefined,
       closedMs: undefined,
@@ -215,6 +220,7 @@ function viewOf(entry: Entry): RecordedRequest {
     bytes: entry.bytes,
     events: entry.events,
     faults: entry.faults,
+    rule: entry.rule === '' ? null : entry.rule,
     closed: entry.closed ?? null,
     durationMs: entry.closedMs === undefined ? null : entry.closedMs - entry.openedMs,
   };

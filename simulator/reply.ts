@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 
-export type Dialect = 'chat' | 'completions' | 'messages' | 'responses';
+export type Dialect = 'chat' | 'completions' | 'messages' | 'responses' | 'gemini';
 
 /** Waits the prompt asked for. */
 export interface Tempo {

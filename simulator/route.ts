@@ -5,6 +5,7 @@ import type { Reply } from './reply';
 import type { ResponseShelf } from './dialects/response-shelf';
 import type { Settings } from './settings';
 import type { UsageVariant } from './usage';
+import type { Wire } from './vendors';
 
 export interface Call {
   /** The parsed JSON body; empty for other media and for GET. */
@@ -30,4 +31,6 @@ export interface Route {
   readonly handler: Handler;
   /** Later calls of the same key can refer to this one. */
   readonly stores?: true;
+  /** The interface under whose rules vendors serve their models here. */
+  readonly wire?: Wire;
 }

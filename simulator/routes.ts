@@ -2,6 +2,7 @@ import { speech, transcriptions, translations } from './audio';
 import { chatCompletions } from './dialects/chat';
 import { completions } from './completions';
 import { embeddings } from './embeddings';
+import { generateContent, isGeminiPath } from './dialects/gemini';
 import { imageGenerations } from './images';
 import { countTokensOfMessages, messages } from './dialects/messages';
 import { modelList, oneModel } from './models';
@@ -15,9 +16,9 @@ function openai(handler: Handler, media: Route['media'] = 'json'): Route {
 }
 
 const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
-  ['/v1/chat/completions', openai(chatCompletions)],
+  ['/v1/chat/completions', { ...openai(chatCompletions), wire: 'chat' }],
   ['/v1/completions', openai(completions)],
-  ['/v1/responses', { ...openai(responses), stores: true }],
+  ['/v1/responses', { ...openai(responses), stores: true, wire: 'responses' }],
   ['/v1/embeddings', openai(embeddings)],
   ['/v1/rerank', openai(rerankFirst)],
   ['/v2/rerank', openai(rerankSecond)],
@@ -26,15 +27,23 @@ const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/audio/translations', openai(translations, 'multipart')],
   ['/v1/moderations', openai(moderations)],
   ['/v1/images/generations', openai(imageGenerations)],
-  ['/v1/messages', { method: 'POST', style: 'messages', media: 'json', handler: messages }],
+  ['/v1/messages', { method: 'POST', style: 'messages', media: 'json', handler: messages, wire: 'messages' }],
   [
     '/v1/messages/count_tokens',
     { method: 'POST', style: 'messages', media: 'json', handler: countTokensOfMessages },
   ],
   ['/v1/models', { method: 'GET', style: 'either', media: 'none', handler: modelList }],
 ]);
+const geminiRoute: Route = {
+  method: 'POST',
+  style: 'gemini',
+  media: 'json',
+  handler: generateContent,
+  wire: 'gemini',
+};
 const modelRoute: Route = { method: 'GET', style: 'either', media: 'none', handler: oneModel };
 
 export function routeOf(path: string): Route | undefined {
+  if (isGeminiPath(path)) return geminiRoute;
   return routes.get(path) ?? (path.startsWith('/v1/models/') ? modelRoute : undefined);
 }

@@ -86,10 +86,12 @@ function malformedFrame(dialect: Dialect): string {
 
 /** The in-band error of each style, as if the supplier had answered `status`. */
 function errorFrame(dialect: Dialect, { status = 500, message }: FaultOf<'error-event'>): string {
-  const style: Style = dialect === 'messages' ? 'messages' : 'openai';
+  const style: Style = dialect === 'messages' || dialect === 'gemini' ? dialect : 'openai';
   const complaint = { status, message: message ?? 'The supplier failed in the middle of its answer.' };
   const code = status === 429 ? 'rate_limit_exceeded' : 'server_error';
   switch (dialect) {
+    case 'gemini':
+      return dataFrame(errorBody(style, complaint));
     case 'messages': {
       const body = errorBody(style, complaint);
       return namedFrame({ type: 'error', ...body });

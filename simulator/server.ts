@@ -32,6 +32,7 @@ export async function startSimulatorServer(options: SimulatorOptions = {}): Prom
     recorder: new Recorder(options.ringSize ?? 1000),
     cache: new ReplyCache(),
     shelf: new ResponseShelf(),
+    vendors: { rules: options.vendors ?? 'strict' },
   };
   const lanes = [{ name, region, port: options.port ?? 0 }, ...(options.lanes ?? [])].map(
     (lane) => new Lane({ name: lane.name, region: lane.region }, host, lane.port ?? 0, shared),

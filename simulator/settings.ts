@@ -1,3 +1,5 @@
+import { vendorModel } from './vendors';
+
 /** Where a simulator listens and what it believes about models; every field has a default. */
 export interface SimulatorOptions {
   /** Shown in records and in the `x-sim-name` header. */
@@ -18,7 +20,11 @@ export interface SimulatorOptions {
   readonly seed?: number;
   /** `lenient` lets a messages conversation repeat a role. */
   readonly roles?: 'strict' | 'lenient';
+  /** `lenient` serves models of real vendors without their vendors' rules. */
+  readonly vendors?: VendorRules;
 }
+
+export type VendorRules = 'strict' | 'lenient';
 
 export interface LaneOptions {
   readonly name: string;
@@ -41,7 +47,7 @@ export function settingsOf(options: SimulatorOptions): Settings {
 }
 
 export function modelExists(model: string, settings: Settings): boolean {
-  return model !== '' && model.startsWith(settings.modelPrefix);
+  return (model !== '' && model.startsWith(settings.modelPrefix)) || vendorModel(model) !== undefined;
 }
 
 export function contextOf(model: string, settings: Settings): number {

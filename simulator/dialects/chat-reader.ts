@@ -2,6 +2,7 @@ import type { Conversation, Tool, ToolChoice, Turn } from '../answer';
 import { isObject, listOf, numberOf, objectOf, textOf, type JsonObject } from '../json';
 import { reasons } from '../settings';
 import type { PromptWeight } from '../tokens';
+import { reasonsUnasked, vendorModel } from '../vendors';
 
 /** Reads a chat body that the strict check let pass. */
 export function readChat(body: JsonObject): Conversation {
@@ -21,7 +22,7 @@ export function readChat(body: JsonObject): Conversation {
     ...(outputLimit === undefined ? {} : { outputLimit }),
     stops: typeof body['stop'] === 'string' ? [body['stop']] : listOf(body['stop']).map(textOf),
     ...readFormat(objectOf(body['response_format'])),
-    thinks: reasons(model),
+    thinks: reasons(model) || reasonsUnasked(vendorModel(model), body['reasoning_effort'], body),
   };
 }
 

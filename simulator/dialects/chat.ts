@@ -1,13 +1,14 @@
 import { answerTo, questionOf, type Answer, type Finish, type ToolCall } from '../answer';
 import { readChat } from './chat-reader';
 import { errorReply, type Complaint } from '../complaint';
-import { numberOf, objectOf } from '../json';
+import { numberOf, objectOf, textOf } from '../json';
 import { piecesOf } from '../prompt';
 import { jsonReply, type Reply, type StreamReply } from '../reply';
 import type { Handler } from '../route';
 import { contextOf, createdAt, reasons } from '../settings';
-import { checkChat, checkOpenaiModel, contentFilterComplaint } from '../strict/strict-chat';
+import { checkChat, checkForeignChat, checkOpenaiModel, contentFilterComplaint } from '../strict/strict-chat';
 import { chatUsage, type UsageVariant } from '../usage';
+import { vendorModel } from '../vendors';
 
 const finishes: Readonly<Record<Finish, string>> = {
   end: 'stop',
@@ -18,7 +19,9 @@ const finishes: Readonly<Record<Finish, string>> = {
 };
 
 export const chatCompletions: Handler = ({ body, settings, usageVariant }): Reply => {
-  const complaint = checkChat(body) ?? checkOpenaiModel(body['model'], settings);
+  const vendor = vendorModel(textOf(body['model']))?.vendor ?? 'openai';
+  const check = vendor === 'openai' ? checkChat : checkForeignChat;
+  const complaint = check(body) ?? checkOpenaiModel(body['model'], settings);
   if (complaint) return errorReply('openai', complaint);
   const conversation = readChat(body);
   if (questionOf(conversation.turns).directives.text('filter') === '') {
@@ -75,7 +78,8 @@ function whole(answer: Answer, choices: number, variant: UsageVariant | undefine
 
 /** Only models named for it print their reasoning; others bill it unseen. */
 function shown(answer: Answer): readonly string[] {
-  return reasons(answer.model) ? answer.reasoning : [];
+  const isShown = reasons(answer.model) || vendorModel(answer.model)?.vendor === 'deepseek';
+  return isShown ? answer.reasoning : [];
 }
 
 function wholeCall(call: ToolCall): object {

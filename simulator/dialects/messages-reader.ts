@@ -1,6 +1,7 @@
 import type { Conversation, Tool, ToolChoice, Turn } from '../answer';
 import { isObject, listOf, numberOf, objectOf, textOf, type JsonObject } from '../json';
 import type { PromptWeight } from '../tokens';
+import { claudeThinking, vendorModel } from '../vendors';
 
 /** Reads a messages body that the strict check let pass. */
 export function readMessages(body: JsonObject): Conversation {
@@ -24,8 +25,15 @@ export function readMessages(body: JsonObject): Conversation {
     ...(outputLimit === undefined ? {} : { outputLimit }),
     stops: listOf(body['stop_sequences']).map(textOf),
     ...(format['type'] === 'json_schema' ? { format: format['schema'] ?? {} } : {}),
-    thinks: objectOf(body['thinking'])['type'] === 'enabled',
+    thinks: thinks(body),
   };
+}
+
+function thinks(body: JsonObject): boolean {
+  const model = vendorModel(textOf(body['model']));
+  return model?.vendor === 'anthropic'
+    ? claudeThinking(body, model).thinks
+    : objectOf(body['thinking'])['type'] === 'enabled';
 }
 
 function readTurns(messages: readonly unknown[], weight: PromptWeight): Turn[] {

@@ -1,6 +1,7 @@
 import { answerTo, promptTokensOf, questionOf, type Answer, type Finish, type ToolCall } from '../answer';
 import { errorReply, type Complaint } from '../complaint';
 import { hashName } from '../hash';
+import { listOf, textOf, type JsonObject } from '../json';
 import { piecesOf } from '../prompt';
 import { readMessages } from './messages-reader';
 import { jsonReply, namedFrame, type Reply, type StreamReply } from '../reply';
@@ -8,6 +9,7 @@ import type { Handler } from '../route';
 import { contextOf } from '../settings';
 import { checkCount, checkMessagesBody } from '../strict/strict-messages';
 import { messagesUsage, type UsageVariant } from '../usage';
+import { claudeThinking, prefixBefore, sealOf, vendorModel } from '../vendors';
 
 const finishes: Readonly<Record<Finish, string>> = {
   end: 'end_turn',
@@ -23,8 +25,28 @@ function signatureOf(thinking: string): string {
   return Buffer.from(`sim:${hashName(thinking)}`).toString('base64');
 }
 
-export const messages: Handler = ({ body, settings, usageVariant }): Reply => {
-  const complaint = checkMessagesBody(body, settings, signatureOf);
+/** How what was thought is shown and signed. */
+type Show = (thinking: string) => { readonly thinking: string; readonly signature: string };
+
+const showAll: Show = (thinking) => ({ thinking, signature: signatureOf(thinking) });
+
+/** A model of the vendor signs for the account and for all that was said before. */
+function showOf(body: JsonObject, account: string): Show {
+  const model = vendorModel(textOf(body['model']));
+  if (model?.vendor !== 'anthropic') return showAll;
+  const { shows } = claudeThinking(body, model);
+  const prefix = prefixBefore(body, listOf(body['messages']).length);
+  return (thought) => {
+    const thinking = shows ? thought : '';
+    return { thinking, signature: sealOf({ model: model.id, account, prefix, thinking }) };
+  };
+}
+
+const signs = (body: JsonObject): typeof signatureOf | undefined =>
+  vendorModel(textOf(body['model'])) === undefined ? signatureOf : undefined;
+
+export const messages: Handler = ({ body, key, settings, usageVariant }): Reply => {
+  const complaint = checkMessagesBody(body, settings, signs(body));
   if (complaint) return errorReply('messages', complaint);
   const conversation = readMessages(body);
   if (questionOf(conversation.turns).directives.text('filter') === '')
@@ -35,18 +57,19 @@ export const messages: Handler = ({ body, settings, usageVariant }): Reply => {
     return errorReply('messages', { message: `prompt is too long: ${prompt} tokens > ${context} maximum` });
   }
   const answer = answerTo(conversation);
+  const show = showOf(body, key);
   return body['stream'] === true
-    ? streamed(answer, usageVariant)
-    : jsonReply(whole(answer, usageVariant), { tempo: answer.tempo });
+    ? streamed(answer, show, usageVariant)
+    : jsonReply(whole(answer, show, usageVariant), { tempo: answer.tempo });
 };
 
 export const countTokensOfMessages: Handler = ({ body, settings }): Reply => {
-  const complaint = checkCount(body, settings, signatureOf);
+  const complaint = checkCount(body, settings, signs(body));
   if (complaint) return errorReply('messages', complaint);
   return jsonReply({ input_tokens: promptTokensOf(readMessages(body)) });
 };
 
-function whole(answer: Answer, variant: UsageVariant | undefined): object {
+function whole(answer: Answer, show: Show, variant: UsageVariant | undefined): object {
   const thinking = answer.reasoning.join('');
   return {
     id: `msg_${answer.key}`,
@@ -54,7 +77,7 @@ function whole(answer: Answer, variant: UsageVariant | undefined): object {
     role: 'assistant',
     model: answer.model,
     content: [
-      ...(thinking === '' ? [] : [{ type: 'thinking', thinking, signature: signatureOf(thinking) }]),
+      ...(thinking === '' ? [] : [{ type: 'thinking', ...show(thinking) }]),
       ...(answer.text.length > 0 ? [{ type: 'text', text: answer.text.join('') }] : []),
       ...answer.calls.map((call) => toolBlock(call, call.input)),
     ],
@@ -68,7 +91,7 @@ function toolBlock(call: ToolCall, input: object): object {
   return { type: 'tool_use', id: `toolu_${call.key}`, name: call.name, input };
 }
 
-function streamed(answer: Answer, variant: UsageVariant | undefined): StreamReply {
+function streamed(answer: Answer, show: Show, variant: UsageVariant | undefined): StreamReply {
   const started = messagesUsage({ ...answer.usage, output: 1, reasoning: 0 }, variant);
   const message = {
     id: `msg_${answer.key}`,
@@ -88,7 +111,7 @@ function streamed(answer: Answer, variant: UsageVariant | undefined): StreamRepl
   const frames = [
     namedFrame({ type: 'message_start', message }),
     namedFrame({ type: 'ping' }),
-    ...blocks(answer).flatMap((block, index) => blockFrames(block, index)),
+    ...blocks(answer, show).flatMap((block, index) => blockFrames(block, index)),
     ended,
     ...(variant === 'double' ? [ended] : []),
     namedFrame({ type: 'message_stop' }),
@@ -102,7 +125,7 @@ interface Block {
   readonly deltas: readonly string[];
 }
 
-function blocks(answer: Answer): Block[] {
+function blocks(answer: Answer, show: Show): Block[] {
   const thinking = answer.reasoning.join('');
   const found: Block[] = answer.calls.map((call) => ({
     opened: toolBlock(call, {}),
@@ -116,10 +139,11 @@ function blocks(answer: Answer): Block[] {
     found.unshift({ opened: { type: 'text', text: '' }, deltas });
   }
   if (thinking !== '') {
-    const deltas = answer.reasoning.map(
+    const shown = show(thinking);
+    const deltas = (shown.thinking === '' ? [] : answer.reasoning).map(
       (piece) => `{"type":"thinking_delta","thinking":${JSON.stringify(piece)}}`,
     );
-    deltas.push(`{"type":"signature_delta","signature":"${signatureOf(thinking)}"}`);
+    deltas.push(`{"type":"signature_delta","signature":"${shown.signature}"}`);
     found.unshift({ opened: { type: 'thinking', thinking: '', signature: '' }, deltas });
   }
   return found;

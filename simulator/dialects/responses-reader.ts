@@ -2,6 +2,7 @@ import type { Conversation, Tool, ToolChoice, Turn } from '../answer';
 import { isObject, listOf, numberOf, objectOf, textOf, type JsonObject } from '../json';
 import { reasons } from '../settings';
 import type { PromptWeight } from '../tokens';
+import { reasonsUnasked, vendorModel } from '../vendors';
 
 /** Reads a Responses body that the strict check let pass, and the conversation it means. */
 export function readResponses(body: JsonObject, items: readonly JsonObject[]): Conversation {
@@ -23,7 +24,7 @@ export function readResponses(body: JsonObject, items: readonly JsonObject[]): C
     stops: [],
     ...(format['type'] === 'json_schema' ? { format: format['schema'] ?? {} } : {}),
     ...(format['type'] === 'json_object' ? { format: {} } : {}),
-    thinks: reasons(model),
+    thinks: reasons(model) || reasonsUnasked(vendorModel(model), objectOf(body['reasoning'])['effort'], body),
   };
 }
 

@@ -11,6 +11,7 @@ import { checkOpenaiModel, contentFilterComplaint } from '../strict/strict-chat'
 import { conversationOf } from '../strict/strict-items';
 import { checkResponses } from '../strict/strict-responses';
 import { responsesUsage, type UsageVariant } from '../usage';
+import { openaiSecret, vendorModel } from '../vendors';
 
 export const responses: Handler = ({ body, key, settings, shelf, usageVariant }): Reply => {
   const stored = shelf.of(key);
@@ -24,12 +25,20 @@ export const responses: Handler = ({ body, key, settings, shelf, usageVariant })
   const answer = answerTo(conversation);
   const overflow = checkOpenaiContext(answer, contextOf(answer.model, settings));
   if (overflow) return errorReply('openai', { ...overflow, param: 'input' });
-  const response = whole(answer, body, usageVariant);
+  const secret = secretOf(answer, key);
+  const response = whole(answer, body, secret, usageVariant);
   if (body['store'] !== false) shelf.store(key, items, response);
   return body['stream'] === true
-    ? new ResponseStream(answer, body, usageVariant).reply()
+    ? new ResponseStream(answer, body, secret, usageVariant).reply()
     : jsonReply(response, { tempo: answer.tempo });
 };
+
+/** What a client is to send back so that this account can read its reasoning again. */
+function secretOf(answer: Answer, key: string): string {
+  return vendorModel(answer.model) === undefined
+    ? Buffer.from(`sim:${answer.key}`).toString('base64')
+    : openaiSecret(key, answer.key);
+}
 
 function isCut(answer: Answer): boolean {
   return answer.finish === 'length' || answer.finish === 'filter';
@@ -65,11 +74,16 @@ function envelope(answer: Answer, body: JsonObject, state: 'in_progress' | 'ende
   };
 }
 
-function whole(answer: Answer, body: JsonObject, variant: UsageVariant | undefined): JsonObject {
+function whole(
+  answer: Answer,
+  body: JsonObject,
+  secret: string,
+  variant: UsageVariant | undefined,
+): JsonObject {
   return {
     ...envelope(answer, body, 'ended'),
     output: [
-      ...(answer.reasoning.length > 0 ? [reasoningItem(answer, body, true)] : []),
+      ...(answer.reasoning.length > 0 ? [reasoningItem(answer, body, secret, true)] : []),
       ...(answer.text.length > 0 ? [messageItem(answer, answer.text.join(''))] : []),
       ...answer.calls.map((call) => callItem(call, call.arguments)),
     ],
@@ -77,14 +91,13 @@ function whole(answer: Answer, body: JsonObject, variant: UsageVariant | undefin
   };
 }
 
-function reasoningItem(answer: Answer, body: JsonObject, complete: boolean): JsonObject {
+function reasoningItem(answer: Answer, body: JsonObject, secret: string, complete: boolean): JsonObject {
   const encrypts = listOf(body['include']).includes('reasoning.encrypted_content');
-  const sealed = Buffer.from(`sim:${answer.key}`).toString('base64');
   return {
     id: `rs_${answer.key}`,
     type: 'reasoning',
     summary: complete ? [{ type: 'summary_text', text: answer.reasoning.join('') }] : [],
-    ...(encrypts ? { encrypted_content: sealed } : {}),
+    ...(encrypts ? { encrypted_content: secret } : {}),
   };
 }
 
@@ -122,12 +135,13 @@ class ResponseStream {
   constructor(
     private readonly answer: Answer,
     private readonly body: JsonObject,
+    private readonly secret: string,
     private readonly variant: UsageVariant | undefined,
   ) {}
 
   reply(): StreamReply {
-    const { answer, body, variant } = this;
-    const ended = whole(answer, body, variant);
+    const { answer, body, secret, variant } = this;
+    const ended = whole(answer, body, secret, variant);
     const started = envelope(answer, body, 'in_progress');
     this.push('response.created', { response: started });
     const progress = variant === 'double' ? { ...started, usage: ended['usage'] } : started;
@@ -153,7 +167,7 @@ class ResponseStream {
   private reason(): void {
     const text = this.answer.reasoning.join('');
     const place = { item_id: `rs_${this.answer.key}`, output_index: this.outputIndex, summary_index: 0 };
-    this.added(reasoningItem(this.answer, this.body, false));
+    this.added(reasoningItem(this.answer, this.body, this.secret, false));
     this.push('response.reasoning_summary_part.added', {
       ...place,
       part: { type: 'summary_text', text: '' },
@@ -161,7 +175,7 @@ class ResponseStream {
     this.pieces('response.reasoning_summary_text.delta', place, this.answer.reasoning);
     this.push('response.reasoning_summary_text.done', { ...place, text });
     this.push('response.reasoning_summary_part.done', { ...place, part: { type: 'summary_text', text } });
-    this.done(reasoningItem(this.answer, this.body, true), this.outputIndex++);
+    this.done(reasoningItem(this.answer, this.body, this.secret, true), this.outputIndex++);
   }
 
   private speak(): void {

@@ -70,6 +70,13 @@ export function checkChat(body: JsonObject): Check {
   );
 }
 
+/** What suppliers of this style have in common; their own fields are theirs to check. */
+export function checkForeignChat(body: JsonObject): Check {
+  const messages = body['messages'];
+  if (!Array.isArray(messages) || messages.length === 0) return missingParameter('messages');
+  return checkEnvelope(body) ?? checkToolOrder(messages.map(objectOf));
+}
+
 function checkEnvelope(body: JsonObject): Check {
   const stops = body['stop'];
   const options = body['stream_options'];

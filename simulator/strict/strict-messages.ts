@@ -16,7 +16,8 @@ const toolFields = fieldSet(
 const toolName = /^[a-zA-Z0-9_-]{1,128}$/;
 const mostOutput = 128_000;
 
-type Sign = (thinking: string) => string;
+/** Left out for models of the vendor, which has rules of its own for what was thought. */
+type Sign = ((thinking: string) => string) | undefined;
 
 function complain(message: string): Complaint {
   return { message };
@@ -39,7 +40,11 @@ export function checkMessagesBody(body: JsonObject, settings: Settings, sign: Si
       `max_tokens: ${limit} > ${mostOutput}, which is the maximum allowed number of output tokens`,
     );
   }
-  return checkCount(body, settings, sign) ?? checkSampling(body) ?? checkThinking(body);
+  return (
+    checkCount(body, settings, sign) ??
+    checkSampling(body) ??
+    (sign === undefined ? undefined : checkThinking(body))
+  );
 }
 
 /** What count_tokens wants as well. */

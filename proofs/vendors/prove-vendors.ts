@@ -1,0 +1,135 @@
+import { inParallel, runProof } from '../support/findings';
+import { Conversation } from './conversation';
+import { oneOfEach, otherAccount, type VendorLane, vendorLanes } from './lanes';
+import { leastOf, requestsOf } from './requests';
+import { type CallerName, type Heard, Testbed } from './testbed';
+
+const callers: readonly CallerName[] = ['chat', 'messages', 'responses'];
+const MOST_SHOWN = 15;
+const ASKED = '[[tool=count({"count":1})]] How many are there?';
+
+interface Row {
+  readonly kind: string;
+  readonly held: boolean;
+  readonly what: string;
+  readonly why: string;
+}
+
+/**
+ * Asks every model for everything that some vendor refuses. It holds where the caller gets an answer, or a refusal of
+ * the gateway's own; what a vendor refuses must never reach one.
+ */
+class Proof {
+  private readonly rows: Row[] = [];
+  private readonly refusals = new Map<string, number>();
+  /** The last call that was looked at; a lane asks one thing at a time. */
+  private latest = 0;
+
+  constructor(private readonly testbed: Testbed) {}
+
+  async run(): Promise<void> {
+    await inParallel(4, vendorLanes, async (lane) => {
+      for (const caller of callers) {
+        for (const { name, body } of requestsOf[caller]) {
+          const asked = { model: lane.model, ...leastOf[caller], ...body };
+          await this.judge(`requests of ${caller}`, `${lane.upstream}: ${name}`, lane, caller, asked, 'own');
+        }
+        await this.hold(`conversations of ${caller}`, caller, [lane, lane, lane]);
+      }
+    });
+    for (const caller of callers) {
+      for (const first of oneOfEach)
+        for (const second of oneOfEach)
+          if (first !== second) await this.hold(`moves of ${caller}`, caller, [first, second, first]);
+      for (const other of otherAccount) {
+        const own = vendorLanes.filter(({ upstream }) => upstream === other.upstream);
+        for (const lane of own) await this.hold(`accounts of ${caller}`, caller, [lane, other, lane]);
+      }
+    }
+  }
+
+  end(): void {
+    for (const [kind, all] of Map.groupBy(this.rows, (row) => row.kind)) {
+      const failed = all.filter(({ held }) => !held);
+      const causes = Map.groupBy(failed, ({ why }) => why);
+      for (const [why, rows] of [...causes].slice(0, MOST_SHOWN))
+        process.stdout.write(
+          `FAILED  ${kind}: ${why}\n          ${rows.length} times: ${rows
+            .slice(0, 6)
+            .map(({ what }) => what)
+            .join(' · ')}\n`,
+        );
+      process.stdout.write(`${kind.padEnd(40)} ${all.length - failed.length} of ${all.length}\n`);
+    }
+    for (const [said, count] of this.refusals)
+      process.stdout.write(`the gateway refused ${count}: ${said}\n`);
+    const held = this.rows.filter((row) => row.held).length;
+    process.stdout.write(`prove:vendors: ${held} of ${this.rows.length} held\n`);
+    process.exitCode = held === this.rows.length && held > 0 ? 0 : 1;
+  }
+
+  /** A round of tools on each of the lanes, one after the other, in one conversation. */
+  private async hold(kind: string, caller: CallerName, lanes: readonly VendorLane[]): Promise<void> {
+    const conversation = new Conversation(caller);
+    const way = lanes.map(({ model }) => model).join(' → ');
+    for (const lane of lanes) {
+      conversation.say(ASKED);
+      for (let round = 0; round < 2; round += 1) {
+        const heard = await this.judge(kind, way, lane, caller, conversation.bodyFor(lane.model), 'never');
+        if (heard === undefined) return;
+        const calls = conversation.hear(heard.body);
+        if (calls !== (round === 0 ? 1 : 0))
+          return this.note({ kind, held: false, what: way, why: `${calls} calls in round ${round + 1}` });
+      }
+    }
+  }
+
+  /** `own`: the gateway may refuse it itself. Returns the answer where there is one. */
+  private async judge(
+    kind: string,
+    what: string,
+    lane: VendorLane,
+    caller: CallerName,
+    body: object,
+    mayRefuse: 'own' | 'never',
+  ): Promise<Heard | undefined> {
+    const before = this.latest;
+    const heard = await this.testbed.ask(caller, body);
+    const all = await this.testbed.callsAfter(before);
+    this.latest = Math.max(this.latest, ...all.map(({ id }) => id));
+    const calls = all.filter(({ model }) => model === lane.upstream);
+    const refused = calls.find(({ status }) => status !== 200);
+    if (heard.status === 200 && refused === undefined) {
+      this.note({ kind, held: true, what, why: '' });
+      return heard;
+    }
+    const isOwn = mayRefuse === 'own' && heard.status === 400 && calls.length === 0;
+    const said = `${heard.status} ${messageIn(heard)}`;
+    if (isOwn) this.refusals.set(said, (this.refusals.get(said) ?? 0) + 1);
+    const rule = refused && (refused.rule ?? `${refused.path} answered ${refused.status}`);
+    this.note({ kind, held: isOwn, what, why: rule === undefined ? said : `${rule}: ${said}` });
+    return undefined;
+  }
+
+  private note(row: Row): void {
+    this.rows.push(row);
+  }
+}
+
+const messageIn = ({ body, text }: Heard): string => {
+  const { error } = (body ?? {}) as { error?: { message?: string; code?: string } };
+  return `${error?.code ?? ''} ${(error?.message ?? text).slice(0, 160)}`;
+};
+
+async function main(): Promise<void> {
+  const testbed = await Testbed.open([...vendorLanes, ...otherAccount]);
+  try {
+    const proof = new Proof(testbed);
+    await proof.run();
+    proof.end();
+  } finally {
+    await testbed.close();
+  }
+}
+
+runProof(main);

@@ -1,0 +1,110 @@
+import { answerTo, questionOf, type Answer, type Finish } from '../answer';
+import { errorReply } from '../complaint';
+import { listOf, objectOf, type JsonObject } from '../json';
+import { dataFrame, jsonReply, type Reply } from '../reply';
+import type { Handler } from '../route';
+import { modelExists } from '../settings';
+import { distorted, type UsageVariant } from '../usage';
+import { geminiSignature } from '../vendors';
+import { readGemini } from './gemini-reader';
+
+const path = /^\/v1beta\/models\/([^:]+):(generateContent|streamGenerateContent)$/;
+
+const finishes: Readonly<Record<Finish, string>> = {
+  end: 'STOP',
+  length: 'MAX_TOKENS',
+  tools: 'STOP',
+  'stop-sequence': 'STOP',
+  filter: 'SAFETY',
+};
+
+export const isGeminiPath = (address: string): boolean => path.test(address);
+
+export const geminiModelOf = (address: string): string => decodeURIComponent(path.exec(address)?.[1] ?? '');
+
+export const generateContent: Handler = (call): Reply => {
+  const { body, key, settings, usageVariant } = call;
+  const model = geminiModelOf(call.path);
+  if (!modelExists(model, settings)) {
+    return errorReply('gemini', {
+      status: 404,
+      message: `models/${model} is not found for API version v1beta, or is not supported for generateContent.`,
+    });
+  }
+  if (listOf(body['contents']).length === 0)
+    return errorReply('gemini', {
+      message: '* GenerateContentRequest.contents: contents is not specified\n',
+    });
+  const conversation = readGemini(model, body);
+  if (questionOf(conversation.turns).directives.text('filter') === '')
+    return jsonReply({ promptFeedback: { blockReason: 'SAFETY' }, modelVersion: model });
+  const answer = answerTo(conversation);
+  const shows = objectOf(objectOf(body['generationConfig'])['thinkingConfig'])['includeThoughts'] === true;
+  const writer = new Writer(answer, key, shows, usageVariant);
+  return call.path.endsWith(':streamGenerateContent')
+    ? {
+        kind: 'stream',
+        dialect: 'gemini',
+        frames: writer.frames(),
+        preamble: 0,
+        closing: 1,
+        tempo: answer.tempo,
+      }
+    : jsonReply(writer.whole(), { tempo: answer.tempo });
+};
+
+class Writer {
+  constructor(
+    private readonly answer: Answer,
+    private readonly account: string,
+    private readonly showsThoughts: boolean,
+    private readonly variant: UsageVariant | undefined,
+  ) {}
+
+  whole(): JsonObject {
+    const { text } = this.answer;
+    const said = text.length > 0 ? [{ text: text.join('') }] : [];
+    return this.chunk([...this.thoughts(), ...said, ...this.calls()], true);
+  }
+
+  frames(): string[] {
+    const pieces = this.answer.text.map((piece) => [{ text: piece }]);
+    const thoughts = this.thoughts();
+    return [...(thoughts.length > 0 ? [thoughts] : []), ...pieces]
+      .map((parts) => dataFrame(this.chunk(parts, false)))
+      .concat(dataFrame(this.chunk(this.calls(), true)));
+  }
+
+  private thoughts(): JsonObject[] {
+    const { reasoning } = this.answer;
+    return this.showsThoughts && reasoning.length > 0 ? [{ text: reasoning.join(''), thought: true }] : [];
+  }
+
+  /** The first of several calls made at once carries the signature. */
+  private calls(): JsonObject[] {
+    return this.answer.calls.map(({ name, input }, index) => ({
+      functionCall: { name, args: input },
+      ...(index === 0 ? { thoughtSignature: geminiSignature(this.account, name) } : {}),
+    }));
+  }
+
+  private chunk(parts: readonly JsonObject[], isLast: boolean): JsonObject {
+    const { answer, variant } = this;
+    const { uncachedInput, cacheRead, output, reasoning } = answer.usage;
+    const prompt = uncachedInput + cacheRead;
+    const usage = {
+      promptTokenCount: prompt,
+      ...(cacheRead > 0 ? { cachedContentTokenCount: cacheRead } : {}),
+      candidatesTokenCount: output,
+      thoughtsTokenCount: reasoning,
+      totalTokenCount: prompt + output + reasoning,
+    };
+    const finish = isLast ? { finishReason: finishes[answer.finish] } : {};
+    return {
+      candidates: [{ content: { role: 'model', parts }, ...finish, index: 0 }],
+      ...(isLast ? { usageMetadata: distorted(usage, variant) } : {}),
+      modelVersion: answer.model,
+      responseId: answer.key,
+    };
+  }
+}

@@ -1,0 +1,54 @@
+import { textOf } from '../json';
+import { given, type Refusal, type Rule } from './rule';
+
+export interface XaiModel {
+  readonly vendor: 'xai';
+  readonly id: string;
+  readonly efforts: readonly string[];
+}
+
+const upToHigh = ['low', 'medium', 'high'];
+
+/** https://docs.x.ai/developers/grok-4-7 and the pages beside it. */
+export const xaiModels: readonly XaiModel[] = [
+  { vendor: 'xai', id: 'grok-4.7', efforts: [...upToHigh, 'xhigh'] },
+  { vendor: 'xai', id: 'grok-4.5', efforts: upToHigh },
+  { vendor: 'xai', id: 'grok-4.3', efforts: ['none', ...upToHigh] },
+  { vendor: 'xai', id: 'grok-4.20', efforts: [] },
+  { vendor: 'xai', id: 'grok-4.20-0309-non-reasoning', efforts: [] },
+];
+
+const refusal = (error: string): Refusal => ({
+  status: 400,
+  body: { code: 'Client specified an invalid argument', error },
+});
+
+const refused: Readonly<Record<string, string>> = {
+  presence_penalty: 'presencePenalty',
+  frequency_penalty: 'frequencyPenalty',
+  stop: 'stop',
+};
+
+export const xaiRules: readonly Rule<XaiModel>[] = [
+  {
+    name: 'penalties and stop',
+    source: 'https://github.com/miaoxworld/NativeTavern/issues/83',
+    refuses: ({ body }, { id }) => {
+      const found = Object.keys(refused).find((name) => given(body, name));
+      return found === undefined
+        ? undefined
+        : refusal(`Model ${id} does not support parameter ${refused[found]}.`);
+    },
+  },
+  {
+    name: 'an effort that the model does not have',
+    source: 'https://github.com/BerriAI/litellm/pull/16265; words for one value of several recalled',
+    refuses: ({ body }, { id, efforts }) => {
+      if (!given(body, 'reasoning_effort')) return undefined;
+      if (efforts.length === 0) return refusal(`Model ${id} does not support parameter reasoningEffort.`);
+      return efforts.includes(textOf(body['reasoning_effort']))
+        ? undefined
+        : refusal(`Model ${id} does not support reasoning effort ${textOf(body['reasoning_effort'])}.`);
+    },
+  },
+];
