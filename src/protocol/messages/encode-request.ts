@@ -15,6 +15,7 @@ import {
   withClientTools,
 } from '../canonical';
 import { ConversationWriter } from './encode-content';
+import { Enforcement } from './enforceable';
 import { encodeTools, type ToolFields } from './encode-tools';
 import { thinkingFor } from './thinking';
 
@@ -36,12 +37,16 @@ export function encodeMessagesRequest(
     const turns = resultsBehindCalls(request.turns);
     for (const turn of request.system) writer.lead(turn);
     for (const turn of turns) writer.turn(turn);
-    const format = structuredAnswer(request, target, writer, tally);
-    const tools = unforced(withAnswerTool(encodeTools(request, names, target, tally), format.tool), {
-      target,
-      writer,
-      tally,
-    });
+    const enforcement = new Enforcement();
+    const format = structuredAnswer(request, { target, enforcement, writer, tally });
+    const tools = unforced(
+      withAnswerTool(encodeTools(request, names, { target, enforcement }, tally), format.tool),
+      {
+        target,
+        writer,
+        tally,
+      },
+    );
     const limit = request.maxOutputTokens ?? target.maxOutputTokens ?? DEFAULT_OUTPUT;
     const isForced = /^(any|tool)$/.test(String(tools.tool_choice?.type));
     const thinking = thinkingFor(request, { target, limit, isForced, turns }, tally);
@@ -110,12 +115,17 @@ interface AnswerTool {
   readonly input_schema: JsonObject;
 }
 
+interface FormatTools {
+  readonly target: Target;
+  readonly enforcement: Enforcement;
+  readonly writer: ConversationWriter;
+  readonly tally: Tally;
+}
+
 /** A wish for JSON: as a format where the schema allows it, as a tool that must be called, or in words. */
 function structuredAnswer(
   request: CanonicalRequest,
-  target: Target,
-  writer: ConversationWriter,
-  tally: Tally,
+  { target, enforcement, writer, tally }: FormatTools,
 ): { native?: JsonObject; tool?: AnswerTool } {
   const format = request.responseFormat;
   if (!format || format.type === 'text') return {};
@@ -126,9 +136,11 @@ function structuredAnswer(
   }
   const { schema, description } = format;
   const isOwn = request.source === 'messages';
-  if (target.structuredOutput !== 'tool' && (isOwn || !isOpenSchema(schema))) {
-    return { native: { type: 'json_schema', schema: isOwn ? schema : closedSchema(schema) } };
-  }
+  if (isOwn && target.structuredOutput !== 'tool') return { native: { type: 'json_schema', schema } };
+  const enforced =
+    target.structuredOutput === 'tool' ? undefined : enforcedSchema(schema, target, enforcement);
+  if (enforcement.moved) tally.approximated('response_format', 'bounds of the schema became descriptions');
+  if (enforced !== undefined) return { native: { type: 'json_schema', schema: enforced } };
   tally.approximated('response_format', 'expressed as a tool that must be called');
   const name = request.tools.some((tool) => tool.name === ANSWER_TOOL) ? `${ANSWER_TOOL}_2` : ANSWER_TOOL;
   const input = schema.type === 'object' ? schema : { ...schema, type: 'object' };
@@ -148,6 +160,16 @@ function unforced(
   const which = typeof name === 'string' ? `the tool "${name}"` : 'one of the tools';
   writer.system.push({ type: 'text', text: `Answer by calling ${which}.` });
   return { ...fields, tool_choice: { type: 'auto', ...alone } };
+}
+
+/** Where nothing is known of the model, only whether objects are closed is looked at. */
+function enforcedSchema(
+  schema: JsonObject,
+  { facts }: Target,
+  enforcement: Enforcement,
+): JsonObject | undefined {
+  if (facts?.schema === 'anthropic') return enforcement.take(schema);
+  return isOpenSchema(schema) ? undefined : closedSchema(schema);
 }
 
 /** Beside other tools the model may still choose one of those first; it may not answer in plain words. */

@@ -12,10 +12,17 @@ import {
   type ToolNames,
   type ToolReference,
 } from '../canonical';
+import type { Enforcement } from './enforceable';
 
 export interface ToolFields {
   readonly tools?: JsonObject[];
   readonly tool_choice?: JsonObject;
+}
+
+/** What the model takes of schemas, and what the request has used of that. */
+interface ToolRules {
+  readonly target: Target;
+  readonly enforcement: Enforcement;
 }
 
 const NO_ARGUMENTS = { type: 'object', properties: {} };
@@ -23,11 +30,11 @@ const NO_ARGUMENTS = { type: 'object', properties: {} };
 export function encodeTools(
   request: CanonicalRequest,
   names: ToolNames,
-  target: Target,
+  rules: ToolRules,
   tally: Tally,
 ): ToolFields {
   const tools = allowedTools(request, tally)
-    .map((tool) => encodeTool(tool, names, target, tally))
+    .map((tool) => encodeTool(tool, names, rules, tally))
     .filter((tool) => tool !== undefined);
   if (tools.length === 0) {
     refuseWithoutTools(request, tally);
@@ -47,7 +54,7 @@ function allowedTools({ tools, toolChoice }: CanonicalRequest, tally: Tally): re
   );
 }
 
-function encodeTool(tool: Tool, names: ToolNames, target: Target, tally: Tally): JsonObject | undefined {
+function encodeTool(tool: Tool, names: ToolNames, rules: ToolRules, tally: Tally): JsonObject | undefined {
   if (tool.kind === 'opaque') {
     if (tool.dialect === 'messages') return tool.value;
     dropTool(tool, tally);
@@ -62,11 +69,25 @@ function encodeTool(tool: Tool, names: ToolNames, target: Target, tally: Tally):
   }
   const schema = tool.schema ?? NO_ARGUMENTS;
   const input = schema.type === 'object' ? schema : { ...schema, type: 'object' };
-  const strict = tool.strict === true && target.structuredOutput !== 'tool' ? true : undefined;
-  if (tool.strict && !strict) tally.dropped(`${tool.at}.strict`, 'unknown to the target');
-  const encoded = present({ name, description, input_schema: input, strict, cache_control });
+  const enforced = tool.strict === true ? enforcedInput(input, rules) : undefined;
+  if (tool.strict && !enforced) tally.dropped(`${tool.at}.strict`, 'the schema cannot be enforced');
+  else if (enforced?.isMoved) tally.approximated(`${tool.at}.schema`, 'bounds became descriptions');
+  const strict = enforced && true;
+  const input_schema = enforced?.schema ?? input;
+  const encoded = present({ name, description, input_schema, strict, cache_control });
   tally.carry('messages', encoded, tool.opaque);
   return encoded;
+}
+
+function enforcedInput(
+  input: JsonObject,
+  { target, enforcement }: ToolRules,
+): { readonly schema: JsonObject; readonly isMoved: boolean } | undefined {
+  if (target.structuredOutput === 'tool') return undefined;
+  if (target.facts?.schema !== 'anthropic') return { schema: input, isMoved: false };
+  enforcement.moved = false;
+  const schema = enforcement.take(input);
+  return schema && { schema, isMoved: enforcement.moved };
 }
 
 function encodeChoice(request: CanonicalRequest, names: ToolNames): JsonObject | undefined {

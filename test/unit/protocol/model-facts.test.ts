@@ -61,6 +61,91 @@ describe('messages for Claude, by what its maker says of each model', () => {
   });
 });
 
+describe('schemas that Claude enforces', () => {
+  const schema = {
+    type: 'object',
+    properties: {
+      age: { type: 'integer', minimum: 0, maximum: 150, description: 'In years.' },
+      name: { type: 'string', minLength: 1, pattern: '^(?=x)' },
+      code: { type: 'string', pattern: '^[a-z]{3}$' },
+      tags: { type: 'array', items: { type: 'string' }, minItems: 2 },
+      some: { oneOf: [{ type: 'string' }, { type: 'null' }] },
+    },
+    required: ['age', 'name', 'code', 'tags', 'some'],
+    additionalProperties: false,
+  };
+  const strictTool = (parameters: Json, name = 'look') => ({
+    type: 'function',
+    function: { name, strict: true, parameters },
+  });
+  const inputOf = (parameters: Json) => {
+    const { body, lost } = asked('messages', 'claude-opus-4-7', { tools: [strictTool(parameters)] });
+    const [sent] = body.tools as Json[];
+    return { sent: sent!, properties: (sent!.input_schema as Json).properties as Record<string, Json>, lost };
+  };
+
+  test('say in their descriptions what it does not enforce', () => {
+    const { sent, properties, lost } = inputOf(schema);
+    expect(sent.strict).toBe(true);
+    expect(properties).toEqual({
+      age: { type: 'integer', description: 'In years.\n\nMust keep to minimum: 0, maximum: 150.' },
+      name: { type: 'string', description: 'Must keep to minLength: 1, pattern: "^(?=x)".' },
+      code: { type: 'string', pattern: '^[a-z]{3}$' },
+      tags: { type: 'array', items: { type: 'string' }, description: 'Must keep to minItems: 2.' },
+      some: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+    });
+    expect(lost).toContain('schema');
+    const format = { type: 'json_schema', json_schema: { name: 'x', strict: true, schema } };
+    const { body } = asked('messages', 'claude-opus-4-7', { response_format: format });
+    expect(body.output_config).toMatchObject({ format: { schema: { properties } } });
+  });
+
+  test.each<[string, Json]>([
+    ['itself', { type: 'object', properties: { next: { $ref: '#' } }, required: ['next'] }],
+    [
+      'each other',
+      {
+        type: 'object',
+        properties: { a: { $ref: '#/$defs/a' } },
+        $defs: { a: { properties: { b: { $ref: '#/$defs/b' } } }, b: { items: { $ref: '#/$defs/a' } } },
+      },
+    ],
+    ['another document', { type: 'object', properties: { a: { $ref: 'https://schemas.example/a' } } }],
+    [
+      'a part within allOf',
+      { type: 'object', allOf: [{ $ref: '#/$defs/a' }], $defs: { a: { type: 'object' } } },
+    ],
+  ])('that refer to %s are offered and not enforced', (_what, parameters) => {
+    const { sent, lost } = inputOf(parameters);
+    expect(sent).not.toHaveProperty('strict');
+    expect(sent.input_schema).toEqual(parameters);
+    expect(lost).toContain('strict');
+  });
+
+  test('that share a part in many places are read in a moment', () => {
+    const $defs: Record<string, Json> = { d60: { type: 'string' } };
+    for (let at = 59; at >= 0; at -= 1) {
+      const next = { $ref: `#/$defs/d${at + 1}` };
+      $defs[`d${at}`] = { type: 'object', properties: { a: next, b: next }, required: ['a', 'b'] };
+    }
+    const { sent } = inputOf({
+      type: 'object',
+      properties: { a: { $ref: '#/$defs/d0' } },
+      required: ['a'],
+      $defs,
+    });
+    expect(sent.strict).toBe(true);
+  });
+
+  test('are enforced as far as one request may ask for it', () => {
+    const tools = Array.from({ length: 22 }, (_none, at) =>
+      strictTool({ type: 'object', properties: {}, additionalProperties: false }, `t${at}`),
+    );
+    const { body } = asked('messages', 'claude-opus-4-7', { tools });
+    expect((body.tools as Json[]).filter(({ strict }) => strict === true)).toHaveLength(20);
+  });
+});
+
 describe('chat and responses for models of OpenAI', () => {
   const told = { messages: hello, max_tokens: 900, temperature: 0.3 };
   const thinking = { thinking: { type: 'adaptive' }, output_config: { effort: 'max' } };
