@@ -112,7 +112,7 @@ function referencesIn(schema: JsonObject): string[] | undefined {
   const targets: string[] = [];
   let isRefused = false;
   walk(schema, ({ $ref: target, allOf }) => {
-    if (target !== undefined) targets.push(String(target));
+    if (target !== undefined) targets.push(typeof target === 'string' ? target : 'nowhere');
     isRefused ||= Array.isArray(allOf) && allOf.some((one) => isRecord(one) && one.$ref !== undefined);
   });
   return isRefused ? undefined : targets;
