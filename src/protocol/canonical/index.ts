@@ -10,4 +10,5 @@ export * from './supplier-error';
 export * from './collect';
 export * from './emission';
 export * from './foreign';
+export * from './reasoning-seal';
 export * from './dialect';

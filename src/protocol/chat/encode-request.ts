@@ -9,6 +9,7 @@ import {
   isNamed,
   isStrictSchema,
   type JsonObject,
+  needSomething,
   present,
   refuseForcedChoice,
   resultsBehindCalls,
@@ -38,6 +39,7 @@ export function encodeChatRequest(
     const writer = new MessageWriter(tally, names, target);
     for (const turn of request.system) writer.turn(turn);
     for (const turn of resultsBehindCalls(request.turns)) writer.turn(turn);
+    needSomething(writer.messages, request);
     const body = present({
       model: target.model ?? request.model,
       messages: writer.messages,

@@ -7,6 +7,7 @@ import {
   isOpenSchema,
   isNamed,
   type JsonObject,
+  needSomething,
   present,
   resultsBehindCalls,
   Tally,
@@ -15,7 +16,7 @@ import {
 } from '../canonical';
 import { ConversationWriter } from './encode-content';
 import { encodeTools, type ToolFields } from './encode-tools';
-import { thinkingFor } from './thinking';
+import { boundThinking, thinkingFor } from './thinking';
 
 const LONGEST_TOOL_NAME = 128;
 const DEFAULT_OUTPUT = 4096;
@@ -41,6 +42,7 @@ export function encodeMessagesRequest(
     const thinking = thinkingFor(request, { target, limit, isForced, turns }, tally);
     const config = present({ effort: thinking.effort, format: format.native });
     const messages = writer.finish();
+    needSomething(messages, request);
     const body = present({
       model: target.model ?? request.model,
       system: writer.plainSystem,
@@ -48,7 +50,8 @@ export function encodeMessagesRequest(
       max_tokens: limit,
       ...sampling(request, thinking.thinking !== undefined && thinking.thinking.type !== 'disabled', tally),
       ...tools,
-      thinking: thinking.thinking,
+      thinking: thinking.thinking && boundThinking(thinking.thinking, target),
+      cache_control: cacheMarkFor(request, target),
       output_config: Object.keys(config).length > 0 ? config : undefined,
       stream: request.stream || undefined,
       metadata: metadataOf(request, tally),
@@ -56,6 +59,21 @@ export function encodeMessagesRequest(
     tally.carry('messages', body, request.opaque);
     return { body, dropped: tally.list(), reply: { tools: names, textTool: format.tool?.name } };
   });
+}
+
+/** Callers of other dialects cannot say what to cache. A mark pays where the prompt comes again with the next turn. */
+function cacheMarkFor(
+  { source, system, turns, tools }: CanonicalRequest,
+  target: Target,
+): JsonObject | undefined {
+  if (source === 'messages' || !target.cacheMark) return undefined;
+  const isContinued = tools.length > 0 || turns.some(({ role }) => role === 'assistant');
+  const parts = [...system, ...turns, ...tools].flatMap((part) => [
+    part,
+    ...('blocks' in part ? part.blocks : []),
+  ]);
+  const isMarked = parts.some(({ cacheControl }) => cacheControl !== undefined);
+  return isContinued && !isMarked ? { type: 'ephemeral' } : undefined;
 }
 
 function sampling(request: CanonicalRequest, isThinking: boolean, tally: Tally): JsonObject {

@@ -2,6 +2,7 @@ import {
   awaitsAnswerToTools,
   type CanonicalRequest,
   entryOf,
+  isReadable,
   type JsonObject,
   type Tally,
   type Target,
@@ -11,6 +12,13 @@ import { budgetOf } from '../effort';
 
 const LEAST_BUDGET = 1024;
 const EFFORTS: Readonly<Record<string, string>> = { minimal: 'low', xhigh: 'high' };
+
+/** Thinking that the supplier leaves out where the conversation before it has changed, in place of a refusal. */
+export function boundThinking(thinking: JsonObject, { dropsUnboundThinking }: Target): JsonObject {
+  if (!dropsUnboundThinking || thinking.block_binding !== undefined) return thinking;
+  if (thinking.type !== 'adaptive' && thinking.type !== 'enabled') return thinking;
+  return { ...thinking, block_binding: { prefix_mismatch_behavior: 'drop_block' } };
+}
 
 interface Circumstances {
   readonly target: Target;
@@ -64,13 +72,14 @@ function ownThinking(
   return { type: 'enabled', budget_tokens: budgetTokens, ...shown };
 }
 
-function obstacleTo({ limit, isForced, turns }: Circumstances): string | undefined {
+function obstacleTo({ target, limit, isForced, turns }: Circumstances): string | undefined {
   if (isForced) return 'not while a tool must be called';
   if (limit <= LEAST_BUDGET) return 'the output limit leaves no room for it';
+  if (target.thinking === 'adaptive') return undefined;
   const calling = awaitsAnswerToTools(turns);
-  // In the middle of a round the model wants its own signed thinking back, and callers of other dialects have none.
+  // In the middle of a round a model with a budget wants its own signed thinking back.
   const isSigned = calling?.blocks.some(
-    (block) => block.type === 'reasoning' && block.origin === 'messages' && block.signature !== undefined,
+    (block) => block.type === 'reasoning' && isReadable(block, 'messages', target.reads),
   );
   return calling && !isSigned ? 'the round of tool calls began without signed thinking' : undefined;
 }

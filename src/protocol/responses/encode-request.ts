@@ -10,6 +10,7 @@ import {
   isStrictSchema,
   type JsonObject,
   type NamedTool,
+  needSomething,
   present,
   refuseForcedChoice,
   resultsBehindCalls,
@@ -41,6 +42,7 @@ export function encodeResponsesRequest(
     for (const turn of instructions === undefined ? request.system : request.system.slice(1))
       writer.turn(turn);
     for (const turn of resultsBehindCalls(request.turns)) writer.turn(turn);
+    if (instructions === undefined) needSomething(writer.items, request);
     const { temperature, topP: top_p, metadata } = request;
     const body = present({
       model: target.model ?? request.model,
