@@ -29,6 +29,7 @@ function readFlags(): SimulatorOptions {
       ring: text,
       seed: text,
       roles: text,
+      account: text,
     },
   });
   if (values.roles !== undefined && values.roles !== 'strict' && values.roles !== 'lenient') {
@@ -40,6 +41,7 @@ function readFlags(): SimulatorOptions {
     ...(values.host === undefined ? {} : { host: values.host }),
     ...(values['model-prefix'] === undefined ? {} : { modelPrefix: values['model-prefix'] }),
     ...(values.roles === undefined ? {} : { roles: values.roles }),
+    ...(values.account === undefined ? {} : { account: values.account }),
     ...numberFlag('port', values.port),
     ...numberFlag('controlPort', values['control-port']),
     ...numberFlag('contextTokens', values['context-tokens']),

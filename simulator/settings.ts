@@ -18,6 +18,8 @@ export interface SimulatorOptions {
   readonly seed?: number;
   /** `lenient` lets a messages conversation repeat a role. */
   readonly roles?: 'strict' | 'lenient';
+  /** Whose reasoning it takes back; without one, that of everyone. */
+  readonly account?: string;
 }
 
 export interface LaneOptions {
@@ -30,6 +32,7 @@ export interface Settings {
   readonly modelPrefix: string;
   readonly contextTokens: number;
   readonly strictRoles: boolean;
+  readonly account: string;
 }
 
 export function settingsOf(options: SimulatorOptions): Settings {
@@ -37,6 +40,7 @@ export function settingsOf(options: SimulatorOptions): Settings {
     modelPrefix: options.modelPrefix ?? 'sim-',
     contextTokens: options.contextTokens ?? 200_000,
     strictRoles: options.roles !== 'lenient',
+    account: options.account ?? '',
   };
 }
 

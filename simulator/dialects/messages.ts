@@ -1,12 +1,13 @@
 import { answerTo, promptTokensOf, questionOf, type Answer, type Finish, type ToolCall } from '../answer';
 import { errorReply, type Complaint } from '../complaint';
-import { hashName } from '../hash';
+import { answerPath, boundSignature } from '../account';
+import type { JsonObject } from '../json';
 import { piecesOf } from '../prompt';
 import { readMessages } from './messages-reader';
 import { jsonReply, namedFrame, type Reply, type StreamReply } from '../reply';
 import type { Handler } from '../route';
-import { contextOf } from '../settings';
-import { checkCount, checkMessagesBody } from '../strict/strict-messages';
+import { contextOf, type Settings } from '../settings';
+import { checkCount, checkMessagesBody, type Sign } from '../strict/strict-messages';
 import { messagesUsage, type UsageVariant } from '../usage';
 
 const finishes: Readonly<Record<Finish, string>> = {
@@ -19,12 +20,14 @@ const finishes: Readonly<Record<Finish, string>> = {
 const filtered: Complaint = { message: 'Output blocked by content filtering policy' };
 
 /** The signature this supplier puts under its thinking, and wants to see again unchanged. */
-function signatureOf(thinking: string): string {
-  return Buffer.from(`sim:${hashName(thinking)}`).toString('base64');
-}
+const signer =
+  (body: JsonObject, { account }: Settings): Sign =>
+  (thinking, path) =>
+    boundSignature(account, thinking, body, path);
 
 export const messages: Handler = ({ body, settings, usageVariant }): Reply => {
-  const complaint = checkMessagesBody(body, settings, signatureOf);
+  const sign = signer(body, settings);
+  const complaint = checkMessagesBody(body, settings, sign);
   if (complaint) return errorReply('messages', complaint);
   const conversation = readMessages(body);
   if (questionOf(conversation.turns).directives.text('filter') === '')
@@ -35,18 +38,19 @@ export const messages: Handler = ({ body, settings, usageVariant }): Reply => {
     return errorReply('messages', { message: `prompt is too long: ${prompt} tokens > ${context} maximum` });
   }
   const answer = answerTo(conversation);
+  const signature = sign(answer.reasoning.join(''), answerPath(body));
   return body['stream'] === true
-    ? streamed(answer, usageVariant)
-    : jsonReply(whole(answer, usageVariant), { tempo: answer.tempo });
+    ? streamed(answer, signature, usageVariant)
+    : jsonReply(whole(answer, signature, usageVariant), { tempo: answer.tempo });
 };
 
 export const countTokensOfMessages: Handler = ({ body, settings }): Reply => {
-  const complaint = checkCount(body, settings, signatureOf);
+  const complaint = checkCount(body, settings, signer(body, settings));
   if (complaint) return errorReply('messages', complaint);
   return jsonReply({ input_tokens: promptTokensOf(readMessages(body)) });
 };
 
-function whole(answer: Answer, variant: UsageVariant | undefined): object {
+function whole(answer: Answer, signature: string, variant: UsageVariant | undefined): object {
   const thinking = answer.reasoning.join('');
   return {
     id: `msg_${answer.key}`,
@@ -54,7 +58,7 @@ function whole(answer: Answer, variant: UsageVariant | undefined): object {
     role: 'assistant',
     model: answer.model,
     content: [
-      ...(thinking === '' ? [] : [{ type: 'thinking', thinking, signature: signatureOf(thinking) }]),
+      ...(thinking === '' ? [] : [{ type: 'thinking', thinking, signature }]),
       ...(answer.text.length > 0 ? [{ type: 'text', text: answer.text.join('') }] : []),
       ...answer.calls.map((call) => toolBlock(call, call.input)),
     ],
@@ -68,7 +72,7 @@ function toolBlock(call: ToolCall, input: object): object {
   return { type: 'tool_use', id: `toolu_${call.key}`, name: call.name, input };
 }
 
-function streamed(answer: Answer, variant: UsageVariant | undefined): StreamReply {
+function streamed(answer: Answer, signature: string, variant: UsageVariant | undefined): StreamReply {
   const started = messagesUsage({ ...answer.usage, output: 1, reasoning: 0 }, variant);
   const message = {
     id: `msg_${answer.key}`,
@@ -88,7 +92,7 @@ function streamed(answer: Answer, variant: UsageVariant | undefined): StreamRepl
   const frames = [
     namedFrame({ type: 'message_start', message }),
     namedFrame({ type: 'ping' }),
-    ...blocks(answer).flatMap((block, index) => blockFrames(block, index)),
+    ...blocks(answer, signature).flatMap((block, index) => blockFrames(block, index)),
     ended,
     ...(variant === 'double' ? [ended] : []),
     namedFrame({ type: 'message_stop' }),
@@ -102,7 +106,7 @@ interface Block {
   readonly deltas: readonly string[];
 }
 
-function blocks(answer: Answer): Block[] {
+function blocks(answer: Answer, signature: string): Block[] {
   const thinking = answer.reasoning.join('');
   const found: Block[] = answer.calls.map((call) => ({
     opened: toolBlock(call, {}),
@@ -119,7 +123,7 @@ function blocks(answer: Answer): Block[] {
     const deltas = answer.reasoning.map(
       (piece) => `{"type":"thinking_delta","thinking":${JSON.stringify(piece)}}`,
     );
-    deltas.push(`{"type":"signature_delta","signature":"${signatureOf(thinking)}"}`);
+    deltas.push(`{"type":"signature_delta","signature":"${signature}"}`);
     found.unshift({ opened: { type: 'thinking', thinking: '', signature: '' }, deltas });
   }
   return found;

@@ -1,7 +1,8 @@
 import { answerTo, questionOf, type Answer, type ToolCall } from '../answer';
 import { checkOpenaiContext } from './chat';
-import { errorReply } from '../complaint';
-import { listOf, type JsonObject } from '../json';
+import { encryptedReasoning, isOfAccount } from '../account';
+import { type Complaint, errorReply } from '../complaint';
+import { listOf, objectOf, type JsonObject } from '../json';
 import { piecesOf } from '../prompt';
 import { jsonReply, namedFrame, type Reply, type StreamReply } from '../reply';
 import { readResponses } from './responses-reader';
@@ -14,7 +15,11 @@ import { responsesUsage, type UsageVariant } from '../usage';
 
 export const responses: Handler = ({ body, key, settings, shelf, usageVariant }): Reply => {
   const stored = shelf.of(key);
-  const complaint = checkResponses(body, stored) ?? checkOpenaiModel(body['model'], settings);
+  const { account } = settings;
+  const complaint =
+    checkResponses(body, stored) ??
+    checkEncrypted(body, account) ??
+    checkOpenaiModel(body['model'], settings);
   if (complaint) return errorReply('openai', complaint);
   const items = conversationOf(body, stored);
   const conversation = readResponses(body, items);
@@ -24,12 +29,23 @@ export const responses: Handler = ({ body, key, settings, shelf, usageVariant })
   const answer = answerTo(conversation);
   const overflow = checkOpenaiContext(answer, contextOf(answer.model, settings));
   if (overflow) return errorReply('openai', { ...overflow, param: 'input' });
-  const response = whole(answer, body, usageVariant);
+  const encrypted = encryptedReasoning(account, answer.key);
+  const response = whole(answer, body, encrypted, usageVariant);
   if (body['store'] !== false) shelf.store(key, items, response);
   return body['stream'] === true
-    ? new ResponseStream(answer, body, usageVariant).reply()
+    ? new ResponseStream(answer, body, encrypted, usageVariant).reply()
     : jsonReply(response, { tempo: answer.tempo });
 };
+
+/** Another account's encrypted reasoning cannot be opened. */
+function checkEncrypted(body: JsonObject, account: string): Complaint | undefined {
+  const items = listOf(body['input']).map(objectOf);
+  const isForeign = ({ encrypted_content: encrypted }: JsonObject): boolean =>
+    typeof encrypted === 'string' && !isOfAccount(encrypted, account);
+  if (!items.some(isForeign)) return undefined;
+  const message = 'The encrypted content could not be verified. Reason: it could not be decrypted or parsed.';
+  return { message, code: 'invalid_encrypted_content' };
+}
 
 function isCut(answer: Answer): boolean {
   return answer.finish === 'length' || answer.finish === 'filter';
@@ -65,11 +81,16 @@ function envelope(answer: Answer, body: JsonObject, state: 'in_progress' | 'ende
   };
 }
 
-function whole(answer: Answer, body: JsonObject, variant: UsageVariant | undefined): JsonObject {
+function whole(
+  answer: Answer,
+  body: JsonObject,
+  encrypted: string,
+  variant: UsageVariant | undefined,
+): JsonObject {
   return {
     ...envelope(answer, body, 'ended'),
     output: [
-      ...(answer.reasoning.length > 0 ? [reasoningItem(answer, body, true)] : []),
+      ...(answer.reasoning.length > 0 ? [reasoningItem(answer, body, encrypted, true)] : []),
       ...(answer.text.length > 0 ? [messageItem(answer, answer.text.join(''))] : []),
       ...answer.calls.map((call) => callItem(call, call.arguments)),
     ],
@@ -77,14 +98,13 @@ function whole(answer: Answer, body: JsonObject, variant: UsageVariant | undefin
   };
 }
 
-function reasoningItem(answer: Answer, body: JsonObject, complete: boolean): JsonObject {
+function reasoningItem(answer: Answer, body: JsonObject, encrypted: string, complete: boolean): JsonObject {
   const encrypts = listOf(body['include']).includes('reasoning.encrypted_content');
-  const sealed = Buffer.from(`sim:${answer.key}`).toString('base64');
   return {
     id: `rs_${answer.key}`,
     type: 'reasoning',
     summary: complete ? [{ type: 'summary_text', text: answer.reasoning.join('') }] : [],
-    ...(encrypts ? { encrypted_content: sealed } : {}),
+    ...(encrypts ? { encrypted_content: encrypted } : {}),
   };
 }
 
@@ -122,12 +142,13 @@ class ResponseStream {
   constructor(
     private readonly answer: Answer,
     private readonly body: JsonObject,
+    private readonly encrypted: string,
     private readonly variant: UsageVariant | undefined,
   ) {}
 
   reply(): StreamReply {
-    const { answer, body, variant } = this;
-    const ended = whole(answer, body, variant);
+    const { answer, body, encrypted, variant } = this;
+    const ended = whole(answer, body, encrypted, variant);
     const started = envelope(answer, body, 'in_progress');
     this.push('response.created', { response: started });
     const progress = variant === 'double' ? { ...started, usage: ended['usage'] } : started;
@@ -153,7 +174,7 @@ class ResponseStream {
   private reason(): void {
     const text = this.answer.reasoning.join('');
     const place = { item_id: `rs_${this.answer.key}`, output_index: this.outputIndex, summary_index: 0 };
-    this.added(reasoningItem(this.answer, this.body, false));
+    this.added(reasoningItem(this.answer, this.body, this.encrypted, false));
     this.push('response.reasoning_summary_part.added', {
       ...place,
       part: { type: 'summary_text', text: '' },
@@ -161,7 +182,7 @@ class ResponseStream {
     this.pieces('response.reasoning_summary_text.delta', place, this.answer.reasoning);
     this.push('response.reasoning_summary_text.done', { ...place, text });
     this.push('response.reasoning_summary_part.done', { ...place, part: { type: 'summary_text', text } });
-    this.done(reasoningItem(this.answer, this.body, true), this.outputIndex++);
+    this.done(reasoningItem(this.answer, this.body, this.encrypted, true), this.outputIndex++);
   }
 
   private speak(): void {

@@ -32,7 +32,7 @@ export function checkBlock(
   block: JsonObject,
   path: string,
   role: string,
-  sign: (thinking: string) => string,
+  sign: (thinking: string, path: string) => string,
 ): Check {
   const type = textOf(block['type']);
   const allowed = entryOf(blockFields, type);
@@ -93,7 +93,11 @@ function checkToolUse(block: JsonObject, path: string): Check {
     : complain(`${path}.tool_use.input: Input should be a valid dictionary`);
 }
 
-function checkToolResult(block: JsonObject, path: string, sign: (thinking: string) => string): Check {
+function checkToolResult(
+  block: JsonObject,
+  path: string,
+  sign: (thinking: string, path: string) => string,
+): Check {
   const content = block['content'];
   if (content === undefined || typeof content === 'string') return undefined;
   if (!Array.isArray(content)) return complain(`${path}.tool_result.content: Input should be a valid list`);
@@ -108,9 +112,13 @@ function checkToolResult(block: JsonObject, path: string, sign: (thinking: strin
   });
 }
 
-function checkSignature(block: JsonObject, path: string, sign: (thinking: string) => string): Check {
+function checkSignature(
+  block: JsonObject,
+  path: string,
+  sign: (thinking: string, path: string) => string,
+): Check {
   if (typeof block['signature'] !== 'string') return complain(`${path}.thinking.signature: Field required`);
-  return block['signature'] === sign(textOf(block['thinking']))
+  return block['signature'] === sign(textOf(block['thinking']), path)
     ? undefined
     : complain(`${path}: Invalid \`signature\` in \`thinking\` block`);
 }
