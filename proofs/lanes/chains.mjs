@@ -3,7 +3,7 @@ import process from 'node:process';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 
-const { GATEWAY_URL: gateway, GATEWAY_KEY: key, MODEL: model, LANES: said } = process.env;
+const { GATEWAY_URL: gateway, GATEWAY_KEY: key, MODEL: model, LANES: said, STEP: step } = process.env;
 const lanes = JSON.parse(said);
 const names = lanes.map(({ name }) => name);
 const TURNS = 6;
@@ -172,7 +172,8 @@ for (const dialect of Object.keys(callers)) {
   }
 }
 
+const wanted = jobs.filter((_job, place) => place % Number(step) === 0);
 const work = async () => {
-  for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) await job();
+  for (let job = wanted.shift(); job !== undefined; job = wanted.shift()) await job();
 };
 await Promise.all(Array.from({ length: AT_ONCE }, work));

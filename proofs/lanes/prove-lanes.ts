@@ -62,6 +62,9 @@ async function refusalsOf(controlUrl: string): Promise<string[]> {
   return requests.filter(({ status }) => status >= 400).map(({ status, path }) => `${status} ${path}`);
 }
 
+/** A number as the only argument: each chain of that distance is tried, in place of all. */
+const step = process.argv[2] ?? '1';
+
 async function prove(folder: string, started: Child[]): Promise<Report> {
   const report = new Report();
   const suppliers: Record<string, Addresses> = {};
@@ -100,6 +103,7 @@ async function prove(folder: string, started: Child[]): Promise<Report> {
         GATEWAY_URL: url,
         GATEWAY_KEY: key,
         MODEL,
+        STEP: step,
         LANES: JSON.stringify(names.map((name) => ({ name, ...suppliers[name] }))),
       },
     },
