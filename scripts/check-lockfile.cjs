@@ -53,7 +53,7 @@ function canonical(record = {}) {
 }
 
 /** The product's, that of the clients it is proven with, and that of the gateway it is compared with. */
-const folders = ['', 'proofs/clients', 'bench/gateway/peers'];
+const folders = ['', 'proofs/clients', 'proofs/lanes', 'bench/gateway/peers'];
 
 function faultsOfFolder(folder) {
   const read = (name) => JSON.parse(fs.readFileSync(join(__dirname, '..', folder, name), 'utf8'));

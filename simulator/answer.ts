@@ -20,6 +20,8 @@ export interface ToolCall {
   readonly namespace?: string;
   /** Digits that make the call's id; each dialect puts its own prefix before them. */
   readonly key: string;
+  /** In place of the usual one. */
+  readonly id?: string;
   readonly input: JsonObject;
   /** The same as JSON text; empty with `[[no-args]]`. */
   readonly arguments: string;

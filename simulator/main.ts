@@ -30,6 +30,7 @@ function readFlags(): SimulatorOptions {
       seed: text,
       roles: text,
       vendors: text,
+      account: text,
     },
   });
   if (values.roles !== undefined && values.roles !== 'strict' && values.roles !== 'lenient') {
@@ -45,6 +46,7 @@ function readFlags(): SimulatorOptions {
     ...(values['model-prefix'] === undefined ? {} : { modelPrefix: values['model-prefix'] }),
     ...(values.roles === undefined ? {} : { roles: values.roles }),
     ...(values.vendors === undefined ? {} : { vendors: values.vendors }),
+    ...(values.account === undefined ? {} : { account: values.account }),
     ...numberFlag('port', values.port),
     ...numberFlag('controlPort', values['control-port']),
     ...numberFlag('contextTokens', values['context-tokens']),

@@ -22,6 +22,8 @@ export interface SimulatorOptions {
   readonly roles?: 'strict' | 'lenient';
   /** `lenient` serves models of real vendors without their vendors' rules. */
   readonly vendors?: VendorRules;
+  /** Whose reasoning it takes back; without one, that of everyone. */
+  readonly account?: string;
 }
 
 export type VendorRules = 'strict' | 'lenient';
@@ -36,6 +38,7 @@ export interface Settings {
   readonly modelPrefix: string;
   readonly contextTokens: number;
   readonly strictRoles: boolean;
+  readonly account: string;
 }
 
 export function settingsOf(options: SimulatorOptions): Settings {
@@ -43,6 +46,7 @@ export function settingsOf(options: SimulatorOptions): Settings {
     modelPrefix: options.modelPrefix ?? 'sim-',
     contextTokens: options.contextTokens ?? 200_000,
     strictRoles: options.roles !== 'lenient',
+    account: options.account ?? '',
   };
 }
 

@@ -27,7 +27,8 @@ export const chatCompletions: Handler = ({ body, settings, usageVariant }): Repl
   if (questionOf(conversation.turns).directives.text('filter') === '') {
     return errorReply('openai', contentFilterComplaint);
   }
-  const answer = answerTo(conversation);
+  const told = answerTo(conversation);
+  const answer = settings.account === '' ? told : { ...told, calls: told.calls.map(counted) };
   const overflow = checkOpenaiContext(answer, contextOf(answer.model, settings));
   if (overflow) return errorReply('openai', overflow);
   const choices = numberOf(body['n']) ?? 1;
@@ -82,9 +83,17 @@ function shown(answer: Answer): readonly string[] {
   return isShown ? answer.reasoning : [];
 }
 
+/** Some suppliers count the calls of each answer, with letters that others do not take. */
+const counted = (call: ToolCall, index: number): ToolCall => ({
+  ...call,
+  id: `functions.${call.name}:${index}`,
+});
+
+const idOf = ({ id, key }: ToolCall): string => id ?? `call_${key}`;
+
 function wholeCall(call: ToolCall): object {
   return {
-    id: `call_${call.key}`,
+    id: idOf(call),
     type: 'function',
     function: { name: call.name, arguments: call.arguments },
   };

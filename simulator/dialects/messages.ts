@@ -1,13 +1,13 @@
 import { answerTo, promptTokensOf, questionOf, type Answer, type Finish, type ToolCall } from '../answer';
 import { errorReply, type Complaint } from '../complaint';
-import { hashName } from '../hash';
+import { answerPath, boundSignature } from '../account';
 import { listOf, textOf, type JsonObject } from '../json';
 import { piecesOf } from '../prompt';
 import { readMessages } from './messages-reader';
 import { jsonReply, namedFrame, type Reply, type StreamReply } from '../reply';
 import type { Handler } from '../route';
-import { contextOf } from '../settings';
-import { checkCount, checkMessagesBody } from '../strict/strict-messages';
+import { contextOf, type Settings } from '../settings';
+import { checkCount, checkMessagesBody, type Sign } from '../strict/strict-messages';
 import { messagesUsage, type UsageVariant } from '../usage';
 import { claudeThinking, prefixBefore, sealOf, vendorModel } from '../vendors';
 
@@ -21,32 +21,35 @@ const finishes: Readonly<Record<Finish, string>> = {
 const filtered: Complaint = { message: 'Output blocked by content filtering policy' };
 
 /** The signature this supplier puts under its thinking, and wants to see again unchanged. */
-function signatureOf(thinking: string): string {
-  return Buffer.from(`sim:${hashName(thinking)}`).toString('base64');
-}
+const signer =
+  (body: JsonObject, { account }: Settings): Sign =>
+  (thinking, path) =>
+    boundSignature(account, thinking, body, path);
 
 /** How what was thought is shown and signed. */
 type Show = (thinking: string) => { readonly thinking: string; readonly signature: string };
 
-const showAll: Show = (thinking) => ({ thinking, signature: signatureOf(thinking) });
-
 /** A model of the vendor signs for the account and for all that was said before. */
-function showOf(body: JsonObject, account: string): Show {
+function showOf(body: JsonObject, key: string, settings: Settings): Show {
   const model = vendorModel(textOf(body['model']));
-  if (model?.vendor !== 'anthropic') return showAll;
+  if (model?.vendor !== 'anthropic')
+    return (thinking) => ({
+      thinking,
+      signature: boundSignature(settings.account, thinking, body, answerPath(body)),
+    });
   const { shows } = claudeThinking(body, model);
   const prefix = prefixBefore(body, listOf(body['messages']).length);
   return (thought) => {
     const thinking = shows ? thought : '';
-    return { thinking, signature: sealOf({ model: model.id, account, prefix, thinking }) };
+    return { thinking, signature: sealOf({ model: model.id, account: key, prefix, thinking }) };
   };
 }
 
-const signs = (body: JsonObject): typeof signatureOf | undefined =>
-  vendorModel(textOf(body['model'])) === undefined ? signatureOf : undefined;
+const signs = (body: JsonObject, settings: Settings): Sign =>
+  vendorModel(textOf(body['model'])) === undefined ? signer(body, settings) : undefined;
 
 export const messages: Handler = ({ body, key, settings, usageVariant }): Reply => {
-  const complaint = checkMessagesBody(body, settings, signs(body));
+  const complaint = checkMessagesBody(body, settings, signs(body, settings));
   if (complaint) return errorReply('messages', complaint);
   const conversation = readMessages(body);
   if (questionOf(conversation.turns).directives.text('filter') === '')
@@ -57,14 +60,14 @@ export const messages: Handler = ({ body, key, settings, usageVariant }): Reply 
     return errorReply('messages', { message: `prompt is too long: ${prompt} tokens > ${context} maximum` });
   }
   const answer = answerTo(conversation);
-  const show = showOf(body, key);
+  const show = showOf(body, key, settings);
   return body['stream'] === true
     ? streamed(answer, show, usageVariant)
     : jsonReply(whole(answer, show, usageVariant), { tempo: answer.tempo });
 };
 
 export const countTokensOfMessages: Handler = ({ body, settings }): Reply => {
-  const complaint = checkCount(body, settings, signs(body));
+  const complaint = checkCount(body, settings, signs(body, settings));
   if (complaint) return errorReply('messages', complaint);
   return jsonReply({ input_tokens: promptTokensOf(readMessages(body)) });
 };

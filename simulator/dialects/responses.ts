@@ -1,7 +1,8 @@
 import { answerTo, questionOf, type Answer, type ToolCall } from '../answer';
 import { checkOpenaiContext } from './chat';
-import { errorReply } from '../complaint';
-import { listOf, type JsonObject } from '../json';
+import { encryptedReasoning, isOfAccount } from '../account';
+import { type Complaint, errorReply } from '../complaint';
+import { listOf, objectOf, type JsonObject } from '../json';
 import { piecesOf } from '../prompt';
 import { jsonReply, namedFrame, type Reply, type StreamReply } from '../reply';
 import { readResponses } from './responses-reader';
@@ -15,7 +16,11 @@ import { openaiSecret, vendorModel } from '../vendors';
 
 export const responses: Handler = ({ body, key, settings, shelf, usageVariant }): Reply => {
   const stored = shelf.of(key);
-  const complaint = checkResponses(body, stored) ?? checkOpenaiModel(body['model'], settings);
+  const { account } = settings;
+  const complaint =
+    checkResponses(body, stored) ??
+    checkEncrypted(body, account) ??
+    checkOpenaiModel(body['model'], settings);
   if (complaint) return errorReply('openai', complaint);
   const items = conversationOf(body, stored);
   const conversation = readResponses(body, items);
@@ -25,7 +30,7 @@ export const responses: Handler = ({ body, key, settings, shelf, usageVariant })
   const answer = answerTo(conversation);
   const overflow = checkOpenaiContext(answer, contextOf(answer.model, settings));
   if (overflow) return errorReply('openai', { ...overflow, param: 'input' });
-  const secret = secretOf(answer, key);
+  const secret = secretOf(answer, key, account);
   const response = whole(answer, body, secret, usageVariant);
   if (body['store'] !== false) shelf.store(key, items, response);
   return body['stream'] === true
@@ -34,10 +39,20 @@ export const responses: Handler = ({ body, key, settings, shelf, usageVariant })
 };
 
 /** What a client is to send back so that this account can read its reasoning again. */
-function secretOf(answer: Answer, key: string): string {
+function secretOf(answer: Answer, key: string, account: string): string {
   return vendorModel(answer.model) === undefined
-    ? Buffer.from(`sim:${answer.key}`).toString('base64')
+    ? encryptedReasoning(account, answer.key)
     : openaiSecret(key, answer.key);
+}
+
+/** Another account's encrypted reasoning cannot be opened. */
+function checkEncrypted(body: JsonObject, account: string): Complaint | undefined {
+  const items = listOf(body['input']).map(objectOf);
+  const isForeign = ({ encrypted_content: encrypted }: JsonObject): boolean =>
+    typeof encrypted === 'string' && !isOfAccount(encrypted, account);
+  if (!items.some(isForeign)) return undefined;
+  const message = 'The encrypted content could not be verified. Reason: it could not be decrypted or parsed.';
+  return { message, code: 'invalid_encrypted_content' };
 }
 
 function isCut(answer: Answer): boolean {

@@ -1,6 +1,7 @@
 import type { Complaint } from '../complaint';
 import { entryOf, isObject, listOf, objectOf, textOf, type JsonObject } from '../json';
 import { fieldSet, firstOf, unknownField, type Check } from './strict';
+import type { Sign } from './strict-messages';
 
 const blockFields: Readonly<Record<string, ReadonlySet<string>>> = {
   text: fieldSet('type text cache_control citations'),
@@ -32,7 +33,7 @@ export function checkBlock(
   block: JsonObject,
   path: string,
   role: string,
-  sign: ((thinking: string) => string) | undefined,
+  sign: Sign,
 ): Check {
   const type = textOf(block['type']);
   const allowed = entryOf(blockFields, type);
@@ -96,7 +97,7 @@ function checkToolUse(block: JsonObject, path: string): Check {
 function checkToolResult(
   block: JsonObject,
   path: string,
-  sign: ((thinking: string) => string) | undefined,
+  sign: Sign,
 ): Check {
   const content = block['content'];
   if (content === undefined || typeof content === 'string') return undefined;
@@ -115,10 +116,10 @@ function checkToolResult(
 function checkSignature(
   block: JsonObject,
   path: string,
-  sign: ((thinking: string) => string) | undefined,
+  sign: Sign,
 ): Check {
   if (typeof block['signature'] !== 'string') return complain(`${path}.thinking.signature: Field required`);
-  return sign === undefined || block['signature'] === sign(textOf(block['thinking']))
+  return sign === undefined || block['signature'] === sign(textOf(block['thinking']), path)
     ? undefined
     : complain(`${path}: Invalid \`signature\` in \`thinking\` block`);
 }

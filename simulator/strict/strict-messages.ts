@@ -16,8 +16,8 @@ const toolFields = fieldSet(
 const toolName = /^[a-zA-Z0-9_-]{1,128}$/;
 const mostOutput = 128_000;
 
-/** Left out for models of the vendor, which has rules of its own for what was thought. */
-type Sign = ((thinking: string) => string) | undefined;
+/** The signature of thinking at a path; left out for models of the vendor, which has rules of its own for it. */
+export type Sign = ((thinking: string, path: string) => string) | undefined;
 
 function complain(message: string): Complaint {
   return { message };
@@ -40,10 +40,12 @@ export function checkMessagesBody(body: JsonObject, settings: Settings, sign: Si
       `max_tokens: ${limit} > ${mostOutput}, which is the maximum allowed number of output tokens`,
     );
   }
+  const isBound = settings.account !== '';
   return (
     checkCount(body, settings, sign) ??
     checkSampling(body) ??
-    (sign === undefined ? undefined : checkThinking(body))
+    (sign === undefined ? undefined : checkThinking(body)) ??
+    (isBound && sign !== undefined ? checkRound(body) : undefined)
   );
 }
 
@@ -109,6 +111,20 @@ function checkThinking(body: JsonObject): Check {
   return body['temperature'] === undefined || body['temperature'] === 1
     ? undefined
     : complain('`temperature` may only be set to 1 when thinking is enabled');
+}
+
+/** With a budget, the turn whose calls are being answered begins with thinking. */
+function checkRound(body: JsonObject): Check {
+  const messages = listOf(body['messages']).map(objectOf);
+  const last = messages.findLastIndex((message) => message['role'] === 'assistant');
+  const [first] = listOf(objectOf(messages[last])['content']).map(objectOf);
+  const isAnswered = idsOf(objectOf(messages[last + 1]), 'tool_result', 'tool_use_id').length > 0;
+  if (objectOf(body['thinking'])['type'] !== 'enabled' || !isAnswered) return undefined;
+  return /thinking$/.test(textOf(first?.['type']))
+    ? undefined
+    : complain(
+        `messages.${last}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${textOf(first?.['type'])}\``,
+      );
 }
 
 function checkSystem(system: unknown): Check {

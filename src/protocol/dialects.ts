@@ -18,6 +18,7 @@ import { decodeMessagesRequest } from './messages/decode-request';
 import { encodeMessagesAnswer } from './messages/encode-answer';
 import { encodeMessagesRequest } from './messages/encode-request';
 import { readMessagesError } from './messages/errors';
+import { mendMessages } from './messages/mend-history';
 import { measureMessages } from './messages/measure';
 import { MessagesStreamDecoder } from './messages/stream-decoder';
 import { MessagesStreamEncoder } from './messages/stream-encoder';
@@ -30,6 +31,7 @@ import { decodeResponsesRequest } from './responses/decode-request';
 import { encodeResponsesAnswer } from './responses/encode-answer';
 import { encodeResponsesRequest } from './responses/encode-request';
 import { readResponsesError } from './responses/errors';
+import { mendResponses } from './responses/mend-history';
 import { measureResponses } from './responses/measure';
 import { ResponsesStreamDecoder } from './responses/stream-decoder';
 import { readFinish } from './responses/finish';
@@ -37,7 +39,13 @@ import { ResponsesStreamEncoder } from './responses/stream-encoder';
 import { ResponsesStreamWatcher } from './responses/stream-watcher';
 import { findResponsesUsage, normaliseResponsesUsage } from './responses/usage';
 import { writtenInResponses } from './responses/written';
-import { callsInChat, callsInMessages, callsInResponses } from './tool-calls';
+import {
+  callsInChat,
+  callsInMessages,
+  callsInResponses,
+  sealsInMessages,
+  sealsInResponses,
+} from './tool-calls';
 import { pick } from './usage';
 
 const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
@@ -61,6 +69,8 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     usageIn: (answer) => normaliseChatUsage(findChatUsage(answer)),
     finishReasonIn: chatFinish,
     callsIn: callsInChat,
+    sealsIn: () => [],
+    mendRequest: () => null,
     checkAnswer: checkChatAnswer,
     decodeAnswer: decodeChatAnswer,
     encodeAnswer: encodeChatAnswer,
@@ -79,6 +89,8 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     usageIn: (answer) => normaliseMessagesUsage(findMessagesUsage(answer)),
     finishReasonIn: (answer) => textOrNull(pick(answer, 'stop_reason')),
     callsIn: callsInMessages,
+    sealsIn: sealsInMessages,
+    mendRequest: mendMessages,
     checkAnswer: checkMessagesAnswer,
     decodeAnswer: decodeMessagesAnswer,
     encodeAnswer: encodeMessagesAnswer,
@@ -97,6 +109,8 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     usageIn: (answer) => normaliseResponsesUsage(findResponsesUsage(answer)),
     finishReasonIn: (answer) => readFinish(answer).raw,
     callsIn: callsInResponses,
+    sealsIn: sealsInResponses,
+    mendRequest: mendResponses,
     checkAnswer: checkResponsesAnswer,
     decodeAnswer: decodeResponsesAnswer,
     encodeAnswer: encodeResponsesAnswer,

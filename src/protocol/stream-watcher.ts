@@ -10,6 +10,8 @@ import { ServedUses } from './fees';
 
 /** No answer calls more tools at once. */
 const MOST_CALLS = 256;
+/** Nor has it more reasoning with a signature that is remembered. */
+const MOST_SEALS = 256;
 
 /** What the watchers of the three dialects share. */
 export abstract class EventWatcher implements StreamWatcher {
@@ -24,6 +26,7 @@ export abstract class EventWatcher implements StreamWatcher {
   isBare = false;
   omitted: OmittedMember | null = null;
   readonly calls = new Set<string>();
+  readonly seals: string[] = [];
   readonly served: ServedUses;
   private rawUsage: unknown = undefined;
 
@@ -70,6 +73,10 @@ export abstract class EventWatcher implements StreamWatcher {
 
   protected called(id: unknown): void {
     if (typeof id === 'string' && id !== '' && this.calls.size < MOST_CALLS) this.calls.add(id);
+  }
+
+  protected sealed(text: unknown): void {
+    if (typeof text === 'string' && text !== '' && this.seals.length < MOST_SEALS) this.seals.push(text);
   }
 
   protected wrote(text: unknown): void {

@@ -28,3 +28,13 @@ export const callsInMessages = (answer: unknown): string[] =>
 
 export const callsInResponses = (answer: unknown): string[] =>
   textsIn(recordsIn(pick(answer, 'output')).map(callIdOf));
+
+export const sealsInMessages = (answer: unknown): string[] =>
+  textsIn(recordsIn(pick(answer, 'content')).flatMap(({ signature, data }) => [signature, data]));
+
+export const sealsInResponses = (answer: unknown): string[] =>
+  textsIn(
+    recordsIn(pick(answer, 'output'))
+      .filter(({ type }) => type === 'reasoning')
+      .map(({ encrypted_content: encrypted }) => encrypted),
+  );

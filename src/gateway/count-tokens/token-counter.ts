@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { Escrow } from '../../billing';
 import type { LaneView } from '../../catalogue';
-import { Fault, fault, parseJsonText } from '../../kernel';
+import { editedJsonObject, Fault, fault, parseJsonText } from '../../kernel';
 import { Settings } from '../../platform';
-import { supplierFault } from '../../protocol';
+import { dialects, supplierFault } from '../../protocol';
 import type { HttpRequest } from '../../web';
 import { Admissions } from '../inference/admit';
 import { AttemptTools } from '../inference/attempt-tools';
@@ -71,6 +71,9 @@ export class TokenCounter {
     const hold = this.escrow.tryHold({ requestId, amount: 0n, refs: [] });
     if (hold === null) return null;
     let timer: NodeJS.Timeout | undefined;
+    const reader = this.tools.owners.readerFor(lane.provider, false);
+    const mended = dialects.messages.mendRequest(inbound.body, reader);
+    const text = mended === null ? inbound : editedJsonObject(inbound, mended);
     try {
       const sent = await this.tools.client.open(
         hold,
@@ -78,7 +81,7 @@ export class TokenCounter {
           operation: 'count_tokens',
           wire: 'messages',
           lane,
-          body: { kind: 'json', text: inbound },
+          body: { kind: 'json', text },
           stream: false,
           headers,
           sessionKey: null,

@@ -1,9 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { Logger, Settings } from '../../platform';
 import { CredentialAlarm, LaneHealth, Stickiness, SupplierClient, SupplierStyles } from '../../routing';
+import { ReasoningOwners } from './reasoning-owners';
 
 @Injectable()
 export class AttemptTools {
+  readonly owners = new ReasoningOwners();
+
   constructor(
     readonly client: SupplierClient,
     readonly styles: SupplierStyles,

@@ -61,12 +61,22 @@ export class Attempts {
     do {
       for (let route = turns.next(outcomes); route !== null; route = turns.next(outcomes)) {
         let outcome: Judgement | null = null;
+        /** The reasoning with which the lane refused the request. */
+        let refused: readonly string[] | null = null;
         let permit = turns.acquire(route, monotonicMs());
         while (permit !== null) {
-          const call = this.begin(route, permit, streamOf);
+          const call = this.begin(route, { permit, streamOf, withoutReasoning: refused !== null });
           const startedMs = monotonicMs();
           const tried = this.ended(call, await call.run(), startedMs);
-          if (tried.kind === 'answered') return tried.answer;
+          if (tried.kind === 'answered') {
+            if (refused !== null) this.tools.owners.disown(refused);
+            return tried.answer;
+          }
+          if (await call.mayBeMended(tried)) {
+            refused = call.shown;
+            permit = turns.acquire(route, monotonicMs());
+            if (permit !== null) continue;
+          }
           // A caller's mistake would fail on every lane, unless only a backup complains.
           if (tried.kind === 'refused' && !isUnasked(tried) && outcomes.length === 0) throw tried.problem;
           outcome = tried;
@@ -96,10 +106,18 @@ export class Attempts {
     permit.failed(monotonicMs(), { ...blameOf(this.routed.call.inbound, failure), status });
   }
 
-  private begin(route: PlannedLane, permit: LanePermit, streamOf: StreamOf): LaneCall {
+  private begin(
+    route: PlannedLane,
+    {
+      permit,
+      streamOf,
+      withoutReasoning,
+    }: { permit: LanePermit; streamOf: StreamOf; withoutReasoning: boolean },
+  ): LaneCall {
     if (this.failed !== null) this.logMove(this.failed, route);
     const failover = this.turns.isFailover(route);
-    return new LaneCall({ routed: this.routed, route, permit, failover }, streamOf, this.turns, this.tools);
+    const lane = { routed: this.routed, route, permit, failover, withoutReasoning };
+    return new LaneCall(lane, streamOf, this.turns, this.tools);
   }
 
   /** Records the outcome of a try. Throws where the request was stopped meanwhile. */

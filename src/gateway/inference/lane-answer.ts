@@ -12,6 +12,8 @@ export interface LaneTry {
   readonly permit: LanePermit;
   /** Another lane was preferred and could not answer. */
   readonly failover: boolean;
+  /** The lane refused the request with the reasoning of earlier turns. */
+  readonly withoutReasoning: boolean;
 }
 
 /** A lane that has begun to answer. */
@@ -40,6 +42,8 @@ export interface Delivery<Body extends Buffer | string = Buffer | string> {
   readonly finishReason: string | null;
   /** The ids of its tool calls, for a request that may go to any model. */
   readonly calls: readonly string[];
+  /** Reasoning in it that only its author can read. */
+  readonly seals?: readonly string[];
   readonly firstTokenMs: number | null;
   /** What the supplier did not get, and what a translation lost on the way there or back. */
   readonly dropped: readonly Dropped[];

@@ -5,10 +5,13 @@ import type { AttemptTools } from './attempt-tools';
 import { judge, judgeBegun, type Judgement } from './judge';
 import type { LaneAnswer, LaneStream, LaneTry } from './lane-answer';
 import { type Outbound, outboundFor } from './outbound';
+import type { ReasoningReader } from './reasoning-owners';
 import { relayWhole } from './relay-whole';
 import { FirstTokenTimer } from './stream/first-token-timer';
 import { laneStream } from './stream/lane-stream-of';
 import { openStream } from './stream/opening';
+
+const BAD_REQUEST = 400;
 
 export type StreamOf = (answer: LaneAnswer) => LaneStream;
 export type Tried = { readonly kind: 'answered'; readonly answer: LaneAnswer } | Judgement;
@@ -18,6 +21,8 @@ export class LaneCall {
   private exchange: SupplierExchange | null = null;
   /** What of the request the lane does not get. */
   dropped: readonly Dropped[] = [];
+  private outbound: Outbound | null = null;
+  private readonly reader: ReasoningReader;
 
   constructor(
     readonly lane: LaneTry,
@@ -25,7 +30,14 @@ export class LaneCall {
     /** Reserves the next try: only if there is one is it worth giving up this call. */
     private readonly turns: { reserve(): boolean },
     private readonly tools: AttemptTools,
-  ) {}
+  ) {
+    this.reader = tools.owners.readerFor(lane.route.lane.provider, lane.withoutReasoning);
+  }
+
+  /** The signed reasoning of earlier turns that the lane was shown. */
+  get shown(): readonly string[] {
+    return this.reader.shown;
+  }
 
   /** Whether bytes may have left: the supplier may be at work. */
   get begun(): boolean {
@@ -49,8 +61,8 @@ export class LaneCall {
     let secrets: CallSecrets | null = null;
     let head: AnswerHead | null = null;
     try {
-      const making = outboundFor(routed, route.lane, styles);
-      outbound = making instanceof Promise ? await making : making;
+      const making = outboundFor(routed, route.lane, styles, this.reader);
+      outbound = this.outbound = making instanceof Promise ? await making : making;
       this.dropped = [...outbound.dropped, ...(outbound.translation?.dropped ?? [])];
       const sending = this.send(outbound);
       const sent = sending instanceof Promise ? await sending : sending;
@@ -85,6 +97,19 @@ export class LaneCall {
     } finally {
       firstToken?.stop();
     }
+  }
+
+  /** Whether a refusal may be due to the reasoning of earlier turns: without it, the lane would be asked otherwise. */
+  async mayBeMended(tried: Tried): Promise<boolean> {
+    if (tried.kind !== 'refused' || tried.status !== BAD_REQUEST || tried.problem.code !== 'invalid_request')
+      return false;
+    const { lane, outbound, tools } = this;
+    if (lane.withoutReasoning || outbound === null) return false;
+    const { provider } = lane.route.lane;
+    const reader = tools.owners.readerFor(provider, true);
+    const other = await outboundFor(lane.routed, lane.route.lane, tools.styles, reader);
+    const [said, unsaid] = [outbound.body, other.body];
+    return said.kind === 'json' && unsaid.kind === 'json' && !said.text.bytes.equals(unsaid.text.bytes);
   }
 
   private send({ body, wire }: Outbound): SentCall | Promise<SentCall> {
@@ -125,12 +150,8 @@ export class LaneCall {
   }
 
   private answerOf(outbound: Outbound, head: AnswerHead, { exchange, secrets }: SentCall): LaneAnswer {
-    const { routed, route, permit, failover } = this.lane;
     return {
-      routed,
-      route,
-      permit,
-      failover,
+      ...this.lane,
       outbound,
       status: head.status,
       contentType: head.headers['content-type'] ?? '',

@@ -7,7 +7,15 @@ import {
   readWritten,
   type Result,
 } from '../../kernel';
-import { dialects, type Dropped, gemini, type ReplyContext, type SupplierSide } from '../../protocol';
+import {
+  dialects,
+  type Dropped,
+  gemini,
+  type Mended,
+  type ReplyContext,
+  type SupplierSide,
+  type Target,
+} from '../../protocol';
 import type { LaneView } from '../../catalogue';
 import type { OutgoingBody, SupplierStyles, WireDialect } from '../../routing';
 import { stateless } from '../responses/stateless';
@@ -35,15 +43,27 @@ export function outboundFor(
   routed: Pick<RoutedCall, 'call' | 'model' | 'held'>,
   lane: LaneView,
   styles: SupplierStyles,
+  reader: Pick<Target, 'reads' | 'withoutReasoning'> = {},
 ): Outbound | Promise<Outbound> {
   const { inbound, operation, serverTools } = routed.call;
   const wire = styles.wireFor(lane, operation.name, routed.call.needs);
   if (wire === undefined) throw notServed();
   const isPassed = isSpoken(operation, wire);
+  const target = {
+    ...styles.of(lane.provider).target(lane),
+    reads: reader.reads,
+    withoutReasoning: reader.withoutReasoning,
+  };
+  const mends =
+    isPassed && isText(operation) && operation.untouched !== true ? operation.dialect.mendRequest : null;
+  const isMended = mends !== null && mends(inbound.body, target) !== null;
   const isPrinted =
-    isText(operation) && (!isPassed || serverTools.limits !== null || operation.keepsAnswers === true);
+    isText(operation) &&
+    (!isPassed || isMended || serverTools.limits !== null || operation.keepsAnswers === true);
   const make = (body: Body): Outbound =>
-    isPassed ? passedOn(routed, body, wire) : translated(routed, body, { lane, styles, wire });
+    isPassed
+      ? mended(passedOn(routed, body, wire), (text) => (isMended ? mends(text, target) : null))
+      : translated(routed, body, { target, wire });
   const body = isPrinted ? readWritten(inbound, operation.dialect.written) : inbound.body;
   return body instanceof Promise ? body.then(make) : make(body);
 }
@@ -63,16 +83,29 @@ function passedOn(
   return { wire, dialect, body: own, translation: null, dropped: [] };
 }
 
+/** The request with what a lane of the caller's dialect would refuse mended. */
+function mended(outbound: Outbound, mends: (body: Body) => Mended | null): Outbound {
+  const { body } = outbound;
+  const change = body.kind === 'json' ? mends(body.text.body) : null;
+  if (body.kind !== 'json' || change === null) return outbound;
+  const { dropped, ...edits } = change;
+  return {
+    ...outbound,
+    body: { kind: 'json', text: editedJsonObject(body.text, edits) },
+    dropped: [...outbound.dropped, ...dropped],
+  };
+}
+
 function translated(
   { call: { operation }, held }: Pick<RoutedCall, 'call' | 'held'>,
   asked: Body,
-  { lane, styles, wire }: { lane: LaneView; styles: SupplierStyles; wire: WireDialect },
+  { target: known, wire }: { target: Target; wire: WireDialect },
 ): Outbound {
   const dialect = dialectOf(wire);
   if (!isText(operation)) throw notServed();
   const request = valueOf(operation.dialect.decodeRequest(asked));
   const bounded = held.cappedOutput === null ? request : { ...request, maxOutputTokens: held.cappedOutput };
-  const target = { ...styles.of(lane.provider).target(lane), maxOutputTokens: held.outputBound };
+  const target = { ...known, maxOutputTokens: held.outputBound };
   const { body, reply, dropped } = valueOf(dialect.encodeRequest(bounded, target));
   return {
     wire,

@@ -134,6 +134,7 @@ export class Pipeline {
       progress.auto?.answered(model.name);
       const { whole } = answer;
       if (whole === null) return await this.stream(answer, attempts, progress, response);
+      rememberOwner(whole, this.tools);
       const { facts, kept } = settle(whole, tries);
       progress.tokens?.ended(facts.inputTokens + facts.outputTokens);
       await this.whenKept(whole, kept, whole.body);
@@ -175,6 +176,7 @@ export class Pipeline {
     sink.head(routeFacts(answer));
     const relayed = await relayStream(operation, answer, attempts, sink);
     const { problem, body } = relayed.delivery;
+    rememberOwner(relayed.delivery, this.tools);
     const { facts, kept } = settle(relayed.delivery, progress.tries);
     progress.tokens?.ended(facts.inputTokens + facts.outputTokens);
     try {
@@ -230,6 +232,9 @@ export class Pipeline {
     return larger === null || auto === null ? larger : auto.instead(larger);
   }
 }
+
+const rememberOwner = ({ seals = [], by }: Delivery, { owners }: AttemptTools): void =>
+  owners.remember(seals, by.route.lane.provider);
 
 const NOT_ON_RECORD = 'The cost of this answer could not be recorded, so its last event is kept back.';
 

@@ -27,6 +27,7 @@ import { soldPictures } from './media/pictures';
 import { soldSound } from './media/speech';
 import { applyEdits, type Edit, memberEdits } from './stream/edits';
 import { isText, type Operation, textOperation } from './operation';
+import { markOf } from './reasoning-owners';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -78,6 +79,7 @@ function passOn(answer: LaneAnswer, bytes: Buffer, readError: ReadError): Delive
     usage: chargedUsage(withServedUses(usage, call, told), call, answer.outbound),
     finishReason: isText(operation) && told !== null ? operation.dialect.finishReasonIn(told) : null,
     calls: call.auto !== null && isText(operation) ? operation.dialect.callsIn(told) : [],
+    seals: isText(operation) && told !== null ? operation.dialect.sealsIn(told) : [],
     firstTokenMs: null,
     dropped: answer.dropped,
     problem: null,
@@ -129,6 +131,7 @@ function render(answer: LaneAnswer, decoded: readonly DecodedAnswer[]): Delivery
       echo: echoOf(call),
       requestId: call.inbound.requestId,
       model: model.name,
+      lane: markOf(answer.route.lane.provider),
       estimate: () => usage,
     }),
   );

@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { editedJsonObject, fault, parseJsonInSlices, parseJsonText, withDeadline } from '../../kernel';
 import { Database, Notifications, Settings } from '../../platform';
-import { dialects } from '../../protocol';
+import { dialects, isSealed } from '../../protocol';
 import type { Call } from '../inference/describe';
 import type { Inbound } from '../inference/inbound';
 import { finalResponse } from './final-response';
@@ -193,8 +193,10 @@ const outputOf = ({ answer }: KeptResponse): readonly unknown[] => listIn(record
 
 /** Who wrote something sealed; an answer without that binds nothing to its model. */
 function writersOf(kept: KeptResponse): string[] {
-  const isSealed = (item: unknown): boolean => isRecord(item) && typeof item.encrypted_content === 'string';
-  return outputOf(kept).some(isSealed) ? modelOf(kept) : [];
+  // What was sealed here is left out wherever it cannot be read.
+  const isBound = (item: unknown): boolean =>
+    isRecord(item) && typeof item.encrypted_content === 'string' && !isSealed(item.encrypted_content);
+  return outputOf(kept).some(isBound) ? modelOf(kept) : [];
 }
 
 /** Which model made each tool call. */

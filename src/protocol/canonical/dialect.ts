@@ -13,6 +13,7 @@ import { type CanonicalEvent } from './events';
 import { type CanonicalRequest, type DialectName, type JsonObject } from './request';
 import type { LaneFacts } from '../../vendors';
 import type { RequestMeasure } from '../measure/measure';
+import { type ReadsReasoning } from './reasoning-seal';
 import { type SupplierError } from './supplier-error';
 import { type Dropped } from './tally';
 import { type ToolNames } from './tool-names';
@@ -27,6 +28,12 @@ export interface Target {
   readonly facts?: LaneFacts;
   /** messages: how a JSON schema is enforced. */
   readonly structuredOutput?: 'native' | 'tool';
+  /** messages, responses: which signed reasoning is the supplier's own; all that its dialect signed, unless said. */
+  readonly reads?: ReadsReasoning;
+  /** The supplier refused the request before: it is asked without reasoning of earlier turns. */
+  readonly withoutReasoning?: boolean;
+  /** messages: the supplier marks the end of the prompt for its cache when it is told to once. */
+  readonly cacheMark?: boolean;
   /** messages: instructions may stand between turns. */
   readonly systemInTurns?: boolean;
   /** chat: the model gets its earlier reasoning again. */
@@ -113,6 +120,8 @@ export interface StreamWatcher {
   readonly omitted: OmittedMember | null;
   /** The ids of the tool calls, as their results will name them. */
   readonly calls: ReadonlySet<string>;
+  /** Signed or encrypted reasoning: what only its author can read. */
+  readonly seals: readonly string[];
   /** What it shows of the supplier's own tools. */
   readonly served: UsesSeen;
   /** Takes the next event and answers the failure that it reports, if it does. */
@@ -127,6 +136,8 @@ export interface EncoderOptions {
   /** The caller's name of the model and the answer's identifier; the supplier's own unless given. */
   readonly model?: string;
   readonly id?: string;
+  /** Of the lane that answers: signatures of other dialects are sealed with it. Without one they are left out. */
+  readonly lane?: string;
   readonly requestId: string;
   /** Seconds since the epoch. */
   readonly createdAt?: number;
@@ -151,6 +162,13 @@ export interface StreamEncoder {
   failInstead(problem: Fault): string;
   /** The terminator or the in-band error was written. */
   readonly ended: boolean;
+  readonly dropped: readonly Dropped[];
+}
+
+/** What has to change in a caller's own request before a lane of his dialect takes it. */
+export interface Mended {
+  readonly set: JsonObject;
+  readonly remove: readonly string[];
   readonly dropped: readonly Dropped[];
 }
 
@@ -186,6 +204,10 @@ export interface Dialect {
   readonly finishReasonIn: (answer: unknown) => string | null;
   /** The ids of the tool calls in a whole answer, as their results will name them. */
   readonly callsIn: (answer: unknown) => readonly string[];
+  /** Signed or encrypted reasoning in a whole answer: what only its author can read. */
+  readonly sealsIn: (answer: unknown) => readonly string[];
+  /** Null: a lane of the dialect takes the request as it is. */
+  readonly mendRequest: (body: Readonly<JsonObject>, target: Target) => Mended | null;
   /** Why a whole body is no answer of the dialect; undefined when it is one. */
   readonly checkAnswer: AnswerCheck;
   /** The events of a whole answer; a body that is none, or an error, becomes a fault. */

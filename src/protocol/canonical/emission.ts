@@ -29,6 +29,7 @@ export class Emission {
   usage: UsageReading = { kind: 'absent' };
   private prose: 'text' | 'reasoning' | undefined;
   private tools = 0;
+  private readonly calls = new Set<string>();
   private readonly openTools = new Set<number>();
   private answeredByTool = false;
   /** Arguments of functions that stand for tools with plain text, until they can be read. */
@@ -91,7 +92,9 @@ export class Emission {
     this.openTools.add(index);
     const origin = this.options.tools?.originOf(name) ?? { name };
     if (origin.custom && !told.custom) this.wrapped.set(index, '');
-    const known = id === '' ? `call_${uuidv7().replaceAll('-', '')}` : id;
+    // Results name their call by its id alone.
+    const known = id === '' || this.calls.has(id) ? `call_${uuidv7().replaceAll('-', '')}` : id;
+    this.calls.add(known);
     this.options.emit({ type: 'tool-start', index, id: known, ...origin, ...told });
     return index;
   }

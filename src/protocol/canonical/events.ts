@@ -37,6 +37,13 @@ export interface ToolStart {
   readonly item?: string;
 }
 
+export interface ReasoningSignature {
+  readonly type: 'reasoning-signature';
+  readonly origin: DialectName;
+  readonly signature: string;
+  readonly redacted?: boolean;
+}
+
 export interface MessageEnd {
   readonly type: 'message-end';
   readonly finish: Finish;
@@ -52,12 +59,7 @@ export type CanonicalEvent =
   | MessageStart
   | { readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end' }
   | { readonly type: 'text-delta' | 'reasoning-delta'; readonly text: string }
-  | {
-      readonly type: 'reasoning-signature';
-      readonly origin: DialectName;
-      readonly signature: string;
-      readonly redacted?: boolean;
-    }
+  | ReasoningSignature
   | ToolStart
   | { readonly type: 'tool-arguments-delta'; readonly index: number; readonly text: string }
   | { readonly type: 'tool-end'; readonly index: number }

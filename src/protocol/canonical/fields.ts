@@ -13,6 +13,14 @@ export const malformed = (at: string, expected: string): Fault =>
 export const unsupported = (at: string, message: string, details?: Record<string, unknown>): Fault =>
   fault('unsupported_parameter', { param: at, message, details });
 
+/** What a translation leaves out may be all there was. */
+export function needSomething(said: readonly unknown[], { source }: { readonly source: DialectName }): void {
+  if (said.length > 0) return;
+  const param = source === 'responses' ? 'input' : 'messages';
+  const message = 'Nothing of the conversation is left that could be said to this model.';
+  throw fault('invalid_request', { param, message });
+}
+
 /** Readers deep in a body throw what is wrong with it; the edge of this folder answers with a value. */
 export function attempt<T>(work: () => T): Result<T, Fault> {
   try {

@@ -11,4 +11,5 @@ export * from './collect';
 export * from './client-tools';
 export * from './emission';
 export * from './foreign';
+export * from './reasoning-seal';
 export * from './dialect';

@@ -75,6 +75,8 @@ export interface ReasoningBlock extends Part {
   /** Only this dialect understands the signature. */
   readonly origin: DialectName;
   readonly signature?: string;
+  /** Of the lane that signed it, where the signature says so. */
+  readonly lane?: string;
   /** The text is hidden; the signature is all there is. */
   readonly redacted?: boolean;
 }

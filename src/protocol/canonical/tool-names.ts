@@ -80,21 +80,53 @@ export class ToolNames {
   }
 }
 
-/** Identifiers of tool calls for a target that is choosy: only plain letters, never the same twice. */
+/** What a target takes as the id of a call, and what becomes of another one. */
+export interface IdRule {
+  readonly fits: RegExp;
+  readonly derived: (id: string, turn: number) => string;
+}
+
+/** Of the messages dialect. */
+const plainIds: IdRule = {
+  fits: /^[a-zA-Z0-9_-]+$/,
+  derived: (id, turn) => {
+    const plain = plainIds.fits.test(id) ? id : `tool_${hash(id)}`;
+    return turn === 1 ? plain : `${plain}_${turn}`;
+  },
+};
+
+/** Nine letters or digits, as Mistral has it. */
+export const nineLetterIds: IdRule = {
+  fits: /^[a-zA-Z0-9]{9}$/,
+  derived: (id, turn) =>
+    turn === 1 && nineLetterIds.fits.test(id) ? id : hash(JSON.stringify([id, turn])).padEnd(9, 'x'),
+};
+
+/** Identifiers of tool calls for a target that is choosy: only what it takes, never the same twice. */
 export class ToolIds {
+  /** Of the latest turn: where an id stands twice, results come in the order of their calls. */
+  private readonly open = new Map<string, string[]>();
   private readonly latest = new Map<string, string>();
   private readonly taken = new Set<string>();
 
+  constructor(private readonly rule: IdRule = plainIds) {}
+
+  /** Results that follow are of the calls that follow. */
+  beginTurn(): void {
+    this.open.clear();
+  }
+
   forCall(id: string): string {
-    const plain = id.length > 0 && id.search(notInNames) === -1;
-    let given = plain ? id : `tool_${hash(id)}`;
-    for (let turn = 2; this.taken.has(given); turn++) given = `${plain ? id : `tool_${hash(id)}`}_${turn}`;
+    let given = this.rule.derived(id, 1);
+    for (let turn = 2; this.taken.has(given); turn++) given = this.rule.derived(id, turn);
     this.taken.add(given);
     this.latest.set(id, given);
+    this.open.set(id, [...(this.open.get(id) ?? []), given]);
     return given;
   }
 
   forResult(id: string): string {
-    return this.latest.get(id) ?? (id.search(notInNames) === -1 ? id : `tool_${hash(id)}`);
+    const given = this.open.get(id) ?? [];
+    return (given.length > 1 ? given.shift() : undefined) ?? this.latest.get(id) ?? this.rule.derived(id, 1);
   }
 }

@@ -10,6 +10,7 @@ import {
   isNamed,
   isStrictSchema,
   type JsonObject,
+  needSomething,
   present,
   refuseWithoutTools,
   resultsBehindCalls,
@@ -42,6 +43,7 @@ export function encodeChatRequest(
     const writer = new MessageWriter(tally, names, target);
     for (const turn of request.system) writer.turn(turn);
     for (const turn of resultsBehindCalls(request.turns)) writer.turn(turn);
+    needSomething(writer.messages, request);
     const effort = chatEffort(request, target, tally);
     const body = present({
       model: target.model ?? request.model,

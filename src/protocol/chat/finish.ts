@@ -1,5 +1,8 @@
 import { entryOf, type Finish, type UnifiedFinish } from '../canonical';
 
+/** Some suppliers say so where their model failed in the middle. */
+export const BROKEN_OFF = 'error';
+
 const UNIFIED: Readonly<Record<string, UnifiedFinish>> = {
   stop: 'stop',
   eos: 'stop',

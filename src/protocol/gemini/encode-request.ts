@@ -7,6 +7,7 @@ import {
   type EncodedRequest,
   isNamed,
   type JsonObject,
+  needSomething,
   present,
   refuseWithoutTools,
   resultsBehindCalls,
@@ -36,6 +37,7 @@ export function encodeGeminiRequest(
     for (const turn of resultsBehindCalls(request.turns)) writer.turn(turn);
     leaveOut(request, tally);
     const contents = writer.finish();
+    needSomething(contents, request);
     const body = present({
       contents,
       systemInstruction: writer.system.length > 0 ? { parts: writer.system } : undefined,

@@ -9,6 +9,7 @@ import {
   joinText,
   listAt,
   malformed,
+  opened,
   type OpaqueBlock,
   type Part,
   type SystemTurn,
@@ -142,9 +143,9 @@ function assistantBlock(block: Fields): AssistantBlock[] {
     case 'text':
       return [textBlock(block)];
     case 'thinking': {
-      const [text, signature] = [block.needText('thinking'), block.text('signature')];
-      const signed = signature === undefined || signature === '' ? {} : { signature };
-      return [withRest({ type: 'reasoning', text, origin: 'messages', ...signed, at }, block)];
+      const text = block.needText('thinking');
+      const signed = opened(block.text('signature'), text, 'messages');
+      return [withRest({ type: 'reasoning', text, ...signed, at }, block)];
     }
     case 'redacted_thinking': {
       const signature = block.needText('data');

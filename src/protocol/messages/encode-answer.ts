@@ -6,13 +6,15 @@ import {
   type EncoderOptions,
   foreignParts,
   type JsonObject,
+  signatureFor,
+  UNSIGNED,
 } from '../canonical';
 import { writeFinish } from './finish';
 import { finalUsage, messagesId } from './stream-encoder';
 
 export const encodeMessagesAnswer = (answer: CanonicalAnswer, options: EncoderOptions): EncodedAnswer => ({
   body: bodyOf(answer, options),
-  dropped: foreignParts(answer, 'messages'),
+  dropped: foreignParts(answer, 'messages', options.lane),
 });
 
 function bodyOf(answer: CanonicalAnswer, options: EncoderOptions): JsonObject {
@@ -24,7 +26,7 @@ function bodyOf(answer: CanonicalAnswer, options: EncoderOptions): JsonObject {
     type: 'message',
     role: 'assistant',
     model: options.model ?? answer.model,
-    content: answer.blocks.flatMap(encodeBlock),
+    content: answer.blocks.flatMap((block) => encodeBlock(block, options.lane)),
     stop_reason: writeFinish(answer.finish, refused),
     stop_sequence: answer.stopSequence ?? null,
     usage: finalUsage(usage, options.inputTokens),
@@ -32,7 +34,7 @@ function bodyOf(answer: CanonicalAnswer, options: EncoderOptions): JsonObject {
   };
 }
 
-function encodeBlock(block: AnswerBlock): JsonObject[] {
+function encodeBlock(block: AnswerBlock, lane: string | undefined): JsonObject[] {
   switch (block.type) {
     case 'text':
     case 'refusal':
@@ -40,10 +42,11 @@ function encodeBlock(block: AnswerBlock): JsonObject[] {
     case 'tool':
       return [{ type: 'tool_use', id: block.id, name: block.name, input: argumentsObject(block.arguments) }];
     case 'reasoning': {
-      const signature = block.origin === 'messages' ? (block.signature ?? '') : '';
-      if (block.redacted) return signature === '' ? [] : [{ type: 'redacted_thinking', data: signature }];
-      if (block.text === '' && signature === '') return [];
-      return [{ type: 'thinking', thinking: block.text, signature }];
+      const signature = signatureFor(block, 'messages', lane);
+      if (block.redacted)
+        return signature === undefined ? [] : [{ type: 'redacted_thinking', data: signature }];
+      if (block.text === '' && signature === undefined) return [];
+      return [{ type: 'thinking', thinking: block.text, signature: signature ?? UNSIGNED }];
     }
   }
 }

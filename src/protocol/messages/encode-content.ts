@@ -6,6 +6,7 @@ import {
   type DocumentBlock,
   foreignBlock,
   type ImageBlock,
+  isReadable,
   type JsonObject,
   type Part,
   type ReasoningBlock,
@@ -175,6 +176,7 @@ export class ConversationWriter {
 
   private assistant(turn: AssistantTurn): JsonObject[] {
     const list: JsonObject[] = [];
+    this.ids.beginTurn();
     for (const block of turn.blocks) {
       switch (block.type) {
         case 'text':
@@ -197,8 +199,8 @@ export class ConversationWriter {
 
   /** Only what this dialect's suppliers have signed may be shown to them again. */
   private reasoning(list: JsonObject[], block: ReasoningBlock): void {
-    const { origin, signature, text, redacted } = block;
-    if (origin !== 'messages' || signature === undefined) {
+    const { signature, text, redacted } = block;
+    if (!isReadable(block, 'messages', this.target.reads)) {
       this.tally.dropped(block.at, 'reasoning without a signature of the target');
     } else if (redacted) list.push(this.marked({ type: 'redacted_thinking', data: signature }, block));
     else list.push(this.marked({ type: 'thinking', thinking: text, signature }, block));

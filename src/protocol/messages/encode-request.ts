@@ -7,6 +7,7 @@ import {
   isOpenSchema,
   isNamed,
   type JsonObject,
+  needSomething,
   present,
   resultsBehindCalls,
   Tally,
@@ -17,7 +18,7 @@ import {
 import { ConversationWriter } from './encode-content';
 import { Enforcement } from './enforceable';
 import { encodeTools, type ToolFields } from './encode-tools';
-import { thinkingFor } from './thinking';
+import { boundThinking, thinkingFor } from './thinking';
 
 const LONGEST_TOOL_NAME = 128;
 const DEFAULT_OUTPUT = 4096;
@@ -52,6 +53,7 @@ export function encodeMessagesRequest(
     const thinking = thinkingFor(request, { target, limit, isForced, turns }, tally);
     const config = present({ effort: thinking.effort, format: format.native });
     const messages = writer.finish();
+    needSomething(messages, request);
     if (!own && target.facts?.prefill === false) writer.answerable(messages);
     const body = present({
       model: target.model ?? request.model,
@@ -60,7 +62,8 @@ export function encodeMessagesRequest(
       max_tokens: limit,
       ...sampling(request, isThinking(thinking.thinking, target), target, tally),
       ...tools,
-      thinking: thinking.thinking,
+      thinking: thinking.thinking && boundThinking(thinking.thinking, target),
+      cache_control: cacheMarkFor(request, target),
       output_config: Object.keys(config).length > 0 ? config : undefined,
       stream: request.stream || undefined,
       metadata: metadataOf(request, tally),
@@ -72,6 +75,21 @@ export function encodeMessagesRequest(
 
 const isThinking = (asked: JsonObject | undefined, { facts }: Target): boolean =>
   asked === undefined ? facts?.thinking?.unasked === true : asked.type !== 'disabled';
+
+/** Callers of other dialects cannot say what to cache. A mark pays where the prompt comes again with the next turn. */
+function cacheMarkFor(
+  { source, system, turns, tools }: CanonicalRequest,
+  target: Target,
+): JsonObject | undefined {
+  if (source === 'messages' || !target.cacheMark) return undefined;
+  const isContinued = tools.length > 0 || turns.some(({ role }) => role === 'assistant');
+  const parts = [...system, ...turns, ...tools].flatMap((part) => [
+    part,
+    ...('blocks' in part ? part.blocks : []),
+  ]);
+  const isMarked = parts.some(({ cacheControl }) => cacheControl !== undefined);
+  return isContinued && !isMarked ? { type: 'ephemeral' } : undefined;
+}
 
 function sampling(request: CanonicalRequest, isThinking: boolean, target: Target, tally: Tally): JsonObject {
   const { temperature, topP, topK, stop, seed, verbosity, source } = request;

@@ -9,9 +9,12 @@ import {
   type MessageEnd,
   type MessageStart,
   ONLY_ITS_OWN,
+  type ReasoningSignature,
+  signatureFor,
   type StreamEncoder,
   Tally,
   type ToolStart,
+  UNSIGNED,
 } from '../canonical';
 import { BlockQueue, outgoing, type OutgoingBlock } from './block-queue';
 import { writeFinish } from './finish';
@@ -40,6 +43,8 @@ export class MessagesStreamEncoder implements StreamEncoder {
   private readonly queue = new BlockQueue();
   private readonly tools = new Map<number, OutgoingBlock>();
   private prose: OutgoingBlock | undefined;
+  /** What was shown of reasoning that has no signature yet. */
+  private thought: string | undefined;
   /** The open text says no: nothing but more of it belongs there. */
   private refusing = false;
   private refused = false;
@@ -71,7 +76,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
       case 'tool-arguments-delta':
         return this.queue.piece(this.tools.get(event.index)!, JSON.stringify(event.text));
       case 'reasoning-delta':
-        return `${this.openThinking()}${this.queue.piece(this.prose!, JSON.stringify(event.text))}`;
+        return this.think(event.text);
       case 'message-start':
         return this.start(event);
       case 'text-start':
@@ -81,7 +86,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
       case 'reasoning-start':
         return this.closeProse();
       case 'reasoning-signature':
-        return this.sign(event.origin === 'messages', event.signature, event.redacted === true);
+        return this.sign(event);
       case 'refusal':
         return this.refusal(event.text);
       case 'tool-start':
@@ -132,12 +137,21 @@ export class MessagesStreamEncoder implements StreamEncoder {
     return this.queue.open(this.prose);
   }
 
-  private sign(isOwn: boolean, signature: string, redacted: boolean): string {
-    if (!isOwn) {
+  private think(text: string): string {
+    const opened = this.openThinking();
+    this.thought = (this.thought ?? '') + text;
+    return `${opened}${this.queue.piece(this.prose!, JSON.stringify(text))}`;
+  }
+
+  private sign(signed: ReasoningSignature): string {
+    const block = { ...signed, type: 'reasoning', text: this.thought ?? '' } as const;
+    const signature = signatureFor(block, 'messages', this.options.lane);
+    if (signature === undefined) {
       this.tally.dropped('reasoning.signature', ONLY_ITS_OWN);
       return '';
     }
-    if (redacted) {
+    this.thought = undefined;
+    if (signed.redacted) {
       this.prose = outgoing({ type: 'redacted_thinking', data: signature }, '');
       return this.queue.open(this.prose);
     }
@@ -154,10 +168,14 @@ export class MessagesStreamEncoder implements StreamEncoder {
   }
 
   private closeProse(): string {
-    const { prose } = this;
+    const { prose, thought } = this;
     this.prose = undefined;
+    this.thought = undefined;
     this.refusing = false;
-    return prose ? this.queue.close(prose) : '';
+    if (!prose) return '';
+    // A block without a signature would be refused wherever it comes back.
+    const mark = thought === undefined ? '' : this.queue.sign(prose, JSON.stringify(UNSIGNED));
+    return `${mark}${this.queue.close(prose)}`;
   }
 
   private openTool({ index, id, name }: ToolStart): string {

@@ -52,12 +52,16 @@ export class MessagesStreamWatcher extends EventWatcher {
     if (type === 'tool_use') this.called(id);
     this.wrote(text);
     this.wrote(thinking);
-    if (type === 'redacted_thinking') this.wrote(data);
+    if (type === 'redacted_thinking') {
+      this.wrote(data);
+      this.sealed(data);
+    }
     if (name !== undefined) this.wrote(name);
     if (isRecord(input) && Object.keys(input).length > 0) this.wrote(JSON.stringify(input));
   }
 
-  private readDelta({ text, thinking, partial_json: json }: JsonObject): void {
+  private readDelta({ text, thinking, signature, partial_json: json }: JsonObject): void {
+    this.sealed(signature);
     this.wrote(text);
     this.wrote(thinking);
     this.wrote(json);

@@ -1,6 +1,7 @@
 import {
   awaitsAnswerToTools,
   type CanonicalRequest,
+  isReadable,
   type JsonObject,
   type Tally,
   type Target,
@@ -10,6 +11,13 @@ import type { ThinkingFacts } from '../../vendors';
 import { budgetOf, cannotThink, nearestEffort } from '../effort';
 
 const LEAST_BUDGET = 1024;
+
+/** Thinking that the supplier leaves out where the conversation before it has changed, in place of a refusal. */
+export function boundThinking(thinking: JsonObject, { facts }: Target): JsonObject {
+  if (facts?.dropsBlocks !== true || thinking.block_binding !== undefined) return thinking;
+  if (thinking.type !== 'adaptive' && thinking.type !== 'enabled') return thinking;
+  return { ...thinking, block_binding: { prefix_mismatch_behavior: 'drop_block' } };
+}
 
 interface Surroundings {
   readonly target: Target;
@@ -77,13 +85,13 @@ function ownThinking(
   return { type: 'enabled', budget_tokens: budgetTokens, ...shown };
 }
 
-function obstacleTo({ limit, isForced, turns }: Surroundings): string | undefined {
+function obstacleTo({ target, limit, isForced, turns }: Surroundings): string | undefined {
   if (isForced) return 'not while a tool must be called';
   if (limit <= LEAST_BUDGET) return 'the output limit leaves no room for it';
   const calling = awaitsAnswerToTools(turns);
-  // In the middle of a round the model wants its own signed thinking back, and callers of other dialects have none.
+  // In the middle of a round a model with a budget wants its own signed thinking back.
   const isSigned = calling?.blocks.some(
-    (block) => block.type === 'reasoning' && block.origin === 'messages' && block.signature !== undefined,
+    (block) => block.type === 'reasoning' && isReadable(block, 'messages', target.reads),
   );
   return calling && !isSigned ? 'the round of tool calls began without signed thinking' : undefined;
 }

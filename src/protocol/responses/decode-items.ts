@@ -9,6 +9,7 @@ import {
   joinText,
   listAt,
   malformed,
+  opened,
   type OpaqueBlock,
   type TextBlock,
   type ToolResultBlock,
@@ -128,10 +129,11 @@ function reasoning(item: Fields): AssistantTurn {
   const { at } = item;
   item.skip('id', 'status');
   const texts = [...item.each('content', reasoningText), ...item.each('summary', reasoningText)];
-  const signature = item.text('encrypted_content');
   const text = joinText(texts, '\n\n');
-  const signed = signature === undefined ? {} : { signature };
-  return assistant({ type: 'reasoning', text, origin: 'responses', ...signed, at });
+  const encrypted = item.text('encrypted_content');
+  const signed =
+    encrypted === undefined ? ({ origin: 'responses' } as const) : opened(encrypted, text, 'responses');
+  return assistant({ type: 'reasoning', text, ...signed, at });
 }
 
 const reasoningText = (part: Fields): { text: string } => ({ text: part.needText('text') });

@@ -3,6 +3,7 @@ import {
   type ContentBlock,
   type DocumentBlock,
   foreignBlock,
+  isReadable,
   type JsonObject,
   type Part,
   present,
@@ -16,6 +17,8 @@ import {
   type Turn,
 } from '../canonical';
 import { urlOf } from '../chat/decode-content';
+
+const OF_ANOTHER_LANE = 'encrypted reasoning of another lane';
 
 /** Writes the conversation as input items. */
 export class ItemWriter {
@@ -132,9 +135,14 @@ export class ItemWriter {
     return this.own({ type: 'output_text', text: block.text, annotations: [] }, block);
   }
 
-  private reasoning({ origin, signature, text, at }: ReasoningBlock): void {
-    if (origin !== 'responses') {
-      this.tally.dropped(at, 'reasoning of another dialect');
+  private reasoning(block: ReasoningBlock): void {
+    const { origin, signature, text, at } = block;
+    const isForeign = signature !== undefined && !isReadable(block, 'responses', this.target.reads);
+    if (origin !== 'responses' || isForeign) {
+      this.tally.dropped(
+        at,
+        isForeign && origin === 'responses' ? OF_ANOTHER_LANE : 'reasoning of another dialect',
+      );
       return;
     }
     const summary = text === '' ? [] : [{ type: 'summary_text', text }];

@@ -11,6 +11,7 @@ import {
   isStrictSchema,
   type JsonObject,
   type NamedTool,
+  needSomething,
   present,
   refuseWithoutTools,
   resultsBehindCalls,
@@ -45,6 +46,7 @@ export function encodeResponsesRequest(
     for (const turn of instructions === undefined ? request.system : request.system.slice(1))
       writer.turn(turn);
     for (const turn of resultsBehindCalls(request.turns)) writer.turn(turn);
+    if (instructions === undefined) needSomething(writer.items, request);
     const { metadata } = request;
     const reasoning = reasoningOf(request, target, tally);
     const body = present({

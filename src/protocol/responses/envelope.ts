@@ -6,6 +6,7 @@ import {
   itemFor,
   type JsonObject,
   present,
+  signatureFor,
 } from '../canonical';
 import { incompleteReason } from './finish';
 import { renderResponsesUsage } from './usage';
@@ -83,6 +84,12 @@ export const refusalPart = (refusal: string): JsonObject => ({ type: 'refusal', 
 
 const signatureOf = (block: AnswerBlock): string | undefined =>
   block.type === 'reasoning' && block.origin === 'responses' ? block.signature : undefined;
+
+/** The block with the signature that a caller of this dialect gets. */
+export function ownSigned(block: AnswerBlock, lane: string | undefined): AnswerBlock {
+  const signature = signatureFor(block, 'responses', lane);
+  return signature === undefined ? block : ({ ...block, origin: 'responses', signature } as AnswerBlock);
+}
 
 /** Whether there is anything of the block to show: hidden reasoning of another dialect leaves nothing. */
 export const isShown = (block: AnswerBlock): boolean =>

@@ -9,6 +9,8 @@ import {
   MAX_HELD,
   type MessageStart,
   ONLY_ITS_OWN,
+  type ReasoningSignature,
+  signatureFor,
   type StreamEncoder,
   Tally,
   type ToolStart,
@@ -96,7 +98,7 @@ export class ResponsesStreamEncoder implements StreamEncoder {
       case 'reasoning-end':
         return this.closeProse();
       case 'reasoning-signature':
-        return this.sign(event.origin === 'responses', event.signature);
+        return this.sign(event);
       case 'tool-start':
         return `${this.closeProse()}${this.openTool(event)}`;
       case 'tool-end':
@@ -187,8 +189,10 @@ export class ResponsesStreamEncoder implements StreamEncoder {
     return `${opened}${this.piece(this.prose!, text)}`;
   }
 
-  private sign(isOwn: boolean, signature: string): string {
-    if (!isOwn) {
+  private sign(signed: ReasoningSignature): string {
+    const text = this.prose?.block.type === 'reasoning' ? this.prose.block.text : '';
+    const signature = signatureFor({ ...signed, type: 'reasoning', text }, 'responses', this.options.lane);
+    if (signature === undefined) {
       this.tally.dropped('reasoning.signature', ONLY_ITS_OWN);
       return '';
     }

@@ -103,6 +103,7 @@ export class ResponsesStreamWatcher extends EventWatcher {
   /** A finished item repeats its pieces; suppliers that send no pieces send all of it here. */
   private readItem(index: unknown, item: JsonObject): void {
     if (!this.named.has(index)) this.readName(index, item);
+    if (item.type === 'reasoning') this.sealed(item.encrypted_content);
     if (!this.written.has(index)) {
       this.wrote(item.arguments ?? item.input);
       for (const part of [...listIn(item.content), ...listIn(item.summary)])

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault, usageOf } from '../../../src/kernel';
 import { type CanonicalEvent, collect, type DialectName, dialects } from '../../../src/protocol';
+import { laneMark, opened } from '../../../src/protocol/canonical';
 import { comparable } from './compare';
 import { complaint, convert, tryConvert } from './convert';
 import { type AnswerProbe, answerProbes } from './fidelity-answers';
@@ -43,12 +44,12 @@ function answerOutcome(probe: AnswerProbe, from: DialectName, to: DialectName): 
     { type: 'usage-update', usage: usageOf({ inputTokens: 3, outputTokens: 2 }) },
     { type: 'message-end', finish: { unified: 'stop', raw: null }, ...probe.end },
   ];
-  const encoder = dialects[to].streamEncoder(options);
+  const encoder = dialects[to].streamEncoder({ ...options, lane: laneMark('a lane') });
   const read = collect(decode(to, [Buffer.from(encode(encoder, events))]));
   const sent = collect(events);
   if (!read.ok || !sent.ok) throw new Error(`${probe.feature}: an answer became a failure`);
   if (encoder.dropped.length > 0) return `dropped (${unique(encoder.dropped.map(({ reason }) => reason))})`;
-  const [was, now] = [comparable(sent.value), comparable(read.value)];
+  const [was, now] = [comparable(sent.value), unsealed(comparable(read.value), to)];
   const changed = ['text', 'reasoning', 'refusal', 'signatures', 'calls', 'stopSequence'].filter(
     (name) => JSON.stringify(was[name]) !== JSON.stringify(now[name]),
   );
@@ -57,6 +58,14 @@ function answerOutcome(probe: AnswerProbe, from: DialectName, to: DialectName): 
   const [wanted, given] = [sent.value.finish.unified, read.value.finish.unified];
   return wanted === given ? 'carried' : `approximated (read as ${given})`;
 }
+
+/** As the lane that signed it would get it back. */
+const unsealed = (answer: ReturnType<typeof comparable>, dialect: DialectName): typeof answer => ({
+  ...answer,
+  signatures: (answer.signatures as string[]).flatMap(
+    (signature) => opened(signature, answer.reasoning as string, dialect).signature ?? [],
+  ),
+});
 
 function table(rows: readonly (readonly [string, (from: DialectName, to: DialectName) => string])[]): string {
   const head = ['Feature', ...pairs.map(([from, to]) => `${from} → ${to}`)];
@@ -78,6 +87,9 @@ anything else.
 - **refused**: without it the answer would be another one, so the request ends with that code and names the field.
 - **fulfilled**: it asks for what happens anyway.
 - **–**: the caller's dialect has no such thing.
+
+Signed reasoning is of use to its author alone: it comes back to the lane that signed it, and no other lane gets it
+([suppliers.md](suppliers.md#reasoning-of-earlier-turns)).
 
 ## Requests
 

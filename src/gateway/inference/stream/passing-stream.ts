@@ -75,6 +75,7 @@ export class PassingStream implements LaneStream {
       usage: chargedUsage(this.usage(), call, answer.outbound),
       finishReason: watcher.finishReason,
       calls: [...watcher.calls],
+      seals: watcher.seals,
       firstTokenMs:
         tap.firstOutputAt === null ? null : Math.round(tap.firstOutputAt - call.inbound.startedMs),
       dropped: answer.dropped,

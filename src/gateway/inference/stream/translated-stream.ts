@@ -12,6 +12,7 @@ import { estimateUsage, usageOfStream } from '../answer-usage';
 import { chargedUsage } from '../fees';
 import type { Delivery, LaneAnswer, LaneStream } from '../lane-answer';
 import { textOperation } from '../operation';
+import { markOf } from '../reasoning-owners';
 import { svcFacts } from '../svc-facts';
 import { failureOf } from './stream-failure';
 
@@ -26,6 +27,7 @@ function encoderOptions(
     echo: echoOf(call),
     requestId: call.inbound.requestId,
     model: model.name,
+    lane: markOf(answer.route.lane.provider),
     includeUsage: call.includeUsage,
     inputTokens: call.inputEstimate,
     estimate: () => estimateUsage(call, textBytes()),

@@ -11,7 +11,7 @@ import {
   type PreparedCall,
   type SupplierStyle,
 } from '../kit';
-import { editMessages, messagesOperations } from '../messages-style/messages-style';
+import { betasOf, editMessages, messagesOperations } from '../messages-style/messages-style';
 import { encoded, signRequest } from './sigv4';
 import { MessagesUnframer } from './unframe';
 
@@ -36,14 +36,14 @@ export const bedrock: SupplierStyle = {
 
 /** Model and stream stand in the address, version and betas in the body. */
 function unsigned(call: OutgoingCall): PreparedCall {
-  const { lane, stream, headers } = call;
+  const { lane, stream } = call;
   const body = jsonBody(call, (edits) => {
     editMessages(edits, call);
     edits.dropOwnLabels();
     delete edits.set.model;
     edits.remove.add('model').add('stream');
     edits.set.anthropic_version = BODY_VERSION;
-    const betas = passing(headers, ['anthropic-beta'])['anthropic-beta'];
+    const betas = betasOf(call);
     if (betas !== undefined) edits.set.anthropic_beta = betas.split(',').map((beta) => beta.trim());
   });
   const action = stream ? 'invoke-with-response-stream' : 'invoke';

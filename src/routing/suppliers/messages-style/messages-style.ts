@@ -40,7 +40,11 @@ export const messagesStyle: SupplierStyle = {
   needsCredential: ({ settings }) => settings.anonymous !== true,
   operations: () => messagesOperations,
   fields: (provider) => ({ validates: isAnthropic(provider), own: () => [] }),
-  target: ({ upstreamModel, facts }) => ({ model: upstreamModel, facts }),
+  target: ({ provider, upstreamModel, facts }) => ({
+    model: upstreamModel,
+    facts,
+    cacheMark: isAnthropic(provider),
+  }),
   pictures: ({ facts }) => picturesOf('anthropic', facts),
   prepare: prepareMessages,
   readError: dialects.messages.readError,
@@ -53,8 +57,21 @@ function isAnthropic({ settings: { profile }, baseUrl }: ProviderView): boolean 
     : profile === 'anthropic';
 }
 
+/** For thinking that is bound to its conversation (typings of @anthropic-ai/sdk 1.14.0, read on 26 November 2026). */
+const BLOCK_BINDING = 'thinking-binding-controls-2026-08-01';
+
+/** The caller's betas, and that of a field which was put in here; undefined where there are none. */
+export function betasOf({ headers, body }: OutgoingCall): string | undefined {
+  const named = passing(headers, ['anthropic-beta'])['anthropic-beta'];
+  const thinking = body.kind === 'json' ? body.text.body.thinking : undefined;
+  const isBound = typeof thinking === 'object' && thinking !== null && 'block_binding' in thinking;
+  if (!isBound || named?.includes(BLOCK_BINDING)) return named;
+  return named === undefined ? BLOCK_BINDING : `${named},${BLOCK_BINDING}`;
+}
+
 /** The caller's version and betas go on as they are; a caller without a version gets the one all suppliers know. */
 export function prepareMessages(call: OutgoingCall): ReturnType<SupplierStyle['prepare']> {
+  const betas = betasOf(call);
   const path = call.operation === 'count_tokens' ? '/messages/count_tokens' : '/messages';
   const body = jsonBody(call, (edits) => {
     editMessages(edits, call);
@@ -63,7 +80,8 @@ export function prepareMessages(call: OutgoingCall): ReturnType<SupplierStyle['p
   });
   return prepared(call, endpoint(call.lane.provider, '/v1', path), body, {
     'anthropic-version': DEFAULT_VERSION,
-    ...passing(call.headers, ['anthropic-version', 'anthropic-beta']),
+    ...passing(call.headers, ['anthropic-version']),
+    ...(betas !== undefined && { 'anthropic-beta': betas }),
     ...authorisation(call.credential, 'x-api-key'),
   });
 }

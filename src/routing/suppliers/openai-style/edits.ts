@@ -1,3 +1,4 @@
+import { type IdRule, ToolIds } from '../../../protocol';
 import type { BodyEdits, OutgoingCall } from '../kit';
 import type { Profile } from './profiles';
 
@@ -35,6 +36,7 @@ function chatEdits(edits: BodyEdits, profile: Profile, maxOutputTokens: number |
   }
   if (profile.required === 'any' && edits.parsed.tool_choice === 'required') edits.set.tool_choice = 'any';
   if (!profile.developerRole) withoutDeveloper(edits);
+  if (profile.toolIds !== undefined) withToolIds(edits, profile.toolIds);
 }
 
 /** Of two limits one goes on, the one that was held: suppliers differ on which of them counts. */
@@ -59,6 +61,31 @@ function withoutDeveloper(edits: BodyEdits): void {
     isDeveloper(message) ? { ...message, role: 'system' } : message,
   );
   edits.approximate('messages', renamed, 'the role developer became system');
+}
+
+/** Other lanes give their calls ids as they like; results follow their calls. */
+function withToolIds(edits: BodyEdits, rule: IdRule): void {
+  const messages = edits.set.messages ?? edits.parsed.messages;
+  if (!Array.isArray(messages)) return;
+  const ids = new ToolIds(rule);
+  let isChanged = false;
+  const renamed = (holder: object, name: string, next: (id: string) => string): object => {
+    const id: unknown = Reflect.get(holder, name);
+    const given = typeof id === 'string' ? next(id) : id;
+    isChanged ||= given !== id;
+    return given === id ? holder : { ...holder, [name]: given };
+  };
+  const mended: unknown[] = messages.map((message: unknown) => {
+    if (typeof message !== 'object' || message === null) return message;
+    const calls: unknown = Reflect.get(message, 'tool_calls');
+    if (!Array.isArray(calls)) return renamed(message, 'tool_call_id', (id) => ids.forResult(id));
+    ids.beginTurn();
+    return {
+      ...message,
+      tool_calls: calls.map((call: object) => renamed(call, 'id', (id) => ids.forCall(id))),
+    };
+  });
+  if (isChanged) edits.set.messages = mended;
 }
 
 const isDeveloper = (message: unknown): message is object =>

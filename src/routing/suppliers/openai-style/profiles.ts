@@ -1,4 +1,5 @@
 import type { ProviderView } from '../../../catalogue';
+import { type IdRule, nineLetterIds } from '../../../protocol';
 import { type OperationName, type Operations, type PictureMaker, serviceFields } from '../kit';
 
 /** What is peculiar to one supplier of this style, as data. */
@@ -21,6 +22,8 @@ export interface Profile {
   readonly validates: boolean;
   /** Fields of its own, beside those of the interface. */
   readonly own: Readonly<Partial<Record<OperationName, readonly string[]>>>;
+  /** What it takes as the id of a tool call; any text unless said. */
+  readonly toolIds?: IdRule;
   readonly drop: readonly string[];
   readonly rename: Readonly<Record<string, string>>;
   /** The model is a deployment in the path, and this version of the interface in the query. */
@@ -100,6 +103,7 @@ export const profiles: Readonly<Record<string, Profile>> = {
     limitField: 'max_tokens',
     usageInStream: 'always',
     required: 'any',
+    toolIds: nineLetterIds,
     pictures: 'mistral',
     own: { chat: serviceFields.mistral },
     drop: ['stream_options', 'logit_bias', 'logprobs', 'top_logprobs', 'user', 'store', 'service_tier'],
