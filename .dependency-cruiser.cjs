@@ -14,7 +14,7 @@ const mayImport = {
   billing: ['views', 'audit', 'platform', 'kernel'],
   keys: ['billing', 'identity', 'views', 'audit', 'platform', 'kernel'],
   routing: ['catalogue', 'protocol', 'vendors', 'audit', 'platform', 'kernel'],
-  web: ['keys', 'billing', 'identity', 'views', 'audit', 'platform', 'kernel'],
+  web: ['keys', 'billing', 'identity', 'views', 'audit', 'vendors', 'platform', 'kernel'],
   gateway: [
     'web',
     'keys',

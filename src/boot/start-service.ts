@@ -114,7 +114,8 @@ function createApplication(
   logger: Logger,
   options: AppOptions,
 ): Promise<INestApplication> {
-  const adapter = new LeanAdapter(settings.leanAdapter, { stallTimeout: settings.clientStallTimeoutMs });
+  const times = { stallTimeout: settings.clientStallTimeoutMs };
+  const adapter = new LeanAdapter(settings.leanAdapter, times, settings.corsOrigins);
   adapter.set('trust proxy', settings.trustProxy);
   serveAssets(adapter.getInstance<Application>(), settings.environment !== 'development');
   return NestFactory.create(AppModule.forRoot(settings, logger, adapter, options), adapter, {

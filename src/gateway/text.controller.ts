@@ -1,9 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Post, Req, Res } from '@nestjs/common';
+import { addUncheckedHeader } from '../platform';
 import { Access, type HttpRequest } from '../web';
 import { Pipeline } from './inference/pipeline';
 import { type Operation, operations } from './inference/operation';
 import { sendReply } from './reply/send-reply';
+
+/** Its clients read the request's id under this name. */
+const nameAsAnthropicDoes = ({ requestId }: HttpRequest, response: ServerResponse): void =>
+  addUncheckedHeader(response, 'request-id', requestId);
 
 /**
  * Generated text, whole or streamed. These routes send their answers themselves, because an interceptor would cost as
@@ -28,6 +33,7 @@ export class TextController {
   @Post('/v1/messages')
   @Access.eitherHeader()
   messages(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<void> {
+    nameAsAnthropicDoes(request, response);
     return this.answer(operations.messages, request, response);
   }
 

@@ -14,6 +14,7 @@ export class CountTokensController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<{ input_tokens: number }> {
+    response.setHeader('request-id', request.requestId);
     const { tokens, exact } = await this.counter.count(request, response);
     response.setHeader('x-svc-token-count', exact ? 'exact' : 'estimate');
     return { input_tokens: tokens };

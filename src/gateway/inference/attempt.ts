@@ -1,6 +1,6 @@
 import type { AttemptRecord } from '../../audit';
 import { type ErrorCode, type Fault, monotonicMs, underlyingCause } from '../../kernel';
-import { type Dropped, isAccountSpent } from '../../protocol';
+import { isAccountSpent } from '../../protocol';
 import type { LanePermit, PlannedLane } from '../../routing';
 import { recordOf } from './attempt-record';
 import type { AttemptTools } from './attempt-tools';
@@ -23,8 +23,8 @@ const unasked: ReadonlySet<ErrorCode> = new Set(['capacity_exceeded', 'no_provid
  * Every try is recorded.
  */
 export class Attempts {
-  /** What the lane that was tried last did not get of the request. */
-  dropped: readonly Dropped[] = [];
+  /** The try that is under way, or the last one. */
+  current: LaneCall | null = null;
   /** The lane that was answering when the caller left. */
   abandoned: LaneTry | null = null;
   /** The try before, if it failed. */
@@ -117,14 +117,13 @@ export class Attempts {
     if (this.failed !== null) this.logMove(this.failed, route);
     const failover = this.turns.isFailover(route);
     const lane = { routed: this.routed, route, permit, failover, withoutReasoning };
-    return new LaneCall(lane, streamOf, this.turns, this.tools);
+    return (this.current = new LaneCall(lane, streamOf, this.turns, this.tools));
   }
 
   /** Records the outcome of a try. Throws where the request was stopped meanwhile. */
   private ended(call: LaneCall, tried: Tried, startedMs: number): Tried {
     const { work } = this.routed;
     const { route } = call.lane;
-    this.dropped = call.dropped;
     const now = monotonicMs();
     if (!isUnasked(tried)) this.records.push(recordOf(route, tried, now - startedMs));
     this.note(call, tried, { startedMs, endedMs: now });

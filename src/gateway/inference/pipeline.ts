@@ -7,6 +7,7 @@ import { Settings } from '../../platform';
 import { AUTO } from '../../routing';
 import { type HttpRequest, Idempotency } from '../../web';
 import { AutoDecisions } from '../auto/auto-decisions';
+import { echoOf } from '../responses/echo';
 import { KeptResponses } from '../responses/kept-responses';
 import { OpenStreams } from '../reply/open-streams';
 import type { Reply } from '../reply/reply';
@@ -16,14 +17,14 @@ import { type RouteFacts, setDroppedHeader } from '../reply/svc-headers';
 import { type AdmittedRequest, RequestGate } from '../request-gate';
 import type { Work } from '../work';
 import { type Admission, Admissions } from './admit';
-import { AnswerSampling } from './answer-sampling';
+import { type AnswerSample, AnswerSampling } from './answer-sampling';
 import { Attempts } from './attempt';
 import { lanesIn } from './attempt-record';
 import { AttemptTools } from './attempt-tools';
 import { type Call, describeCall } from './describe';
 import { type HeldCall, Holds } from './hold';
 import { intake } from './inbound';
-import type { Delivery, LaneAnswer } from './lane-answer';
+import type { Delivery, LaneAnswer, LaneTry } from './lane-answer';
 import { MOST_LANES } from './lane-turns';
 import { Observer } from './observer';
 import { planFor, rememberLane } from './plan';
@@ -34,6 +35,7 @@ import { replayOr } from './replay';
 import type { RequestProgress } from './request-progress';
 import type { RoutedCall } from './routed-call';
 import { settle, settleAbandoned } from './settle';
+import { EarlyHead } from './stream/early-head';
 import { type Operation, textOperation } from './operation';
 import { TokenRate } from './token-rate';
 
@@ -71,6 +73,8 @@ export class Pipeline {
       call: null,
       auto: null,
       model: '',
+      attempts: null,
+      early: null,
       dropped: [],
       isSettled: false,
       tokens: null,
@@ -102,8 +106,10 @@ export class Pipeline {
       this.observer.failed(operation.name, model, error, tries);
       if (model !== '') http.attempted = { model, supplier: tries.at(-1)?.supplier ?? null };
       if (!isSettled) await recordRefusal(progress, error, this.refusals, this.escrow);
+      this.tellInStream(progress, error);
       throw error;
     } finally {
+      progress.early?.take();
       progress.tokens?.ended(0);
       admitted?.leave();
     }
@@ -126,6 +132,11 @@ export class Pipeline {
     const held = holding instanceof Promise ? await holding : holding;
     const routed: RoutedCall = { call: estimatedWithin(asked, held), model, held, plan, work };
     const attempts = new Attempts(routed, this.tools, tries);
+    progress.attempts = attempts;
+    if (asked.stream)
+      progress.early ??= new EarlyHead(this.settings.streamPingIntervalMs, () =>
+        this.openEarly(progress, response),
+      );
     let isAnswered = false;
     try {
       const answer = await attempts.answer();
@@ -143,7 +154,7 @@ export class Pipeline {
       return { status: answer.status, contentType: contentTypeOf(answer), body: whole.body, facts };
     } catch (error) {
       const { abandoned } = attempts;
-      progress.dropped = attempts.dropped;
+      progress.dropped = attempts.current?.dropped ?? [];
       if (abandoned !== null) {
         progress.isSettled = true;
         progress.tokens?.ended(asked.inputEstimate);
@@ -170,10 +181,8 @@ export class Pipeline {
   ): Promise<null> {
     const { call } = answer.routed;
     const operation = textOperation(call.operation);
-    const sample = this.sampling.begin(call);
-    const sink = new StreamSink(response, operation.dialect.ping, sample);
-    this.streams.add(sink, operation.name);
-    sink.head(routeFacts(answer));
+    const sink = progress.early?.take() ?? this.openStream(call, answer, response);
+    const { sample } = sink;
     const relayed = await relayStream(operation, answer, attempts, sink);
     const { problem, body } = relayed.delivery;
     rememberOwner(relayed.delivery, this.tools);
@@ -191,6 +200,37 @@ export class Pipeline {
     sink.end(facts, body);
     sample?.served(relayed.delivery, facts, null);
     return null;
+  }
+
+  private openStream(
+    call: Call,
+    lane: LaneTry & Pick<LaneAnswer, 'dropped'>,
+    response: ServerResponse,
+  ): StreamSink<AnswerSample> {
+    const operation = textOperation(call.operation);
+    const sink = new StreamSink(response, operation.dialect.ping, this.sampling.begin(call));
+    this.streams.add(sink, operation.name);
+    sink.head(routeFacts(lane));
+    return sink;
+  }
+
+  /** The lane that is being asked stands in the head; another may still answer. */
+  private openEarly(
+    { attempts }: RequestProgress,
+    response: ServerResponse,
+  ): StreamSink<AnswerSample> | null {
+    const current = attempts?.current ?? null;
+    if (current === null || response.headersSent || response.destroyed) return null;
+    const { lane, dropped } = current;
+    return this.openStream(lane.routed.call, { ...lane, dropped }, response);
+  }
+
+  /** A stream whose head has gone before anything answered ends with its failure. */
+  private tellInStream({ early, call, model }: RequestProgress, error: unknown): void {
+    const sink = early?.take() ?? null;
+    if (sink === null || call === null) return;
+    const watcher = textOperation(call.operation).dialect.streamWatcher(false);
+    sink.cut(watcher.failureEvent(fromUnknown(error), call.inbound.requestId, model, echoOf(call)));
   }
 
   /** Before the last byte leaves, both the settlement and a referable answer are durable. */
@@ -239,7 +279,12 @@ const rememberOwner = ({ seals = [], by }: Delivery, { owners }: AttemptTools): 
 const NOT_ON_RECORD = 'The cost of this answer could not be recorded, so its last event is kept back.';
 
 /** Facts for the head of the answer. */
-const routeFacts = ({ routed, route: { lane }, failover, dropped }: LaneAnswer): RouteFacts => ({
+const routeFacts = ({
+  routed,
+  route: { lane },
+  failover,
+  dropped,
+}: LaneTry & Pick<LaneAnswer, 'dropped'>): RouteFacts => ({
   supplier: lane.provider.name,
   region: lane.region,
   upstreamModel: lane.upstreamModel,

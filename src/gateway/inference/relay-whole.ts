@@ -16,7 +16,7 @@ import {
   type SupplierSide,
 } from '../../protocol';
 import { answerId } from '../responses/answer-id';
-import { echoOf } from '../responses/echo';
+import { echoOf, echoOfTranslated } from '../responses/echo';
 import { completionOf } from './answer-shapes/completions';
 import { separateChoices } from './answer-shapes/chat-choices';
 import { usageOfWhole } from './answer-usage';
@@ -128,7 +128,7 @@ function render(answer: LaneAnswer, decoded: readonly DecodedAnswer[]): Delivery
   const encoded = answers.map((each) =>
     operation.dialect.encodeAnswer(each, {
       ...answerId(operation),
-      echo: echoOf(call),
+      echo: echoOfTranslated(call),
       requestId: call.inbound.requestId,
       model: model.name,
       lane: markOf(answer.route.lane.provider),

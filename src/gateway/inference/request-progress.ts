@@ -2,9 +2,11 @@ import type { AttemptRecord } from '../../audit';
 import type { Dropped } from '../../protocol';
 import type { HttpRequest } from '../../web';
 import type { AutoRoute } from '../auto/auto-route';
+import type { Attempts } from './attempt';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
 import type { Operation } from './operation';
+import type { EarlyHead } from './stream/early-head';
 import type { TakenTokens } from './token-rate';
 
 /** The progress of a request: the data for its log line, metrics and record if it fails. */
@@ -20,6 +22,10 @@ export interface RequestProgress {
   auto: AutoRoute | null;
   /** The model that answers it; empty until it is known. */
   model: string;
+  /** The tries at its present model; null before any. */
+  attempts: Attempts | null;
+  /** Of a stream, from the moment its suppliers are asked. */
+  early: EarlyHead | null;
   /** What the lane that was tried last did not get of the request. */
   dropped: readonly Dropped[];
   /** Charged and recorded, although there was no answer. */

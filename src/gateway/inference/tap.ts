@@ -9,7 +9,7 @@ import {
   type ValuePlace,
 } from '../../kernel';
 import { type Dialect, type OmittedMember, type StreamWatcher, supplierFault } from '../../protocol';
-import { applyEdits, type Edit, memberEdits } from './stream/edits';
+import { applyEdits, type Edit, memberCut, memberEdits } from './stream/edits';
 
 export interface TapOptions {
   readonly dialect: Dialect;
@@ -190,6 +190,9 @@ export class Tap {
     if (options.model !== null && namesAnother(event, watcher.modelPath, options.model)) {
       for (const { start, end } of this.modelPlaces(text)) changes.push({ start, end, text: this.modelText });
     }
+    // Only because usage was asked for in the caller's place do all other events say that they have none.
+    const unasked = options.hidesUsage && event.usage === null ? memberCut(scanner.data(), 'usage') : null;
+    if (unasked !== null) changes.push(unasked);
     const { response } = event;
     if (options.echo !== undefined && typeof response === 'object' && response !== null)
       changes.push(...memberEdits(scanner.data(), ['response'], response, options.echo));

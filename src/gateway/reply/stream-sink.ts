@@ -2,28 +2,31 @@ import type { ServerResponse } from 'node:http';
 import { type CallFacts, DROPPED, type RouteFacts, setRouteHeaders, settledHeaders } from './svc-headers';
 
 const trailerNames =
-  'x-svc-latency-ms, x-svc-input-tokens, x-svc-output-tokens, x-svc-cost-usd, x-svc-dropped';
+  'x-svc-latency-ms, x-svc-input-tokens, x-svc-output-tokens, x-svc-cost-usd, x-svc-dropped, ' +
+  'x-svc-supplier, x-svc-region, x-svc-failover';
 
 /** A streamed answer on its way to the caller: the head at the first useful byte, the account in the trailers. */
-export class StreamSink {
+export class StreamSink<
+  Copy extends { add(piece: Buffer | string): void } = { add(piece: Buffer | string): void },
+> {
   /** Something went out since the last look. */
   private isLively = true;
-  /** What the head has told of what was left out. */
-  private told: readonly string[] = [];
+  /** What the head has told. */
+  private told: RouteFacts | null = null;
 
   constructor(
     private readonly response: ServerResponse,
     /** A keep-alive comment that carries no data. */
     private readonly sign: string,
     /** Gets a copy of what goes out. */
-    private readonly copy: { add(piece: Buffer | string): void } | null = null,
+    readonly sample: Copy | null = null,
   ) {}
 
   head(facts: RouteFacts): void {
     const { response } = this;
     response.statusCode = 200;
     setRouteHeaders(response, facts);
-    this.told = facts.dropped ?? [];
+    this.told = facts;
     response.setHeader('content-type', 'text/event-stream; charset=utf-8');
     response.setHeader('cache-control', 'no-cache');
     response.setHeader('x-accel-buffering', 'no');
@@ -34,7 +37,7 @@ export class StreamSink {
   /** False while the caller reads slower than the supplier writes; `onDrain` tells when that has passed. */
   write(chunk: Buffer | string): boolean {
     this.isLively = true;
-    this.copy?.add(chunk);
+    this.sample?.add(chunk);
     return this.response.write(chunk);
   }
 
@@ -55,16 +58,26 @@ export class StreamSink {
 
   /** Ends the stream with a failure and without settlement facts. */
   cut(last: Buffer | string): void {
-    this.response.end(last);
+    if (!this.response.writableEnded) this.response.end(last);
   }
 
   end(facts: CallFacts, last?: Buffer | string): void {
-    if (last !== undefined) this.copy?.add(last);
-    const rest = (facts.dropped ?? []).filter((name) => !this.told.includes(name));
-    this.response.addTrailers({
-      ...settledHeaders(facts),
-      ...(rest.length > 0 && { [DROPPED]: rest.join(', ') }),
-    });
+    if (last !== undefined) this.sample?.add(last);
+    this.response.addTrailers({ ...settledHeaders(facts), ...toldLater(facts, this.told) });
     this.response.end(last);
   }
+}
+
+/** What the head did not say, or said of a lane that did not answer in the end. */
+function toldLater(facts: CallFacts, told: RouteFacts | null): Record<string, string> {
+  const rest = (facts.dropped ?? []).filter((name) => told?.dropped?.includes(name) !== true);
+  const isOther = facts.supplier !== told?.supplier || facts.region !== told.region;
+  return {
+    ...(rest.length > 0 && { [DROPPED]: rest.join(', ') }),
+    ...(isOther && {
+      'x-svc-supplier': facts.supplier,
+      'x-svc-region': facts.region ?? 'unspecified',
+      'x-svc-failover': String(facts.failover),
+    }),
+  };
 }

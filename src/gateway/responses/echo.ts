@@ -8,3 +8,7 @@ export function echoOf({ operation, inbound }: Call): JsonObject {
   const store = typeof body.store === 'boolean' ? body.store : null;
   return { previous_response_id: previousResponseId ?? null, store };
 }
+
+/** A translated answer repeats all of them: its supplier knows none. */
+export const echoOfTranslated = (call: Call): JsonObject =>
+  call.operation.keepsAnswers === true ? { ...call.inbound.body, ...echoOf(call) } : {};

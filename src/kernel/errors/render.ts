@@ -58,10 +58,11 @@ function fieldsOf(fault: Fault, requestId: string, type: string, humanMessage: s
 const isoTime = (instant: Date | undefined): string | undefined =>
   instant === undefined || Number.isNaN(instant.getTime()) ? undefined : instant.toISOString();
 
-/** Whole seconds, at least one; every 429 and 503 has them. */
+/** Whole seconds, at least one; every 429 and 503 that a repetition may mend has them. */
 function retryAfterOf(fault: Fault, status: number): number | undefined {
   const { retryAfterSeconds } = fault.options;
-  if (retryAfterSeconds === undefined) return status === 429 || status === 503 ? 1 : undefined;
+  if (retryAfterSeconds === undefined)
+    return fault.entry.retryable && (status === 429 || status === 503) ? 1 : undefined;
   return Number.isFinite(retryAfterSeconds) ? Math.max(1, Math.ceil(retryAfterSeconds)) : 1;
 }
 

@@ -78,6 +78,15 @@ export const publicOrigin: Reader<string> = {
   },
 };
 
+export const origins: Reader<readonly string[]> = {
+  expects: '* or a comma list of origins such as https://app.example.com',
+  read(value) {
+    if (value === '*') return [value];
+    const parts = list(value).map((part) => publicOrigin.read(part));
+    return parts.every((part) => part !== undefined) ? parts : undefined;
+  },
+};
+
 export const file: Reader<string> = {
   expects: 'the path of a file that is there',
   read: (value) => (existsSync(value) ? resolve(value) : undefined),

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { allowedNetworks, type AllowedNetwork, duration, oneOf, text, wholeNumber } from './readers';
+import { allowedNetworks, type AllowedNetwork, duration, oneOf, origins, text, wholeNumber } from './readers';
 import { BillingSettings } from './billing-settings';
 import { Setting } from './setting.decorator';
 
@@ -53,6 +53,16 @@ export class Settings extends BillingSettings {
     unset: 'the first one that the caller may use',
   })
   readonly autoModel?: string;
+
+  @Setting({
+    name: 'CORS_ORIGINS',
+    group: 'Server',
+    describe:
+      'Origins whose scripts may call the API from a browser, or * for all. A key in such a script is known to everybody who loads it.',
+    as: origins,
+    default: '',
+  })
+  readonly corsOrigins: readonly string[];
 
   @Setting({
     name: 'STREAM_PING_INTERVAL',

@@ -4,6 +4,7 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import express from 'express';
 import { isUuid, uuidv7 } from '../../kernel';
 import { answerBrokenRequest } from './broken-request';
+import { crossOrigin } from './cross-origin';
 import { isGatewayPath } from './gateway-path';
 import { namesOneHost, toOriginForm } from './host';
 import { addUncheckedHeader, latestOn, LeanRequest, LeanResponse } from './lean-messages';
@@ -57,6 +58,8 @@ export class LeanAdapter extends ExpressAdapter {
   constructor(
     private readonly lean: boolean,
     times: ConnectionTimes = {},
+    /** Whose scripts may call the API. */
+    private readonly origins: readonly string[] = [],
   ) {
     const application = express();
     application.disable('x-powered-by');
@@ -100,6 +103,7 @@ export class LeanAdapter extends ExpressAdapter {
         response.lingersFor(lingerTimeout);
         toOriginForm(request);
         identify(request);
+        if (this.isPreflight(request, response)) return;
         if (this.serve(request, response)) return;
         response.setHeader('x-request-id', request.requestId);
         response.setHeader('x-content-type-options', 'nosniff');
@@ -142,6 +146,15 @@ export class LeanAdapter extends ExpressAdapter {
         return toExpress(path, handler);
       },
     });
+  }
+
+  /** Other origins are concerned with the API alone. */
+  private isPreflight(request: LeanRequest, response: ServerResponse): boolean {
+    if (request.method !== 'OPTIONS' && this.origins.length === 0) return false;
+    const [path = ''] = (request.url ?? '/').split('?');
+    if (!isGatewayPath(path)) return false;
+    if (request.method === 'OPTIONS') addUncheckedHeader(response, 'x-request-id', request.requestId);
+    return crossOrigin(request, response, this.origins, this.routes.methodsOf(path));
   }
 
   private serve(request: LeanRequest, response: ServerResponse): boolean {

@@ -22,7 +22,6 @@ const SPELLED_ALIKE: Readonly<Record<string, readonly DialectName[]>> = {
   prompt_cache_retention: ['chat', 'responses'],
   safety_identifier: ['chat', 'responses'],
   service_tier: ['chat', 'responses'],
-  top_logprobs: ['chat', 'responses'],
 };
 
 export function decodeChatRequest(body: unknown): Result<CanonicalRequest, Fault> {

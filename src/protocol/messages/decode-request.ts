@@ -7,6 +7,7 @@ import {
   type Opaque,
   type ReasoningRequest,
   type ResponseFormat,
+  type SystemTurn,
   textAt,
   type Tool,
   type ToolChoice,
@@ -25,7 +26,7 @@ export function decodeMessagesRequest(body: unknown): Result<CanonicalRequest, F
     const fields = new Fields(body, '');
     const messages = fields.list('messages');
     if (!messages || messages.length === 0) throw malformed('messages', 'a list of at least one message');
-    const system = fields.raw('system') === undefined ? [] : [decodeSystem(fields, 'system', 'system')];
+    const { system, billing } = systemOf(fields);
     const choice = decodeChoice(fields);
     const config = fields.fields('output_config');
     const servers = fields.list('mcp_servers');
@@ -56,8 +57,26 @@ export function decodeMessagesRequest(body: unknown): Result<CanonicalRequest, F
       servers && servers.length > 0 ? fields.opaque('mcp_servers', ['messages'], {}) : undefined,
     ].filter((opaque) => opaque !== undefined);
     const inner = [...(config?.rest('messages') ?? []), ...(user?.rest('messages') ?? [])].map(nested);
-    return { ...request, opaque: [...essential, ...fields.rest('messages'), ...inner] };
+    return { ...request, opaque: [...essential, ...billing, ...fields.rest('messages'), ...inner] };
   });
+}
+
+/** https://github.com/waybarrios/vllm-mlx/pull/277, 2026-04-10. */
+const BILLING_LINE = /^x-anthropic-billing-header:[^\n]*\n?/;
+
+/**
+ * Claude Code begins its system text with a line for its vendor's books. It differs in every request, so that no other
+ * supplier would find the rest in its cache.
+ */
+function systemOf(fields: Fields): { system: SystemTurn[]; billing: Opaque[] } {
+  if (fields.raw('system') === undefined) return { system: [], billing: [] };
+  const turn = decodeSystem(fields, 'system', 'system');
+  const first = turn.blocks[0]?.text ?? '';
+  const text = first.replace(BILLING_LINE, '');
+  if (text === first) return { system: [turn], billing: [] };
+  const blocks = [...(text === '' ? [] : [{ ...turn.blocks[0]!, text }]), ...turn.blocks.slice(1)];
+  const line: Opaque = { dialects: [], field: 'system', at: 'x-anthropic-billing-header', value: first };
+  return { system: blocks.length === 0 ? [] : [{ ...turn, blocks }], billing: [line] };
 }
 
 /** Leftovers of inner objects are counted, but have no place at the top of a body. */

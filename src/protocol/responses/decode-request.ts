@@ -24,7 +24,6 @@ const SPELLED_ALIKE: Readonly<Record<string, readonly DialectName[]>> = {
   prompt_cache_retention: ['chat', 'responses'],
   safety_identifier: ['chat', 'responses'],
   service_tier: ['chat', 'responses'],
-  top_logprobs: ['chat', 'responses'],
 };
 
 /** What only works with what the supplier remembers. */

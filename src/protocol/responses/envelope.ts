@@ -8,6 +8,7 @@ import {
   present,
   signatureFor,
 } from '../canonical';
+import { isRecord } from '../usage';
 import { incompleteReason } from './finish';
 import { renderResponsesUsage } from './usage';
 
@@ -30,9 +31,19 @@ const REPEATED: JsonObject = {
   truncation: 'disabled',
 };
 
+/** Repeated where the request has them. */
+const FURTHER = ['max_tool_calls', 'prompt_cache_key', 'safety_identifier', 'service_tier', 'user'];
+
+/** What was asked, with the defaults of what was left open. */
+const repeated = (asked: unknown, usual: unknown): unknown =>
+  isRecord(asked) && isRecord(usual) ? { ...usual, ...asked } : (asked ?? usual);
+
 /** The response object while the answer is on its way. */
 export function envelope(id: string, model: string, createdAt: number, echo: JsonObject = {}): JsonObject {
-  const repeated = Object.keys(REPEATED).map((name) => [name, echo[name] ?? REPEATED[name]] as const);
+  const defaults = Object.entries(REPEATED).map(
+    ([name, usual]) => [name, repeated(echo[name], usual)] as const,
+  );
+  const further = FURTHER.flatMap((name) => (echo[name] === undefined ? [] : [[name, echo[name]] as const]));
   return {
     id,
     object: 'response',
@@ -43,7 +54,7 @@ export function envelope(id: string, model: string, createdAt: number, echo: Jso
     model,
     output: [],
     usage: null,
-    ...Object.fromEntries(repeated),
+    ...Object.fromEntries([...defaults, ...further]),
   };
 }
 

@@ -13,6 +13,7 @@ import {
 } from '../../kernel';
 import { isGatewayPath, LeanAdapter, Logger } from '../../platform';
 import { type HttpRequest, pathOf, wantsPage } from '../http-request';
+import { strayRoute } from './stray-route';
 import { PageRenderer } from '../pages/page-renderer';
 import type { Posted, Refusal } from '../pages/refusal';
 
@@ -31,7 +32,8 @@ export class FaultFilter implements ExceptionFilter {
     const http = host.switchToHttp();
     const request = http.getRequest<HttpRequest>();
     const response = http.getResponse<ServerResponse>();
-    const problem = this.faultOf(error, request, response);
+    const stray = this.strayOf(error, request);
+    const problem = stray ?? this.faultOf(error, request, response);
     // A caller that disconnected is logged elsewhere.
     const isTold = problem.status >= 500 || (request.attempted !== undefined && problem.status !== 499);
     if (isTold) this.report(problem, request);
@@ -43,7 +45,8 @@ export class FaultFilter implements ExceptionFilter {
       return;
     }
     if (!request.complete) response.setHeader('connection', 'close');
-    if (request.refusal !== undefined) this.answer(request.refusal.problem, request, response);
+    if (stray !== null) this.answer(stray, request, response, straySurface(request));
+    else if (request.refusal !== undefined) this.answer(request.refusal.problem, request, response);
     else if (!this.showAgain(problem, request, response)) this.answer(problem, request, response);
   }
 
@@ -68,6 +71,14 @@ export class FaultFilter implements ExceptionFilter {
     return true;
   }
 
+  /** A path that was meant for the API and is not served. */
+  private strayOf(error: unknown, request: HttpRequest): Fault | null {
+    if (!(error instanceof HttpException) || error.getStatus() !== 404 || wantsPage(request)) return null;
+    const path = pathOf(request);
+    const { routes } = this.adapter;
+    return routes.methodsOf(path).length > 0 ? null : strayRoute(request.method ?? 'GET', path, routes);
+  }
+
   /** Nest says "not found" for a known path under another verb, too. */
   private faultOf(error: unknown, request: HttpRequest, response: ServerResponse): Fault {
     const problem = fromUnknown(error);
@@ -80,8 +91,12 @@ export class FaultFilter implements ExceptionFilter {
     });
   }
 
-  private answer(problem: Fault, request: HttpRequest, response: ServerResponse): void {
-    const surface = surfaceOf(request);
+  private answer(
+    problem: Fault,
+    request: HttpRequest,
+    response: ServerResponse,
+    surface: Surface = surfaceOf(request),
+  ): void {
     const elsewhere = surface === 'page' ? placeFor(problem, request) : null;
     if (elsewhere !== null) {
       response.setHeader('location', elsewhere);
@@ -141,6 +156,12 @@ function weightOf({ status, code }: Fault, { attempted }: HttpRequest): 'info' |
   if (status < 500 && code !== 'supplier_limit') return 'info';
   return supplier === null ? 'error' : 'warn';
 }
+
+/** Where the path says nothing, the caller's own headers tell which errors it reads. */
+const straySurface = (request: HttpRequest): Surface =>
+  surfaceOf(request) === 'messages' || request.headers['anthropic-version'] !== undefined
+    ? 'messages'
+    : 'gateway';
 
 function surfaceOf(request: HttpRequest): Surface {
   const path = pathOf(request);

@@ -54,7 +54,9 @@ describe.each(['true', 'false'])('bad input, with LEAN_ADAPTER=%s', (lean) => {
       const messages = read(await ask(app.url, { method: 'POST', path, body: '{}' }));
       expect(messages).toMatchObject({
         type: 'error',
-        error: { type: 'not_found_error', code: 'not_found' },
+        error: path.includes('batches')
+          ? { type: 'api_error', code: 'not_implemented' }
+          : { type: 'not_found_error', code: 'not_found' },
       });
       expect(messages.request_id).toMatch(uuid);
     }

@@ -125,12 +125,12 @@ describe('headers', () => {
     );
   });
 
-  test('for every code: Retry-After on 429 and 503, x-should-retry where a retry is wrong', () => {
+  test('for every code: Retry-After on 429 and 503 that a retry may mend, x-should-retry where a retry is wrong', () => {
     for (const [code, { status, retryable }] of catalogue) {
       const { headers } = renderGateway(fault(code), id);
       expect([code, headers['retry-after']]).toEqual([
         code,
-        status === 429 || status === 503 ? '1' : undefined,
+        retryable && (status === 429 || status === 503) ? '1' : undefined,
       ]);
       expect([code, headers['x-should-retry']]).toEqual([code, retryable ? undefined : 'false']);
     }

@@ -7,6 +7,8 @@ export interface Edit {
   text: Buffer;
 }
 
+const nothing = Buffer.alloc(0);
+
 /** The object at a path of a JSON text, with these members as they are given here. */
 export function memberEdits(json: Buffer, path: readonly string[], held: object, wanted: object): Edit[] {
   return Object.entries(wanted).flatMap(([name, value]) => {
@@ -16,6 +18,31 @@ export function memberEdits(json: Buffer, path: readonly string[], held: object,
     const added = Buffer.from(`${JSON.stringify(name)}:${text}${Object.keys(held).length === 0 ? '' : ','}`);
     return findMembers(json, ...path).map(({ start }) => ({ start: start + 1, end: start + 1, text: added }));
   });
+}
+
+const BLANK = 0x20;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+
+/** The cut that takes a member at the top of a JSON object away; null where its name is spelt in another way. */
+export function memberCut(json: Buffer, name: string): Edit | null {
+  const [place, ...others] = findMembers(json, name);
+  if (place === undefined || others.length > 0) return null;
+  const quoted = JSON.stringify(name);
+  const colon = json.lastIndexOf(COLON, place.start);
+  const start = lastBefore(json, colon) + 1 - quoted.length;
+  if (json.toString('latin1', start, start + quoted.length) !== quoted) return null;
+  const before = lastBefore(json, start);
+  if (json[before] === COMMA) return { start: before, end: place.end, text: nothing };
+  let end = place.end;
+  while (json[end]! <= BLANK) end += 1;
+  return { start, end: json[end] === COMMA ? end + 1 : place.end, text: nothing };
+}
+
+function lastBefore(json: Buffer, from: number): number {
+  let at = from - 1;
+  while (at > 0 && json[at]! <= BLANK) at -= 1;
+  return at;
 }
 
 /** The bytes, which begin at `from` in the stream, with the edits that lie in them; those are taken from the list. */

@@ -7,7 +7,7 @@ import type {
   StreamEncoder,
 } from '../../../protocol';
 import { answerId } from '../../responses/answer-id';
-import { echoOf } from '../../responses/echo';
+import { echoOfTranslated } from '../../responses/echo';
 import { estimateUsage, usageOfStream } from '../answer-usage';
 import { chargedUsage } from '../fees';
 import type { Delivery, LaneAnswer, LaneStream } from '../lane-answer';
@@ -24,7 +24,7 @@ function encoderOptions(
   const { call, model } = answer.routed;
   return {
     ...answerId(call.operation),
-    echo: echoOf(call),
+    echo: echoOfTranslated(call),
     requestId: call.inbound.requestId,
     model: model.name,
     lane: markOf(answer.route.lane.provider),

@@ -1,0 +1,46 @@
+/** A route of a vendor's interface that is not served here. */
+export interface VendorRoute {
+  readonly vendor: 'openai' | 'anthropic' | 'google';
+  /** Of the path, whole segments. */
+  readonly path: RegExp;
+  /** The day on which its vendor ended it; null while it is offered. */
+  readonly ended: string | null;
+  readonly source: string;
+  readonly date: string;
+}
+
+const DATE = '2026-11-26';
+const OPENAI = 'https://developers.openai.com/api/docs/api-reference';
+const ENDED = 'https://developers.openai.com/api/docs/deprecations';
+const ANTHROPIC = 'https://platform.claude.com/docs/en/api/overview';
+
+const route = (
+  vendor: VendorRoute['vendor'],
+  path: RegExp,
+  source: string,
+  ended: string | null = null,
+): VendorRoute => ({ vendor, path, ended, source, date: DATE });
+
+/** In the order in which they are looked through. */
+export const vendorRoutes: readonly VendorRoute[] = [
+  route('anthropic', /^\/v1\/messages\/batches(?:\/|$)/, ANTHROPIC),
+  route('anthropic', /^\/v1\/(?:skills|organizations)(?:\/|$)/, ANTHROPIC),
+  route('anthropic', /^\/v1\/complete$/, '@anthropic-ai/sdk 1.14.0, resources', DATE),
+  route('openai', /^\/v1\/(?:files|uploads|batches|containers|conversations)(?:\/|$)/, OPENAI),
+  route('openai', /^\/v1\/(?:fine_tuning|vector_stores|evals|organization|chatkit)(?:\/|$)/, OPENAI),
+  route('openai', /^\/v1\/realtime(?:\/|$)/, OPENAI),
+  route('openai', /^\/v1\/images\/edits$/, OPENAI),
+  route('openai', /^\/v1\/responses\/(?:compact|input_tokens)$/, OPENAI),
+  route('openai', /^\/v1\/responses\/[^/]+\/cancel$/, OPENAI),
+  route('openai', /^\/v1\/chat\/completions\/[^/]+(?:\/messages)?$/, OPENAI),
+  route('openai', /^\/v1\/(?:assistants|threads)(?:\/|$)/, ENDED, '2026-08-26'),
+  route('openai', /^\/v1\/videos(?:\/|$)/, 'openai 7.57.0, resources', DATE),
+  route('openai', /^\/v1\/images\/variations$/, 'openai 7.57.0, resources', DATE),
+  route(
+    'openai',
+    /^\/v1\/(?:edits|engines|fine-tunes|answers|classifications|search)(?:\/|$)/,
+    ENDED,
+    '2024-01-04',
+  ),
+  route('google', /^\/v1(?:alpha|beta)\/models\//, 'https://ai.google.dev/api'),
+];

@@ -1,0 +1,53 @@
+import { type Fault, fault } from '../../kernel';
+import { isGatewayPath, type RouteTable } from '../../platform';
+import { vendorRoutes } from '../../vendors';
+
+type Routes = Pick<RouteTable<unknown>, 'added' | 'methodsOf'>;
+
+const OPENAI_BASE = "OpenAI's clients take a base address that ends in /v1";
+const ANTHROPIC_BASE = "Anthropic's take it without /v1";
+
+const offered = new WeakMap<Routes, string>();
+
+/** The routes that models answer on, as a text. */
+function offeredBy(routes: Routes): string {
+  const known = offered.get(routes);
+  if (known !== undefined) return known;
+  const paths = routes.added.flatMap(([method, path]) =>
+    method === 'POST' && isGatewayPath(path) && !/:|\/manage\//.test(path) ? [path] : [],
+  );
+  const text = [...new Set(paths)].sort().join(', ');
+  offered.set(routes, text);
+  return text;
+}
+
+const notFound = (message: string): Fault => fault('not_found', { message });
+
+/** Which mistake in the base address has led to this path; undefined when none is known. */
+function misaddressed(path: string, isServed: (path: string) => boolean): string | undefined {
+  if (path.startsWith('/v1/v1/') || path === '/v1/v1')
+    return `The path begins with /v1 twice: ${OPENAI_BASE}, ${ANTHROPIC_BASE}.`;
+  if (path.endsWith('/') && isServed(path.slice(0, -1))) return 'Leave out the slash at the end of the path.';
+  if (isServed(`/v1${path}`)) return `The path lacks /v1: ${OPENAI_BASE}, ${ANTHROPIC_BASE}.`;
+  const inner = path.slice(path.indexOf('/v1/', 1));
+  if (path.indexOf('/v1/', 1) > 0 && isServed(inner))
+    return `The base address has something before /v1 that is not served: the path is ${inner}.`;
+  for (let at = path.indexOf('/', 4); at !== -1; at = path.indexOf('/', at + 1))
+    if (isServed(path.slice(0, at)) && isServed(`/v1${path.slice(at)}`))
+      return `The base address holds the route already: end it with /v1.`;
+  return undefined;
+}
+
+/** The refusal of a path below `/v1`, or of one that was meant to be; null for any other path of the service. */
+export function strayRoute(method: string, path: string, routes: Routes): Fault | null {
+  const isServed = (one: string): boolean => routes.methodsOf(one).length > 0;
+  const mistake = misaddressed(path, isServed);
+  if (mistake !== undefined) return notFound(mistake);
+  const known = vendorRoutes.find((route) => route.path.test(path));
+  if (known === undefined && !isGatewayPath(path)) return null;
+  const where = `${method} ${path.slice(0, 100)}`;
+  const instead = `Offered are ${offeredBy(routes)}, and GET /v1/models.`;
+  if (known === undefined) return notFound(`There is no ${where}. ${instead}`);
+  if (known.ended !== null) return notFound(`${where} was ended by its vendor. ${instead}`);
+  return fault('not_implemented', { message: `${where} is not offered here. ${instead}` });
+}

@@ -1,0 +1,106 @@
+import { app, closeHouse, openHouse, post, supplier } from './gateway-house';
+import { ModelShelf } from './model-shelf';
+import { Limits } from '../../../src/billing';
+import { addCustomer } from '../../support/customer';
+
+const hello = { role: 'user', content: 'Hello' };
+
+describe('what clients expect beside the answer itself', () => {
+  beforeAll(async () => {
+    await openHouse();
+    const shelf = new ModelShelf(app);
+    for (const [name, style, kind] of [
+      ['on-chat', 'openai-style', 'bearer'],
+      ['on-messages', 'messages-style', 'header'],
+    ] as const) {
+      const credentials = [{ label: 'test', kind, secret: 'sim-test' }];
+      await shelf.provider({ name, style, baseUrl: supplier.url, credentials });
+      await shelf.model(name, [{ provider: name }]);
+    }
+  });
+  beforeEach(() => supplier.clearRequests());
+  afterAll(closeHouse);
+
+  const sent = async (): Promise<string> => JSON.stringify((await supplier.requests()).at(-1)?.body ?? null);
+
+  test.each([false, true])('messages: request-id names the request, stream %p', async (stream) => {
+    const answer = await post('/v1/messages', {
+      model: 'on-chat',
+      max_tokens: 50,
+      messages: [hello],
+      stream,
+    });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('request-id')).toBe(answer.headers.get('x-request-id'));
+    await answer.text();
+  });
+
+  test('the line for the books of a vendor goes to no other', async () => {
+    const line = 'x-anthropic-billing-header: cc_version=2.1.177.01c; cc_entrypoint=cli; cch=36ee5;';
+    const system = [
+      { type: 'text', text: line },
+      { type: 'text', text: 'You are an agent.' },
+    ];
+    const body = { max_tokens: 50, messages: [hello] };
+    const own = await post('/v1/messages', { model: 'on-messages', ...body, system });
+    expect([own.status, (await sent()).includes('cch=36ee5')]).toEqual([200, true]);
+    const other = await post('/v1/messages', { model: 'on-chat', ...body, system });
+    expect([other.status, other.headers.get('x-svc-dropped')]).toEqual([200, 'x-anthropic-billing-header']);
+    expect(await sent()).not.toContain('cch=');
+    expect(await sent()).toContain('You are an agent.');
+    await post('/v1/messages', { model: 'on-chat', ...body, system: `${line}\nYou are another.` });
+    expect(await sent()).toContain('"You are another."');
+  });
+
+  test('top_logprobs goes nowhere without logprobs, and is told', async () => {
+    const answer = await post('/v1/responses', { model: 'on-chat', input: 'Hello', top_logprobs: 3 });
+    expect([answer.status, answer.headers.get('x-svc-dropped')]).toEqual([200, 'top_logprobs']);
+    expect(await sent()).not.toContain('top_logprobs');
+  });
+
+  test.each([false, true])('a translated response repeats what was asked, stream %p', async (stream) => {
+    const asked = {
+      instructions: 'Be brief.',
+      max_output_tokens: 77,
+      metadata: { ticket: '42' },
+      temperature: 0.3,
+      reasoning: { effort: 'low' },
+      tools: [
+        { type: 'function', name: 'look', parameters: { type: 'object', properties: {} }, strict: false },
+      ],
+      parallel_tool_calls: false,
+      user: 'someone',
+    };
+    const answer = await post('/v1/responses', { model: 'on-chat', input: 'Hello', ...asked, stream });
+    const text = await answer.text();
+    const body = (
+      stream
+        ? (JSON.parse(/event: response\.completed\ndata: (.*)/.exec(text)![1]!) as { response: object })
+            .response
+        : JSON.parse(text)
+    ) as { reasoning: object; [name: string]: unknown };
+    expect(body).toMatchObject(asked);
+    expect(body.reasoning).toEqual({ effort: 'low', summary: null });
+    expect(body.truncation).toBe('disabled');
+  });
+
+  test('usage that the caller did not ask for is in no chunk', async () => {
+    const body = { model: 'on-chat', messages: [hello], max_tokens: 50, stream: true };
+    expect(await (await post('/v1/chat/completions', body)).text()).not.toContain('"usage"');
+    const wanted = { ...body, stream_options: { include_usage: true } };
+    expect(await (await post('/v1/chat/completions', wanted)).text()).toContain('"usage":{');
+  });
+
+  test('a key that has spent nothing is not told that its budget is used up', async () => {
+    const { key, keyId } = await addCustomer(app, 'untouched', 1_000_000_000n);
+    const limits = app.application.get(Limits, { strict: false });
+    await app.database.transaction((tx) =>
+      limits.set(tx, { kind: 'key', id: keyId }, { period: 'daily', limit: 1_000_000n }),
+    );
+    const body = { model: 'on-chat', messages: [hello], max_tokens: 8_000 };
+    const answer = await post('/v1/chat/completions', body, key);
+    const { error } = (await answer.json()) as { error: { code: string; message: string } };
+    expect([answer.status, error.code]).toEqual([402, 'budget_exceeded']);
+    expect(error.message).toMatch(/may cost up to \$0\.\d+, and \$0\.\d+ of the budget is left/);
+  });
+});

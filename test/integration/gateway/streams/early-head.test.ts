@@ -1,0 +1,129 @@
+import { request as connect, type IncomingMessage } from 'node:http';
+import { type FaultRule, type Simulator, startSimulator } from '../../../support/simulator';
+import { startTestApp, type TestApp } from '../../../support/app';
+import { ModelShelf } from '../model-shelf';
+
+interface Heard {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly trailers: IncomingMessage['trailers'];
+  readonly text: string;
+  /** Which came first. */
+  readonly order: readonly string[];
+}
+
+describe('a stream whose supplier is silent', () => {
+  let app: TestApp;
+  let supplier: Simulator;
+  let made = 0;
+
+  beforeAll(async () => {
+    supplier = await startSimulator({
+      lanes: [
+        { name: 'first', region: 'eu' },
+        { name: 'second', region: 'eu' },
+      ],
+    });
+    app = await startTestApp({
+      environment: {
+        SUPPLIER_ALLOW: '127.0.0.1',
+        STREAM_PING_INTERVAL: '300ms',
+        SUPPLIER_FIRST_TOKEN_TIMEOUT: '1500ms',
+        SUPPLIER_STREAM_FIRST_BYTE_TIMEOUT: '2500ms',
+      },
+    });
+  });
+  afterEach(() => supplier.clearFaults());
+  afterAll(async () => {
+    await app.close();
+    await supplier.stop();
+  });
+
+  async function modelWith(lanes: readonly string[]): Promise<string> {
+    const model = `silent-${(made += 1)}`;
+    const shelf = new ModelShelf(app);
+    for (const lane of lanes)
+      await shelf.provider({
+        name: `${model}-${lane}`,
+        style: 'openai-style',
+        baseUrl: supplier.lanes.find(({ name }) => name === lane)!.url,
+        credentials: [{ label: 'test', kind: 'bearer', secret: 'sim-test' }],
+      });
+    await shelf.model(
+      model,
+      lanes.map((lane, priority) => ({ provider: `${model}-${lane}`, priority })),
+    );
+    return model;
+  }
+  const fault = (lane: string, what: FaultRule['fault']): Promise<number> =>
+    supplier.addFault({ match: { lane }, fault: what });
+
+  const hear = (path: string, body: object): Promise<Heard> =>
+    new Promise((resolve, reject) => {
+      const order: string[] = [];
+      const headers = { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' };
+      const call = connect(`${app.url}${path}`, { method: 'POST', headers });
+      call.on('error', reject);
+      call.on('response', (answer) => {
+        order.push('head');
+        let text = '';
+        answer.on('data', (piece: Buffer) => {
+          text += piece.toString();
+          const kind = /Hello|content|error/.test(piece.toString()) ? 'answer' : 'sign of life';
+          if (order.at(-1) !== kind) order.push(kind);
+        });
+        answer.on('end', () =>
+          resolve({
+            status: answer.statusCode!,
+            headers: answer.headers,
+            trailers: answer.trailers,
+            text,
+            order,
+          }),
+        );
+      });
+      call.end(JSON.stringify(body));
+    });
+  const ask = (path: string, model: string, text = 'Hello'): Promise<Heard> =>
+    hear(path, { model, stream: true, max_tokens: 50, messages: [{ role: 'user', content: text }] });
+
+  test.each(['/v1/chat/completions', '/v1/messages'])(
+    '%s: its head names the lane that is asked, and the end the one that answered',
+    async (path) => {
+      const model = await modelWith(['first', 'second']);
+      await fault('first', { kind: 'hang' });
+      const { status, headers, trailers, text, order } = await ask(path, model);
+      expect([status, headers['x-svc-supplier']]).toEqual([200, `${model}-first`]);
+      expect(order.slice(0, 3)).toEqual(['head', 'sign of life', 'answer']);
+      expect(trailers['x-svc-supplier']).toBe(`${model}-second`);
+      expect(trailers['x-svc-failover']).toBe('true');
+      expect(text).toMatch(path === '/v1/messages' ? /message_stop/ : /\[DONE\]/);
+    },
+  );
+
+  test.each([
+    ['/v1/chat/completions', /data: \{"error":\{"code":"upstream_timeout"/, /\[DONE\]/],
+    ['/v1/messages', /event: error\ndata: .*upstream_timeout/, /message_stop/],
+  ])('%s: a failure after it is told in the stream', async (path, told, never) => {
+    const model = await modelWith(['first']);
+    await fault('first', { kind: 'hang' });
+    const { status, text, trailers } = await ask(path, model);
+    expect(status).toBe(200);
+    expect(text).toMatch(told);
+    expect(text).not.toMatch(never);
+    expect(trailers['x-svc-cost-usd']).toBeUndefined();
+    const [record] = await app.database.query<{ status: number; cost_nano: string }>(
+      'SELECT status, cost_nano FROM request_record WHERE model = $1',
+      [model],
+    );
+    expect(record).toMatchObject({ status: 504, cost_nano: '0' });
+  });
+
+  test('a supplier that answers in time has the head to itself', async () => {
+    const model = await modelWith(['first', 'second']);
+    await fault('first', { kind: 'status', status: 500 });
+    const { status, headers, trailers, order } = await ask('/v1/chat/completions', model);
+    expect([status, headers['x-svc-supplier'], order[1]]).toEqual([200, `${model}-second`, 'answer']);
+    expect(trailers['x-svc-supplier']).toBeUndefined();
+  });
+});
