@@ -13,7 +13,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { World } from '../operations/world';
 import { GithubStandIn } from '../../test/support/github-stand-in';
-import { portalAddress, doorRows, githubEnvironment } from './door-rows';
+import { OpenIdStandIn } from '../../test/support/openid-stand-in';
+import { portalAddress, doorRows, providerEnvironment } from './door-rows';
 import { rows } from './rows';
 
 /**
@@ -186,10 +187,11 @@ async function proveSuspension(
 /** Rows 36–40, 42, 46–48, 53, 60 and 71–75, on an installation with the sandbox's models and a GitHub. */
 async function proveRows(): Promise<boolean[]> {
   const github = await GithubStandIn.start([`${portalAddress}/oauth/idp2/login/callback/`]);
-  const world = await World.open(githubEnvironment(github));
+  const provider = await OpenIdStandIn.start();
+  const world = await World.open(providerEnvironment(github, provider));
   const outcomes: boolean[] = [];
   try {
-    for (const { row, prove } of [...doorRows(github), ...rows]) {
+    for (const { row, prove } of [...doorRows(github, provider), ...rows]) {
       const found = await prove(world).then(
         (seen) => ({ good: true, seen }),
         (error: unknown) => ({ good: false, seen: error instanceof Error ? error.message : String(error) }),
@@ -200,6 +202,7 @@ async function proveRows(): Promise<boolean[]> {
   } finally {
     await world.close();
     await github.close();
+    await provider.close();
   }
   return outcomes;
 }

@@ -1,5 +1,5 @@
 import { handledEvents, loadSdk, PaymentProcessor } from '../billing';
-import { loadSettings, type Settings } from '../platform';
+import { loadSettings, outgoingClient, type Settings } from '../platform';
 import type { Command, CommandContext } from './command';
 
 interface Endpoint {
@@ -20,13 +20,15 @@ export const processorCheck: Command = {
     const missing = missingSettings(settings);
     for (const line of missing) context.write(`MISSING  ${line}\n`);
     if (settings.processorSecretKey === undefined) return 1;
-    const processor = new PaymentProcessor(await loadSdk(settings), settings);
+    const outgoing = outgoingClient(settings);
+    const processor = new PaymentProcessor(await loadSdk(settings), settings, outgoing);
     const webhook = `${settings.baseUrl}/api/billing/processor/webhook`;
     context.write(`mode     ${processor.isTestMode ? 'test: no money moves' : 'live'}\n`);
     context.write(`webhook  ${webhook}\n`);
     const endpoints = await processor.ask((client) =>
       client.webhookEndpoints.list({ limit: MOST_ENDPOINTS }).autoPagingToArray({ limit: MOST_ENDPOINTS }),
     );
+    outgoing.close();
     const problems = [...missing, ...report(endpoints, webhook, context)];
     context.write(
       `processor:check: ${problems.length === 0 ? 'all is set up' : `${problems.length} missing`}\n`,

@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import { Inject, Injectable } from '@nestjs/common';
 import { Fault, fault } from '../../kernel';
-import { Settings } from '../../platform';
+import { OutgoingClient, Settings } from '../../platform';
 
 /** The SDK as it was loaded, or null where no account is set up. */
 export const LOADED_SDK = Symbol('payment processor SDK');
@@ -16,6 +16,8 @@ export interface ProcessorRefusal {
 
 const TIMEOUT_MS = 15_000;
 const RETRIES = 2;
+/** A list of a hundred events with all they carry. */
+const BOUNDS = { mostBytes: 16 * 1024 * 1024, deadlineMs: TIMEOUT_MS };
 /** Characters of a refusal that are passed on. */
 const MOST_SAID = 300;
 /** The tolerance of an event's signing time. */
@@ -35,6 +37,7 @@ export class PaymentProcessor {
   constructor(
     @Inject(LOADED_SDK) private readonly sdk: Sdk | null,
     private readonly settings: Settings,
+    outgoing: OutgoingClient,
   ) {
     const { processorSecretKey: key, processorApiUrl } = settings;
     const { protocol, hostname, port } = new URL(processorApiUrl);
@@ -47,6 +50,7 @@ export class PaymentProcessor {
             protocol: protocol === 'http:' ? 'http' : 'https',
             maxNetworkRetries: RETRIES,
             timeout: TIMEOUT_MS,
+            httpClient: sdk.createFetchHttpClient(outgoing.fetchWithin(BOUNDS)),
             telemetry: false,
           });
   }
