@@ -34,6 +34,10 @@ module.exports = tseslint.config(
         'error',
         { object: 'process', property: 'env', message: 'The environment is read once, in platform/config.' },
       ],
+      'no-restricted-globals': [
+        'error',
+        { name: 'fetch', message: 'Answers of others are bounded: use OutgoingClient of the platform.' },
+      ],
     },
   },
   {

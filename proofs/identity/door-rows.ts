@@ -1,4 +1,6 @@
 import { Authenticator, type CreationAsked, type RequestAsked } from '../../test/support/authenticator';
+import { claimShapes, outcomeOf } from '../../test/support/claim-shapes';
+import { openIdClient, type OpenIdStandIn } from '../../test/support/openid-stand-in';
 import { githubClient, type GithubPerson, type GithubStandIn } from '../../test/support/github-stand-in';
 import { type Answer, type Client, expect, expectStatus, jsonOf } from '../operations/http';
 import type { Person, World } from '../operations/world';
@@ -7,7 +9,13 @@ import type { Row } from './rows';
 /** The configured public address. Requests go to the actual port. */
 export const portalAddress = 'http://localhost:4999';
 
-export const githubEnvironment = ({ url }: GithubStandIn): Record<string, string> => ({
+export const providerEnvironment = (
+  { url }: GithubStandIn,
+  provider: OpenIdStandIn,
+): Record<string, string> => ({
+  IDP1_ISSUER: provider.url,
+  IDP1_CLIENT_ID: openIdClient.id,
+  IDP1_CLIENT_SECRET: openIdClient.secret,
   BASE_URL: portalAddress,
   IDP2_KIND: 'github',
   IDP2_ISSUER: url,
@@ -156,8 +164,28 @@ function changed(callback: URL, name: string, value: string | null): URL {
   return url;
 }
 
-export const doorRows = (github: GithubStandIn): readonly Row[] => [
+/** Everything that a hostile provider may claim of somebody new. */
+const claimRow = (provider: OpenIdStandIn): Row => ({
+  row: '48 OpenID Connect: claims of every shape open only what a form would',
+  prove: async ({ anonymous }) => {
+    const shapes = claimShapes();
+    for (const { what, claims, outcome } of shapes) {
+      provider.claims = claims;
+      const terms = await anonymous.post('/auth/accept-tos', { json: { terms: true } });
+      const accepted = withCookie(anonymous, cookieIn(terms, 'svc_terms'));
+      const started = await accepted.get('/auth/idp1');
+      const browser = withCookie(accepted, cookieIn(started, 'svc_provider_state'));
+      const answer = await browser.get(provider.callbackFrom(started.headers.get('location') ?? ''));
+      const found = outcomeOf(answer.status, answer.status === 303 ? null : jsonOf(answer)['code']);
+      expect(found === outcome, `${what}: ${found}, not ${outcome}`);
+    }
+    return `${shapes.length} shapes`;
+  },
+});
+
+export const doorRows = (github: GithubStandIn, provider: OpenIdStandIn): readonly Row[] => [
   ...passkeyRows,
+  claimRow(provider),
   {
     row: '47 GitHub: state, PKCE, reused and foreign codes, and the callback of the other provider open nothing',
     prove: async (world) => {

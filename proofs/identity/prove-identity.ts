@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { GithubStandIn } from '../../test/support/github-stand-in';
+import { OpenIdStandIn } from '../../test/support/openid-stand-in';
 import { World } from '../operations/world';
 import { runProof } from '../support/findings';
 import { startGateway } from '../support/gateway';
 import type { ProofNode } from '../support/node';
 import type { Rows } from '../support/rows';
-import { portalAddress, doorRows, githubEnvironment } from './door-rows';
+import { portalAddress, doorRows, providerEnvironment } from './door-rows';
 import { rows as provenRows } from './rows';
 
 /**
@@ -146,10 +147,11 @@ async function proveSuspension(nodes: readonly ProofNode[], rows: Rows, hash: st
 /** Rows 36–40, 42, 46–48, 53, 60 and 71–75, on an installation with the sandbox's models and a GitHub. */
 async function proveRows(): Promise<boolean[]> {
   const github = await GithubStandIn.start([`${portalAddress}/oauth/idp2/login/callback/`]);
-  const world = await World.open(githubEnvironment(github));
+  const provider = await OpenIdStandIn.start();
+  const world = await World.open(providerEnvironment(github, provider));
   const outcomes: boolean[] = [];
   try {
-    for (const { row, prove } of [...doorRows(github), ...provenRows]) {
+    for (const { row, prove } of [...doorRows(github, provider), ...provenRows]) {
       const found = await prove(world).then(
         (seen) => ({ good: true, seen }),
         (error: unknown) => ({ good: false, seen: error instanceof Error ? error.message : String(error) }),
@@ -160,6 +162,7 @@ async function proveRows(): Promise<boolean[]> {
   } finally {
     await world.close();
     await github.close();
+    await provider.close();
   }
   return outcomes;
 }

@@ -1,6 +1,6 @@
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { AuditModule } from '../audit';
-import { Database, Notifications, Settings } from '../platform';
+import { Database, Notifications, OutgoingModule, Settings } from '../platform';
 import { ViewsModule } from '../views';
 import { Escrow } from './engine/escrow/escrow';
 import { Ledger } from './ledger/ledger';
@@ -48,7 +48,7 @@ const processing = [
 ];
 
 @Module({
-  imports: [AuditModule, ViewsModule],
+  imports: [AuditModule, OutgoingModule, ViewsModule],
   providers: [
     ...processing,
     AutomaticFailures,

@@ -1,5 +1,5 @@
 import { handledEvents, loadSdk, PaymentProcessor } from '../billing';
-import { loadSettings, type Settings } from '../platform';
+import { loadSettings, outgoingClient, type Settings } from '../platform';
 import type { Command, CommandContext } from './command';
 
 interface Endpoint {
@@ -26,7 +26,8 @@ export const processorCheck: Command = {
     const missing = missingSettings(settings);
     for (const line of missing) context.write(`MISSING  ${line}\n`);
     if (settings.processorSecretKey === undefined) return 1;
-    const processor = new PaymentProcessor(await loadSdk(settings), settings);
+    const outgoing = outgoingClient(settings);
+    const processor = new PaymentProcessor(await loadSdk(settings), settings, outgoing);
     const webhook = `${settings.baseUrl}/api/billing/processor/webhook`;
     context.write(`mode     ${processor.isTestMode ? 'test: no money moves' : 'live'}\n`);
     context.write(`webhook  ${webhook}\n`);
@@ -37,6 +38,7 @@ export const processorCheck: Command = {
     context.write(`version  ${version}\n`);
     const told = await processor.ask((client) => client.events.list({ limit: 1 }));
     const usual = told.data[0]?.api_version ?? null;
+    outgoing.close();
     const problems = [...missing, ...report(endpoints, { webhook, version, usual }, context)];
     context.write(
       `processor:check: ${problems.length === 0 ? 'all is set up' : `${problems.length} missing`}\n`,

@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import { Inject, Injectable } from '@nestjs/common';
 import { Fault, fault } from '../../kernel';
-import { Settings } from '../../platform';
+import { OutgoingClient, Settings } from '../../platform';
 import { handledEvents } from './events';
 
 /** The SDK as it was loaded, or null where no account is set up. */
@@ -17,6 +17,8 @@ export interface ProcessorRefusal {
 
 const TIMEOUT_MS = 15_000;
 const RETRIES = 2;
+/** A list of a hundred events with all they carry. */
+const BOUNDS = { mostBytes: 16 * 1024 * 1024, deadlineMs: TIMEOUT_MS };
 /** Characters of a refusal that are passed on. */
 const MOST_SAID = 300;
 /** The tolerance of an event's signing time. */
@@ -36,6 +38,7 @@ export class PaymentProcessor {
   constructor(
     @Inject(LOADED_SDK) private readonly sdk: Sdk | null,
     private readonly settings: Settings,
+    private readonly outgoing: OutgoingClient,
   ) {
     this.client = this.clientAt(settings.processorApiUrl);
   }
@@ -163,6 +166,7 @@ export class PaymentProcessor {
       protocol: protocol === 'http:' ? 'http' : 'https',
       maxNetworkRetries: RETRIES,
       timeout: TIMEOUT_MS,
+      httpClient: this.sdk.createFetchHttpClient(this.outgoing.fetchWithin(BOUNDS)),
       telemetry: false,
     });
   }

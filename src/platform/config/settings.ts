@@ -11,7 +11,7 @@ export class Settings extends BillingSettings {
     name: 'SUPPLIER_ALLOW',
     group: 'Suppliers',
     describe:
-      'Private networks suppliers may live in: NETWORK, or HOST[:PORT]=NETWORK. Only there may they speak plain http or use a port other than 443.',
+      'Private networks that suppliers, and the token and key addresses of identity providers, may live in: NETWORK, or HOST[:PORT]=NETWORK. Only there may they speak plain http or use a port other than 443.',
     as: allowedNetworks,
     default: '',
   })

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { AuditModule } from '../../audit';
 import { BillingModule } from '../../billing';
 import { ChatModule } from '../../chat';
-import { QueueModule } from '../../platform';
+import { OutgoingModule, QueueModule } from '../../platform';
 import { ViewsModule } from '../../views';
 import { WebModule } from '../../web';
 import { accountMailQueue, AccountMails, AccountMailWorker } from './account-mails';
@@ -40,6 +40,7 @@ import { Visitor } from './visitor';
     PublicModule,
     WebModule,
     ViewsModule,
+    OutgoingModule,
     QueueModule.registerQueue(accountMailQueue),
   ],
   controllers: [

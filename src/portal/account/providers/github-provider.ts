@@ -1,6 +1,7 @@
 import type { Strategy } from 'passport-oauth2';
 import type { ProvenIdentity } from '../../../identity';
-import { isRecord, readJson, readObject } from './exchanging-strategy';
+import { identityFrom } from './claims';
+import { isRecord } from './provider-reader';
 import { type Exchanged, Provider } from './provider';
 
 const MOST_ADDRESSES = 100;
@@ -32,24 +33,24 @@ export class GithubProvider extends Provider {
     if (typeof access !== 'string' || access === '' || all['error'] !== undefined)
       throw new Error(`no token: ${String(all['error'])}`);
     const [user, addresses] = await Promise.all([
-      readObject(`${this.api}/user`, { headers: headersFor(access) }),
-      readJson(`${this.api}/user/emails?per_page=${MOST_ADDRESSES}`, { headers: headersFor(access) }),
+      this.reader.readObject(`${this.api}/user`, { headers: headersFor(access) }),
+      this.reader.readJson(`${this.api}/user/emails?per_page=${MOST_ADDRESSES}`, {
+        headers: headersFor(access),
+      }),
     ]);
     const { id, login, name } = user;
     if (!Number.isSafeInteger(id) || Number(id) <= 0) throw new Error('the person has no number');
     const primary = Array.isArray(addresses)
       ? (addresses as unknown[]).filter(isRecord).find((address) => address['primary'] === true)
       : undefined;
-    const email = primary?.['email'];
     const called = [name, login].find((word) => typeof word === 'string' && word.trim() !== '');
-    return {
-      issuer: this.issuer,
+    const claims = {
       subject: String(id),
-      email: typeof email === 'string' ? email : null,
-      emailVerified: primary?.['verified'] === true,
-      name: typeof called === 'string' ? called.trim().slice(0, 100) : null,
-      role: null,
+      email: primary?.['email'],
+      emailVerified: primary?.['verified'],
+      name: called,
     };
+    return identityFrom(this.issuer, claims, null);
   }
 
   private get site(): string {

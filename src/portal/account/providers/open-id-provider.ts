@@ -1,8 +1,9 @@
-import { createRemoteJWKSet, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import type { Strategy } from 'passport-oauth2';
 import type { ProvenIdentity } from '../../../identity';
 import { fault, roles } from '../../../kernel';
-import { ANSWER_DEADLINE_MS, isRecord, readObject } from './exchanging-strategy';
+import { identityFrom } from './claims';
+import { isRecord } from './provider-reader';
 import { type Exchanged, Provider } from './provider';
 
 /** Found addresses are read anew after this time. */
@@ -41,7 +42,9 @@ export class OpenIdProvider extends Provider {
   }
 
   private async discover(): Promise<Found> {
-    const document = await readObject(`${this.issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
+    const document = await this.reader.readObject(
+      `${this.issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
+    );
     if (document['issuer'] !== this.issuer) throw new Error('the document is of another issuer');
     const endpoint = (name: string): string => {
       const value = document[name];
@@ -51,7 +54,7 @@ export class OpenIdProvider extends Provider {
         throw new Error(`${name} changes the protocol`);
       return value;
     };
-    const keys = createRemoteJWKSet(new URL(endpoint('jwks_uri')), { timeoutDuration: ANSWER_DEADLINE_MS });
+    const keys = createRemoteJWKSet(new URL(endpoint('jwks_uri')), { [customFetch]: this.reader.fetch });
     const strategy = this.strategyAt({
       authorization: endpoint('authorization_endpoint'),
       token: endpoint('token_endpoint'),
@@ -77,24 +80,19 @@ export class OpenIdProvider extends Provider {
     if (payload['nonce'] !== nonce) throw new Error('the ID token answers another request');
     if (payload['azp'] !== undefined && payload['azp'] !== this.client.clientId)
       throw new Error('the ID token is for another client');
-    const { sub: subject = '' } = payload;
+    const { sub: subject } = payload;
     const claims = { ...payload, ...(await this.userInfo(subject, access)) };
-    const { email, name } = claims;
-    return {
-      issuer: this.issuer,
-      subject,
-      email: typeof email === 'string' ? email : null,
-      emailVerified: claims['email_verified'] === true,
-      name: typeof name === 'string' && name.trim() !== '' ? name.trim().slice(0, 100) : null,
-      role: this.roleOf(claims),
-    };
+    const { email, email_verified: emailVerified, name } = claims;
+    return identityFrom(this.issuer, { subject, email, emailVerified, name }, this.roleOf(claims));
   }
 
   /** Many providers put no more than the subject into the ID token; the rest has to be of that very person. */
-  private async userInfo(subject: string, access: string): Promise<Record<string, unknown>> {
+  private async userInfo(subject: unknown, access: string): Promise<Record<string, unknown>> {
     const { userInfoUrl } = await this.discovered();
     if (userInfoUrl === undefined) return {};
-    const claims = await readObject(userInfoUrl, { headers: { authorization: `Bearer ${access}` } });
+    const claims = await this.reader.readObject(userInfoUrl, {
+      headers: { authorization: `Bearer ${access}` },
+    });
     if (claims['sub'] !== subject) throw new Error('the claims are of somebody else');
     return claims;
   }

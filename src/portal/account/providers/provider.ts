@@ -5,6 +5,7 @@ import type { Settings } from '../../../platform';
 import type { HttpRequest } from '../../../web';
 import { type Recognised, runStrategy } from '../run-strategy';
 import { ExchangingStrategy } from './exchanging-strategy';
+import type { ProviderReader } from './provider-reader';
 import type { ProviderSlot, ProviderStates } from './provider-states';
 
 export interface ProviderClient {
@@ -34,6 +35,7 @@ export abstract class Provider {
     protected readonly client: ProviderClient,
     protected readonly settings: Settings,
     private readonly states: ProviderStates,
+    protected readonly reader: ProviderReader,
   ) {}
 
   get slot(): ProviderSlot {
@@ -111,7 +113,7 @@ export abstract class Provider {
       } as never,
       verify as never,
     );
-    strategy.exchangeAt(token, clientId, clientSecret);
+    strategy.exchangeAt(this.reader, token, clientId, clientSecret);
     return strategy;
   }
 }

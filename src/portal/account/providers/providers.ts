@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { fault } from '../../../kernel';
-import { Settings } from '../../../platform';
+import { OutgoingClient, Settings } from '../../../platform';
 import { addCookie, type HttpRequest } from '../../../web';
 import { GithubProvider } from './github-provider';
 import { OpenIdProvider } from './open-id-provider';
 import type { Provider } from './provider';
+import { ProviderReader } from './provider-reader';
 import {
   type ProviderIntent,
   type ProviderSlot,
@@ -23,15 +24,17 @@ export class Providers {
   constructor(
     private readonly settings: Settings,
     states: ProviderStates,
+    client: OutgoingClient,
   ) {
+    const reader = new ProviderReader(client);
     this.configured = (['idp1', 'idp2'] as const).flatMap((slot) => {
       const issuer = settings[`${slot}Issuer`];
       const id = settings[`${slot}ClientId`];
       const secret = settings[`${slot}ClientSecret`];
       if (issuer === undefined || id === undefined || secret === undefined) return [];
-      const client = { slot, issuer, clientId: id, clientSecret: secret };
+      const found = { slot, issuer, clientId: id, clientSecret: secret };
       const Kind = settings[`${slot}Kind`] === 'github' ? GithubProvider : OpenIdProvider;
-      return [new Kind(client, settings, states)];
+      return [new Kind(found, settings, states, reader)];
     });
   }
 

@@ -1,0 +1,2 @@
+export { type OutgoingBounds, OutgoingClient } from './outgoing-client';
+export { outgoingClient, OutgoingModule } from './outgoing.module';

@@ -1,0 +1,120 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { fault } from '../../kernel';
+import type { SupplierHandler, SupplierTransport } from '../supplier-http';
+
+export interface OutgoingRequest {
+  readonly url: string;
+  readonly method?: 'GET' | 'POST' | 'DELETE';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** What the answer may take. */
+export interface OutgoingBounds {
+  readonly mostBytes: number;
+  readonly deadlineMs: number;
+}
+
+export interface OutgoingAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** Some servers refuse a program that does not say what it is. */
+const AGENT = { 'user-agent': 'Switchboard' };
+const MAY_HAVE_NO_BODY = new Set([204, 205, 304]);
+
+/**
+ * Every read of the product that no model answers: identity providers and the payment processor. Answers are bounded in
+ * bytes and time; redirects are ordinary answers; the address is checked at every connection.
+ */
+export class OutgoingClient {
+  constructor(private readonly transport: SupplierTransport) {}
+
+  read(request: OutgoingRequest, { mostBytes, deadlineMs }: OutgoingBounds): Promise<OutgoingAnswer> {
+    const { url, method = 'GET', headers = {}, body, signal } = request;
+    return new Promise((resolve, reject) => {
+      const answer = new WholeAnswer(mostBytes, resolve, reject);
+      const call = this.transport.dispatch(
+        {
+          url: new URL(url),
+          method,
+          headers: { ...AGENT, ...headers },
+          ...(body === undefined ? {} : { body }),
+          firstByteMs: deadlineMs,
+          idleMs: deadlineMs,
+          totalMs: deadlineMs,
+        },
+        answer,
+      );
+      answer.tooLarge = (): void => call.abort(fault('result_too_large'));
+      signal?.addEventListener('abort', () => call.abort(abortedBy(signal)), { once: true });
+    });
+  }
+
+  /** For packages that ask by `fetch`. */
+  fetchWithin(bounds: OutgoingBounds): typeof fetch {
+    return async (input, { method = 'GET', headers, body, signal } = {}) => {
+      const url = input instanceof Request ? input.url : String(input);
+      const answer = await this.read(
+        {
+          url,
+          method: method as 'GET' | 'POST' | 'DELETE',
+          headers: Object.fromEntries(new Headers(headers)),
+          ...(typeof body === 'string' ? { body } : {}),
+          ...(signal ? { signal } : {}),
+        },
+        bounds,
+      );
+      const fields = Object.entries(answer.headers).map(([name, value]): [string, string] => [
+        name,
+        String(value),
+      ]);
+      return new Response(MAY_HAVE_NO_BODY.has(answer.status) ? null : Uint8Array.from(answer.body), {
+        status: answer.status,
+        headers: fields,
+      });
+    };
+  }
+
+  close(): void {
+    this.transport.close();
+  }
+}
+
+const abortedBy = ({ reason }: AbortSignal): Error =>
+  reason instanceof Error ? reason : new Error('the caller stopped waiting');
+
+/** Gathers an answer, and gives up where it is longer than allowed. */
+class WholeAnswer implements SupplierHandler {
+  private head: Pick<OutgoingAnswer, 'status' | 'headers'> = { status: 0, headers: {} };
+  private readonly pieces: Buffer[] = [];
+  private bytes = 0;
+  tooLarge: () => void = () => undefined;
+
+  constructor(
+    private readonly mostBytes: number,
+    private readonly resolve: (answer: OutgoingAnswer) => void,
+    private readonly reject: (error: Error) => void,
+  ) {}
+
+  onHead(status: number, headers: IncomingHttpHeaders): void {
+    this.head = { status, headers };
+  }
+
+  onData(piece: Buffer): void {
+    this.bytes += piece.length;
+    if (this.bytes > this.mostBytes) this.tooLarge();
+    else this.pieces.push(piece);
+  }
+
+  onEnd(): void {
+    this.resolve({ ...this.head, body: Buffer.concat(this.pieces) });
+  }
+
+  onBroken(error: Error): void {
+    this.reject(error);
+  }
+}

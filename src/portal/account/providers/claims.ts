@@ -1,0 +1,43 @@
+import type { ProvenIdentity } from '../../../identity';
+import { mailAddress } from '../../../platform';
+
+/** What a provider says of a person, before it is looked at. */
+export interface Claims {
+  readonly subject: unknown;
+  readonly email: unknown;
+  readonly emailVerified: unknown;
+  readonly name: unknown;
+}
+
+/** OpenID Connect Core 1.0, section 2: a subject has at most 255 characters. */
+const MOST_SUBJECT = 255;
+const MOST_ADDRESS = 254;
+const MOST_NAME = 100;
+/** Control characters, halves of characters and ends of lines. */
+const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
+
+/**
+ * Claims are held to what a form of ours takes. Without a subject nobody is recognised; an address or a name that no
+ * form would take counts as none.
+ */
+export function identityFrom(
+  issuer: string,
+  { subject, email, emailVerified, name }: Claims,
+  role: ProvenIdentity['role'],
+): ProvenIdentity {
+  if (!isLine(subject, MOST_SUBJECT) || subject !== subject.trim()) throw new Error('the subject is no name');
+  const address = isLine(email, MOST_ADDRESS) ? email.trim() : '';
+  const isAddress = mailAddress.test(address);
+  const called = typeof name === 'string' ? [...name.trim()].slice(0, MOST_NAME).join('').trim() : '';
+  return {
+    issuer,
+    subject,
+    email: isAddress ? address : null,
+    emailVerified: isAddress && emailVerified === true,
+    name: isLine(called, 2 * MOST_NAME) ? called : null,
+    role,
+  };
+}
+
+const isLine = (value: unknown, most: number): value is string =>
+  typeof value === 'string' && value.trim() !== '' && value.length <= most && !unprintable.test(value);
