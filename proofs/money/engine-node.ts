@@ -54,8 +54,9 @@ async function serve(engine: MoneyEngine, call: Call): Promise<Answer> {
   const { requestId } = call;
   let hold: Hold;
   try {
-    const amount = call.unbounded === true ? await boundThatFits(engine, call, refs) : BigInt(call.bound);
-    hold = await engine.escrow.hold({ requestId, amount, refs });
+    // As the gateway does it: a request without a bound takes what is left, and never less than it costs.
+    const least = BigInt(call.unbounded === true ? call.cost : call.bound);
+    hold = await engine.escrow.hold({ requestId, amount: BigInt(call.bound), least, refs });
   } catch (error) {
     const { code, options } = error as Fault;
     return {
@@ -82,14 +83,6 @@ async function serve(engine: MoneyEngine, call: Call): Promise<Answer> {
     return { requestId, code: (error as Fault).code, retryAfterSeconds: null, heldAfterMs };
   }
   return { requestId, code: 'ok', retryAfterSeconds: null, heldAfterMs };
-}
-
-/** As the gateway does it: what memory does not cover is asked for, and never less than the request costs. */
-async function boundThatFits(engine: MoneyEngine, call: Call, refs: readonly LimitRef[]): Promise<bigint> {
-  const bound = BigInt(call.bound);
-  const least = BigInt(call.cost);
-  const left = await engine.escrow.headroom(refs);
-  return left < least ? least : left < bound ? left : bound;
 }
 
 function tell(message: FromNode): void {

@@ -25,7 +25,7 @@ export async function proveOneDollar(proof: Proof, runs: number): Promise<void> 
     proof,
     `${unbounded.length} runs, no call names a bound, refused callers come again`,
     unbounded,
-    0.95,
+    0.99,
   );
 
   const slow: Run[] = [];
@@ -35,7 +35,7 @@ export async function proveOneDollar(proof: Proof, runs: number): Promise<void> 
     );
     slow.push(...(await Promise.all(some)));
   }
-  report(proof, `${runs} runs, answers of 0.3–1.5 s, refused callers come again`, slow, 0.95);
+  report(proof, `${runs} runs, answers of 0.3–1.5 s, refused callers come again`, slow, 0.99);
   const drift = await proof.drift();
   proof.add('the books after all of that', '0 wrong', `${drift} wrong`, drift === 0);
 }

@@ -99,7 +99,27 @@ const RESPONSES_TOOLS: Readonly<Record<string, UseName | null>> = {
   code_interpreter: 'code_execution',
   shell: 'code_execution',
   image_generation: 'image_generation',
+  x_search: 'x_search',
 };
+/** A container costs by its memory: one of 1 GB is the usual. */
+const CONTAINERS: readonly UseName[] = [
+  'code_execution_64g',
+  'code_execution_16g',
+  'code_execution_4g',
+  'code_execution',
+];
+
+function containerUse(tool: unknown): UseName {
+  const memory = pick(tool, 'container', 'memory_limit') ?? pick(tool, 'environment', 'memory_limit');
+  if (memory === undefined || memory === null || memory === '1g') return 'code_execution';
+  const named = typeof memory === 'string' ? `code_execution_${memory}` : '';
+  return CONTAINERS.find((name) => name === named) ?? 'code_execution_64g';
+}
+
+const PICTURES: readonly UseName[] = ['image_generation_high', 'image_generation'];
+const pictureUse = (told: unknown): UseName =>
+  pick(told, 'quality') === 'high' ? 'image_generation_high' : 'image_generation';
+
 const COMPUTERS: ReadonlySet<unknown> = new Set(['computer', 'computer_use_preview']);
 
 function responsesUses({ body, tools }: Asked): UseCounts {
@@ -110,7 +130,9 @@ function responsesUses({ body, tools }: Asked): UseCounts {
     const name = type.startsWith('web_search') ? searchUse(given) : RESPONSES_TOOLS[type];
     if (name === null) continue;
     // A container is billed by the session, not by its runs.
-    add(uses, name ?? 'other_tool', name === 'code_execution' ? 1 : maxUses);
+    if (name === 'code_execution') add(uses, containerUse(given), 1);
+    else if (name === 'image_generation') add(uses, pictureUse(given), maxUses);
+    else add(uses, name ?? 'other_tool', maxUses);
   }
   // The caller moves the mouse, so an answer ends with the first use.
   if (all.some((tool) => COMPUTERS.has(pick(tool, 'type')))) add(uses, 'computer_use', 1);
@@ -146,12 +168,15 @@ export class ServedUses {
       // Whether a model searched is not said in chat: the search that was asked for is billed.
       for (const name of SEARCHES) if (asked[name] !== undefined) uses[name] = asked[name];
     }
+    const told = { ...uses };
     for (const [name, ids] of this.found) {
-      const isSearch = SEARCHES.includes(name);
-      const isCounted = isSearch && SEARCHES.some((one) => uses[one] !== undefined);
-      if (isCounted || uses[name] !== undefined) continue;
-      const sized = isSearch ? SEARCHES.find((one) => asked[one] !== undefined) : undefined;
-      uses[sized ?? name] = ids.size;
+      const family = FAMILIES.find((names) => names.includes(name)) ?? [name];
+      if (family.some((one) => told[one] !== undefined)) continue;
+      // A caller's own tool may have the name of one of the supplier's.
+      if (name === 'x_search' && asked[name] === undefined) continue;
+      const sized = family.find((one) => asked[one] !== undefined) ?? name;
+      // A picture tells its quality itself.
+      add(uses, name === 'image_generation_high' ? name : sized, ids.size);
     }
     return Object.keys(uses).length === 0 ? null : uses;
   }
@@ -181,7 +206,7 @@ export class ServedUses {
         : listIn(pick(event, 'response', 'output') ?? event.output);
     for (const item of items) {
       if (!isRecord(item) || typeof item.type !== 'string') continue;
-      const use = RESPONSES_ITEMS[item.type];
+      const use = itemUse(item);
       // Opening and searching within a page are no searches.
       const isPage = item.type === 'web_search_call' && isPageAction(pick(item, 'action', 'type'));
       if (use !== undefined && !isPage) this.note(use, item.container_id ?? item.id ?? item);
@@ -196,6 +221,23 @@ export class ServedUses {
 }
 
 const SEARCHES: readonly UseName[] = ['web_search', 'web_search_low', 'web_search_medium', 'web_search_high'];
+
+/** Kinds of one thing: the size that was asked for is the one that is billed. */
+const FAMILIES: readonly (readonly UseName[])[] = [SEARCHES, CONTAINERS, PICTURES];
+
+function itemUse(item: Body): UseName | undefined {
+  if (item.type === 'image_generation_call') return pictureUse(item);
+  if (item.type === 'custom_tool_call') return X_TOOLS.has(item.name) ? 'x_search' : undefined;
+  return RESPONSES_ITEMS[String(item.type)];
+}
+
+/** What one search of posts shows itself as (xAI, recordings of 2026). */
+const X_TOOLS: ReadonlySet<unknown> = new Set([
+  'x_keyword_search',
+  'x_semantic_search',
+  'x_user_search',
+  'x_thread_fetch',
+]);
 
 const isPageAction = (action: unknown): boolean =>
   action === 'open_page' || action === 'find_in_page' || action === 'find';
@@ -216,7 +258,7 @@ const RESPONSES_ITEMS: Readonly<Record<string, UseName>> = {
   file_search_call: 'file_search',
   code_interpreter_call: 'code_execution',
   shell_call: 'code_execution',
-  image_generation_call: 'image_generation',
+  x_search_call: 'x_search',
   computer_call: 'computer_use',
 };
 
@@ -229,8 +271,32 @@ export function withModes(usage: unknown, beside: unknown): unknown {
     : usage;
 }
 
+/** Calls of tools as xAI counts them in its usage object (recordings of 2026); those of MCP servers are free. */
+const COUNTED_CALLS: Readonly<Record<string, UseName | null>> = {
+  web_search_calls: 'web_search',
+  x_search_calls: 'x_search',
+  code_interpreter_calls: 'code_execution',
+  file_search_calls: 'file_search',
+  document_search_calls: 'file_search',
+  image_generation_calls: 'image_generation',
+  mcp_calls: null,
+};
+
+function callsIn(counts: CountReader, details: Body): UseCounts | null {
+  const uses: Partial<Record<UseName, number>> = {};
+  for (const [field, value] of Object.entries(details)) {
+    const use = COUNTED_CALLS[field];
+    if (use === null || (use === undefined && !field.endsWith('_calls'))) continue;
+    const count = counts.of(value, `server_side_tool_usage_details.${field}`) ?? 0;
+    if (count > 0) add(uses, use ?? 'other_tool', count);
+  }
+  return isEmpty(uses) ? null : uses;
+}
+
 /** Uses that a usage object counts; null where it counts none. */
 export function usesIn(counts: CountReader, raw: Body): UseCounts | null {
+  if (isRecord(raw.server_side_tool_usage_details))
+    return callsIn(counts, raw.server_side_tool_usage_details);
   const tools = detailsIn(raw.server_tool_use);
   const searches =
     counts.of(tools.web_search_requests, 'server_tool_use.web_search_requests') ??

@@ -96,7 +96,8 @@ export interface ReportedTotals {
  *
  * Most suppliers count cached tokens inside the input and reasoning inside the output, some beside them, and
  * nothing in the report says which. The grand total does: what it has beyond input and output is the part
- * that was counted beside. Without a grand total a part that is larger than its whole must be beside it. What of a
+ * that was counted beside. Without a grand total that says so, a part that is larger than its whole is charged beside it: a
+ * report that contradicts itself costs what its larger figures come to, and is doubted. What of a
  * grand total no part explains is thoughts: one supplier reports them nowhere else.
  */
 export function splitTotals(reported: ReportedTotals): UsageReading {
@@ -105,8 +106,6 @@ export function splitTotals(reported: ReportedTotals): UsageReading {
   const cached = (reported.cacheRead ?? 0) + (reported.cacheWrite ?? 0);
   const reasoning = reported.reasoning ?? 0;
   const beside = countedBeside(input, output, reported.total, cached, reasoning);
-  if (beside === undefined) return invalid('a part is larger than the total it belongs to');
-
   const inputTotal = beside.cached ? input + cached : input;
   const outputTotal = beside.reasoning ? output + reasoning : output;
   const unnamed = beside.unnamed ?? 0;
@@ -115,7 +114,7 @@ export function splitTotals(reported: ReportedTotals): UsageReading {
   const image = Math.min(reported.image ?? 0, inputTotal - cached - audioInput);
   const audioOutput = Math.min(reported.audioOutput ?? 0, outputTotal - reasoning);
   const imageOutput = Math.min(reported.imageOutput ?? 0, outputTotal - reasoning - audioOutput);
-  return okUnlessEmpty({
+  const reading = okUnlessEmpty({
     inputTokens: inputTotal - cached - audioInput - image,
     cacheReadTokens: reported.cacheRead ?? 0,
     cacheWriteTokens: reported.cacheWrite ?? 0,
@@ -128,6 +127,9 @@ export function splitTotals(reported: ReportedTotals): UsageReading {
     uses: reported.uses ?? null,
     modes: reported.modes ?? null,
   });
+  if (beside.isContradiction !== true || reading.kind !== 'ok') return reading;
+  const doubt = 'a part is larger than the total it belongs to';
+  return { kind: 'ok', usage: { ...reading.usage, doubt } };
 }
 
 function countedBeside(
@@ -136,7 +138,7 @@ function countedBeside(
   total: number | undefined,
   cached: number,
   reasoning: number,
-): { cached: boolean; reasoning: boolean; unnamed?: number } | undefined {
+): { cached: boolean; reasoning: boolean; unnamed?: number; isContradiction?: true } {
   const surplus = total === undefined ? undefined : total - input - output;
   // What nearly every report says.
   if ((surplus ?? 0) === 0 && cached <= input && reasoning <= output)
@@ -152,6 +154,7 @@ function countedBeside(
   if (surplus !== undefined && surplus > 0 && reasoning === 0 && cached <= input) {
     return { cached: false, reasoning: false, unnamed: surplus };
   }
-  // A grand total that agrees with the two totals, but not with the parts, contradicts itself.
-  return surplus === 0 ? undefined : possible[0];
+  const [least = { cached: true, reasoning: true }] = possible;
+  // A grand total that agrees with the two totals, but not with the parts: the parts are billed beside them.
+  return surplus === 0 ? { ...least, isContradiction: true } : least;
 }

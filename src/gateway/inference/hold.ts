@@ -95,25 +95,25 @@ export class Holds {
     return call.maxOutputTokens ?? model.maxOutputTokens ?? UNKNOWN_OUTPUT_CAP;
   }
 
-  /** With the bound on each answer that it is enough for. */
+  /** With the bound on each answer that it is enough for; what is left counts when the request's turn comes. */
   private async holdWhatFits(
     call: Call,
     request: HoldRequest,
     prices: PricesByInput,
     outputCap: number,
   ): Promise<[Hold, number]> {
-    const headroom = await this.escrow.headroom(request.refs);
+    // A shorter answer is not worth starting; the refusal says how much is missing.
+    const shortest = Math.min(outputCap, this.settings.budgetMinOutput);
+    const least = amountOf(call, prices, writtenWithin(call, shortest));
+    const hold = await this.escrow.hold({ ...request, least });
     let fitting = Infinity;
     for (const [inputTokens, rates] of prices)
       fitting = Math.min(
         fitting,
-        outputThatFits(headroom, boundFor(call, inputTokens), rates, call.inbound.priceFactor) ?? 0,
+        outputThatFits(hold.amount, boundFor(call, inputTokens), rates, call.inbound.priceFactor) ?? 0,
       );
     const each = Math.floor(fitting / call.choices) - call.writtenBeside;
-    // A shorter answer is not worth starting; the refusal says how much is missing.
-    const perAnswer = Math.min(outputCap, Math.max(this.settings.budgetMinOutput, each));
-    const amount = amountOf(call, prices, writtenWithin(call, perAnswer));
-    return [await this.escrow.hold({ ...request, amount }), perAnswer];
+    return [hold, Math.min(outputCap, Math.max(shortest, each))];
   }
 
   /** Suppliers differ in what they bill for pictures; without any, all lanes have one bound. */

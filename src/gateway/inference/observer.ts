@@ -31,7 +31,8 @@ export class Observer {
   private readonly knownOfStreams = new WeakMap<LaneView, Map<string, Usual>>();
 
   private readonly logger = new Logger(Observer.name);
-  private quietUntil = 0;
+  /** Of each kind of alert. */
+  private readonly quietUntil = new Map<string, number>();
 
   constructor(private readonly metrics: Metrics) {}
 
@@ -50,6 +51,7 @@ export class Observer {
     usual.output.value += completionTokens(usage);
     usual.cost.value += Number(facts.costNano) / NANO_PER_USD;
     this.alertUnforeseen(delivery);
+    this.alertDoubtful(delivery);
     if (usage.source === 'estimated') metrics.usageMissing.inc({ provider: facts.supplier });
     const only = tries.length === 1 ? tries[0]! : null;
     if (only?.outcome !== 'answered') return this.attempts(tries);
@@ -72,12 +74,29 @@ export class Observer {
     if (fee === null) return;
     const provider = lane.provider.name;
     this.metrics.unpricedFees.inc({ provider, model: lane.upstreamModel });
-    const now = monotonicMs();
-    if (now < this.quietUntil) return;
-    this.quietUntil = now + QUIET_MS;
-    this.logger.warn(
+    this.warn(
+      'fee',
       `${provider} billed ${fee} for ${lane.upstreamModel}, of which price ${price.id} says nothing: the dearest rate it has was charged`,
     );
+  }
+
+  /** A supplier's report contradicts itself. */
+  private alertDoubtful({ by, usage }: Delivery): void {
+    if (usage.doubt === undefined) return;
+    const { lane } = by.route;
+    const provider = lane.provider.name;
+    this.metrics.doubtfulUsage.inc({ provider, model: lane.upstreamModel });
+    this.warn(
+      'usage',
+      `the usage that ${provider} reported for ${lane.upstreamModel} looks wrong (${usage.doubt}): its larger figures were charged`,
+    );
+  }
+
+  private warn(kind: 'fee' | 'usage', message: string): void {
+    const now = monotonicMs();
+    if (now < (this.quietUntil.get(kind) ?? 0)) return;
+    this.quietUntil.set(kind, now + QUIET_MS);
+    this.logger.warn(message);
   }
 
   private usualOf(by: LaneTry): Usual {

@@ -151,8 +151,9 @@ function pictureUsage(answer: Body | null, request: Body): UsageReading {
   const made = Array.isArray(answer?.data) ? Math.max(1, answer.data.length) : 1;
   const images = { [pictureKey(answer, request)]: made };
   const reading = normaliseImageUsage(findImageUsage(answer));
-  if (reading.kind === 'invalid') return reading;
-  const reported = reading.kind === 'ok' ? reading.usage : usageOf({});
+  // The pictures are there, whatever is said of them.
+  const unread = reading.kind === 'invalid' ? { doubt: reading.reason } : {};
+  const reported = reading.kind === 'ok' ? reading.usage : { ...usageOf({}), ...unread };
   return { kind: 'ok', usage: { ...reported, calls: made, images } };
 }
 

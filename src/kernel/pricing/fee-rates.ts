@@ -23,6 +23,7 @@ const GENERAL: Readonly<Partial<Record<UseName, UseName>>> = {
   web_search_low: 'web_search',
   web_search_medium: 'web_search',
   web_search_high: 'web_search',
+  x_search: 'other_tool',
 };
 
 /** What one use costs; undefined where the price does not say. */
@@ -42,8 +43,11 @@ export const chargedUseRate = (price: PriceRates, name: UseName): bigint =>
 /** What one picture costs; undefined where the price does not say. */
 export function imageRate({ images }: PriceRates, key: string): bigint | undefined {
   const [quality = '', size = ''] = key.split('/');
-  return images[key] ?? images[size] ?? images[quality];
+  return images[key] ?? (BEST_QUALITIES.has(quality) ? undefined : images[size]) ?? images[quality];
 }
+
+/** Sold at a multiple of the others: a price that tells sizes alone does not cover them. */
+const BEST_QUALITIES: ReadonlySet<string> = new Set(['high', 'hd']);
 
 export const chargedImageRate = (price: PriceRates, key: string): bigint =>
   imageRate(price, key) ?? dearest(Object.values(price.images));

@@ -1,15 +1,21 @@
 /**
  * What suppliers bill by the use, beside tokens. The list is closed: prices, records and documents know the same names.
- * The size in `web_search_low` is that of the search context.
+ * The size in `web_search_low` is that of the search context, in `code_execution_4g` the memory of
+ * the container; without one it is of 1 GB.
  */
 export const USE_NAMES = [
   'web_search',
   'web_search_low',
   'web_search_medium',
   'web_search_high',
+  'x_search',
   'file_search',
   'code_execution',
+  'code_execution_4g',
+  'code_execution_16g',
+  'code_execution_64g',
   'image_generation',
+  'image_generation_high',
   'grounded_prompt',
   'grounding_query',
   'maps_grounding',

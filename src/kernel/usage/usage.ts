@@ -83,6 +83,8 @@ export interface UsageCounts {
 
 export interface Usage extends UsageCounts {
   readonly source: UsageSource;
+  /** Why the report looks wrong; it is charged at its larger figures all the same. */
+  readonly doubt?: string;
 }
 
 export const NO_USAGE: UsageCounts = Object.freeze({
@@ -181,7 +183,9 @@ export function mergeLatest(earlier: Usage, later: Usage): Usage {
   for (const bucket of OUTPUT_BUCKETS) merged[bucket] = output[bucket];
   merged.calls = Math.max(earlier.calls, later.calls);
   merged.audioMilliseconds = later.audioMilliseconds || earlier.audioMilliseconds;
-  return Object.freeze({ ...merged, source: input.source === output.source ? input.source : 'partial' });
+  const source = input.source === output.source ? input.source : 'partial';
+  const doubt = later.doubt ?? earlier.doubt;
+  return Object.freeze(doubt === undefined ? { ...merged, source } : { ...merged, source, doubt });
 }
 
 export interface UsageLimits {

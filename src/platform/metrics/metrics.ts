@@ -66,6 +66,11 @@ export class Metrics {
     'Answers whose supplier billed something that their price does not know.',
     ['provider', 'model'],
   );
+  readonly doubtfulUsage = this.counter(
+    'gateway_doubtful_usage_total',
+    'Reports of usage that contradict themselves; the larger figures were charged.',
+    ['provider', 'model'],
+  );
   readonly usageMissing = this.counter('gateway_usage_missing_total', 'Answers that ended without usage.', [
     'provider',
   ]);

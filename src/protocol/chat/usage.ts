@@ -27,14 +27,18 @@ export function normaliseChatUsage(raw: unknown): UsageReading {
     counts.of(raw.cache_read_input_tokens, 'cache_read_input_tokens') ??
     counts.of(raw.cached_tokens, 'cached_tokens') ??
     counts.of(raw.num_cached_tokens, 'num_cached_tokens');
-  const input =
+  const prompted =
     counts.of(raw.prompt_tokens, 'prompt_tokens') ??
     (miss === undefined ? undefined : miss + (cacheRead ?? 0));
+  // What a search brought is read at the price of input, and stands in no total.
+  const cited = counts.of(raw.citation_tokens, 'citation_tokens') ?? 0;
+  const input = prompted === undefined ? undefined : prompted + cited;
+  const total = counts.of(raw.total_tokens, 'total_tokens');
   const output = counts.of(raw.completion_tokens, 'completion_tokens');
   const totals = {
     input,
     output,
-    total: counts.of(raw.total_tokens, 'total_tokens'),
+    total: total === undefined ? undefined : total + cited,
     cacheRead,
     cacheWrite:
       counts.of(prompt.cache_write_tokens, 'prompt_tokens_details.cache_write_tokens') ??

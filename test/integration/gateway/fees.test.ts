@@ -1,5 +1,6 @@
 import { parseUsd, parseUsdPerMillion } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
+import { until } from '../../support/until';
 import { ModelShelf } from './model-shelf';
 import { events, ScriptedSupplier } from './scripted-supplier';
 
@@ -82,6 +83,7 @@ describe('what suppliers bill beside the tokens of text', () => {
     ['responses', { tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] }, /file_search/],
     ['responses', { tools: [{ type: 'code_interpreter', container: { type: 'auto' } }] }, /code_execution/],
     ['responses', { tools: [{ type: 'image_generation' }] }, /image_generation/],
+    ['responses', { tools: [{ type: 'x_search' }] }, /x_search/],
   ])('%s with %j and no price of it is refused before it is sent', async (path, rest, named) => {
     const model = await modelWith({});
     const said = path === 'responses' ? { input: 'x', max_output_tokens: 50 } : { messages, max_tokens: 50 };
@@ -227,6 +229,134 @@ describe('what suppliers bill beside the tokens of text', () => {
       usage_source: 'estimated',
       cost_nano: String(816 * 40_000),
     });
+  });
+
+  const responsesAnswer = (output: readonly object[], usage: object = {}): object => ({
+    id: 'resp_1',
+    object: 'response',
+    created_at: 1,
+    status: 'completed',
+    model: 'sim-large',
+    output: [
+      ...output,
+      {
+        id: 'msg_1',
+        type: 'message',
+        role: 'assistant',
+        status: 'completed',
+        content: [{ type: 'output_text', text: 'Hello.', annotations: [] }],
+      },
+    ],
+    usage: { input_tokens: 1_000, output_tokens: 100, total_tokens: 1_100, ...usage },
+  });
+  const xCall = (id: string, name: string): object => ({
+    ...{ type: 'custom_tool_call', id, call_id: id, name, input: '{}', status: 'completed' },
+  });
+
+  // As xAI answers: docs.x.ai/developers/pricing and recordings of its usage object, read on 2026-11-26.
+  test('searches of posts are charged as the report counts them, else as the answer shows them', async () => {
+    const uses = { x_search: parseUsd('0.005'), other_tool: parseUsd('0.5') };
+    const model = await modelWith({ uses });
+    const body = { model, input: 'x', max_output_tokens: 50, tools: [{ type: 'x_search' }] };
+    const calls = [xCall('xs_1', 'x_keyword_search'), xCall('xs_2', 'x_semantic_search')];
+    supplier.answer = responsesAnswer(calls, {
+      num_sources_used: 9,
+      num_server_side_tools_used: 3,
+      server_side_tool_usage_details: { web_search_calls: 0, x_search_calls: 3, mcp_calls: 2 },
+    });
+    const counted = await ask('responses', body);
+    expect(counted.record).toMatchObject({ cost_nano: '16200000', uses: { x_search: 3 } });
+    supplier.answer = responsesAnswer(calls);
+    const shown = await ask('responses', body);
+    expect(shown.record).toMatchObject({ cost_nano: '11200000', uses: { x_search: 2 } });
+    const unnamed = await modelWith({ uses: { other_tool: parseUsd('0.02') } });
+    supplier.answer = responsesAnswer(calls);
+    const general = await ask('responses', { ...body, model: unnamed });
+    expect(general.record).toMatchObject({ cost_nano: '41200000', uses: { x_search: 2 } });
+  });
+
+  // platform.openai.com/docs/pricing: $0.03, $0.12, $0.48 and $1.92 a container by its memory, read on 2026-11-26.
+  test.each([
+    ['4g', 'code_execution_4g', '0.12'],
+    ['16g', 'code_execution_16g', '0.48'],
+    ['64g', 'code_execution_64g', '1.92'],
+  ] as const)('a container of %s has a price of its own', async (memory, name, price) => {
+    const tools = [{ type: 'code_interpreter', container: { type: 'auto', memory_limit: memory } }];
+    const small = await modelWith({ uses: { code_execution: parseUsd('0.03') } });
+    const body = { input: 'x', max_output_tokens: 50, tools };
+    const refused = await ask('responses', { ...body, model: small });
+    expect(refused).toMatchObject({ status: 503, error: { code: 'supplier_price_unresolved' } });
+    expect(refused.error?.message).toContain(name);
+    expect(supplier.requests).toHaveLength(0);
+    const model = await modelWith({ uses: { code_execution: parseUsd('0.03'), [name]: parseUsd(price) } });
+    supplier.answer = responsesAnswer([
+      { type: 'code_interpreter_call', id: 'ci_1', container_id: 'cntr_1', code: '1', status: 'completed' },
+    ]);
+    const { record } = await ask('responses', { ...body, model });
+    expect(record).toMatchObject({ uses: { [name]: 1 } });
+    expect(BigInt(String(record?.cost_nano))).toBe(parseUsd(price) + 1_200_000n);
+  });
+
+  test('pictures of the best quality have a price of their own, on both routes', async () => {
+    const images = { '1024x1024': parseUsd('0.04') };
+    const plain = await modelWith({ images, input: 0n, output: 0n }, 'chatty', 'image');
+    const refused = await ask('images/generations', { model: plain, prompt: 'x', quality: 'high' });
+    expect(refused).toMatchObject({ status: 503, error: { code: 'supplier_price_unresolved' } });
+    expect(refused.error?.message).toContain('high/1024x1024');
+    const tools = [{ type: 'image_generation', quality: 'high' }];
+    const cheap = await modelWith({ uses: { image_generation: parseUsd('0.01') } });
+    const body = { input: 'x', max_output_tokens: 50, tools };
+    const tool = await ask('responses', { ...body, model: cheap });
+    expect(tool.error?.message).toContain('image_generation_high');
+    const uses = { image_generation: parseUsd('0.01'), image_generation_high: parseUsd('0.17') };
+    const model = await modelWith({ uses });
+    const picture = { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: 'aGk=' };
+    supplier.answer = responsesAnswer([picture]);
+    expect((await ask('responses', { ...body, model })).record).toMatchObject({ cost_nano: '171200000' });
+    // Nobody asked for a quality, and the supplier chose.
+    supplier.answer = responsesAnswer([{ ...picture, quality: 'high' }]);
+    const chosen = await ask('responses', { ...body, model, tools: [{ type: 'image_generation' }] });
+    expect(chosen.record).toMatchObject({ uses: { image_generation_high: 1 }, cost_nano: '171200000' });
+  });
+
+  test.each([
+    ['no report', {}],
+    ['a report that cannot be read', { usage: { input_tokens: 5, output_tokens: 'many' } }],
+  ])('pictures sold by their tokens are never free: %s', async (_what, told) => {
+    const model = await modelWith({ input: usd('5'), output: usd('40') }, 'chatty', 'image');
+    supplier.answer = { created: 1, data: [{ b64_json: 'aGk=' }], ...told };
+    const { record } = await ask('images/generations', { model, prompt: 'x', quality: 'medium' });
+    expect(record).toMatchObject({
+      image_output_tokens: 1_584,
+      usage_source: 'estimated',
+      cost_nano: '63360000',
+    });
+  });
+
+  // A call of sonar-deep-research as its customers were billed it: github.com/bgeneto/open-webui-cost-tracker issue 6.
+  test('a report whose parts exceed its totals is charged at the larger figures, and told', async () => {
+    const uses = { web_search: parseUsd('0.005') };
+    const model = await modelWith({ uses, input: usd('2'), output: usd('8'), reasoning: usd('3') });
+    supplier.answer = chatAnswer({
+      usage: {
+        prompt_tokens: 108,
+        completion_tokens: 3_256,
+        total_tokens: 3_364,
+        citation_tokens: 7_299,
+        num_search_queries: 74,
+        reasoning_tokens: 73_248,
+      },
+    });
+    const { record } = await ask('chat/completions', { model, messages, max_tokens: 50 });
+    expect(record).toMatchObject({
+      usage_source: 'supplier',
+      input_tokens: 7_407,
+      output_tokens: 3_256,
+      reasoning_tokens: 73_248,
+      uses: { web_search: 74 },
+      cost_nano: String(7_407 * 2_000 + 3_256 * 8_000 + 73_248 * 3_000 + 74 * 5_000_000),
+    });
+    await until(() => app.log.some((line) => line.includes('a part is larger than the total it belongs to')));
   });
 
   test('a call of a tool that nobody reports costs whole what it costs streamed', async () => {

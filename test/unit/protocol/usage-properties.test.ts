@@ -77,7 +77,7 @@ describe('hostile reports', () => {
         fc.property(report, (raw) => {
           const reading = read(raw);
           if (reading.kind !== 'ok') return;
-          const { source, uses, modes: _modes, images, parts, ...counts } = reading.usage;
+          const { source, uses, modes: _modes, images, parts, doubt: _doubt, ...counts } = reading.usage;
           expect(parts).toBeNull();
           expect(source).toBe('supplier');
           for (const [bucket, quantity] of Object.entries({ ...counts, ...uses, ...images })) {

@@ -14,7 +14,7 @@ interface Recording {
   name: string;
   body: unknown;
   reading:
-    | { kind: 'ok'; counts: Partial<UsageCounts>; source?: UsageSource }
+    | { kind: 'ok'; counts: Partial<UsageCounts>; source?: UsageSource; doubt?: string }
     | { kind: 'absent' }
     | { kind: 'invalid' };
 }
@@ -41,7 +41,10 @@ describe.each(Object.keys(readers))('%s', (dialect) => {
     (_name, { body, reading }) => {
       const read = readers[dialect]?.(body);
       if (reading.kind === 'ok')
-        expect(read).toEqual({ kind: 'ok', usage: usageOf(reading.counts, reading.source) });
+        expect(read).toEqual({
+          kind: 'ok',
+          usage: { ...usageOf(reading.counts, reading.source), doubt: reading.doubt },
+        });
       else expect(read?.kind).toBe(reading.kind);
     },
   );

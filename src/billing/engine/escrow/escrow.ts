@@ -2,7 +2,7 @@ import { type WrittenRecord, writtenRecord } from '../../../audit';
 import { type Fault, fault, type Nano } from '../../../kernel';
 import { type LimitRef, scopeKey } from '../../scope';
 import type { DatabaseClock } from '../../../platform';
-import { Hold, type HoldKeeper, type HoldRequest, placeHold, type SettleOutcome } from './hold';
+import { Hold, type HoldKeeper, type HoldRequest, leastOf, placeHold, type SettleOutcome } from './hold';
 import type { NodeLease } from './node-lease';
 import { cannotCheck, inUse } from './refusal';
 import type { Slice } from './slice';
@@ -61,8 +61,13 @@ export class Escrow implements HoldKeeper {
       options.mostWaiters,
       options.silentMs,
     );
-    this.allocator = new SliceAllocator(options, this.clock, this.book, this.line, lease, (waiter) =>
-      this.refusal() === undefined ? this.place(waiter.request) : undefined,
+    this.allocator = new SliceAllocator(
+      options,
+      this.clock,
+      this.book,
+      this.line,
+      lease,
+      (request, amount) => (this.refusal() === undefined ? this.place(request, amount) : undefined),
     );
   }
 
@@ -84,17 +89,20 @@ export class Escrow implements HoldKeeper {
   tryHold(request: HoldRequest): Hold | null {
     if (this.refusal() !== undefined) return null;
     if (this.line.length > 0 && request.refs.some((ref) => this.line.waitsFor(scopeKey(ref)))) return null;
-    return this.place(request) ?? null;
+    return this.place(request, request.amount) ?? null;
   }
 
-  /** Places the hold, waiting a moment for money that is on its way. Throws the refusal. */
+  /**
+   * Places the hold, waiting a moment for money that is on its way. A request that can do with less gets its share of
+   * what is left, as of the moment when it is its turn. Throws the refusal.
+   */
   async hold(request: HoldRequest): Promise<Hold> {
     if (request.amount < 0n) throw new RangeError('a hold cannot be negative');
     const hold = this.tryHold(request);
     if (hold !== null) return hold;
     const closed = this.refusal();
     if (closed !== undefined) throw closed;
-    if (this.line.full) throw inUse(undefined, request.amount);
+    if (this.line.full) throw inUse(undefined, leastOf(request));
     return new Promise((resolve, reject) => {
       const deadline = this.clock.elapsedMs() + this.options.waitMs;
       this.line.add({ request, deadline, resolve, reject });
@@ -138,8 +146,8 @@ export class Escrow implements HoldKeeper {
     return takesMore ? undefined : fault('billing_unavailable', { retryAfterSeconds: 2 });
   }
 
-  private place(request: HoldRequest): Hold | undefined {
-    const { amount, refs } = request;
+  private place(request: HoldRequest, amount: Nano): Hold | undefined {
+    const { refs } = request;
     const elapsed = this.clock.elapsedMs();
     const now = this.clock.at(elapsed);
     const slices = new Array<Slice>(refs.length);
@@ -158,7 +166,7 @@ export class Escrow implements HoldKeeper {
     }
     this.heldNow += 1;
     this.heldSum += amount;
-    return placeHold(this, request, slices, Math.floor(heldAt));
+    return placeHold(this, request, slices, Math.floor(heldAt), amount);
   }
 
   /** Ahead of need, so that the warm path never waits. */
@@ -188,7 +196,7 @@ export class Escrow implements HoldKeeper {
     const closed = this.refusal();
     if (closed !== undefined) return closed;
     const { lastDraw } = this.allocator;
-    if (lastDraw === 'answered') return inUse(request.refs[0], request.amount);
+    if (lastDraw === 'answered') return inUse(request.refs[0], leastOf(request));
     if (lastDraw === 'failed') return cannotCheck();
     return this.clock.elapsedMs() < deadline + this.options.silentMs ? undefined : cannotCheck();
   }

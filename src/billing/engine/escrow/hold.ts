@@ -8,9 +8,14 @@ export interface HoldRequest {
   readonly requestId: string;
   /** The bound: the most that the request can cost. */
   readonly amount: Nano;
+  /** What it can do with where not so much is left; without, nothing less than the amount. */
+  readonly least?: Nano;
   /** Every scope the request counts against. */
   readonly refs: readonly LimitRef[];
 }
+
+/** Below this it is refused. */
+export const leastOf = ({ amount, least = amount }: HoldRequest): Nano => least;
 
 /** The record of a request that ended, apart from what the hold knows. */
 export type SettleOutcome = RecordFacts;
@@ -25,6 +30,7 @@ export let placeHold: (
   request: HoldRequest,
   slices: readonly Slice[],
   heldAt: number,
+  amount: Nano,
 ) => Hold;
 
 /**
@@ -33,6 +39,7 @@ export let placeHold: (
  */
 export class Hold extends HoldProof {
   readonly requestId: string;
+  /** What is held: less than was asked for where the request could do with it. */
   readonly amount: Nano;
   readonly refs: readonly LimitRef[];
   /** On the database's clock; it decides which windows are charged, whenever the request ends. */
@@ -42,7 +49,8 @@ export class Hold extends HoldProof {
   #ended: Promise<void> | undefined;
 
   static {
-    placeHold = (keeper, request, slices, heldAt) => new Hold(keeper, request, slices, heldAt);
+    placeHold = (keeper, request, slices, heldAt, amount) =>
+      new Hold(keeper, { ...request, amount }, slices, heldAt);
   }
 
   private constructor(keeper: HoldKeeper, request: HoldRequest, slices: readonly Slice[], heldAt: number) {

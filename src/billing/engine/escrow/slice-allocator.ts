@@ -3,12 +3,12 @@ import type { Fault, Nano } from '../../../kernel';
 import { type LimitRef, scopeKey } from '../../scope';
 import { type Ask, type Drawn, LeaseGone, type Portion } from '../store/money-store';
 import type { DatabaseClock } from '../../../platform';
-import type { Hold } from './hold';
+import { type Hold, type HoldRequest, leastOf } from './hold';
 import type { NodeLease } from './node-lease';
 import { cannotCheck, spent } from './refusal';
 import type { Slice } from './slice';
 import type { SliceBook } from './slice-book';
-import type { Waiter, WaitingLine } from './waiting-line';
+import type { WaitingLine } from './waiting-line';
 
 export interface SliceAllocatorOptions {
   /** The most a slice is filled up to, however much is left. */
@@ -20,12 +20,30 @@ export interface SliceAllocatorOptions {
   readonly handBackMs: number;
 }
 
+/** What is asked for in one scope, for the first who waits there. */
+interface ScopeAsk extends Ask {
+  readonly amount: Nano;
+  /** Less than it asked for, since that was not left. */
+  readonly isCapped: boolean;
+}
+
 /** A request that asks for the largest possible hold. It shares a draw like any other. */
 interface Question {
   readonly refs: readonly LimitRef[];
   readonly resolve: (headroom: Nano) => void;
   readonly reject: (refusal: Fault) => void;
 }
+
+interface Need extends Omit<ScopeAsk, 'want'> {
+  total: Nano;
+  readonly slice: Slice | undefined;
+}
+
+const nothingNeeded = { amount: 0n, isCapped: false };
+
+/** The database has just said that it has not so much; less may still be asked for. */
+const isKnownShort = ({ askAgainAt, shortOf }: Slice, amount: Nano, elapsed: number): boolean =>
+  askAgainAt > elapsed && amount >= shortOf;
 
 const withoutLimit: Nano = 2n ** 62n;
 
@@ -52,7 +70,7 @@ export class SliceAllocator {
     private readonly book: SliceBook,
     private readonly line: WaitingLine,
     private readonly lease: NodeLease,
-    private readonly tryWaiter: (waiter: Waiter) => Hold | undefined,
+    private readonly place: (request: HoldRequest, amount: Nano) => Hold | undefined,
   ) {}
 
   stop(): void {
@@ -73,15 +91,36 @@ export class SliceAllocator {
     const short = new Set<number>();
     const now = this.clock.now();
     this.line.answer((waiter) => {
-      const { amount, refs } = waiter.request;
+      const { request } = waiter;
+      const { refs } = request;
       if (short.size > 0 && refs.some((ref) => short.has(scopeKey(ref)))) return undefined;
-      const hold = this.tryWaiter(waiter);
+      const amount = this.amountFor(request, now);
+      const hold = this.place(request, amount);
       if (hold !== undefined) return hold;
       for (const ref of refs) {
         if (this.book.current(ref, now)?.covers(amount) !== true) short.add(scopeKey(ref));
       }
       return undefined;
     });
+  }
+
+  /**
+   * What the request is to get: all that it asks for, unless a draw has just said that so much is not left. Then those
+   * who wait share the rest, and a request that cannot do with less gets what it asks for or nothing.
+   */
+  private amountFor(request: HoldRequest, now: number): Nano {
+    const least = leastOf(request);
+    let fits = request.amount;
+    if (least === fits) return fits;
+    const elapsed = this.clock.elapsedMs();
+    for (const ref of request.refs) {
+      const slice = this.book.current(ref, now);
+      if (slice === undefined || slice.window === null || slice.askAgainAt <= elapsed) continue;
+      const waiting = BigInt(Math.max(1, this.line.countFor(slice.key)));
+      const share = (slice.usable + slice.poolLeft) / waiting;
+      if (share < fits) fits = share;
+    }
+    return fits > least ? fits : least;
   }
 
   topUp(slice: Slice): void {
@@ -193,7 +232,7 @@ export class SliceAllocator {
     }
   }
 
-  private async drawOnce(asks: Ask[], questions: readonly Question[]): Promise<void> {
+  private async drawOnce(asks: ScopeAsk[], questions: readonly Question[]): Promise<void> {
     const askedAt = this.clock.elapsedMs();
     const poolLeft = new Map<number, Nano>();
     this.lastDraw = 'on its way';
@@ -237,42 +276,44 @@ export class SliceAllocator {
   }
 
   /** One ask a scope: enough for the first who waits, and if there is plenty, for all and the next two seconds. */
-  private asks(questions: readonly Question[]): Ask[] {
+  private asks(questions: readonly Question[]): ScopeAsk[] {
     const elapsed = this.clock.elapsedMs();
     const now = this.clock.now();
-    const asks = new Map<number, { ref: LimitRef; need: Nano; total: Nano; slice: Slice | undefined }>();
+    const asks = new Map<number, Need>();
     for (const { request } of this.line) {
+      const amount = this.amountFor(request, now);
       for (const ref of request.refs) {
         const key = scopeKey(ref);
         const ask = asks.get(key);
         if (ask !== undefined) {
-          ask.total += request.amount;
+          ask.total += amount;
           continue;
         }
         const slice = this.book.current(ref, now);
-        if (slice !== undefined && (slice.covers(request.amount) || slice.askAgainAt > elapsed)) continue;
-        asks.set(key, { ref, need: request.amount - (slice?.usable ?? 0n), total: request.amount, slice });
+        if (slice !== undefined && (slice.covers(amount) || isKnownShort(slice, amount, elapsed))) continue;
+        const need = amount - (slice?.usable ?? 0n);
+        asks.set(key, { ref, need, total: amount, slice, amount, isCapped: amount < request.amount });
       }
     }
     for (const slice of this.lowSlices) {
       if (!this.book.isCurrent(slice) || asks.has(slice.key) || slice.askAgainAt > elapsed) continue;
-      asks.set(slice.key, { ref: slice.ref, need: 0n, total: 0n, slice });
+      asks.set(slice.key, { ref: slice.ref, need: 0n, total: 0n, slice, ...nothingNeeded });
     }
     this.lowSlices.clear();
-    const drawing = [...asks.values()].map(({ ref, need, total, slice }) => {
-      const comfort = (slice?.twoSeconds(elapsed) ?? 0n) + (need > 0n ? need * fewRequests : 0n);
+    const drawing = [...asks.values()].map(({ total, slice, ...ask }) => {
+      const comfort = (slice?.twoSeconds(elapsed) ?? 0n) + (ask.need > 0n ? ask.need * fewRequests : 0n);
       const want = total + comfort - (slice?.free ?? 0n);
-      return { ref, need, want: want > this.options.sliceCap ? this.options.sliceCap : want };
+      return { ...ask, want: want > this.options.sliceCap ? this.options.sliceCap : want };
     });
-    const looking = new Map<number, Ask>();
+    const looking = new Map<number, ScopeAsk>();
     for (const ref of questions.flatMap(({ refs }) => refs)) {
       const key = scopeKey(ref);
-      if (!asks.has(key)) looking.set(key, { ref, need: 0n, want: 0n });
+      if (!asks.has(key)) looking.set(key, { ref, need: 0n, want: 0n, ...nothingNeeded });
     }
     return [...drawing, ...looking.values()];
   }
 
-  private apply(ref: LimitRef, ask: Ask, drawn: Drawn, askedAt: number): void {
+  private apply(ref: LimitRef, ask: ScopeAsk, drawn: Drawn, askedAt: number): void {
     const elapsed = this.clock.elapsedMs();
     this.clock.synchronise(drawn.now, askedAt);
     const slice = this.book.open(ref, drawn.window, elapsed);
@@ -280,17 +321,20 @@ export class SliceAllocator {
     if (slice.overdrawn && slice.free > 0n) void this.handBack(() => this.portionsOf([slice]));
     if (ask.need <= 0n && ask.want <= 0n) return;
     const short = drawn.window !== null && (drawn.granted === null || drawn.granted === 0n);
-    slice.askAgainAt = short ? elapsed + this.options.askAgainMs : 0;
+    if (short) slice.shortOf = ask.amount;
+    // A smaller hold fits: that does not make enough of it for larger ones.
+    const staysShort = ask.isCapped && slice.askAgainAt > elapsed;
+    if (!staysShort) slice.askAgainAt = short ? elapsed + this.options.askAgainMs : 0;
     slice.lowWater = short ? 0n : slice.free / 4n;
   }
 
   /** A request that needs more than will ever be left in the window is refused at once. */
   private refuseUnaffordable(heard: ReadonlySet<number>): void {
     this.line.answer((waiter) => {
-      const { amount, refs } = waiter.request;
+      const { request } = waiter;
       return this.unaffordable(
-        refs.filter((ref) => heard.has(scopeKey(ref))),
-        amount,
+        request.refs.filter((ref) => heard.has(scopeKey(ref))),
+        leastOf(request),
       );
     });
   }

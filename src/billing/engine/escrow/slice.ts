@@ -18,6 +18,10 @@ export class Slice {
   lapsed = false;
   /** When to ask the database again after it had nothing to grant. */
   askAgainAt = 0;
+  /** What was too much for it then. */
+  shortOf: Nano = 0n;
+  /** What the database had beside all slices at the last draw. */
+  poolLeft: Nano = 0n;
   /** Until when free money is handed back, because another node starves. */
   recalledUntil = 0;
   /** Whether the node that recalls comes first when both starve. */
@@ -114,6 +118,7 @@ export class Slice {
     if (drawn.granted !== null) this.receive(drawn.granted);
     this.limitLeft = drawn.limitLeft;
     this.overdrawn = drawn.poolLeft < 0n;
+    this.poolLeft = this.overdrawn ? 0n : drawn.poolLeft;
   }
 
   /** Takes what is free out of the slice, to be handed back. */

@@ -43,6 +43,11 @@ export class WaitingLine {
     return this.perScope.has(key);
   }
 
+  /** How many wait for money of this scope. */
+  countFor(key: number): number {
+    return this.perScope.get(key) ?? 0;
+  }
+
   add(waiter: Waiter): void {
     this.waiters.push(waiter);
     this.count(waiter, 1);

@@ -27,9 +27,13 @@ export const pictureFees = (body: Body): AskedFees => ({
 /** Tokens of the largest picture at each quality, by the vendor's table; what is not told is taken for the highest. */
 const TOKENS_OF_QUALITY: Readonly<Record<string, number>> = { low: 408, medium: 1_584, high: 6_240 };
 
+/** Where a price tells no pictures, it means their tokens: at the rate of output, unless they have one of their own. */
+const isSoldByTokens = ({ images, imageOutput, output }: PriceRates): boolean =>
+  imageOutput !== null || (Object.keys(images).length === 0 && output > 0n);
+
 /** A model that sells pictures by their tokens, and whose supplier reported none, is charged by estimate, never free. */
 export function soldPictures(reading: UsageReading, price: PriceRates): UsageReading {
-  if (reading.kind !== 'ok' || price.imageOutput === null) return reading;
+  if (reading.kind !== 'ok' || !isSoldByTokens(price)) return reading;
   const { usage } = reading;
   if (usage.images === null || totalTokens(usage) > 0) return reading;
   const tokens = Object.entries(usage.images).reduce((sum, [key, count]) => {
