@@ -24,7 +24,8 @@ export class BillingTestbed {
   static async open(nodes: number): Promise<BillingTestbed> {
     const [postgres, processor] = await Promise.all([PostgresServer.start(), ProcessorSimulator.start()]);
     const running: RunningService[] = [];
-    for (let node = 0; node < nodes; node += 1) running.push(await startNode(postgres, processor, node));
+    for (let node = 0; node < nodes; node += 1)
+      running.push(await startNode(postgres, `node-${node}`, processor.environment));
     return new BillingTestbed(postgres, processor, running);
   }
 
@@ -36,6 +37,11 @@ export class BillingTestbed {
 
   get database(): Database {
     return this.service.application.get(Database);
+  }
+
+  /** One more node, which takes payments by a simulated processor of its own. */
+  startSandbox(): Promise<RunningService> {
+    return startNode(this.postgres, 'sandbox', { PROCESSOR: 'sandbox' });
   }
 
   async payer(): Promise<Payer> {
@@ -79,10 +85,10 @@ export class BillingTestbed {
 
 function startNode(
   postgres: PostgresServer,
-  processor: ProcessorSimulator,
-  node: number,
+  name: string,
+  payments: Readonly<Record<string, string>>,
 ): Promise<RunningService> {
-  const dataFolder = join(postgres.folder, `node-${node}`);
+  const dataFolder = join(postgres.folder, name);
   mkdirSync(dataFolder);
   const settings = loadSettings({
     NODE_ENV: 'test',
@@ -95,7 +101,7 @@ function startNode(
     SANDBOX: 'off',
     // Automatic top-ups are triggered by the proof alone.
     WORKERS: 'off',
-    ...processor.environment,
+    ...payments,
   });
   return startService(settings, Logger.create(settings, { write: () => undefined }));
 }

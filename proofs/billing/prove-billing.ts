@@ -7,6 +7,7 @@ import { Chance } from '../support/chance';
 import { Findings, inParallel, numberGiven, runProof } from '../support/findings';
 import { BillingTestbed, type Payer } from './billing-testbed';
 import { type History, live } from './history';
+import { proveSandbox } from './sandbox';
 
 const CONNECTIONS = 8;
 const TIMES = 10;
@@ -28,6 +29,7 @@ async function main(): Promise<void> {
     await proveLost(testbed, findings, new Chance(seed + 1), numberGiven('histories', 100));
     await proveForged(testbed, findings, numberGiven('forged', 200));
     await proveTriggers(testbed, findings, numberGiven('triggers', 20));
+    await proveSandbox(testbed, findings);
     await proveOutage(testbed, findings);
     const { checks } = await verifyMoney(testbed.database);
     const wrong = checks.filter((check) => check.wrong.length > 0);
