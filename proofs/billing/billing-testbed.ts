@@ -44,12 +44,13 @@ export class BillingTestbed {
     return startNode(this.postgres, 'sandbox', { PROCESSOR: 'sandbox' });
   }
 
-  async payer(): Promise<Payer> {
+  /** Signed in at one node: each has secrets of its own. */
+  async payer(service = this.service): Promise<Payer> {
     const accounts = this.database.source.getRepository(UserAccount);
     const name = randomBytes(6).toString('hex');
     const user = accounts.create({ email: `${name}@example.com`, displayName: name, status: 'active' });
     await accounts.insert(user);
-    const sessions = this.service.application.get(SessionsService, { strict: false });
+    const sessions = service.application.get(SessionsService, { strict: false });
     const token = await this.database.transaction((tx) => sessions.open(tx, user.id));
     return { userId: user.id, cookie: `svc_session=${token}` };
   }

@@ -9,14 +9,15 @@ const MOST_LOOKS = 100;
 export async function proveSandbox(testbed: BillingTestbed, findings: Findings): Promise<void> {
   const service = await testbed.startSandbox();
   try {
-    const payer = await testbed.payer();
+    const payer = await testbed.payer(service);
     const begun = await fetch(`${service.url}/api/billing/checkout`, {
       method: 'POST',
       headers: { cookie: payer.cookie, origin: service.url, 'content-type': 'application/json' },
       body: JSON.stringify({ amount: 10 }),
       signal: AbortSignal.timeout(30_000),
     });
-    const { url } = (await begun.json()) as { url: string };
+    const { url } = (await begun.json()) as { url?: string };
+    if (url === undefined) throw new Error(`no checkout was begun: ${begun.status}`);
     const paid = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
