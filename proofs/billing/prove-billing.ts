@@ -137,7 +137,7 @@ async function proveLostCharges(
   const { account } = testbed.processor;
   const payer = await testbed.payer();
   const { url } = await testbed.post('/api/billing/payment-method', payer, {});
-  account.pay(String(url).split('/').at(-1));
+  account.pay(String(url).split('/').at(-1) ?? '');
   account.events.length = 0;
   await sweep.run();
   await testbed.post('/api/billing/auto-topup', payer, {
