@@ -25,14 +25,7 @@ export class BillingTestbed {
     const [postgres, processor] = await Promise.all([PostgresServer.start(), ProcessorSimulator.start()]);
     const nodes: ProofNode[] = [];
     for (let place = 0; place < count; place += 1)
-      nodes.push(
-        await ProofNode.start(join(postgres.folder, `node-${place}`), {
-          DATABASE_URL: postgres.url,
-          MIGRATION_DATABASE_URL: postgres.ownerUrl,
-          DRAIN_TIMEOUT: '1s',
-          ...processor.environment,
-        }),
-      );
+      nodes.push(await startNode(postgres, `node-${place}`, processor.environment));
     return new BillingTestbed(postgres, processor, nodes, new Rows(postgres.ownerUrl));
   }
 
@@ -64,6 +57,11 @@ export class BillingTestbed {
     throw new Error(`no node ran ${name}`);
   }
 
+  /** One more node, which takes payments by a simulated processor of its own. */
+  startSandbox(): Promise<ProofNode> {
+    return startNode(this.postgres, 'sandbox', { PROCESSOR: 'sandbox' });
+  }
+
   async post(path: string, { cookie }: Payer, json: object): Promise<Record<string, unknown>> {
     const { url } = this.node;
     const response = await fetch(url + path, {
@@ -93,3 +91,15 @@ export class BillingTestbed {
     await this.postgres.stop();
   }
 }
+
+const startNode = (
+  postgres: PostgresServer,
+  name: string,
+  payments: Readonly<Record<string, string>>,
+): Promise<ProofNode> =>
+  ProofNode.start(join(postgres.folder, name), {
+    DATABASE_URL: postgres.url,
+    MIGRATION_DATABASE_URL: postgres.ownerUrl,
+    DRAIN_TIMEOUT: '1s',
+    ...payments,
+  });

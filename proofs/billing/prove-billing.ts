@@ -7,6 +7,7 @@ import { Chance } from '../support/chance';
 import { Findings, inParallel, numberGiven, runProof } from '../support/findings';
 import { BillingTestbed, type Payer } from './billing-testbed';
 import { type History, live } from './history';
+import { proveSandbox } from './sandbox';
 
 const CONNECTIONS = 8;
 const TIMES = 10;
@@ -28,6 +29,7 @@ async function main(): Promise<void> {
     await proveLost(testbed, findings, new Chance(seed + 1), numberGiven('histories', 100));
     await proveForged(testbed, findings, numberGiven('forged', 200));
     await proveTriggers(testbed, findings, numberGiven('triggers', 20));
+    await proveSandbox(testbed, findings);
     await proveOutage(testbed, findings);
     const wrong = await testbed.node.discrepancies();
     findings.add('money:verify is clean after all of it', wrong === 0, `${wrong} wrong`);
@@ -102,20 +104,23 @@ async function proveLost(
     ]),
   ]);
   const wrong: string[] = [];
-  let lost = 0;
+  const lost = new Map<string, number>();
   for (const [name, isLost] of lossesOf) {
-    const lives = await lived(testbed, chance, Math.max(5, Math.ceil(most / lossesOf.size)));
+    const lives = await lived(testbed, chance, Math.ceil(most / 5));
     const events = shuffled(testbed.processor.account.events.splice(0), chance);
     const brought = events.filter((event) => !isLost(event));
-    lost += events.length - brought.length;
+    for (const { type } of events.filter((event) => !brought.includes(event)))
+      lost.set(type, (lost.get(type) ?? 0) + 1);
     await inParallel(CONNECTIONS, brought, async (event) => void (await deliver(testbed.node.url, event)));
     await sweep();
     wrong.push(...(await wrongBalances(testbed, lives)).map((one) => `${name}: ${one}`));
   }
+  const all = [...lost.values()].reduce((sum, count) => sum + count, 0);
+  const told = [...lost].map(([type, count]) => `${count} ${type}`).join(', ');
   findings.add(
-    `${lost} events lost in ${lossesOf.size} ways: one reading of the processor's list repairs every balance`,
+    `${all} events lost in ${lossesOf.size} ways: one reading of the processor's list repairs every balance`,
     wrong.length === 0,
-    wrong.join('; ') || 'all equal',
+    wrong.join('; ') || told,
   );
   const known = async (): Promise<number> =>
     (await testbed.rows.query('SELECT 1 FROM processor_event')).length;

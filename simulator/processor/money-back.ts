@@ -38,6 +38,7 @@ export class MoneyBack {
     const charge = this.books.chargeOf(String(refund['payment_intent']));
     if (isTakenOff) charge['amount_refunded'] = Number(charge['amount_refunded']) - Number(refund['amount']);
     charge['refunded'] = charge['amount_refunded'] === charge['amount'];
+    this.books.emit('refund.updated', refund);
     this.books.emit('refund.failed', refund);
     this.books.emit('charge.refund.updated', refund);
   }

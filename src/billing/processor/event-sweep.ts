@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, Logger, RepeatingJob } from '../../platform';
-import { handledEvents, readEvent } from './events';
+import { handledEvents, type ProcessorEvent, readEvent } from './events';
 import { PaymentProcessor } from './payment-processor';
 import { ProcessorInbox } from './processor-inbox';
 
@@ -11,6 +11,12 @@ const WINDOW_MS = 86_400_000;
 /** Events may be listed a little after they happened. */
 const OVERLAP_MS = 600_000;
 const AT_ONCE = 100;
+
+interface Read {
+  readonly taken: number;
+  /** Every event that was listed was taken in. */
+  readonly isWhole: boolean;
+}
 
 /**
  * Events can be lost on their way. The processor's own list of them is read every hour and taken in by the same door,
@@ -43,30 +49,35 @@ export class EventSweep {
     return taken;
   }
 
-  private async read(
-    from: number,
-    until: number | null,
-    signal: AbortSignal | undefined,
-  ): Promise<{ taken: number; isWhole: boolean }> {
+  private async read(from: number, until: number | null, signal: AbortSignal | undefined): Promise<Read> {
     const created = { gte: seconds(from), ...(until === null ? {} : { lt: seconds(until) }) };
-    let [taken, failed] = [0, 0];
+    const done = { taken: 0, failed: 0 };
     await this.processor.call(async (client) => {
+      let page: ProcessorEvent[] = [];
       for await (const told of client.events.list({ types: [...handledEvents], created, limit: AT_ONCE })) {
-        if (signal?.aborted === true) {
-          failed += 1;
-          return;
-        }
-        const event = readEvent(told);
-        if (event === null) continue;
-        try {
-          if ((await this.inbox.receive(event)) !== 'repeated') taken += 1;
-        } catch (error) {
-          failed += 1;
-          this.logger.warn('a listed event could not be taken in', { error, event: event.id });
-        }
+        page.push(...eventsOf(told));
+        if (page.length < AT_ONCE) continue;
+        await this.takeIn(page, done);
+        page = [];
+        if (signal?.aborted === true) return;
       }
+      await this.takeIn(page, done);
     });
-    return { taken, isWhole: failed === 0 };
+    return { taken: done.taken, isWhole: done.failed === 0 && signal?.aborted !== true };
+  }
+
+  private async takeIn(
+    page: readonly ProcessorEvent[],
+    done: { taken: number; failed: number },
+  ): Promise<void> {
+    for (const event of await this.inbox.unknownOf(page)) {
+      try {
+        if ((await this.inbox.receive(event)) !== 'repeated') done.taken += 1;
+      } catch (error) {
+        done.failed += 1;
+        this.logger.warn('a listed event could not be taken in', { error, event: event.id });
+      }
+    }
   }
 
   private async begin(now: number): Promise<number> {
@@ -84,6 +95,11 @@ export class EventSweep {
       [this.processor.isLiveMode, new Date(until)],
     );
   }
+}
+
+function eventsOf(told: unknown): ProcessorEvent[] {
+  const event = readEvent(told);
+  return event === null ? [] : [event];
 }
 
 const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1_000);

@@ -35,10 +35,13 @@ export const DISPUTED = `
   coalesce((SELECT sum(d.amount_cents) FROM processor_dispute d
     WHERE d.payment_intent_id = p.payment_intent_id AND d.state <> 'won'), 0)`;
 
-/** A dispute may be raised, and won after it was lost: what was observed last stands, in whatever order it is told. */
+/**
+ * A dispute may be raised, and won after it was lost: what was observed last stands, in whatever order it is told.
+ * Facts that have waited in quarantine since an earlier version know no time.
+ */
 const KEEP_DISPUTE = `
   INSERT INTO processor_dispute AS d (dispute_id, payment_intent_id, amount_cents, state, observed_at, movements)
-  VALUES ($1, $2, $3, $4, $5, $6)
+  VALUES ($1, $2, $3, $4, coalesce($5::bigint, 0), coalesce($6::integer, 0))
   ON CONFLICT (dispute_id) DO UPDATE SET amount_cents = excluded.amount_cents, state = excluded.state,
       observed_at = excluded.observed_at, movements = excluded.movements
     WHERE (d.observed_at, d.movements, array_position(ARRAY['open', 'lost', 'won'], d.state), d.amount_cents)

@@ -60,6 +60,16 @@ export class ProcessorInbox {
     return entered.outcome;
   }
 
+  /** Those of a list that never arrived here. */
+  async unknownOf(events: readonly ProcessorEvent[]): Promise<ProcessorEvent[]> {
+    const rows = await this.database.query<{ event_id: string }>(
+      'SELECT event_id FROM processor_event WHERE event_id = ANY ($1)',
+      [events.map(({ id }) => id)],
+    );
+    const known = new Set(rows.map(({ event_id: id }) => id));
+    return events.filter(({ id }) => !known.has(id));
+  }
+
   /**
    * Facts from an answer of the processor need no inbox: asking again returns the same. One that contradicts us waits
    * in quarantine, once.

@@ -1,4 +1,5 @@
-import { Escrow, Ledger, Promotions } from '../../../src/billing';
+import { Escrow, Ledger } from '../../../src/billing';
+import { PromotionBook } from '../../../src/billing/promotions/promotion-book';
 import { UserAccount } from '../../../src/identity';
 import { uuidv7 } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
@@ -24,24 +25,22 @@ describe('a promotion that has ended', () => {
   const balance = async (walletId: number): Promise<bigint> => (await of(Ledger).wallet(walletId)).balance;
   const hold = (walletId: number, amount: bigint) =>
     of(Escrow).hold({ requestId: uuidv7(), amount, refs: [{ kind: 'wallet', id: walletId }] });
-  const promoted = async (walletId: number, amount: bigint): Promise<number> =>
-    app.database.transaction(
-      async (tx) => {
-        const [made] = await tx.query<{ id: number }[]>(
-          `INSERT INTO promotion_grant (name, scope, user_id, amount, created_by) VALUES ('gift', 'user', $1, $2, $1)
-         RETURNING id`,
-          [walletId, amount.toString()],
-        );
-        return made?.id ?? 0;
-      },
-      { withoutActivity: 'a gift of the test' },
-    );
   const give = async (walletId: number, amount: bigint): Promise<number> => {
-    const id = await promoted(walletId, amount);
-    await of(Promotions).change({ id, name: 'a gift' });
-    return id;
+    const [made] = await app.database.query<{ id: number }>(
+      `INSERT INTO promotion_grant (name, scope, user_id, amount, created_by) VALUES ('gift', 'user', $1, $2, $1)
+       RETURNING id`,
+      [walletId, amount.toString()],
+    );
+    await of(PromotionBook).creditAll(made?.id ?? 0);
+    return made?.id ?? 0;
   };
-  const end = (id: number) => of(Promotions).change({ id, expiresAt: new Date(Date.now() - 1_000) });
+  const end = async (id: number): Promise<void> => {
+    await app.database.query(
+      `UPDATE promotion_grant SET expires_at = now() - interval '2 days' WHERE id = $1`,
+      [id],
+    );
+    await of(PromotionBook).reclaimAll(id);
+  };
 
   test('is not spent out of what a node had drawn of it', async () => {
     const walletId = await person();
@@ -77,7 +76,7 @@ describe('a promotion that has ended', () => {
       `UPDATE promotion_credit SET ended_at = now() - interval '1 day' WHERE grant_id = $1`,
       [id],
     );
-    await of(Promotions).change({ id, name: 'an ended gift' });
+    await of(PromotionBook).reclaimAll(id);
     expect(await balance(walletId)).toBe(100n * CENT);
     busy.release();
   });

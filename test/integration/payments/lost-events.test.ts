@@ -112,6 +112,16 @@ describe('events of the processor that are lost', () => {
     },
   );
 
+  test('a list that cannot be read is read the next time', async () => {
+    account().pay(await begun());
+    lose();
+    house.simulator.outages.push(500, 500, 500);
+    await expect(sweep()).rejects.toMatchObject({ code: 'billing_unavailable' });
+    expect(await house.balance(payer)).toBe(0n);
+    await sweep();
+    expect(await house.balance(payer)).toBe(10n * USD);
+  });
+
   test('payments of others on the same account are no question to an operator', async () => {
     const strangers = account();
     const metadata = {};
