@@ -3,7 +3,7 @@ export interface VendorLane {
   /** What callers call it. */
   readonly model: string;
   readonly upstream: string;
-  readonly style: 'openai-style' | 'messages-style' | 'gemini-style';
+  readonly style: 'openai-style' | 'messages-style' | 'gemini';
   readonly profile?: string;
   /** The key of the lane; lanes of another key are another account. */
   readonly account?: 'SUPPLIER_KEY' | 'OTHER_KEY';
@@ -18,7 +18,7 @@ const lane = (upstream: string, style: VendorLane['style'], profile?: string): V
 
 const claude = (upstream: string): VendorLane => lane(upstream, 'messages-style');
 const openai = (upstream: string): VendorLane => lane(upstream, 'openai-style', 'openai');
-const gemini = (upstream: string): VendorLane => lane(upstream, 'gemini-style');
+const gemini = (upstream: string): VendorLane => lane(upstream, 'gemini');
 
 /** One lane for each family of models that has rules of its own. */
 export const vendorLanes: readonly VendorLane[] = [

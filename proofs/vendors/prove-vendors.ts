@@ -5,14 +5,16 @@ import { leastOf, requestsOf } from './requests';
 import { type CallerName, type Heard, Testbed } from './testbed';
 
 const callers: readonly CallerName[] = ['chat', 'messages', 'responses'];
-const MOST_SHOWN = 15;
+const MOST_SHOWN = 6;
 const ASKED = '[[tool=count({"count":1})]] How many are there?';
 
 interface Row {
   readonly kind: string;
   readonly held: boolean;
   readonly what: string;
+  /** The rule of the vendor, where one was broken. */
   readonly why: string;
+  readonly heard: string;
 }
 
 /**
@@ -51,18 +53,16 @@ class Proof {
   end(): void {
     for (const [kind, all] of Map.groupBy(this.rows, (row) => row.kind)) {
       const failed = all.filter(({ held }) => !held);
-      const causes = Map.groupBy(failed, ({ why }) => why);
-      for (const [why, rows] of [...causes].slice(0, MOST_SHOWN))
-        process.stdout.write(
-          `FAILED  ${kind}: ${why}\n          ${rows.length} times: ${rows
-            .slice(0, 6)
-            .map(({ what }) => what)
-            .join(' · ')}\n`,
-        );
+      for (const [why, rows] of Map.groupBy(failed, (row) => row.why)) {
+        const [first] = rows;
+        const models = [...new Set(rows.map(({ what }) => what))].slice(0, MOST_SHOWN).join(' · ');
+        process.stdout.write(`FAILED  ${kind}, ${rows.length} times: ${why}\n        ${models}\n`);
+        process.stdout.write(`        the caller heard: ${first?.heard ?? ''}\n`);
+      }
       process.stdout.write(`${kind.padEnd(40)} ${all.length - failed.length} of ${all.length}\n`);
     }
     for (const [said, count] of this.refusals)
-      process.stdout.write(`the gateway refused ${count}: ${said}\n`);
+      process.stdout.write(`refused by the gateway itself, ${count} times: ${said}\n`);
     const held = this.rows.filter((row) => row.held).length;
     process.stdout.write(`prove:vendors: ${held} of ${this.rows.length} held\n`);
     process.exitCode = held === this.rows.length && held > 0 ? 0 : 1;
@@ -79,7 +79,13 @@ class Proof {
         if (heard === undefined) return;
         const calls = conversation.hear(heard.body);
         if (calls !== (round === 0 ? 1 : 0))
-          return this.note({ kind, held: false, what: way, why: `${calls} calls in round ${round + 1}` });
+          return this.note({
+            kind,
+            held: false,
+            what: way,
+            why: `${calls} calls in round ${round + 1}`,
+            heard: heard.text.slice(0, 300),
+          });
       }
     }
   }
@@ -100,14 +106,16 @@ class Proof {
     const calls = all.filter(({ model }) => model === lane.upstream);
     const refused = calls.find(({ status }) => status !== 200);
     if (heard.status === 200 && refused === undefined) {
-      this.note({ kind, held: true, what, why: '' });
+      this.note({ kind, held: true, what, why: '', heard: '' });
       return heard;
     }
     const isOwn = mayRefuse === 'own' && heard.status === 400 && calls.length === 0;
     const said = `${heard.status} ${messageIn(heard)}`;
     if (isOwn) this.refusals.set(said, (this.refusals.get(said) ?? 0) + 1);
-    const rule = refused && (refused.rule ?? `${refused.path} answered ${refused.status}`);
-    this.note({ kind, held: isOwn, what, why: rule === undefined ? said : `${rule}: ${said}` });
+    const why = refused
+      ? (refused.rule ?? `${refused.path} answered ${refused.status}`)
+      : 'no vendor refused';
+    this.note({ kind, held: isOwn, what, why, heard: said });
     return undefined;
   }
 

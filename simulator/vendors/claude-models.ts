@@ -20,17 +20,14 @@ export interface ClaudeModel {
   readonly hidesThinking: boolean;
 }
 
-const SITE = 'https://platform.claude.com/docs/en/models';
-/** What each group of models was read from. */
-export const claudeSources = {
-  since51: `${SITE}/opus-5-5/migration-guide.md`,
-  sonnet55: `${SITE}/sonnet-5-5/migration-guide`,
-  haiku55: 'https://docs.aws.amazon.com/bedrock/latest/userguide/model-card-anthropic-claude-haiku-5-5.md',
-  in5: `${SITE}/opus-5/migration-guide`,
-  since46:
-    'https://github.com/anthropics/skills/blob/main/skills/claude-api/shared/model-migration.md (1 July 2026)',
-} as const;
-
+/**
+ * What each group of models was read from:
+ * - https://platform.claude.com/docs/en/models/opus-5-5/migration-guide.md (Opus 5.5, the newest)
+ * - https://platform.claude.com/docs/en/models/sonnet-5-5/migration-guide
+ * - https://docs.aws.amazon.com/bedrock/latest/userguide/model-card-anthropic-claude-haiku-5-5.md
+ * - https://platform.claude.com/docs/en/models/opus-5/migration-guide
+ * - https://github.com/anthropics/skills/blob/main/skills/claude-api/shared/model-migration.md (4.6 to 4.8; of 1 July 2026)
+ */
 const all = ['low', 'medium', 'high', 'xhigh', 'max'];
 
 const newest: Omit<ClaudeModel, 'id'> = {

@@ -44,15 +44,15 @@ export const deepseekRules: readonly Rule<DeepseekModel>[] = [
   {
     name: 'reasoning that does not come back',
     source:
-      'https://api-docs.deepseek.com/guides/thinking_mode.md; words: https://github.com/earendil-works/pi/issues/3636',
+      'https://api-docs.deepseek.com/guides/thinking_mode.md as read in https://github.com/bojieli/ai-agent-book/pull/982; ' +
+      'an empty text is taken: https://github.com/aaif-goose/goose/pull/9597',
     refuses: ({ body }) => {
       const isForgotten = listOf(body['messages'])
         .map(objectOf)
         .some(
-          ({ role, tool_calls: calls, reasoning_content: reasoning }) =>
-            role === 'assistant' && listOf(calls).length > 0 && textOf(reasoning) === '',
+          ({ role, reasoning_content: reasoning }) => role === 'assistant' && typeof reasoning !== 'string',
         );
-      return deepseekThinks(body) && isForgotten
+      return deepseekThinks(body) && listOf(body['tools']).length > 0 && isForgotten
         ? refusal('The `reasoning_content` in the thinking mode must be passed back to the API.')
         : undefined;
     },

@@ -35,6 +35,8 @@ const budgeted = (id: string, least: number, most: number): GeminiModel => ({
 /** https://docs.cloud.google.com/gemini-enterprise-agent-platform/models/thinking.md.txt and the pages of each model. */
 export const geminiModels: readonly GeminiModel[] = [
   leveled('gemini-4-argon', fromLow),
+  leveled('gemini-4-carbon', fromLow),
+  leveled('gemini-4-hydrogen', [...fromLow, 'XHIGH']),
   leveled('gemini-3.8-flash', fromLow),
   leveled('gemini-3.7-flash', fromLow),
   leveled('gemini-3.5-flash', fromMinimal),
@@ -44,7 +46,7 @@ export const geminiModels: readonly GeminiModel[] = [
   budgeted('gemini-2.5-flash', 0, 24_576),
 ];
 
-export const geminiRefusal = (message: string): Refusal => ({
+const geminiRefusal = (message: string): Refusal => ({
   status: 400,
   body: { error: { code: 400, message, status: 'INVALID_ARGUMENT' } },
 });

@@ -11,12 +11,12 @@ interface Details {
   readonly status?: number;
 }
 
-export function openaiRefusal(message: string, { param, code, status = 400 }: Details): Refusal {
+function openaiRefusal(message: string, { param, code, status = 400 }: Details): Refusal {
   const error = { message, type: 'invalid_request_error', param, code: code ?? null };
   return { status, body: { error } };
 }
 
-export const unsupportedParameter = (param: string, hint = ''): Refusal =>
+const unsupportedParameter = (param: string, hint = ''): Refusal =>
   openaiRefusal(`Unsupported parameter: '${param}' is not supported with this model.${hint}`, {
     param,
     code: 'unsupported_parameter',

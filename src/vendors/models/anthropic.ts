@@ -113,7 +113,7 @@ export const anthropicModels: readonly ModelFacts[] = [
     longContext: { above: 100_000, input: 5, output: 5 },
     source: `${SITE}/haiku-5-5/overview.md`,
   }),
-  since51('high', { id: 'claude-fable-5-2', source: 'npm:@ai-sdk/anthropic@4.0.105 (model catalogue)' }),
+  since51('high', { id: 'claude-fable-5-2', source: `${SITE}/fable-5-2/overview` }),
   since51('high', {
     id: 'claude-fable-5-1',
     aliases: [...bedrock('claude-fable-5-1'), 'global.anthropic.claude-fable-5-1'],

@@ -38,6 +38,11 @@ export const googleModels: readonly ModelFacts[] = [
     sampling: 'ignored',
     source: `${CLOUD}/guides/gemini-4-argon`,
   }),
+  since3(fromLow, 'medium', { id: 'gemini-4-carbon', source: `${CLOUD}/guides/gemini-4-carbon` }),
+  since3([...fromLow, 'xhigh'], 'high', {
+    id: 'gemini-4-hydrogen',
+    source: `${CLOUD}/guides/gemini-4-hydrogen`,
+  }),
   since3(fromLow, 'medium', { id: 'gemini-3.8-flash', source: `${CLOUD}/guides/gemini-3-8-flash` }),
   since3(fromLow, 'medium', { id: 'gemini-3.7-flash', source: `${CLOUD}/guides/gemini-3-8-flash` }),
   since3(fromMinimal, undefined, {

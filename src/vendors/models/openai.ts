@@ -123,6 +123,18 @@ const gpt6: readonly ModelFacts[] = [
     id: 'gpt-6.1-sol',
     source: 'https://docs.laozhang.ai/en/announcements/gpt-6-1-sol-2026-10',
   }),
+  // How it is told to think was found nowhere.
+  reasoning({
+    id: 'gpt-6.2-sol',
+    window: 1_050_000,
+    thinking: { unasked: true, canStop: false },
+    source: 'https://vercel.com/ai-gateway/models/gpt-6.2-sol.md',
+  }),
+  since56({
+    id: 'gpt-6.1-terra',
+    source:
+      'https://documentation.s3ns.fr/gemini-enterprise-agent-platform/models/partner-models/openai/gpt-6-1-terra',
+  }),
   since56({ id: 'gpt-6-sol', source: 'https://github.com/onyx-dot-app/onyx/issues/15008' }),
   since56({ id: 'gpt-6-luna', source: 'https://github.com/genkit-ai/genkit/pull/6303' }),
 ];

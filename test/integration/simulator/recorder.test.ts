@@ -24,6 +24,7 @@ test('a request is written down as it came, with what became of it', async () =>
       id: expect.any(Number) as number,
       lane: 'alpha',
       region: 'eu',
+      rule: null,
       method: 'POST',
       path: '/v1/chat/completions',
       query: 'trace=1',

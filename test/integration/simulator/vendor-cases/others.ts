@@ -21,6 +21,7 @@ const rounds = (id: string, more: object = {}): object => ({
     { role: 'tool', tool_call_id: id, content: '1' },
   ],
 });
+const tools = [{ type: 'function', function: { name: 'count', parameters: { type: 'object' } } }];
 const answered = (more: object): object => ({
   messages: [user, { role: 'assistant', content: 'One', ...more }, user],
 });
@@ -37,8 +38,15 @@ export const deepseekCases: readonly VendorCase[] = [
     'deepseek-flash',
     'reasoning that does not come back',
     'The `reasoning_content` in the thinking mode must be passed back to the API.',
-    rounds('call_1'),
-    rounds('call_1', { reasoning_content: 'hm' }),
+    { tools, ...rounds('call_1') },
+    { tools, ...rounds('call_1', { reasoning_content: '' }) },
+  ),
+  chat(
+    'deepseek-v4-pro',
+    'reasoning that does not come back',
+    'The `reasoning_content` in the thinking mode must be passed back to the API.',
+    { tools, ...answered({}) },
+    answered({}),
   ),
   chat(
     'deepseek-v4-pro',
