@@ -18,14 +18,15 @@ export class PostgresServer {
     this.gate = createServer((inbound) => this.pass(inbound));
   }
 
-  static async start(): Promise<PostgresServer> {
+  /** Up to date, unless what is started on it migrates by itself. */
+  static async start(isMigrated = true): Promise<PostgresServer> {
     const folder = mkdtempSync(join(tmpdir(), 'switchboard-proof-'));
     chmodSync(folder, 0o711);
     const postgres = new PostgresServer(folder);
     await new Promise<void>((resolve) => postgres.gate.listen(0, '127.0.0.1', resolve));
     await postgres.launch();
     const { ownerUrl, url } = postgres.server!;
-    await migrate({ url: ownerUrl, serviceUrl: url, migrations, queue: false });
+    if (isMigrated) await migrate({ url: ownerUrl, serviceUrl: url, migrations, queue: false });
     return postgres;
   }
 

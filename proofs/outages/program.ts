@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 /** What was compiled beside this file. */
 const compiled = join(__dirname, '..', '..');
@@ -39,7 +39,7 @@ export class Program {
     });
   }
 
-  /** An entry of the project. */
+  /** An entry of the project, or of another version of it. */
   static node(
     entry: string,
     words: readonly string[],
@@ -47,7 +47,7 @@ export class Program {
     { preload, openFiles }: Circumstances = {},
   ): Program {
     const before = preload === undefined ? [] : ['--require', join(compiled, preload)];
-    const all = ['--no-warnings', ...before, join(compiled, entry), ...words];
+    const all = ['--no-warnings', ...before, resolve(compiled, entry), ...words];
     if (openFiles === undefined) return Program.run(process.execPath, all, environment);
     // Node raises its soft limit to the hard one; a shell sets both.
     const script = `ulimit -n ${openFiles} && exec "$@"`;
