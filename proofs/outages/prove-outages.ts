@@ -9,6 +9,7 @@ import { embeddedDatabase } from './drills/embedded-database';
 import { fileDescriptors } from './drills/file-descriptors';
 import { fullDisk } from './drills/full-disk';
 import { hostileBody } from './drills/hostile-body';
+import { jobs } from './drills/jobs';
 import { mailServer } from './drills/mail-server';
 import { overload } from './drills/overload';
 import { redis } from './drills/redis';
@@ -33,6 +34,7 @@ const groups: readonly (readonly Drill[])[] = [
   [slowSupplier],
   [hostileBody],
   [rollingRestart],
+  [jobs],
 ];
 
 /** With names, only these drills; with --quick, shorter outages. */

@@ -10,6 +10,8 @@ import { type Circumstances, Program } from '../support/program';
 import { SUPPLIER_KEY, SupplierProcess } from './simulator';
 
 const usd = 1_000_000_000n;
+/** The service as it was built here. */
+const BUNDLE = 'bundle';
 
 /** A gateway process. */
 export class GatewayNode {
@@ -45,6 +47,8 @@ export interface NodeOptions extends Circumstances {
   readonly environment?: Readonly<Record<string, string>>;
   /** Where it listens; else at a port of its own. */
   readonly port?: number;
+  /** The folder of the built service, where it is not the testbed's. */
+  readonly bundle?: string | undefined;
   /** It has the database that comes with it, in its own data folder. */
   readonly isEmbedded?: boolean;
 }
@@ -68,16 +72,18 @@ export class Testbed {
     readonly books: Books,
     /** Where the shared gateway sends its mails, and no server listens. */
     readonly mailPort: number,
+    private readonly bundle: string,
   ) {}
 
-  static async open(): Promise<Testbed> {
+  /** With another version's bundle, that one makes the database and the catalogue. */
+  static async open(bundle = BUNDLE): Promise<Testbed> {
     const [postgres, steady, slow] = await Promise.all([
       PostgresServer.start(),
       SupplierProcess.start(),
       SupplierProcess.start(),
     ]);
     const books = await Books.open(postgres.ownerUrl);
-    const testbed = new Testbed(postgres, steady, slow, books, await freePort());
+    const testbed = new Testbed(postgres, steady, slow, books, await freePort(), bundle);
     try {
       await testbed.prepare();
       return testbed;
@@ -100,7 +106,7 @@ export class Testbed {
 
   /** Starts a gateway, or starts it again in the same data folder. */
   async node(name: string, options: NodeOptions = {}): Promise<GatewayNode> {
-    const { environment = {}, port, isEmbedded = false, ...circumstances } = options;
+    const { environment = {}, port, bundle = BUNDLE, isEmbedded = false, ...circumstances } = options;
     const dataFolder = join(this.postgres.folder, name);
     mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
     const metricsPort = await freePort();
@@ -111,7 +117,7 @@ export class Testbed {
       METRICS_PORT: String(metricsPort),
       ...environment,
     };
-    const program = Program.node('bundle/main.js', [], all, circumstances);
+    const program = Program.node(join(bundle, 'main.js'), [], all, circumstances);
     const [, url = ''] = await program.find(/ is ready at (http:\S+)/);
     const node = new GatewayNode(program, url, `http://127.0.0.1:${metricsPort}/metrics`, all);
     this.nodes.push(node);
@@ -168,7 +174,7 @@ export class Testbed {
     await giveMoney(books);
     const file = join(node.dataFolder, 'gateway.yaml');
     writeFileSync(file, catalogueOf({ steady: this.steady.url, slow: this.slow.url }));
-    const apply = Program.node('bundle/cli.js', ['apply', file, '--yes'], node.environment);
+    const apply = Program.node(join(this.bundle, 'cli.js'), ['apply', file, '--yes'], node.environment);
     if ((await apply.ended) !== 0) throw new Error(`the catalogue was refused: ${apply.text}`);
     await waitForModel(node.endpoint(customer), NEIGHBOUR);
     return { root, customer };
@@ -177,7 +183,7 @@ export class Testbed {
   private async prepare(): Promise<void> {
     chmodSync(this.postgres.folder, 0o711);
     const environment = { SMTP_URL: `smtp://127.0.0.1:${this.mailPort}`, WORKERS: 'inline' };
-    const first = await this.node('shared', { environment });
+    const first = await this.node('shared', { environment, bundle: this.bundle });
     this.first = first;
     ({ root: this.root, customer: this.customer } = await this.prepareNode(first, this.books));
   }

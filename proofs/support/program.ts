@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 /** What was compiled beside this file. */
 const compiled = join(__dirname, '..', '..');
@@ -79,7 +79,7 @@ export class Program {
     if (circumstances.isLeader === true) void this.exited.then(() => this.kill());
   }
 
-  /** An entry of the project. */
+  /** An entry of the project, or of another version of it. */
   static node(
     entry: string,
     words: readonly string[],
@@ -88,7 +88,7 @@ export class Program {
   ): Program {
     const { preload, openFiles } = circumstances;
     const before = preload === undefined ? [] : ['--require', join(compiled, preload)];
-    const all = ['--no-warnings', ...before, join(compiled, entry), ...words];
+    const all = ['--no-warnings', ...before, resolve(compiled, entry), ...words];
     const env = { ...usualEnvironment(), ...environment };
     if (openFiles === undefined) return Program.run(process.execPath, all, env, circumstances);
     // Node raises its soft limit to the hard one; a shell sets both.

@@ -29,7 +29,7 @@ export async function runService(options: ServiceOptions = {}): Promise<void> {
     await Promise.race([stop, service.failed]);
   } catch (error) {
     report(error, logger);
-    process.exitCode = 1;
+    process.exitCode = error instanceof SettingsError ? EXIT_CONFIGURATION : 1;
   }
   await service?.close();
   process.exit();
@@ -72,8 +72,8 @@ function survive(logger: Logger): void {
 }
 
 function report(error: unknown, logger: Logger): void {
-  if (error instanceof DataFolderInUse || error instanceof EmbeddedPostgresFailure) {
-    process.stderr.write(`${error.message}\n`);
+  if ([DataFolderInUse, EmbeddedPostgresFailure, SettingsError].some((known) => error instanceof known)) {
+    process.stderr.write(`${(error as Error).message}\n`);
   } else {
     logger.fatal('the service could not run', { error });
   }

@@ -23,6 +23,7 @@ import {
   startDatabase,
 } from '../platform';
 import { serveAssets } from '../web';
+import { assertPortsFree } from './ports';
 import { BootModule } from './boot.module';
 import { FirstBoot, type FirstKeys } from './first-boot';
 import { isSandboxWanted, startPaymentSandbox, startSandbox, type Sandbox } from './sandbox';
@@ -47,6 +48,10 @@ export interface ServiceOptions {
   readonly schedule?: boolean;
 }
 
+const UNSEEN_KEYS =
+  'the first keys were made, and the start failed before they were shown: once the service runs, make others with ' +
+  '"npm run cli -- root-key rotate" and "npm run cli -- sign-in-link EMAIL"';
+
 /** Background work waits this long, so that clients that poll for the start are answered first. */
 const FIRST_ANSWERS_MS = 50;
 
@@ -59,7 +64,9 @@ export async function startService(
   logger: Logger,
   options: ServiceOptions = {},
 ): Promise<RunningService> {
+  await assertPortsFree(settings);
   const database = await startDatabase(settings, migrations, logger);
+  let firstKeys: FirstKeys | null = null;
   let sandbox: Sandbox | null = null;
   let payments: Sandbox | null = null;
   let application: INestApplication | null = null;
@@ -75,7 +82,7 @@ export async function startService(
     const sandboxUrl = options.sandboxUrl ?? sandbox?.url ?? null;
     admitSandbox(application, sandboxUrl);
     const firstBoot = application.get(FirstBoot);
-    const firstKeys = await firstBoot.run(sandboxUrl);
+    firstKeys = await firstBoot.run(sandboxUrl);
     if (sandboxUrl === null && settings.sandbox === 'auto') await firstBoot.retireSandbox();
     await application.get(MetricsServer).start();
     const url = await listen(application, settings);
@@ -102,6 +109,7 @@ export async function startService(
       close: closer(application, settings, { sandboxes: [sandbox, payments], database, stopWatching }),
     };
   } catch (error) {
+    if (firstKeys !== null) logger.error(UNSEEN_KEYS);
     await application?.close();
     await stopAll([sandbox, payments]);
     await database.close();

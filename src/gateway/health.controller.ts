@@ -34,7 +34,7 @@ export class HealthController {
     return ok;
   }
 
-  /** New work may come: the journal can be written, the database answers, jobs are run, and the process is not to stop. */
+  /** New work may come: the journal can be written, the database takes it, jobs are run, and the process is not to stop. */
   @Get('/health/ready')
   @Access.probe()
   @Header('content-type', JSON_TYPE)
@@ -48,6 +48,7 @@ export class HealthController {
         cause: trouble,
       });
     await this.database.ping();
+    if (!this.money.admits) throw fault('billing_unavailable', { retryAfterSeconds: 1 });
     const stuck = [...this.jobs.stuck, ...this.queues.stuck];
     if (stuck.length > 0)
       throw fault('service_unavailable', { message: `Jobs are not run here: ${stuck.join(', ')}.` });

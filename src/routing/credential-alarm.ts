@@ -6,25 +6,35 @@ import { isAccountSpent } from '../protocol';
 
 const QUIET_MS = 60_000;
 
-/** Tells operators that a supplier refuses a credential: a line a minute at most, and a mark that `doctor` finds. */
+const SPENT = 'alert: our account at the supplier is spent or closed';
+
+/**
+ * Tells operators that a supplier refuses a credential: a line a minute and lane at most, and a mark that `doctor`
+ * finds. A credential that other models of the provider are served with is not refused: that one model is.
+ */
 @Injectable()
 export class CredentialAlarm {
-  /** Refused credentials by provider, and when that was last told. */
-  private readonly refusedAt = new Map<number, number>();
+  /** Refused lanes by provider, and when each was last told. */
+  private readonly toldAt = new Map<number, Map<string, number>>();
+  private readonly acceptedAt = new Map<number, number>();
+  private readonly marked = new Set<number>();
 
   constructor(
     private readonly credentials: CredentialStore,
     private readonly logger: Logger,
   ) {}
 
-  refused({ provider, upstreamModel: model, region }: LaneView, status: number | null, problem: Fault): void {
+  refused(lane: LaneView, status: number | null, problem: Fault): void {
+    const { provider, upstreamModel: model, region } = lane;
     const now = monotonicMs();
-    if (now - (this.refusedAt.get(provider.id) ?? -Infinity) < QUIET_MS) return;
-    this.refusedAt.set(provider.id, now);
-    const what = isAccountSpent(problem)
-      ? 'alert: our account at the supplier is spent or closed'
-      : 'alert: the supplier refuses our credential';
-    this.logger.error(what, {
+    const told = this.toldAt.get(provider.id) ?? new Map<string, number>();
+    if (now - (told.get(nameOf(lane)) ?? -Infinity) < QUIET_MS) return;
+    this.toldAt.set(provider.id, told.set(nameOf(lane), now));
+    // A spent account is one for all its models.
+    const isSpent = isAccountSpent(problem);
+    const isUsed = !isSpent && now - (this.acceptedAt.get(provider.id) ?? -Infinity) < QUIET_MS;
+    const what = isUsed ? 'our credential for this model' : 'our credential';
+    this.logger.error(isSpent ? SPENT : `alert: the supplier refuses ${what}`, {
       provider: provider.name,
       model,
       region,
@@ -32,13 +42,22 @@ export class CredentialAlarm {
       code: problem.code,
       words: underlyingCause(problem),
     });
+    if (isUsed || this.marked.has(provider.id)) return;
+    this.marked.add(provider.id);
     this.mark(provider.id, 'rejected');
   }
 
-  accepted({ provider }: LaneView): void {
-    if (this.refusedAt.size === 0 || !this.refusedAt.delete(provider.id)) return;
-    this.logger.info('the supplier accepts our credential again', { provider: provider.name });
-    this.mark(provider.id, 'ok');
+  accepted(lane: LaneView): void {
+    const { provider, upstreamModel: model } = lane;
+    this.acceptedAt.set(provider.id, monotonicMs());
+    const told = this.toldAt.get(provider.id);
+    if (told === undefined) return;
+    const isBack = told.delete(nameOf(lane));
+    if (told.size === 0) this.toldAt.delete(provider.id);
+    const wasMarked = this.marked.delete(provider.id);
+    if (!isBack && !wasMarked) return;
+    this.logger.info('the supplier accepts our credential again', { provider: provider.name, model });
+    if (wasMarked) this.mark(provider.id, 'ok');
   }
 
   /** Tokens of a pool are marked one by one where they are taken from it. */
@@ -50,3 +69,5 @@ export class CredentialAlarm {
       .catch((error: unknown) => this.logger.warn('the state of a credential was not noted', { error }));
   }
 }
+
+const nameOf = ({ upstreamModel, region }: LaneView): string => `${upstreamModel} ${region}`;

@@ -42,9 +42,12 @@ interface RedisProcess {
 }
 
 /** Null where there is none to start: then the drill is left out, except where everything has to be tried. */
-async function startRedis({ testbed, report }: DrillContext): Promise<RedisProcess | null> {
+export async function startRedis(
+  { testbed, report }: DrillContext,
+  folderName = 'redis',
+): Promise<RedisProcess | null> {
   const port = await freePort();
-  const folder = join(testbed.postgres.folder, 'redis');
+  const folder = join(testbed.postgres.folder, folderName);
   mkdirSync(folder, { recursive: true });
   const words = [
     '--port',

@@ -95,6 +95,11 @@ export class MoneyEngine {
     return this.settlements.trouble;
   }
 
+  /** False while the lease cannot be renewed: then calls are refused. */
+  get admits(): boolean {
+    return this.lease.admits;
+  }
+
   /** First what earlier runs left behind, then this one. */
   async start(): Promise<ReplayReport> {
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });

@@ -230,7 +230,7 @@ export abstract class ServiceSettings {
     name: 'DRAIN_NOTICE',
     group: 'Server',
     describe:
-      'How much of that time new requests are still served while /health/ready already fails. Behind a balancer: twice the interval at which it looks.',
+      'How much of that time new requests are still served while /health/ready already fails. Behind a balancer: as long as it takes to notice, failures × (interval + timeout).',
     as: duration('0s', '5m'),
     default: '0s',
   })

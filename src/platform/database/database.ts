@@ -55,10 +55,12 @@ export class Database {
     return this.source.query<Row[]>(sql, parameters);
   }
 
-  /** Settles when the database answers; fails with service_unavailable when it does not within two seconds. */
+  /** Settles when the database answers and may be written; else fails with service_unavailable, after two seconds. */
   async ping(): Promise<void> {
+    const asked = this.query<{ mode: string }>("SELECT current_setting('transaction_read_only') AS mode");
     try {
-      await withDeadline(pingDeadlineMs, this.query('SELECT 1'));
+      const [row] = await withDeadline(pingDeadlineMs, asked);
+      if (row?.mode !== 'off') throw new Error('the database may only be read');
     } catch (cause) {
       throw fault('service_unavailable', { cause });
     }

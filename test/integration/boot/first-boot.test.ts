@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { rmSync } from 'node:fs';
 import { type Child, runChild } from '../../support/child';
@@ -192,4 +194,37 @@ test('a database that cannot be reached ends the start, and says why', async () 
   });
   const { code } = await child.ended;
   expect(code).toBe(1);
+});
+
+test('a taken port is told before anything is made', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  const own = await createTestDatabase();
+  const place = makeScratchFolder('switchboard-taken-port-');
+  try {
+    const child = runChild(join(__dirname, 'service-process.ts'), [simulator.url], {
+      NODE_ENV: 'test',
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      METRICS_PORT: '0',
+      DATA_FOLDER: place,
+      DATABASE_URL: own.url,
+      MIGRATION_DATABASE_URL: own.ownerUrl,
+      SANDBOX: 'off',
+    });
+    children.push(child);
+    const { code, complaint } = await child.ended;
+    expect(code).toBe(78);
+    expect(complaint).toContain(`PORT: port ${port} of 127.0.0.1 is taken`);
+    expect(complaint).not.toContain('    at ');
+    const client = new Client({ connectionString: own.ownerUrl });
+    await client.connect();
+    expect((await client.query('SELECT FROM api_key')).rowCount).toBe(0);
+    await client.end();
+  } finally {
+    taken.close();
+    await own.drop();
+    rmSync(place, { recursive: true, force: true });
+  }
 });

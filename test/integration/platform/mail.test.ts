@@ -8,9 +8,10 @@ import { SMTPServer } from 'smtp-server';
 import { ConfigModule, loadSettings } from '../../../src/platform/config';
 import { Logger, LoggingModule } from '../../../src/platform/logging';
 import { type Mail, Mailer, MailModule, Outbox } from '../../../src/platform/mail';
+import { DatabaseModule } from '../../../src/platform/database';
 import { MailTransport } from '../../../src/platform/mail/mail-transport';
 import { MetricsModule } from '../../../src/platform/metrics';
-import { QueueModule } from '../../../src/platform/queue';
+import { QueueModule, QueueSupervisor } from '../../../src/platform/queue';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { until } from '../../support/until';
 
@@ -96,11 +97,13 @@ async function boot(env: Record<string, string>): Promise<{ mailer: Mailer; outb
       ConfigModule.forRoot(settings),
       LoggingModule.forRoot(logger),
       MetricsModule.forRoot({ version: '0', commit: '0' }),
+      DatabaseModule.forRoot({ url: database.url, entities: [] }),
       QueueModule.forRoot({ databaseUrl: database.url }),
       MailModule.forRoot(),
     ],
   }).compile();
   await app.init();
+  app.get(QueueSupervisor).startWorkers();
   return { mailer: app.get(Mailer), outbox: app.get(Outbox) };
 }
 
