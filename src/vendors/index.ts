@@ -1,4 +1,4 @@
 export { type ClientTool, clientTools } from './client-tools';
 export { type ErrorMeaning, type ErrorWord, errorWords } from './error-words';
-export { type VendorRoute, vendorRoutes } from './routes';
+export { vendorRoutes } from './routes';
 export { meaningOf } from './error-meaning';

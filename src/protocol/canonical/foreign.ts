@@ -1,3 +1,4 @@
+import { annotationFor } from './citations';
 import { type CanonicalAnswer } from './collect';
 import { type DialectName } from './request';
 import { type Dropped, Tally } from './tally';
@@ -12,6 +13,9 @@ export function foreignParts({ blocks, citations }: CanonicalAnswer, target: Dia
     // Chat has no place for a signature, so none is its own.
     if (block.origin !== target || target === 'chat') tally.dropped('reasoning.signature', ONLY_ITS_OWN);
   }
-  for (const _citation of citations) tally.dropped('citation', ONLY_ITS_OWN);
+  for (const { origin, value, span } of citations) {
+    const note = target === 'messages' ? null : annotationFor(target, origin, value, span);
+    if (note === null) tally.dropped('citation', ONLY_ITS_OWN);
+  }
   return tally.list();
 }
