@@ -25,5 +25,5 @@ export { overrideFields, readOverride } from './read-override';
 export { CHECKED as FACTS_CHECKED } from './models/checked';
 export { type ClientTool, clientTools } from './client-tools';
 export { type ErrorMeaning, type ErrorWord, errorWords } from './error-words';
-export { type VendorRoute, vendorRoutes } from './routes';
+export { vendorRoutes } from './routes';
 export { meaningOf } from './error-meaning';

@@ -1,5 +1,5 @@
 /** A route of a vendor's interface that is not served here. */
-export interface VendorRoute {
+interface VendorRoute {
   readonly vendor: 'openai' | 'anthropic' | 'google';
   /** Of the path, whole segments. */
   readonly path: RegExp;

@@ -1,9 +1,11 @@
-import { Controller, Delete, Get, Param, Req } from '@nestjs/common';
+import type { ServerResponse } from 'node:http';
+import { Controller, Delete, Get, Param, Req, Res } from '@nestjs/common';
 import { fault, type Fault } from '../../kernel';
 import { Access, type HttpRequest, queryOf } from '../../web';
 import { callerOf } from '../caller-of';
 import { type InputItemPage, inputItemPage } from './input-items';
 import { KeptResponses } from './kept-responses';
+import { replayedEvents } from './replayed-events';
 
 /** Answers of `/v1/responses` that are kept for this key. */
 @Controller('/v1/responses')
@@ -12,10 +14,18 @@ export class ResponsesController {
   constructor(private readonly kept: KeptResponses) {}
 
   @Get(':response_id')
-  async one(@Param('response_id') id: string, @Req() request: HttpRequest): Promise<object> {
+  async one(
+    @Param('response_id') id: string,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) reply: ServerResponse,
+  ): Promise<object> {
     const response = await this.kept.get(callerOf(request).keyId, id);
     if (response === null) throw unknown(id);
-    return response;
+    const query = queryOf(request);
+    if (query.get('stream') !== 'true') return response;
+    const after = query.get('starting_after');
+    reply.setHeader('content-type', 'text/event-stream; charset=utf-8');
+    return Buffer.from(replayedEvents(response, after === null ? undefined : Number(after)));
   }
 
   @Get(':response_id/input_items')

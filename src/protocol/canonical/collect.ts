@@ -2,11 +2,14 @@ import { err, type Fault, fault, JsonText, ok, printJson, type Result, type Usag
 import { type CanonicalEvent, type Finish, type ToolStart } from './events';
 import { isRecord } from '../usage';
 import { parseJsonText } from './fields';
+import { type TextSpan } from './citations';
 import { type DialectName, type JsonObject } from './request';
 
 interface AnswerText {
   readonly type: 'text' | 'refusal';
   text: string;
+  /** Notes on the text, in the dialect that is written. */
+  annotations?: JsonObject[];
 }
 interface AnswerReasoning {
   readonly type: 'reasoning';
@@ -21,12 +24,20 @@ export interface AnswerTool extends Omit<ToolStart, 'type'> {
 }
 export type AnswerBlock = AnswerText | AnswerReasoning | AnswerTool;
 
+interface AnswerCitation {
+  readonly origin: DialectName;
+  readonly value: unknown;
+  /** The block of text it came with, and where that stands in all of the text. */
+  readonly block: AnswerBlock | undefined;
+  readonly span: TextSpan;
+}
+
 /** A whole answer: what its events add up to. */
 export interface CanonicalAnswer {
   readonly id: string;
   readonly model: string;
   readonly blocks: readonly AnswerBlock[];
-  readonly citations: readonly { readonly origin: DialectName; readonly value: unknown }[];
+  readonly citations: readonly AnswerCitation[];
   readonly finish: Finish;
   readonly stopSequence?: string;
   readonly usage?: Usage;
@@ -80,7 +91,7 @@ export class AnswerCollector {
         this.tools.get(event.index)!.arguments += event.text;
         break;
       case 'citation':
-        this.citations.push({ origin: event.origin, value: event.value });
+        this.citations.push({ origin: event.origin, value: event.value, ...this.cited() });
         break;
       case 'usage-update':
         this.usage = event.usage;
@@ -104,6 +115,13 @@ export class AnswerCollector {
     const { id, model, blocks, citations, usage } = this;
     const { finish, stopSequence } = this.end;
     return ok({ id, model, blocks, citations, finish, stopSequence, usage });
+  }
+
+  private cited(): Pick<AnswerCitation, 'block' | 'span'> {
+    const texts = this.blocks.filter(({ type }) => type === 'text') as AnswerText[];
+    const block = texts.at(-1);
+    const end = texts.reduce((sum, { text }) => sum + text.length, 0);
+    return { block, span: { start: end - (block?.text.length ?? 0), end } };
   }
 
   /** Tools may be open between the pieces of a text, so the text is not always the last block. */

@@ -1,5 +1,6 @@
 import { type AnswerBlock, type CanonicalAnswer } from './collect';
 import { sealed } from './reasoning-seal';
+import { annotationFor } from './citations';
 import { type DialectName } from './request';
 import { type Dropped, Tally } from './tally';
 
@@ -18,7 +19,10 @@ export function foreignParts(
     if (target === 'chat' || (block.origin !== target && lane === undefined))
       tally.dropped('reasoning.signature', ONLY_ITS_OWN);
   }
-  for (const _citation of citations) tally.dropped('citation', ONLY_ITS_OWN);
+  for (const { origin, value, span } of citations) {
+    const note = target === 'messages' ? null : annotationFor(target, origin, value, span);
+    if (note === null) tally.dropped('citation', ONLY_ITS_OWN);
+  }
   return tally.list();
 }
 

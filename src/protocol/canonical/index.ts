@@ -7,6 +7,7 @@ export * from './tools';
 export * from './turns';
 export * from './schema';
 export * from './supplier-error';
+export * from './citations';
 export * from './collect';
 export * from './client-tools';
 export * from './emission';

@@ -1,4 +1,5 @@
 import {
+  annotationFor,
   type AnswerTool,
   type CanonicalAnswer,
   type EncodedAnswer,
@@ -27,6 +28,10 @@ function bodyOf(answer: CanonicalAnswer, options: EncoderOptions): JsonObject {
     content: text === '' && (calls.length > 0 || refusal !== '') ? null : text,
     refusal: refusal === '' ? null : refusal,
   };
+  const annotations = answer.citations.flatMap(
+    ({ origin, value, span }) => annotationFor('chat', origin, value, span) ?? [],
+  );
+  if (annotations.length > 0) message.annotations = annotations;
   if (reasoning !== '') message.reasoning_content = reasoning;
   if (calls.length > 0) message.tool_calls = calls.map(encodeCall);
   const usage = answer.usage ?? options.estimate?.();

@@ -1,6 +1,8 @@
 import { type Fault, sseFault, type Usage } from '../../kernel';
 import {
+  annotationFor,
   type CanonicalEvent,
+  type DialectName,
   type Dropped,
   type EncoderOptions,
   type JsonObject,
@@ -26,6 +28,9 @@ export class ChatStreamEncoder implements StreamEncoder {
   private readonly silent = new Set<number>();
   private readonly custom = new Set<number>();
   private readonly tally = new Tally();
+  /** How much text has gone, and where its present block began. */
+  private written = 0;
+  private textFrom = 0;
 
   constructor(private readonly options: EncoderOptions) {
     // With the usage chunk to come, every other chunk says that it is not the one.
@@ -40,6 +45,7 @@ export class ChatStreamEncoder implements StreamEncoder {
     if (this.ended) return '';
     switch (event.type) {
       case 'text-delta':
+        this.written += event.text.length;
         return `${this.textHead}${JSON.stringify(event.text)}}${this.tail}`;
       case 'tool-arguments-delta':
         this.silent.delete(event.index);
@@ -64,14 +70,15 @@ export class ChatStreamEncoder implements StreamEncoder {
         this.tally.dropped('reasoning.signature', ONLY_ITS_OWN);
         return '';
       case 'citation':
-        this.tally.dropped('citation', ONLY_ITS_OWN);
-        return '';
+        return this.citation(event.origin, event.value);
       case 'message-end':
         this.ended = true;
         return this.finish(writeFinish(event.finish));
       case 'fault':
         return this.failInstead(event.fault);
       case 'text-start':
+        this.textFrom = this.written;
+        return '';
       case 'text-end':
       case 'reasoning-start':
       case 'reasoning-end':
@@ -99,6 +106,13 @@ export class ChatStreamEncoder implements StreamEncoder {
 
   private delta(delta: string): string {
     return `${this.head}{"index":0,"delta":${delta}${this.tail}`;
+  }
+
+  private citation(origin: DialectName, value: unknown): string {
+    const note = annotationFor('chat', origin, value, { start: this.textFrom, end: this.written });
+    if (note !== null) return this.delta(JSON.stringify({ annotations: [note] }));
+    this.tally.dropped('citation', ONLY_ITS_OWN);
+    return '';
   }
 
   private argumentsDelta(index: number, text: string): string {

@@ -103,7 +103,7 @@ function assistantPart(part: Fields): AssistantBlock {
 function message(item: Fields): Turn {
   const { at } = item;
   const role = item.needText('role');
-  item.skip('type', 'id', 'status', 'phase');
+  item.skip('type', 'id', 'status');
   switch (role) {
     case 'system':
     case 'developer': {
@@ -113,10 +113,16 @@ function message(item: Fields): Turn {
     case 'user':
       return { role, blocks: parts(item, 'content', contentPart), at };
     case 'assistant':
-      return { role, blocks: parts(item, 'content', assistantPart), at };
+      return withPhase({ role, blocks: parts(item, 'content', assistantPart), at }, item);
     default:
       throw malformed(item.path('role'), "'user', 'assistant', 'system' or 'developer'");
   }
+}
+
+/** Whether it was said on the way or at the end; other dialects have no word for it. */
+function withPhase(turn: AssistantTurn, item: Fields): AssistantTurn {
+  const phase = item.opaque('phase', ['responses']);
+  return phase === undefined ? turn : { ...turn, opaque: [phase] };
 }
 
 const assistant = (block: AssistantBlock): AssistantTurn => ({
@@ -215,7 +221,9 @@ export function decodeItems(items: readonly unknown[]): Turn[] {
     const turn = turnOf(new Fields(item, `input.${index}`));
     const last = turns.at(-1);
     if (turn.role === 'assistant' && last?.role === 'assistant') {
-      turns[turns.length - 1] = { ...last, blocks: [...last.blocks, ...turn.blocks] };
+      const opaque = [...(last.opaque ?? []), ...(turn.opaque ?? [])];
+      const blocks = [...last.blocks, ...turn.blocks];
+      turns[turns.length - 1] = { ...last, blocks, ...(opaque.length > 0 && { opaque }) };
     } else if (turn.role === 'tool' && last?.role === 'tool') {
       turns[turns.length - 1] = { ...last, results: [...last.results, ...turn.results] };
     } else turns.push(turn);

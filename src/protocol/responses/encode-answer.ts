@@ -1,4 +1,6 @@
 import {
+  annotationFor,
+  type AnswerBlock,
   type CanonicalAnswer,
   type EncodedAnswer,
   type EncoderOptions,
@@ -16,7 +18,16 @@ export const encodeResponsesAnswer = (answer: CanonicalAnswer, options: EncoderO
 function bodyOf(answer: CanonicalAnswer, options: EncoderOptions): JsonObject {
   const id = responsesId(options.id ?? answer.id);
   const open = envelope(id, options.model ?? answer.model, options.createdAt ?? secondsNow(), options.echo);
-  const shown = answer.blocks.map((block) => ownSigned(block, options.lane)).filter(isShown);
+  const notes = new Map<AnswerBlock, JsonObject[]>();
+  for (const { origin, value, block, span } of answer.citations) {
+    const local = { start: 0, end: span.end - span.start };
+    const note = block && annotationFor('responses', origin, value, local);
+    if (block && note) notes.set(block, [...(notes.get(block) ?? []), note]);
+  }
+  const shown = answer.blocks
+    .map((block) => (notes.has(block) ? { ...block, annotations: notes.get(block)! } : block))
+    .map((block) => ownSigned(block, options.lane))
+    .filter(isShown);
   const output = shown.map((block, index) => itemOf(block, itemId(id, block.type, index)));
   return closed(open, output, answer.finish, answer.usage, options);
 }

@@ -85,10 +85,10 @@ const PREFIXES = { text: 'msg', refusal: 'msg', reasoning: 'rs', tool: 'fc' } as
 export const itemId = (responseId: string, type: AnswerBlock['type'], index: number): string =>
   `${PREFIXES[type]}_${responseId.slice('resp_'.length)}_${index}`;
 
-export const textPart = (text: string): JsonObject => ({
+export const textPart = (text: string, annotations: readonly JsonObject[] = []): JsonObject => ({
   type: 'output_text',
   text,
-  annotations: [],
+  annotations,
   logprobs: [],
 });
 export const refusalPart = (refusal: string): JsonObject => ({ type: 'refusal', refusal });
@@ -111,7 +111,7 @@ export function itemOf(block: AnswerBlock, id: string): JsonObject {
   switch (block.type) {
     case 'text':
     case 'refusal': {
-      const part = block.type === 'text' ? textPart(block.text) : refusalPart(block.text);
+      const part = block.type === 'text' ? textPart(block.text, block.annotations) : refusalPart(block.text);
       return { id, type: 'message', role: 'assistant', status: 'completed', content: [part] };
     }
     case 'reasoning': {

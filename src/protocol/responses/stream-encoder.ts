@@ -1,7 +1,9 @@
 import { type Fault, fault, formatEvent, type Usage } from '../../kernel';
 import {
+  annotationFor,
   type AnswerBlock,
   type CanonicalEvent,
+  type DialectName,
   type Dropped,
   type EncoderOptions,
   type Finish,
@@ -104,8 +106,7 @@ export class ResponsesStreamEncoder implements StreamEncoder {
       case 'tool-end':
         return this.done(this.tools.get(event.index)!);
       case 'citation':
-        this.tally.dropped('citation', ONLY_ITS_OWN);
-        return '';
+        return this.citation(event.origin, event.value);
       case 'usage-update':
         this.usage = event.usage;
         return '';
@@ -170,7 +171,8 @@ export class ResponsesStreamEncoder implements StreamEncoder {
       const part = { type: 'summary_text', text };
       return this.event(`response.reasoning_summary_part.${state}`, { ...place, summary_index: 0, part });
     }
-    const part = block.type === 'text' ? textPart(text) : refusalPart(text);
+    const notes = block.type === 'text' && state === 'done' ? block.annotations : [];
+    const part = block.type === 'text' ? textPart(text, notes) : refusalPart(text);
     return this.event(`response.content_part.${state}`, { ...place, content_index: 0, part });
   }
 
@@ -209,6 +211,25 @@ export class ResponsesStreamEncoder implements StreamEncoder {
     Object.assign(this.prose.block, { origin: 'responses', signature });
     this.held += signature.length;
     return opened;
+  }
+
+  private citation(origin: DialectName, value: unknown): string {
+    const block = this.prose?.block;
+    const isText = block?.type === 'text';
+    const note = isText && annotationFor('responses', origin, value, { start: 0, end: block.text.length });
+    if (!isText || !note) {
+      this.tally.dropped('citation', ONLY_ITS_OWN);
+      return '';
+    }
+    block.annotations = [...(block.annotations ?? []), note];
+    const { id, index } = this.prose!;
+    return this.event('response.output_text.annotation.added', {
+      item_id: id,
+      output_index: index,
+      content_index: 0,
+      annotation_index: block.annotations.length - 1,
+      annotation: note,
+    });
   }
 
   private closeProse(): string {

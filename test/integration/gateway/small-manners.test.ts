@@ -84,6 +84,25 @@ describe('what clients expect beside the answer itself', () => {
     expect(body.truncation).toBe('disabled');
   });
 
+  test('a kept response can be read as a stream, from any event on', async () => {
+    const made = (await (await post('/v1/responses', { model: 'on-chat', input: 'Hello' })).json()) as {
+      id: string;
+      output: { content: { text: string }[] }[];
+    };
+    const read = async (query: string): Promise<{ type: string; delta?: string; response?: object }[]> => {
+      const headers = { authorization: `Bearer ${app.firstKeys?.demo}` };
+      const answer = await fetch(`${app.url}/v1/responses/${made.id}?${query}`, { headers });
+      expect(answer.headers.get('content-type')).toMatch(/^text\/event-stream/);
+      const lines = (await answer.text()).split('\n').filter((line) => line.startsWith('data: '));
+      return lines.map((line) => JSON.parse(line.slice(6)) as { type: string });
+    };
+    const events = await read('stream=true');
+    expect(events[0]?.type).toBe('response.created');
+    expect(events.map(({ delta }) => delta ?? '').join('')).toBe(made.output[0]?.content[0]?.text);
+    expect(events.at(-1)).toMatchObject({ type: 'response.completed', response: made });
+    expect(await read('stream=true&starting_after=1')).toEqual(events.slice(2));
+  });
+
   test('usage that the caller did not ask for is in no chunk', async () => {
     const body = { model: 'on-chat', messages: [hello], max_tokens: 50, stream: true };
     expect(await (await post('/v1/chat/completions', body)).text()).not.toContain('"usage"');

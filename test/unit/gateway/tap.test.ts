@@ -1,3 +1,4 @@
+import { applyEdits, memberCut } from '../../../src/gateway/inference/stream/edits';
 import fc from 'fast-check';
 import { Tap, type TapOptions } from '../../../src/gateway/inference/tap';
 import { dialects } from '../../../src/protocol';
@@ -63,6 +64,16 @@ test('what a stream breaks off in is never passed on', () => {
     expect(whole.startsWith(passed)).toBe(true);
     expect(ends).toContain(passed.trimEnd().length);
   }
+});
+
+test.each([
+  ['{"id":"x","usage":null,"choices":[]}', '{"id":"x","choices":[]}'],
+  ['{"usage" : null , "id":"x"}', '{ "id":"x"}'],
+  ['{"id":"x", "usage": null}', '{"id":"x"}'],
+  ['{"usage":null}', '{}'],
+])('usage that nobody asked for is cut out of %s', (json, without) => {
+  const cut = memberCut(Buffer.from(json), 'usage')!;
+  expect(applyEdits(Buffer.from(json), 0, [cut]).toString()).toBe(without);
 });
 
 test('usage that nobody asked for is taken out', () => {

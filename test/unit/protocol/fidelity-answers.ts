@@ -10,6 +10,29 @@ export interface AnswerProbe {
 
 const all: readonly DialectName[] = ['chat', 'messages', 'responses'];
 
+const webCitations: Record<DialectName, object> = {
+  chat: {
+    type: 'url_citation',
+    url_citation: { url: 'https://x.example', title: 'X', start_index: 0, end_index: 1 },
+  },
+  responses: { type: 'url_citation', url: 'https://x.example', title: 'X', start_index: 0, end_index: 1 },
+  messages: {
+    type: 'web_search_result_location',
+    url: 'https://x.example',
+    title: 'X',
+    cited_text: 'C',
+    encrypted_index: 'e',
+  },
+};
+const cited =
+  (value: (origin: DialectName) => object) =>
+  (origin: DialectName): readonly CanonicalEvent[] => [
+    { type: 'text-start' },
+    { type: 'text-delta', text: 'A' },
+    { type: 'citation', origin, value: value(origin) },
+    { type: 'text-end' },
+  ];
+
 export const answerProbes: readonly AnswerProbe[] = [
   {
     feature: 'Text',
@@ -53,7 +76,21 @@ export const answerProbes: readonly AnswerProbe[] = [
     dialects: ['chat', 'responses'],
     events: () => [{ type: 'refusal', text: 'No.' }],
   },
-  { feature: 'Citations', dialects: all, events: (origin) => [{ type: 'citation', origin, value: {} }] },
+  {
+    feature: 'Citation of a source on the web',
+    dialects: all,
+    events: cited((origin) => webCitations[origin]),
+  },
+  {
+    feature: 'Citation of a place in a document',
+    dialects: ['messages'],
+    events: cited(() => ({
+      type: 'char_location',
+      document_index: 0,
+      start_char_index: 0,
+      end_char_index: 1,
+    })),
+  },
   {
     feature: 'Stopped by the limit',
     dialects: all,

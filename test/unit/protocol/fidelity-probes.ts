@@ -23,6 +23,7 @@ import {
   uploaded,
   withTools,
 } from './fidelity-shapes';
+import { toolProbes } from './fidelity-tools';
 
 /** Every feature that callers use, as the smallest request that has it. */
 export const probes: readonly Probe[] = [
@@ -101,7 +102,23 @@ export const probes: readonly Probe[] = [
     feature: 'Document with citations',
     fields: everyUser(
       undefined,
-      { type: 'document', source: { type: 'url', url: 'https://x.example' }, citations: { enabled: true } },
+      {
+        type: 'document',
+        source: { type: 'base64', media_type: 'application/pdf', data: pdf },
+        citations: { enabled: true },
+      },
+      undefined,
+    ),
+  },
+  {
+    feature: 'Text document with citations',
+    fields: everyUser(
+      undefined,
+      {
+        type: 'document',
+        source: { type: 'text', media_type: 'text/plain', data: 'T' },
+        citations: { enabled: true },
+      },
       undefined,
     ),
   },
@@ -168,6 +185,7 @@ export const probes: readonly Probe[] = [
       responses: { tools: [responsesTool, { type: 'web_search' }] },
     },
   },
+  ...toolProbes,
   { feature: 'Tools loaded later', fields: messages({ tools: [{ ...messagesTool, defer_loading: true }] }) },
   {
     feature: 'Choice: required',
@@ -272,6 +290,14 @@ export const probes: readonly Probe[] = [
     ),
   },
   {
+    feature: 'Highest effort',
+    fields: everywhere(
+      { reasoning_effort: 'max' },
+      { output_config: { effort: 'max' } },
+      { reasoning: { effort: 'max' } },
+    ),
+  },
+  {
     feature: 'Thinking with a budget',
     fields: messages({ thinking: { type: 'enabled', budget_tokens: 2000 } }),
   },
@@ -310,6 +336,24 @@ export const probes: readonly Probe[] = [
   {
     feature: 'Service tier',
     fields: everywhere({ service_tier: 'flex' }, { service_tier: 'auto' }, { service_tier: 'flex' }),
+  },
+  { feature: 'Log probabilities', fields: chat({ logprobs: true }) },
+  {
+    feature: 'Most likely tokens',
+    fields: { chat: { logprobs: true, top_logprobs: 3 }, responses: { top_logprobs: 3 } },
+  },
+  { feature: 'Predicted output', fields: chat({ prediction: { type: 'content', content: 'P' } }) },
+  { feature: 'Identifier for safety', fields: openai({ safety_identifier: 's' }) },
+  { feature: 'Truncation', fields: responses({ truncation: 'auto' }) },
+  {
+    feature: 'Phase of a turn',
+    fields: responses({
+      input: [hello, { type: 'message', role: 'assistant', phase: 'commentary', content: 'A' }, hello],
+    }),
+  },
+  {
+    feature: "Line for a vendor's books",
+    fields: messages({ system: 'x-anthropic-billing-header: cc_version=1; cch=0;\nS' }),
   },
   { feature: 'Several answers', fields: chat({ n: 2 }) },
   { feature: 'Penalties and biases', fields: chat({ presence_penalty: 1 }) },

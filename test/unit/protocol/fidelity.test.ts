@@ -79,11 +79,12 @@ A model that speaks the caller's dialect gets the caller's bytes, and the caller
 model and the \`svc\` object ([api.md](api.md#streams)). This page is about
 the other case: a caller of one dialect and a model behind another. It is computed by
 \`test/unit/protocol/fidelity.test.ts\`, which sends one probe a feature through the code and fails when this page says
-anything else.
+anything else; with \`WRITE_FIDELITY=1\` it writes the page.
 
 - **carried**: it arrives as what it is.
 - **approximated**: it arrives as the nearest thing, which is named. Counted.
-- **dropped**: the answer is worth having without it, so it is left out. Counted and recorded with the request.
+- **dropped**: the answer is worth having without it, so it is left out. Counted, recorded with the request, and named
+  in \`x-svc-dropped\` ([api.md](api.md)).
 - **refused**: without it the answer would be another one, so the request ends with that code and names the field.
 - **fulfilled**: it asks for what happens anyway.
 - **–**: the caller's dialect has no such thing.
