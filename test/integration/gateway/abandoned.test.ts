@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { connect } from 'node:net';
 import { Escrow } from '../../../src/billing';
 import { Lifecycle } from '../../../src/gateway';
 import { startSimulator, type Simulator } from '../../support/simulator';
@@ -73,6 +74,28 @@ describe('a caller who hangs up before there is an answer', () => {
     expect(log).not.toMatch(/"level":"error"|\n +at /);
     // 0.15 dollars a million tokens.
     expect(cost).toBe(String(Number(tokens) * 150));
+  });
+
+  test('by half: who says that nothing more comes hears nothing more, and has left', async () => {
+    await supplier.addFault({ fault: { kind: 'hang' }, times: 1 });
+    supplier.clearRequests();
+    const id = randomUUID();
+    const body = JSON.stringify({
+      model: 'sim-small',
+      messages: [{ role: 'user', content: 'Half a question.' }],
+    });
+    const { hostname, port } = new URL(app.url);
+    const caller = connect(Number(port), hostname);
+    caller.write(
+      `POST ${paths.chat} HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${app.firstKeys?.demo}\r\n` +
+        `x-request-id: ${id}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    );
+    await supplier.waitForRequests(1);
+    caller.end();
+    await supplier.waitForClosed(1, 'client-closed');
+    await app.application.get(Lifecycle).idle(5_000);
+    expect(await recordsOf(id)).toMatchObject([{ code: 'caller_left', status: 499, output_tokens: 0 }]);
+    caller.destroy();
   });
 
   test('leaves no money set aside', () => {
