@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { Logger } from '@nestjs/common';
 import { Findings, runProof } from '../support/findings';
 import { proveAddresses } from './addresses/addresses';
+import { proveSecondAnswers } from './answers/second-answers';
 import { type BodyOptions, proveBodies } from './bodies/bodies';
 import { proveCanaries } from './canaries/canaries';
 import { proveDrips } from './drips/drips';
@@ -19,6 +20,7 @@ const parts: Readonly<
   canaries: proveCanaries,
   echoes: proveEchoes,
   drips: proveDrips,
+  answers: proveSecondAnswers,
 };
 
 async function main(): Promise<void> {

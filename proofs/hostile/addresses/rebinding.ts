@@ -4,6 +4,7 @@ import type { Canary } from './canary';
 
 const times = {
   supplierConnections: 4,
+  supplierRestMs: 0,
   supplierConnectTimeoutMs: 500,
   supplierFirstByteTimeoutMs: 500,
   supplierIdleTimeoutMs: 500,

@@ -27,6 +27,16 @@ export class Settings extends BillingSettings {
   readonly supplierConnections: number;
 
   @Setting({
+    name: 'SUPPLIER_REST',
+    group: 'Suppliers',
+    describe:
+      'How long nothing may come behind an answer before its connection carries another call: a supplier that answers twice must not answer somebody else.',
+    as: duration('0ms', '1s'),
+    default: '5ms',
+  })
+  readonly supplierRestMs: number;
+
+  @Setting({
     name: 'SUPPLIER_CONNECT_TIMEOUT',
     group: 'Suppliers',
     describe: 'How long opening a connection may take.',

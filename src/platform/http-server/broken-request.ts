@@ -39,9 +39,16 @@ const phrases: Readonly<Record<number, string>> = {
   400: 'Bad Request',
   408: 'Request Timeout',
   431: 'Request Header Fields Too Large',
+  505: 'HTTP Version Not Supported',
 };
 
+/** Another version frames its messages in another way: nothing of it can be read safely. */
+export class OtherVersion extends Error {}
+
 function faultOf(error: NodeJS.ErrnoException): Fault {
+  if (error instanceof OtherVersion) {
+    return fault('invalid_request', { status: 505, message: 'This service speaks HTTP/1.1 and HTTP/1.0.' });
+  }
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return fault('request_timeout');
   // Node's parser does not distinguish the two.
   if (error.code === 'HPE_HEADER_OVERFLOW') {

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express from 'express';
 import { isUuid, uuidv7 } from '../../kernel';
-import { answerBrokenRequest } from './broken-request';
 import { crossOrigin } from './cross-origin';
+import { answerBrokenRequest, OtherVersion } from './broken-request';
 import { isGatewayPath } from './gateway-path';
 import { namesOneHost, toOriginForm } from './host';
 import { addUncheckedHeader, latestOn, LeanRequest, LeanResponse } from './lean-messages';
@@ -90,6 +90,10 @@ export class LeanAdapter extends ExpressAdapter {
         requireHostHeader: false,
       },
       (request, response) => {
+        if (request.httpVersionMajor !== 1) {
+          answerBrokenRequest(new OtherVersion(), request.socket, latestOn(request.socket));
+          return;
+        }
         if (!isPlain(request) || !namesOneHost(request)) {
           answerBrokenRequest(
             new Error('no host, more than one, or a transfer coding that is not served'),

@@ -21,6 +21,7 @@ type PoolSettings = Pick<
   | 'supplierConnectTimeoutMs'
   | 'supplierFirstByteTimeoutMs'
   | 'supplierIdleTimeoutMs'
+  | 'supplierRestMs'
   | 'supplierTotalTimeoutMs'
 >;
 
@@ -89,6 +90,7 @@ export class WireTransport implements SupplierTransport {
     const pool = new ConnectionPool({
       origin: address,
       connections: this.settings.supplierConnections,
+      restMs: this.settings.supplierRestMs,
       timeoutMs: this.settings.supplierConnectTimeoutMs,
       lookup: this.guard.lookupFor(address),
       // Sockets do not resolve a literal address, so that one is checked beforehand.

@@ -1,5 +1,5 @@
-/** What a spreadsheet would take for a formula when it begins a cell. */
-const formulaStart = /^[=+\-@\t\r]/;
+/** What a spreadsheet would take for a formula where it begins a cell, also in full width and behind what is not shown. */
+const formulaStart = /^(?:[\t\r]|[\s\p{C}]*[=+\-@\uff1d\uff0b\uff0d\uff20])/u;
 const plainNumber = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/;
 
 /** One row as RFC 4180 has it. Texts that a spreadsheet would run are disarmed; real numbers stay numbers. */

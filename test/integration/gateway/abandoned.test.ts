@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { connect } from 'node:net';
 import { Escrow } from '../../../src/billing';
 import { Lifecycle } from '../../../src/gateway';
+import { until } from '../../support/until';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { startTestApp, type TestApp } from '../../support/app';
 
@@ -73,6 +75,31 @@ describe('a caller who hangs up before there is an answer', () => {
     expect(log).not.toMatch(/"level":"error"|\n +at /);
     // 0.15 dollars a million tokens.
     expect(cost).toBe(String(Number(tokens) * 150));
+  });
+
+  /** The end of what the caller sends comes with the request, or once the supplier is at work. */
+  test.each(['at once', 'later'])('by half, %s: it hears nothing more, and has left', async (when) => {
+    await supplier.addFault({ fault: { kind: 'hang' }, times: 1 });
+    await supplier.clearRequests();
+    const id = randomUUID();
+    const body = JSON.stringify({
+      model: 'sim-small',
+      messages: [{ role: 'user', content: 'Half a question.' }],
+    });
+    const { hostname, port } = new URL(app.url);
+    const caller = connect(Number(port), hostname);
+    const request =
+      `POST ${paths.chat} HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${app.firstKeys?.demo}\r\n` +
+      `x-request-id: ${id}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+    if (when === 'at once') caller.end(request);
+    else {
+      caller.write(request);
+      await supplier.waitForRequests(1);
+      caller.end();
+    }
+    await until(async () => (await recordsOf(id)).length === 1);
+    expect(await recordsOf(id)).toMatchObject([{ code: 'caller_left', status: 499, output_tokens: 0 }]);
+    caller.destroy();
   });
 
   test('leaves no money set aside', () => {

@@ -37,6 +37,7 @@ export class SupplierHouse {
     this.pools = new WireTransport(
       {
         supplierConnections: 8,
+        supplierRestMs: 0,
         supplierConnectTimeoutMs: 1_000,
         supplierFirstByteTimeoutMs: 5_000,
         supplierIdleTimeoutMs: 5_000,

@@ -47,6 +47,13 @@ describe.each([true, false])('broken HTTP, with lean %s', (lean) => {
   const get = 'GET /v1/plain HTTP/1.1\r\nhost: x\r\n';
   const post = 'POST /v1/plain HTTP/1.1\r\nhost: x\r\n';
 
+  test.each(['HTTP/2.0', 'HTTP/0.9', 'HTTP/3.0', 'HTTP/9.9'])('%s is not spoken', async (version) => {
+    const answer = parseAnswer(await exchange(url, `GET /v1/plain ${version}\r\nhost: x\r\n\r\n`));
+    expect([400, 505]).toContain(answer.status);
+    if (version === 'HTTP/2.0') expect(answer.status).toBe(505);
+    expect(PlainController.served).toBe(0);
+  });
+
   test.each([
     ['both lengths', `${post}content-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`],
     [

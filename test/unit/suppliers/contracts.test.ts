@@ -23,6 +23,7 @@ beforeAll(async () => {
   const guard = new AddressGuard([{ address: '127.0.0.1', prefix: 32, family: 'ipv4' }]);
   const settings = {
     supplierConnections: 4,
+    supplierRestMs: 0,
     supplierConnectTimeoutMs: 1_000,
     supplierFirstByteTimeoutMs: 5_000,
     supplierIdleTimeoutMs: 5_000,

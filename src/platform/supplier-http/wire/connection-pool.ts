@@ -1,11 +1,20 @@
+import { monotonicMs } from '../../../kernel';
 import { Connection, type Owner } from './connection';
 import { connectorTo, type Destination } from './connect';
 import type { WireCall } from './wire-call';
 
 const SWEEP_MS = 1_000;
+/** For so long no connection carries a second call, once one brought an answer that nobody had asked for. */
+const DISTRUST_MS = 600_000;
+
+/** An origin that has not answered so often yet has its connections rest so many times as long. */
+const FIRST_ANSWERS = 100;
+const FIRST_RESTS = 20;
 
 export interface PoolTerms extends Destination {
   readonly connections: number;
+  /** How long a connection rests after an answer. */
+  readonly restMs: number;
   /** Looked at before each connection. */
   readonly check: () => Error | null;
 }
@@ -15,11 +24,14 @@ export class ConnectionPool implements Owner {
   private readonly connect: ReturnType<typeof connectorTo>;
   private readonly isEncrypted: boolean;
   private readonly connections = new Set<Connection>();
-  /** The one that was used last comes first. */
+  /** The one that was used last comes last. */
   private idle: Connection[] = [];
   private waiting: WireCall[] = [];
   private opening = 0;
+  private answers = 0;
   private isDue = false;
+  private distrustedUntil = 0;
+  private resting: NodeJS.Timeout | undefined;
   private isClosed = false;
   private sweeping: NodeJS.Timeout | undefined;
 
@@ -41,17 +53,39 @@ export class ConnectionPool implements Owner {
   close(): void {
     this.isClosed = true;
     clearTimeout(this.sweeping);
+    clearTimeout(this.resting);
     for (const call of this.waiting.splice(0)) call.fail(closed());
     for (const connection of this.connections) connection.destroy(closed());
   }
 
   opened(connection: Connection): void {
     this.opening -= 1;
-    this.freed(connection);
+    this.idle.push(connection);
+    this.becameIdle();
   }
 
   freed(connection: Connection): void {
+    this.answers += 1;
+    if (this.isDistrusted) return connection.destroy();
     this.idle.push(connection);
+    this.becameIdle();
+  }
+
+  /** An origin that answers twice may do so again: then every call gets a connection of its own. */
+  strayed(): void {
+    this.distrustedUntil = monotonicMs() + DISTRUST_MS;
+    for (const connection of this.idle.splice(0)) connection.destroy();
+  }
+
+  get restMs(): number {
+    return this.terms.restMs * (this.answers < FIRST_ANSWERS ? FIRST_RESTS : 1);
+  }
+
+  private get isDistrusted(): boolean {
+    return monotonicMs() < this.distrustedUntil;
+  }
+
+  private becameIdle(): void {
     if (this.waiting.length > 0) this.schedule();
     this.sweeping ??= setTimeout(() => this.sweep(), SWEEP_MS).unref();
   }
@@ -90,6 +124,17 @@ export class ConnectionPool implements Owner {
     this.waiting = this.waiting.filter(({ isOver }) => !isOver);
     const { connections } = this.terms;
     while (this.opening < this.waiting.length && this.connections.size < connections) this.open();
+    this.waitForRest();
+  }
+
+  /** Where no more connections may be opened, calls wait for the one that has rested longest. */
+  private waitForRest(): void {
+    if (this.idle.length === 0 || this.opening >= this.waiting.length) return;
+    const restMs = Math.min(...this.idle.map((connection) => connection.restMs));
+    this.resting ??= setTimeout(() => {
+      this.resting = undefined;
+      this.schedule();
+    }, restMs).unref();
   }
 
   private open(): void {
@@ -109,10 +154,14 @@ export class ConnectionPool implements Owner {
     for (let call = this.next(); ; call = this.next()) if (call?.isWanted() !== false) return call;
   }
 
+  /** Of those that have rested, the one that was used last. */
   private nextUsable(): Connection | null {
-    for (let last = this.idle.pop(); last !== undefined; last = this.idle.pop()) {
-      if (last.isUsable) return last;
-      last.destroy();
+    for (let at = this.idle.length - 1; at >= 0; at -= 1) {
+      const connection = this.idle[at]!;
+      if (connection.restMs > 0) continue;
+      this.idle.splice(at, 1);
+      if (connection.isUsable) return connection;
+      connection.destroy();
     }
     return null;
   }

@@ -7,11 +7,18 @@ import type { WireCall } from './wire-call';
 
 /** Whose connection it is. */
 export interface Owner {
+  /**
+   * For so long nothing may come behind an answer before the next call is sent: a second answer on its way would be taken
+   * for the answer to that call.
+   */
+  readonly restMs: number;
   opened(connection: Connection): void;
   /** Ready for the next call. */
   freed(connection: Connection): void;
   /** `failure` is set when it was not good for a single call. */
   closed(connection: Connection, wasOpen: boolean, failure: Error | null): void;
+  /** It brought an answer that nobody had asked for. */
+  strayed(): void;
 }
 
 /** Pieces this short are joined with the one before: one write costs less than two. */
@@ -19,6 +26,8 @@ const SHORT_BYTES = 4 * 1024;
 
 /** One that was opened and not needed after all is kept for so long. */
 const UNUSED_MS = 10_000;
+/** Servers say so on a connection that was idle for too long, and close it. */
+const IDLE_TOO_LONG = /^HTTP\/1\.[01] 408 /;
 /** A connection that closes sooner is a failure: opening the next at once could loop for ever. */
 const YOUNG_MS = 1_000;
 
@@ -33,6 +42,7 @@ export class Connection {
   /** The answer is whole, but its reader has asked for a pause. */
   private heldBack = false;
   private usableUntil = 0;
+  private usableFrom = 0;
 
   constructor(
     connect: (reading: Reading) => Socket,
@@ -60,6 +70,11 @@ export class Connection {
     const { destroyed, writableLength } = this.socket;
     // Of a request that was answered early, some is still to be sent, and the supplier may not read it.
     return !destroyed && writableLength === 0 && monotonicMs() < this.usableUntil;
+  }
+
+  /** For how long nothing has to come yet. */
+  get restMs(): number {
+    return this.usableFrom - monotonicMs();
   }
 
   carry(call: WireCall): void {
@@ -108,6 +123,9 @@ export class Connection {
     // Unsolicited bytes would be taken for the answer to the next request.
     if (call === null || this.heldBack) {
       this.cause ??= new BrokenAnswer('nobody had asked');
+      if (this.isUsed && !IDLE_TOO_LONG.test(memory.toString('latin1', 0, Math.min(count, 16)))) {
+        this.owner.strayed();
+      }
       return this.refuse();
     }
     try {
@@ -132,6 +150,7 @@ export class Connection {
     const { socket, parser } = this;
     const isFree = parser.idleMs > 0 && !socket.destroyed;
     if (isFree) {
+      this.usableFrom = monotonicMs() + this.owner.restMs;
       this.usableUntil = monotonicMs() + parser.idleMs;
       this.owner.freed(this);
     } else socket.destroy();

@@ -15,6 +15,7 @@ import {
 const loopback = { address: '127.0.0.0', prefix: 8, family: 'ipv4' as const };
 const settings = {
   supplierConnections: 8,
+  supplierRestMs: 0,
   supplierConnectTimeoutMs: 1_000,
   supplierFirstByteTimeoutMs: 5_000,
   supplierIdleTimeoutMs: 5_000,

@@ -86,6 +86,45 @@ describe('an answer that nobody asked for is never taken for the next one', () =
   });
 });
 
+describe('a connection rests after an answer', () => {
+  test('and a call that cannot wait gets another one', async () => {
+    const { port, asked } = await answer(({ socket }, nth) => socket.write(ok(`answer ${nth}`)));
+    const pools = openPools({ supplierRestMs: 5_000 });
+    for (const nth of [1, 2, 3])
+      expect(await call(pools, get(port)).outcome).toMatchObject({ text: `answer ${nth}` });
+    expect(connectionsOf(asked)).toEqual([1, 2, 3]);
+  });
+
+  test('and is waited for where no more may be opened', async () => {
+    const { port, asked } = await answer(({ socket }, nth) => socket.write(ok(`answer ${nth}`)));
+    const pools = openPools({ supplierRestMs: 3, supplierConnections: 1 });
+    const start = performance.now();
+    await call(pools, get(port)).outcome;
+    expect(await call(pools, get(port)).outcome).toMatchObject({ text: 'answer 2' });
+    expect(performance.now() - start).toBeGreaterThan(55);
+    expect(connectionsOf(asked)).toEqual([1, 1]);
+  });
+
+  test.each([
+    ['an answer that nobody asked for has each call come over one of its own', ok('stray'), [1, 2, 3]],
+    [
+      'the notice of a server that waited too long changes nothing',
+      'HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n',
+      [1, 2, 2],
+    ],
+  ])('%s', async (_what, stray, expected) => {
+    const { port, asked } = await answer(({ socket }) => socket.write(ok('ok')));
+    const pools = openPools();
+    await call(pools, get(port)).outcome;
+    const closed = once(asked[0]!.socket, 'close');
+    asked[0]!.socket.write(stray);
+    await closed;
+    await call(pools, get(port)).outcome;
+    await call(pools, get(port)).outcome;
+    expect(connectionsOf(asked)).toEqual(expected);
+  });
+});
+
 describe('a connection is not used again', () => {
   test('when the supplier has closed it meanwhile', async () => {
     const { port, asked } = await answer(({ socket }, nth) => socket.write(ok(`answer ${nth}`)));

@@ -10,6 +10,8 @@ import {
 
 export const settings = {
   supplierConnections: 8,
+  /** Most of these tests are about what comes over one connection: it is used again at once. */
+  supplierRestMs: 0,
   supplierConnectTimeoutMs: 1_000,
   supplierFirstByteTimeoutMs: 5_000,
   supplierIdleTimeoutMs: 5_000,
