@@ -44,7 +44,7 @@ async function surroundings(settings: Settings, { environment }: CommandContext)
   return [
     engine(),
     settingNames(environment),
-    baseAddress(settings),
+    baseAddress(settings, environment),
     secretsFit(settings, environment),
     dataFolder(settings),
     ...(await Promise.all([mail(settings), redis(settings)])),

@@ -24,7 +24,8 @@ export abstract class ServiceSettings {
   @Setting({
     name: 'NODE_ENV',
     group: 'General',
-    describe: 'How the service runs. Production refuses placeholder secrets.',
+    describe:
+      'How the service runs. Production refuses placeholder secrets; a BASE_URL other than of this machine is production whatever is set here.',
     as: oneOf('development', 'production', 'test'),
     default: 'development',
   })
