@@ -5,6 +5,7 @@ import { catalogueLoaded, credentialsAccepted, suppliersPaid, suppliersReachable
 import {
   auditChainFits,
   clockDifference,
+  addressesDiffer,
   databaseAnswers,
   jobsSucceed,
   nodesCounted,
@@ -57,6 +58,7 @@ const databaseChecks: readonly (readonly [string, Check])[] = [
   ['database', databaseAnswers],
   ['migrations', schemaComplete],
   ['database role', roleRights],
+  ['mail addresses', addressesDiffer],
   ['clock', clockDifference],
   ['partitions', partitionsAhead],
   ['repeating jobs', jobsSucceed],

@@ -54,6 +54,7 @@ test('a sound one passes in every point', async () => {
     database: expect.stringMatching(/^ok external PostgreSQL \d+.* answers$/),
     migrations: expect.stringMatching(/^ok all \d+ tables are as this version expects$/),
     'database role': 'ok switchboard_app may do its work and no more',
+    'mail addresses': 'ok no two accounts have one in two spellings',
     clock: expect.stringMatching(/^ok \d+ ms from the database's$/),
     'repeating jobs': 'ok none yet: the first start makes them',
     partitions: 'ok this month and the next are ready',
