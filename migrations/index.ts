@@ -78,6 +78,7 @@ import { EndPromotions1764340010000 } from './1764340010000-end-promotions';
 import { AddVendorFacts1764360000000 } from './1764360000000-add-vendor-facts';
 import { AddUsageParts1764360100000 } from './1764360100000-add-usage-parts';
 import { KnowAddressesByOneForm1764700000000 } from './1764700000000-know-addresses-by-one-form';
+import { PlaceConversations1764700010000 } from './1764700010000-place-conversations';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -158,6 +159,7 @@ export const migrations = [
   AddVendorFacts1764360000000,
   AddUsageParts1764360100000,
   KnowAddressesByOneForm1764700000000,
+  PlaceConversations1764700010000,
   // New ones go above this line; what takes away goes below it, a release later.
   LoadMoneyFunctions1763800310000,
 ];
