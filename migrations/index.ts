@@ -77,6 +77,9 @@ import { FollowDisputes1764340000000 } from './1764340000000-follow-disputes';
 import { EndPromotions1764340010000 } from './1764340010000-end-promotions';
 import { AddVendorFacts1764360000000 } from './1764360000000-add-vendor-facts';
 import { AddUsageParts1764360100000 } from './1764360100000-add-usage-parts';
+import { KnowAddressesByOneForm1764700000000 } from './1764700000000-know-addresses-by-one-form';
+import { BoundCreditLimits1764700020000 } from './1764700020000-bound-credit-limits';
+import { PlaceConversations1764700010000 } from './1764700010000-place-conversations';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -156,6 +159,9 @@ export const migrations = [
   EndPromotions1764340010000,
   AddVendorFacts1764360000000,
   AddUsageParts1764360100000,
+  KnowAddressesByOneForm1764700000000,
+  PlaceConversations1764700010000,
+  BoundCreditLimits1764700020000,
   // New ones go above this line; what takes away goes below it, a release later.
   LoadMoneyFunctions1763800310000,
 ];

@@ -33,6 +33,8 @@ export class Places {
       return row?.id ?? 0;
     };
     const [ours, theirs] = [world.organisationId, world.otherOrganisationId];
+    // Not the ceiling of credit is looked at here, but who may give it.
+    await world.rows('UPDATE organisation SET credit_ceiling_nano = 1000000000000000');
     return new Places(
       world,
       { organisationId: ours, departmentId: await department(ours, COMMON_NAME), mark: '' },

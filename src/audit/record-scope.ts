@@ -1,8 +1,8 @@
 import type { Scope } from '../kernel';
 import type { SqlParameters } from './sql-parameters';
 
-/** Which requests are meant: those that an actor may see, or those of one key. */
-export type RecordScope = Scope | { readonly kind: 'key'; readonly keyId: number };
+/** Which requests are meant: those that an actor may see, or those of one key, of them what `within` may see. */
+export type RecordScope = Scope | { readonly kind: 'key'; readonly keyId: number; readonly within?: Scope };
 
 /** The condition on a table that has the columns of an attribution. */
 export function withinRecordScope(scope: RecordScope, parameters: SqlParameters, table: string): string {
@@ -19,6 +19,8 @@ export function withinRecordScope(scope: RecordScope, parameters: SqlParameters,
     case 'user':
       return is('user_id', scope.userId);
     case 'key':
-      return is('key_id', scope.keyId);
+      return scope.within === undefined
+        ? is('key_id', scope.keyId)
+        : `(${is('key_id', scope.keyId)} AND ${withinRecordScope(scope.within, parameters, table)})`;
   }
 }

@@ -7,6 +7,7 @@ import { Ledger } from './ledger/ledger';
 import { PromotionBook } from './promotions/promotion-book';
 import { Promotions } from './promotions/promotions.service';
 import { BudgetRaises } from './ledger/budget-raises';
+import { CreditCeilings } from './ledger/credit-ceilings';
 import { Limits } from './ledger/limits';
 import { MoneyWatch } from './ledger/money-watch';
 import { WalletHistory } from './ledger/wallet-history';
@@ -58,6 +59,7 @@ const processing = [
     { provide: LOADED_SDK, inject: [Settings], useFactory: loadSdk },
     Ledger,
     BudgetRaises,
+    CreditCeilings,
     Limits,
     PromotionBook,
     Promotions,
@@ -76,7 +78,7 @@ const processing = [
     },
     { provide: Escrow, inject: [MoneyEngine], useFactory: (engine: MoneyEngine) => engine.escrow },
   ],
-  exports: [Promotions, Escrow, BudgetRaises, Ledger, Limits, MoneyEngine, MoneyWatch, ...processing],
+  exports: [Promotions, Escrow, BudgetRaises, CreditCeilings, Ledger, Limits, MoneyEngine, MoneyWatch, ...processing],
 })
 export class BillingModule implements OnApplicationShutdown {
   constructor(@Inject(MoneyEngine) private readonly engine: MoneyEngine) {}

@@ -11,6 +11,7 @@ export {
   type WalletState,
 } from './ledger/ledger';
 export { type BudgetRaise, BudgetRaises } from './ledger/budget-raises';
+export { CreditCeilings } from './ledger/credit-ceilings';
 export { type BudgetScope, type LimitRule, Limits, type LimitState } from './ledger/limits';
 export { type Discrepancy, type MoneyCheck, type MoneyReport, verifyMoney } from './ledger/verify-money';
 export {

@@ -34,7 +34,12 @@ export class ChatTurns {
     const models = await this.models.for(actor);
     const requestId = uuidv7();
     return this.database.transaction(async (tx) => {
-      const { model, isTitled } = await this.conversations.lock(tx, actor.userId, conversationId);
+      const { model, isTitled, isOfFormerPlace } = await this.conversations.lock(
+        tx,
+        actor.userId,
+        conversationId,
+      );
+      if (isOfFormerPlace) throw ofFormerPlace();
       await this.keeper.closeStale(tx, conversationId);
       const known = await this.messages.ofTurn(tx, conversationId, question.turnId);
       if (known?.state === 'open') throw stillAnswering();
@@ -167,4 +172,11 @@ const stillAnswering = (): Fault =>
   fault('conflict', {
     message: 'The last message of this conversation is still being answered.',
     details: { reason: 'still-answering' },
+  });
+
+/** What is said now belongs to the present organisation, and the conversation to the former one. */
+const ofFormerPlace = (): Fault =>
+  fault('conflict', {
+    message: 'This conversation was begun in another organisation. Begin a new one.',
+    details: { reason: 'former-organisation' },
   });

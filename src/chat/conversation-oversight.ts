@@ -29,8 +29,7 @@ interface OverseenRow extends ConversationRow {
   readonly department_id: number | null;
 }
 
-const COLUMNS = `${headColumns}, CASE WHEN u.display_name = '' THEN u.email ELSE u.display_name END AS person,
-  u.organisation_id, u.department_id`;
+const COLUMNS = `${headColumns}, CASE WHEN u.display_name = '' THEN u.email ELSE u.display_name END AS person`;
 
 /** What administrators may do with conversations of others. Content is read by `content`, which callers put on record. */
 @Injectable()
@@ -97,19 +96,22 @@ function overseen(row: OverseenRow): OverseenConversation {
   };
 }
 
-/** The condition on the person `u`; its parameters are numbered from `first`. */
+/**
+ * The condition on the conversation `c`, which belongs to the place of its person when it was begun; its parameters are
+ * numbered from `first`.
+ */
 function withinScope(scope: Scope, first: number): { sql: string; parameters: readonly number[] } {
   switch (scope.kind) {
     case 'platform':
       return { sql: 'true', parameters: [] };
     case 'organisation':
-      return { sql: `u.organisation_id = $${first}`, parameters: [scope.organisationId] };
+      return { sql: `c.organisation_id = $${first}`, parameters: [scope.organisationId] };
     case 'department':
       return {
-        sql: `(u.department_id = $${first} OR u.id = $${first + 1})`,
+        sql: `(c.department_id = $${first} OR c.user_id = $${first + 1})`,
         parameters: [scope.departmentId, scope.userId],
       };
     case 'user':
-      return { sql: `u.id = $${first}`, parameters: [scope.userId] };
+      return { sql: `c.user_id = $${first}`, parameters: [scope.userId] };
   }
 }

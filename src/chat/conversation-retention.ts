@@ -14,9 +14,8 @@ interface Gone {
 
 const EXPIRED = `
   WITH chosen AS (
-    SELECT c.id, u.organisation_id, c.updated_at < now() - make_interval(days => r.days) AS is_expired
-      FROM conversation c JOIN user_account u ON u.id = c.user_id
-      LEFT JOIN conversation_retention r ON r.organisation_id = u.organisation_id
+    SELECT c.id, c.organisation_id, c.updated_at < now() - make_interval(days => r.days) AS is_expired
+      FROM conversation c LEFT JOIN conversation_retention r ON r.organisation_id = c.organisation_id
      WHERE c.updated_at < now() - make_interval(days => r.days)
         OR (c.updated_at < now() - interval '1 day'
             AND NOT EXISTS (SELECT FROM conversation_message m WHERE m.conversation_id = c.id))

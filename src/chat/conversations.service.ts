@@ -32,6 +32,13 @@ export const headColumns = `c.*,
 const LONGEST_TITLE = 120;
 const MOST_CONVERSATIONS = 5_000;
 
+interface LockedConversation {
+  readonly model: string;
+  readonly isTitled: boolean;
+  /** Its person belonged to another organisation, or to none, when it was begun. */
+  readonly isOfFormerPlace: boolean;
+}
+
 /** A person's own conversations: every read and change names whose they are. */
 @Injectable()
 export class Conversations {
@@ -107,14 +114,16 @@ export class Conversations {
   }
 
   /** For a change within the transaction: the row is locked meanwhile. */
-  async lock(tx: Tx, userId: number, id: number): Promise<{ model: string; isTitled: boolean }> {
-    const [row] = await tx.query<{ model: string; titled: boolean }[]>(
-      `SELECT model, title IS NOT NULL AS titled FROM conversation WHERE user_id = $1 AND id = $2
-          FOR NO KEY UPDATE`,
+  async lock(tx: Tx, userId: number, id: number): Promise<LockedConversation> {
+    const [row] = await tx.query<LockedConversation[]>(
+      `SELECT c.model, c.title IS NOT NULL AS "isTitled",
+              c.organisation_id IS DISTINCT FROM u.organisation_id AS "isOfFormerPlace"
+         FROM conversation c JOIN user_account u ON u.id = c.user_id WHERE c.user_id = $1 AND c.id = $2
+          FOR NO KEY UPDATE OF c`,
       [userId, id],
     );
     if (row === undefined) throw noSuchConversation();
-    return { model: row.model, isTitled: row.titled };
+    return row;
   }
 
   async rename(tx: Tx, userId: number, id: number, title: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { Limits } from '../billing';
-import { Organisation, type Ownership, UserAccount } from '../identity';
+import { Organisation, type Ownership, UserAccount, hasAddress } from '../identity';
 import { platformScope } from '../kernel';
 import { type IssuedKey, KeysService, maskKey, type NewKey } from '../keys';
 import { Database, type Settings, type Tx } from '../platform';
@@ -118,7 +118,9 @@ async function ownerOf(tx: Tx, keys: KeysService, owner: Options['owner']): Prom
   }
   const user = await tx
     .createQueryBuilder(UserAccount, 'person')
-    .where('lower(person.email) = lower(:email)', { email: owner.user })
+    .where(hasAddress('person.email', ':email'), { email: owner.user })
+    .addSelect('person.email = :email', 'spelled_alike')
+    .orderBy('spelled_alike', 'DESC')
     .getOne();
   if (user === null) throw new Error(`There is no user "${owner.user}".`);
   return { ...unowned, userId: user.id, organisationId: user.organisationId };

@@ -1,5 +1,5 @@
 import { ActivityLog } from '../audit';
-import { AccountTokens, UserAccount } from '../identity';
+import { AccountTokens, UserAccount, hasAddress } from '../identity';
 import { type Command, UsageError } from './command';
 import { commandActor } from './key-entries';
 import { withDatabase } from './with-database';
@@ -19,7 +19,9 @@ export const signInLink: Command = {
       const token = await database.transaction(async (tx) => {
         const person = await tx
           .createQueryBuilder(UserAccount, 'person')
-          .where('lower(person.email) = lower(:email)', { email })
+          .where(hasAddress('person.email', ':email'), { email })
+          .addSelect('person.email = :email', 'spelled_alike')
+          .orderBy('spelled_alike', 'DESC')
           .getOne();
         if (person?.status !== 'active') throw new Error(`There is no active account "${email}".`);
         await tokens.revokeAll(tx, 'sign_in_link', person.id);

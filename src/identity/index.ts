@@ -33,6 +33,7 @@ export {
   SignInService,
 } from './accounts';
 export { AdminViewService, type OrganisationName } from './admin-view.service';
+export { closestAddress, hasAddress } from './account-address';
 export { actorOf } from './activity-actor';
 export { IdentityModule } from './identity.module';
 export { OwnProjects, PROJECT_OF_PERSON, type ProjectName } from './own-projects.service';

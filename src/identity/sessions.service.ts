@@ -37,7 +37,8 @@ export interface Viewing {
   readonly language: string;
   readonly timeZone: string;
   readonly organisationName: string | null;
-  readonly hasSecondFactor: boolean;
+  /** An administrator who has to switch on a second factor first, and until then is a user like others. */
+  readonly awaitsSecondFactor: boolean;
   /** Open while an administrator looks with an administrator's eyes; narrowed to an organisation, or to none. */
   readonly adminView: { readonly organisation: { readonly id: number; readonly name: string } | null } | null;
 }
@@ -98,12 +99,20 @@ export class SessionsService {
       [this.hashOf(token)],
     );
     if (row === undefined || this.hasIdledOut(row)) return { kind: 'absent' };
-    if (row.status !== 'active') {
-      const viewing = { ...viewingOf(row), adminView: null };
-      return { kind: 'inactive', userId: row.user_id, status: row.status, actor: toActor(row), viewing };
-    }
+    const awaitsSecondFactor = this.awaitsSecondFactor(row);
+    const seen = awaitsSecondFactor ? { ...row, role: 'user' as const } : row;
+    const [actor, viewing] = [toActor(seen), { ...viewingOf(seen), awaitsSecondFactor }];
+    const userId = row.user_id;
+    if (row.status !== 'active')
+      return {
+        kind: 'inactive',
+        userId,
+        status: row.status,
+        actor,
+        viewing: { ...viewing, adminView: null },
+      };
     await this.touch(row);
-    return { kind: 'actor', userId: row.user_id, actor: toActor(row), viewing: viewingOf(row) };
+    return { kind: 'actor', userId, actor, viewing };
   }
 
   async end(tx: Tx, token: string): Promise<void> {
@@ -150,6 +159,11 @@ export class SessionsService {
     return row.idle_ms > idle;
   }
 
+  /** Asked with the role at each request: no right of an administrator is left without the factor. */
+  private awaitsSecondFactor({ role, has_second_factor: has }: SessionRow): boolean {
+    return this.settings.secondFactorFor === 'administrators' && isAdministrator(role) && !has;
+  }
+
   private async touch(row: SessionRow): Promise<void> {
     if (row.idle_ms < SEEN_EVERY) return;
     await this.database.query('UPDATE session SET last_seen_at = now() WHERE public_id = $1', [
@@ -174,7 +188,7 @@ function toActor(row: SessionRow): Actor {
   };
 }
 
-function viewingOf(row: SessionRow): Viewing {
+function viewingOf(row: SessionRow): Omit<Viewing, 'awaitsSecondFactor'> {
   const isOpen = isAdministrator(row.role) && row.admin_role === row.role;
   const organisation =
     row.admin_organisation_id === null || !atLeast(row.role, 'platform_admin')
@@ -184,7 +198,6 @@ function viewingOf(row: SessionRow): Viewing {
     language: row.preferred_language,
     timeZone: row.time_zone,
     organisationName: row.organisation_name,
-    hasSecondFactor: row.has_second_factor,
     adminView: isOpen ? { organisation } : null,
   };
 }

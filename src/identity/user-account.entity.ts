@@ -15,6 +15,10 @@ export class UserAccount {
   @Column('text')
   email: string;
 
+  /** Another account has this address in another spelling, from before both were known as one. */
+  @Column('boolean', { name: 'shares_address', default: false })
+  sharesAddress: boolean;
+
   @Column('text', { name: 'display_name' })
   displayName: string;
 

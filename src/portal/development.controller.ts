@@ -19,7 +19,7 @@ const gallery = join(__dirname, '..', '..', 'gallery', 'index');
 const LISTED = 50;
 const link = /https?:\/\/[^\s<>"]+/g;
 
-/** What developers look at and customers never see: mounted in development only. */
+/** What developers look at and customers never see: mounted in development on this machine alone. */
 @Controller('/dev')
 export class DevelopmentController {
   constructor(

@@ -1,5 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { Settings } from '../platform';
+import { isLoopback, isLoopbackOrigin, Settings } from '../platform';
 import { WebModule } from '../web';
 import { AccountModule } from './account/account.module';
 import { ActivityModule } from './activity/activity.module';
@@ -19,10 +19,14 @@ import { NoticesModule } from './notices/notices.module';
 import { ResellerModule } from './reseller/reseller.module';
 import { WebchatModule } from './webchat/webchat.module';
 
+/** What shows every mail must be out of reach of everybody but the developer at this machine. */
+const isForDevelopment = ({ environment, host, baseUrl, portalOrigins }: Settings): boolean =>
+  environment === 'development' && isLoopback(host) && [baseUrl, ...portalOrigins].every(isLoopbackOrigin);
+
 @Module({})
 export class PortalModule {
   static forRoot(settings: Settings): DynamicModule {
-    const development = settings.environment === 'development' ? [DevelopmentController] : [];
+    const development = isForDevelopment(settings) ? [DevelopmentController] : [];
     return {
       module: PortalModule,
       imports: [

@@ -2,10 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { ResellerDomains } from '../identity';
 import { fault } from '../kernel';
-import { isGatewayPath, Settings } from '../platform';
+import { isGatewayPath, isLoopback, Settings } from '../platform';
 import { type HttpRequest, pathOf } from './http-request';
-
-const loopback = /^(?:localhost|(?:.+\.)?localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 /**
  * The hosts that serve pages: our own, configured ones, and those of resellers. A page under a foreign name would let
@@ -65,7 +63,7 @@ export class PortalHosts {
     const url = this.named(host);
     if (url === undefined) return false;
     if (url.host === this.base.host || this.others.has(url.host)) return true;
-    return this.settings.environment !== 'production' && loopback.test(url.hostname);
+    return this.settings.environment !== 'production' && isLoopback(url.hostname);
   }
 
   private named(host: string | undefined): URL | undefined {

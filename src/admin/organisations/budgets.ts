@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Changes, changesOf } from '../../audit';
-import { BudgetRaises, type BudgetScope, Limits, type LimitState } from '../../billing';
+import { BudgetRaises, type BudgetScope, CreditCeilings, Limits, type LimitState } from '../../billing';
 import { formatUsd, type Nano } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { type BudgetRaiseForm, raiseBudget, raiseOf } from '../pages/budget-raise';
@@ -21,6 +21,7 @@ export class Budgets {
   constructor(
     private readonly limits: Limits,
     private readonly raises: BudgetRaises,
+    private readonly ceilings: CreditCeilings,
     private readonly database: Database,
   ) {}
 
@@ -34,6 +35,13 @@ export class Budgets {
     const text = (amount: Nano | null | undefined) =>
       amount === null || amount === undefined ? null : formatUsd(amount);
     return changesOf({ monthly_budget: text(before?.limit) }, { monthly_budget: text(budget) });
+  }
+
+  /** Undefined leaves the ceiling of the credit limits alone; without an amount none can be given. */
+  async setCreditCeiling(tx: Tx, organisationId: number, ceiling: Nano | null | undefined): Promise<Changes> {
+    if (ceiling === undefined) return {};
+    const former = await this.ceilings.set(tx, organisationId, ceiling ?? 0n);
+    return changesOf({ credit_ceiling: formatUsd(former) }, { credit_ceiling: formatUsd(ceiling ?? 0n) });
   }
 
   /** The work of a form that raises a budget, for the transaction of the change. */

@@ -52,6 +52,10 @@ export class OrganisationForm extends ChangeForm {
   @IsFlag()
   sso_only?: boolean;
 
+  /** The most that the credit limits of its people may come to, as far as its own administrators set them. */
+  @IsDollars()
+  credit_ceiling?: string | null;
+
   @IsPerson()
   billing_user_id?: PersonName | null;
 

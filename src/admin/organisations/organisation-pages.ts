@@ -154,7 +154,7 @@ export function organisationPage(
         {
           id: 'changes',
           heading: translate('people.changes'),
-          acts: [narrowAct(id, translate), ...organisationActs(organisation, members, localisation)],
+          acts: [narrowAct(id, translate), ...organisationActs(facts, members, localisation)],
         },
       ],
     },
@@ -180,13 +180,14 @@ const narrowAct = (id: number, translate: Translate): ActModel =>
   );
 
 function organisationActs(
-  organisation: OrganisationLine,
+  facts: OrganisationFacts,
   members: readonly UserName[],
   localisation: Localisation,
 ): ActModel[] {
   const { translate } = localisation;
+  const { line: organisation } = facts;
   return [
-    editAct(organisation, members, translate),
+    editAct(facts, members, translate),
     actOf(
       {
         id: 'budget-raise',
@@ -201,7 +202,7 @@ function organisationActs(
 }
 
 function editAct(
-  organisation: OrganisationLine,
+  { line: organisation, creditCeiling }: OrganisationFacts,
   members: readonly UserName[],
   translate: Translate,
 ): ActModel {
@@ -228,6 +229,7 @@ function editAct(
         ...nameFields(name, slug, translate),
         payer,
         moneyField('monthly_budget', 'organisations.budget', budget ?? undefined, translate),
+        moneyField('credit_ceiling', 'organisations.credit-ceiling', creditCeiling, translate),
         flagField('billing_exempt', translate('organisations.exempt'), billingExempt, translate),
         flagField('sso_only', translate('organisations.sso-only'), ssoOnly, translate),
       ],

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Ledger, type LimitState } from '../../billing';
+import { CreditCeilings, Ledger, type LimitState } from '../../billing';
 import {
   Departments,
   type ListedOrganisation,
@@ -32,6 +32,8 @@ export interface OrganisationFacts {
   readonly activeKeys: number;
   /** Of the wallet that pays for all; null where everybody pays for themselves. */
   readonly balance: Nano | null;
+  /** The most that its own administrators may give as credit limits. */
+  readonly creditCeiling: Nano;
   /** In millionths of the price. */
   readonly priceFactor: number;
   readonly domains: readonly ResellerDomain[];
@@ -52,16 +54,18 @@ export class OrganisationView {
     private readonly ledger: Ledger,
     private readonly markups: OrganisationMarkups,
     private readonly domains: ResellerDomains,
+    private readonly ceilings: CreditCeilings,
   ) {}
 
   async of(scope: Scope, id: number): Promise<OrganisationFacts> {
     const organisation = await this.organisations.get(scope, id);
-    const [[line], activeKeys, wallet, versions, domains] = await Promise.all([
+    const [[line], activeKeys, wallet, versions, domains, { ceiling }] = await Promise.all([
       this.budgets.withBudgets('organisation', [organisation]),
       this.keys.activeOf(id),
       organisation.billingUserId === null ? null : this.ledger.wallet(organisation.billingUserId),
       this.markups.of(id),
       this.domains.ofOrganisation(id),
+      this.ceilings.of(id),
     ]);
     if (line === undefined) throw fault('not_found');
     const own = line.rule === null ? [] : [{ name: null, href: '#changes', state: line.rule }];
@@ -70,6 +74,7 @@ export class OrganisationView {
       line,
       activeKeys,
       balance: wallet?.balance ?? null,
+      creditCeiling: ceiling,
       priceFactor: versions.find(({ isInForce }) => isInForce)?.factor ?? WHOLE_PRICE,
       domains,
       budgets: [...own, ...lines],

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
 import { Organisations, placeActs, UserRegister } from '../../identity';
 import type { Scope } from '../../kernel';
-import { everyRow } from '../../platform';
+import { everyRow, type Tx } from '../../platform';
 import {
   Access,
   Action,
@@ -123,13 +123,16 @@ export class OrganisationsController {
     const scope = adminScope(request);
     const payer = await this.payerOf(scope, id, form);
     if (form.sso_only === true) await this.organisations.refuseLockout(actorOf(request).userId, id);
-    const changes = await this.organisations.change(scope, targetOf(id, form), fieldsOf(form, payer), (tx) =>
-      this.budgets.set(
+    const { monthly_budget: budget, credit_ceiling: ceiling } = form;
+    const work = async (tx: Tx) => ({
+      ...(await this.budgets.set(
         tx,
         { kind: 'organisation', id },
-        form.monthly_budget === undefined ? undefined : nanoOf(form.monthly_budget),
-      ),
-    );
+        budget === undefined ? undefined : nanoOf(budget),
+      )),
+      ...(await this.budgets.setCreditCeiling(tx, id, ceiling === undefined ? undefined : nanoOf(ceiling))),
+    });
+    const changes = await this.organisations.change(scope, targetOf(id, form), fieldsOf(form, payer), work);
     this.notices.leave(response, { tone: 'ok', text: 'administration.saved' });
     const { version } = await this.organisations.get(scope, id);
     return afterChange(request, response, `${path}/${id}`, {

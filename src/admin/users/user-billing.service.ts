@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Changes, changesOf } from '../../audit';
-import { BudgetRaises, Ledger, Limits, type LimitRule } from '../../billing';
+import { BudgetRaises, CreditCeilings, Ledger, Limits, type LimitRule } from '../../billing';
 import {
   type Acting,
   type BillingType,
@@ -34,6 +34,7 @@ export class UserBilling {
     private readonly limits: Limits,
     private readonly ledger: Ledger,
     private readonly raises: BudgetRaises,
+    private readonly ceilings: CreditCeilings,
   ) {}
 
   setCreditLimit(acting: Acting, target: Target, limit: Nano): Promise<Changes> {
@@ -41,6 +42,12 @@ export class UserBilling {
     return this.editor.change(acting, target, kind, async (tx, user) => {
       const { creditLimit } = await this.ledger.wallet(user.id);
       if (creditLimit === limit) return {};
+      if (
+        limit > creditLimit &&
+        user.organisationId !== null &&
+        !atLeast(acting.actor.role, 'platform_admin')
+      )
+        await this.ceilings.requireRoom(tx, user.organisationId, limit - creditLimit);
       await this.limits.setCreditLimit(tx, user.id, limit);
       return changesOf({ credit_limit: dollars(creditLimit) }, { credit_limit: dollars(limit) });
     });

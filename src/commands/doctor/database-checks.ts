@@ -41,6 +41,24 @@ interface RightsRow {
   readonly changesSchema: boolean;
 }
 
+const MOST_NAMED = 20;
+
+/** Each of these accounts keeps its way in by its own spelling; no more can be opened under the address. */
+export async function addressesDiffer({ database }: CheckContext): Promise<Finding> {
+  const what = 'mail addresses';
+  const rows = await database.query<{ accounts: string }>(
+    `SELECT string_agg(id || ' ' || email, ', ' ORDER BY id) AS accounts FROM user_account
+      WHERE shares_address AND status <> 'deleted'
+      GROUP BY canonical_address(email) HAVING count(*) > 1 ORDER BY min(id) LIMIT ${MOST_NAMED}`,
+  );
+  if (rows.length === 0) return ok(what, 'no two accounts have one in two spellings');
+  return warn(
+    what,
+    `accounts with one address in several spellings: ${rows.map(({ accounts }) => accounts).join('; ')}`,
+    'Ask their owners which to keep, and give the others another address.',
+  );
+}
+
 /** The service should be able to do its work, and no more. */
 export async function roleRights({ database }: CheckContext): Promise<Finding> {
   const what = 'database role';

@@ -5,6 +5,7 @@ import { catalogueLoaded, credentialsAccepted, suppliersPaid, suppliersReachable
 import {
   auditChainFits,
   clockDifference,
+  addressesDiffer,
   databaseAnswers,
   jobsSucceed,
   nodesCounted,
@@ -44,7 +45,7 @@ async function surroundings(settings: Settings, { environment }: CommandContext)
   return [
     engine(),
     settingNames(environment),
-    baseAddress(settings),
+    baseAddress(settings, environment),
     secretsFit(settings, environment),
     dataFolder(settings),
     ...(await Promise.all([mail(settings), redis(settings)])),
@@ -57,6 +58,7 @@ const databaseChecks: readonly (readonly [string, Check])[] = [
   ['database', databaseAnswers],
   ['migrations', schemaComplete],
   ['database role', roleRights],
+  ['mail addresses', addressesDiffer],
   ['clock', clockDifference],
   ['partitions', partitionsAhead],
   ['repeating jobs', jobsSucceed],

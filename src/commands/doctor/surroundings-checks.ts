@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { isJsonParseFaulty } from '../../kernel';
 import {
   createRedisClient,
+  isLoopbackOrigin,
   loadSettings,
   Logger,
   type Settings,
@@ -43,13 +44,21 @@ export function dataFolder({ dataFolder: folder }: Settings): Finding {
   return ok(what, free);
 }
 
-export function baseAddress({ baseUrl, environment, host }: Settings): Finding {
+export function baseAddress(
+  { baseUrl, environment, host }: Settings,
+  { NODE_ENV }: NodeJS.ProcessEnv,
+): Finding {
   const what = 'base URL';
-  const { hostname, protocol } = new URL(baseUrl);
-  const isLocal = hostname === 'localhost' || hostname.startsWith('127.') || hostname === '[::1]';
+  const isLocal = isLoopbackOrigin(baseUrl);
+  if (!isLocal && NODE_ENV !== 'production')
+    return fail(
+      what,
+      `${baseUrl} is public, which is production, and NODE_ENV is ${NODE_ENV ?? 'not set'}`,
+      'Set NODE_ENV=production.',
+    );
   if (isLocal && environment === 'production')
     return warn(what, baseUrl, 'Set BASE_URL: links in mails would lead their readers to their own machine.');
-  if (!isLocal && protocol === 'http:')
+  if (!isLocal && new URL(baseUrl).protocol === 'http:')
     return warn(what, baseUrl, 'Put TLS in front: keys and sessions travel in the clear.');
   if (isLocal && host === '0.0.0.0')
     return warn(
@@ -86,13 +95,13 @@ export function settingNames(environment: NodeJS.ProcessEnv): Finding {
     : warn(what, warnings.join(' '), 'Correct or remove the variable.');
 }
 
-export async function mail({ smtpUrl, environment }: Settings): Promise<Finding> {
+export async function mail({ smtpUrl, environment, baseUrl }: Settings): Promise<Finding> {
   const what = 'mail';
   if (smtpUrl === undefined) {
     const found = 'no server: mails are written to the outbox in the data folder';
-    return environment === 'production'
-      ? warn(what, found, 'Set SMTP_URL: nobody can verify an address or reset a password.')
-      : ok(what, found);
+    if (environment !== 'production') return ok(what, found);
+    const judge = isLoopbackOrigin(baseUrl) ? warn : fail;
+    return judge(what, found, 'Set SMTP_URL: nobody can verify an address or reset a password.');
   }
   const { hostname, port, protocol } = new URL(smtpUrl);
   const secure = protocol === 'smtps:';

@@ -1,5 +1,5 @@
 import type { DesiredKey, LocatedText } from '../../catalogue';
-import type { Ownership } from '../../identity';
+import { closestAddress, hasAddress, type Ownership } from '../../identity';
 import type { Tx } from '../../platform';
 
 /** A value that cannot be what the file means. */
@@ -49,7 +49,8 @@ async function personNamed(
   { at, text }: LocatedText,
 ): Promise<{ id: number; organisation: number | null }> {
   const [person] = await tx.query<{ id: number; organisation: number | null }[]>(
-    'SELECT id, organisation_id AS organisation FROM user_account WHERE lower(email) = lower($1)',
+    `SELECT id, organisation_id AS organisation FROM user_account WHERE ${hasAddress('email', '$1')}
+      ORDER BY ${closestAddress('email', '$1')} LIMIT 1`,
     [text],
   );
   if (person === undefined) throw new MisplacedText(at, `there is no user "${text}"`);

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type ActionName, ActivityLog, systemActor } from '../../audit';
 import { Database, type Tx } from '../../platform';
+import { closestAddress, hasAddress } from '../account-address';
 import { UserAccount } from '../user-account.entity';
 import { AccountTokens, type TokenPurpose } from './account-tokens.service';
 import { signsInByProviderOnly } from './provider-only';
@@ -25,12 +26,9 @@ export class AccountMailService {
     private readonly activity: ActivityLog,
   ) {}
 
-  async mailFor(wish: AccountMailKind, email: string): Promise<AccountMail | null> {
-    const account = await this.database.source
-      .getRepository(UserAccount)
-      .createQueryBuilder('u')
-      .where('lower(u.email) = lower(:email)', { email })
-      .getOne();
+  /** `token` is that of the registration which the mail is about. */
+  async mailFor(wish: AccountMailKind, email: string, token?: string): Promise<AccountMail | null> {
+    const account = await this.accountOf(email);
     if (account === null || account.status === 'deleted') return null;
     const mail = { to: account.email, name: account.displayName, language: account.preferredLanguage };
     const pending = account.status === 'pending_verification';
@@ -38,29 +36,59 @@ export class AccountMailService {
       await this.database.transaction((tx) => this.record(tx, 'session.sign-in-failed', account));
       return null;
     }
-    if (wish === 'reset') {
-      if (await signsInByProviderOnly(this.database.source.manager, account.id))
-        return { ...mail, notice: 'reset-by-provider' };
-      return {
-        ...mail,
-        notice: 'reset',
-        token: await this.issue('reset_password', account, 'account.password-reset-requested'),
-      };
+    if (wish === 'reset') return { ...mail, ...(await this.resetOf(account)) };
+    if (!pending) return wish === 'register' ? { ...mail, notice: 'registered-already' } : null;
+    if (token !== undefined) {
+      await this.database.transaction((tx) => this.record(tx, 'account.registered', account));
+      return { ...mail, notice: 'verify', token };
     }
-    if (pending) {
-      const action = wish === 'register' ? 'account.registered' : undefined;
-      return { ...mail, notice: 'verify', token: await this.issue('verify_email', account, action) };
-    }
-    return wish === 'register' ? { ...mail, notice: 'registered-already' } : null;
+    const chosen = await this.soleRegistrationOf(account.id);
+    // Of several registrations nobody can tell whose counts: the owner of the mailbox chooses a password.
+    if (chosen === undefined) return { ...mail, ...(await this.resetOf(account)) };
+    return { ...mail, notice: 'verify', token: await this.issue('verify_email', account, { data: chosen }) };
+  }
+
+  private async resetOf(account: UserAccount): Promise<Pick<AccountMail, 'notice' | 'token'>> {
+    if (await signsInByProviderOnly(this.database.source.manager, account.id))
+      return { notice: 'reset-by-provider' };
+    const action = 'account.password-reset-requested';
+    return { notice: 'reset', token: await this.issue('reset_password', account, { action }) };
+  }
+
+  /** What the first registration chose, while no other waits beside it. */
+  private async soleRegistrationOf(userId: number): Promise<object | undefined> {
+    const rows = await this.database.query<{ data: object; is_first: boolean }>(
+      `SELECT t.data, coalesce(t.data ->> 'passwordHash' = u.password_hash, true) AS is_first
+         FROM account_token t JOIN user_account u ON u.id = t.user_id
+        WHERE t.user_id = $1 AND t.purpose = 'verify_email' AND t.expires_at > now() LIMIT 2`,
+      [userId],
+    );
+    const [sole, other] = rows;
+    return other === undefined && sole?.is_first === true ? sole.data : undefined;
   }
 
   /** An earlier link stops working with the new one, so that a mailbox holds one at most. */
-  private issue(purpose: TokenPurpose, account: UserAccount, action?: ActionName): Promise<string> {
+  private issue(
+    purpose: TokenPurpose,
+    account: UserAccount,
+    { action, data = {} }: { readonly action?: ActionName; readonly data?: object },
+  ): Promise<string> {
     return this.database.transaction(async (tx) => {
       if (action !== undefined) await this.record(tx, action, account);
       await this.tokens.revokeAll(tx, purpose, account.id);
-      return this.tokens.issue(tx, purpose, { userId: account.id });
+      return this.tokens.issue(tx, purpose, { userId: account.id, data });
     });
+  }
+
+  private async accountOf(email: string): Promise<UserAccount | null> {
+    const [found] = await this.database.query<{ id: number }>(
+      `SELECT id FROM user_account WHERE ${hasAddress('email', '$1')}
+        ORDER BY ${closestAddress('email', '$1')} LIMIT 1`,
+      [email],
+    );
+    return found === undefined
+      ? null
+      : this.database.source.getRepository(UserAccount).findOneBy({ id: found.id });
   }
 
   private record(tx: Tx, action: ActionName, account: UserAccount): Promise<void> {

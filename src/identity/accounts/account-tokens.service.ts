@@ -27,6 +27,12 @@ export interface NewToken {
   readonly data?: object;
 }
 
+export interface MadeToken {
+  readonly text: string;
+  readonly tokenHash: Buffer;
+  readonly expiresAt: Date;
+}
+
 export interface SpentToken {
   readonly userId: number | null;
   readonly data: Readonly<Record<string, unknown>>;
@@ -46,15 +52,16 @@ export class AccountTokens {
 
   /** Returns the token's text; only its hash is kept. */
   async issue(tx: Tx, purpose: TokenPurpose, { userId, data = {} }: NewToken): Promise<string> {
-    const text = randomBytes(32).toString('base64url');
-    await tx.getRepository(AccountToken).insert({
-      tokenHash: this.hashOf(purpose, text),
-      purpose,
-      userId,
-      data,
-      expiresAt: new Date(Date.now() + lifetimes[purpose]),
-    });
+    const { text, tokenHash, expiresAt } = this.make(purpose);
+    await tx.getRepository(AccountToken).insert({ tokenHash, purpose, userId, data, expiresAt });
     return text;
+  }
+
+  /** For a statement of one's own that keeps it. */
+  make(purpose: TokenPurpose): MadeToken {
+    const text = randomBytes(32).toString('base64url');
+    const expiresAt = new Date(Date.now() + lifetimes[purpose]);
+    return { text, tokenHash: this.hashOf(purpose, text), expiresAt };
   }
 
   /** Deleting the row is the use: of two requests with one token, one succeeds. */
@@ -80,6 +87,11 @@ export class AccountTokens {
 
   async revokeAll(tx: Tx, purpose: TokenPurpose, userId: number): Promise<void> {
     await tx.getRepository(AccountToken).delete({ purpose, userId });
+  }
+
+  /** The undo of a change of address stays: it is the way back for the person whose address it was. */
+  async revokePending(tx: Tx, userId: number): Promise<void> {
+    await tx.query("DELETE FROM account_token WHERE user_id = $1 AND purpose <> 'undo_address'", [userId]);
   }
 
   private hashOf(purpose: TokenPurpose, text: string): Buffer {

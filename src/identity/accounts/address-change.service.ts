@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { fault } from '../../kernel';
 import { Database, type Tx } from '../../platform';
+import { hasAddress } from '../account-address';
 import { actorOf } from '../activity-actor';
 import { SessionsService } from '../sessions.service';
 import { UserAccount } from '../user-account.entity';
@@ -76,8 +77,8 @@ export class AddressChange {
 
   private async change(tx: Tx, account: UserAccount, email: string): Promise<void> {
     const [, changed] = await tx.query<[unknown, number]>(
-      `UPDATE user_account SET email = $2 WHERE id = $1
-         AND NOT EXISTS (SELECT 1 FROM user_account o WHERE lower(o.email) = lower($2) AND o.id <> $1)`,
+      `UPDATE user_account SET email = $2, shares_address = false WHERE id = $1
+         AND NOT EXISTS (SELECT 1 FROM user_account o WHERE ${hasAddress('o.email', '$2')} AND o.id <> $1)`,
       [account.id, email],
     );
     if (changed === 0) throw fault('email_taken');
@@ -94,7 +95,7 @@ export class AddressChange {
 }
 
 async function isTaken(tx: Tx, email: string): Promise<boolean> {
-  const found = await tx.query<unknown[]>('SELECT 1 FROM user_account WHERE lower(email) = lower($1)', [
+  const found = await tx.query<unknown[]>(`SELECT 1 FROM user_account WHERE ${hasAddress('email', '$1')}`, [
     email,
   ]);
   return found.length > 0;

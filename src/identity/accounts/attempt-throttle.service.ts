@@ -44,7 +44,7 @@ export class AttemptThrottle {
 
   /** Resets the account's attempts; of the address only this one is taken back. */
   async succeeded(attempt: Attempt): Promise<void> {
-    const [account, address] = this.keysOf(attempt);
+    const { account, address } = await this.keysOf(attempt);
     await this.database.query('DELETE FROM attempt_throttle WHERE key_hash = $1', [account]);
     await this.database.query(
       'UPDATE attempt_throttle SET attempts = greatest(attempts - 1, 0) WHERE key_hash = $1',
@@ -54,11 +54,11 @@ export class AttemptThrottle {
 
   /** Names the row of the address, which exists once an attempt was taken. */
   addressKeyOf(attempt: Attempt): Buffer {
-    return this.keysOf(attempt)[1];
+    return this.hashOf(attempt, `address:${normalizeIp(attempt.address)}`);
   }
 
   private async takeWithin(tx: Tx, attempt: Attempt): Promise<void> {
-    const [account, address] = this.keysOf(attempt);
+    const { account, address } = await this.keysOf(attempt, tx);
     await this.count(tx, account, this.settings.accountFreeAttempts);
     await this.count(tx, address, this.settings.addressFreeAttempts);
   }
@@ -79,9 +79,21 @@ export class AttemptThrottle {
     });
   }
 
-  private keysOf({ purpose, account, address }: Attempt): [Buffer, Buffer] {
-    const hash = (text: string): Buffer =>
-      createHmac('sha256', this.settings.sessionSecret).update(`attempt:${purpose}:${text}`).digest();
-    return [hash(`account:${account.toLowerCase()}`), hash(`address:${normalizeIp(address)}`)];
+  /** Under the form by which accounts are found: no other spelling of an address has attempts of its own. */
+  private async keysOf(
+    attempt: Attempt,
+    reader: Pick<Tx, 'query'> = this.database.source.manager,
+  ): Promise<{ account: Buffer; address: Buffer }> {
+    const [row] = await reader.query<{ form: string }[]>('SELECT canonical_address($1) AS form', [
+      attempt.account,
+    ]);
+    return {
+      account: this.hashOf(attempt, `account:${row?.form ?? attempt.account}`),
+      address: this.addressKeyOf(attempt),
+    };
+  }
+
+  private hashOf({ purpose }: Attempt, text: string): Buffer {
+    return createHmac('sha256', this.settings.sessionSecret).update(`attempt:${purpose}:${text}`).digest();
   }
 }

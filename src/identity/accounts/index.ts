@@ -15,6 +15,7 @@ import { Passkey } from './passkey.entity';
 import { Passkeys } from './passkeys.service';
 import { PasswordResetService } from './password-reset.service';
 import { Passwords } from './passwords.service';
+import { PendingSteps } from './pending-steps.service';
 import { RegistrationService } from './registration.service';
 import { RecoveryCode, SecondFactor } from './second-factor.entity';
 import { sealedFactors, SecondFactors } from './second-factors.service';
@@ -66,6 +67,7 @@ export const accountProviders = [
   Passkeys,
   PasswordResetService,
   Passwords,
+  PendingSteps,
   RegistrationService,
   SignInService,
 ];

@@ -1,8 +1,9 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
-import { type Actor, atLeast, fault, mayGrant, type Role } from '../../kernel';
+import { type Actor, atLeast, fault, mayGrant, type Role, scopeOf } from '../../kernel';
 import { Database, Settings, type Tx } from '../../platform';
+import { hasAddress } from '../account-address';
 import { actorOf } from '../activity-actor';
 import { lockRoles } from '../role-lock';
 import { SessionsService } from '../sessions.service';
@@ -27,6 +28,14 @@ export interface InviteShown {
   readonly organisation: string;
   readonly invitedBy: string;
   readonly expiresAt: Date;
+}
+
+interface AcceptedInvite {
+  readonly id: number;
+  readonly role: Role;
+  readonly organisation_id: number;
+  readonly department_id: number | null;
+  readonly invited_by: number;
 }
 
 interface InviteRow {
@@ -100,13 +109,11 @@ export class InvitesService {
     if (!FORM.test(token)) throw fault('invalid_token');
     return this.database.transaction(async (tx) => {
       await lockRoles(tx);
-      const [rows] = await tx.query<
-        [{ id: number; role: Role; organisation_id: number; department_id: number | null }[], number]
-      >(
+      const [rows] = await tx.query<[AcceptedInvite[], number]>(
         `UPDATE invite SET accepted_at = now()
-         WHERE token_hash = $1 AND lower(email) = lower($2) AND accepted_at IS NULL AND revoked_at IS NULL
+         WHERE token_hash = $1 AND ${hasAddress('email', '$2')} AND accepted_at IS NULL AND revoked_at IS NULL
            AND expires_at > now()
-         RETURNING id, role, organisation_id, department_id`,
+         RETURNING id, role, organisation_id, department_id, invited_by`,
         [this.hashOf(token), actor.email],
       );
       const [invite] = rows;
@@ -120,7 +127,8 @@ export class InvitesService {
           details: { reason: 'other-organisation' },
         });
       }
-      const { role, organisation_id: organisationId, department_id: departmentId } = invite;
+      const { organisation_id: organisationId, department_id: departmentId } = invite;
+      const role = await offeredRole(tx, invite);
       await refuseNonMember(tx, organisationId, account.id);
       // An invite only adds: a person with more rights here than it offers keeps them.
       const counts = account.organisationId === organisationId || atLeast(account.role, 'platform_admin');
@@ -141,6 +149,22 @@ export class InvitesService {
   private hashOf(token: string): Buffer {
     return createHmac('sha256', this.settings.sessionSecret).update(`invite:${token}`).digest();
   }
+}
+
+/** An invitation offers what its sender may grant by now: a sender who may no longer invite here offers nothing. */
+async function offeredRole(tx: Tx, invite: AcceptedInvite): Promise<Role> {
+  const sender = await tx.getRepository(UserAccount).findOneBy({ id: invite.invited_by, status: 'active' });
+  const scope = sender === null ? null : scopeOf({ ...sender, userId: sender.id });
+  const mayInvite =
+    scope?.kind === 'platform' ||
+    (scope?.kind === 'organisation' && scope.organisationId === invite.organisation_id) ||
+    (scope?.kind === 'department' && scope.departmentId === invite.department_id);
+  if (sender === null || !mayInvite)
+    throw fault('invalid_token', {
+      message: 'The sender of this invitation may no longer invite people here. Ask for another one.',
+      details: { reason: 'sender-right' },
+    });
+  return mayGrant(sender.role, invite.role) ? invite.role : sender.role;
 }
 
 /** An organisation that signs in through a provider takes only people whose provider account is linked. */

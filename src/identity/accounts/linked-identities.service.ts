@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { fault, type Role } from '../../kernel';
 import { Database, type Tx } from '../../platform';
+import { hasAddress } from '../account-address';
 import { actorOf } from '../activity-actor';
 import { lockRoles } from '../role-lock';
 import { SessionsService } from '../sessions.service';
@@ -86,7 +87,9 @@ export class LinkedIdentities {
     if (newcomer.acceptedVersion !== newcomer.currentVersion) throw fault('tos_not_accepted');
     const made = await tx.query<{ id: number }[]>(
       `INSERT INTO user_account (email, display_name, status, preferred_language, time_zone)
-       VALUES ($1, $2, 'active', $3, $4) ON CONFLICT (lower(email)) DO NOTHING RETURNING id`,
+       SELECT $1::text, $2::text, 'active', $3::text, $4::text
+        WHERE NOT EXISTS (SELECT 1 FROM user_account o WHERE ${hasAddress('o.email', '$1')})
+       ON CONFLICT DO NOTHING RETURNING id`,
       [email, name ?? email.split('@')[0], newcomer.language, newcomer.timeZone],
     );
     const userId = made[0]?.id;

@@ -7,6 +7,7 @@ import { AccountProof } from './account-proof.service';
 import { LinkedIdentity } from './linked-identity.entity';
 import { assertStrongPassword } from './password-rules';
 import { Passwords } from './passwords.service';
+import { PendingSteps } from './pending-steps.service';
 import { refuseProviderOnly, signsInByProviderOnly } from './provider-only';
 
 export interface ProfileChange {
@@ -39,6 +40,7 @@ export class OwnAccountService {
     private readonly database: Database,
     private readonly passwords: Passwords,
     private readonly proof: AccountProof,
+    private readonly pending: PendingSteps,
     private readonly activity: ActivityLog,
   ) {}
 
@@ -86,10 +88,7 @@ export class OwnAccountService {
         });
       }
       await tx.query('DELETE FROM session WHERE user_id = $1 AND public_id <> $2', [userId, sessionId]);
-      await tx.query(
-        "DELETE FROM account_token WHERE user_id = $1 AND purpose IN ('reset_password', 'sign_in_link', 'sso_handoff')",
-        [userId],
-      );
+      await this.pending.end(tx, userId);
       const object = { type: 'account', id: userId, label: account.email } as const;
       await this.activity.write(tx, { action: 'account.password-changed', object });
     });
@@ -141,6 +140,7 @@ export class OwnAccountService {
       const linked = await identities.findBy({ userId, issuer });
       if (linked.length === 0) throw fault('not_found');
       await identities.delete({ userId, issuer });
+      await this.pending.end(tx, userId);
       const object = { type: 'account', id: userId, label: issuer } as const;
       await this.activity.write(tx, { action: 'account.identity-unlinked', object });
       return linked.map(({ email, subject }) => email || subject).join(', ');

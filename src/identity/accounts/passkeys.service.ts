@@ -8,6 +8,7 @@ import { UserAccount } from '../user-account.entity';
 import { AccountTokens } from './account-tokens.service';
 import { AttemptThrottle } from './attempt-throttle.service';
 import { Passkey } from './passkey.entity';
+import { PendingSteps } from './pending-steps.service';
 import { refuseProviderOnly } from './provider-only';
 import {
   checkEnrolment,
@@ -55,6 +56,7 @@ export class Passkeys {
     private readonly database: Database,
     private readonly tokens: AccountTokens,
     private readonly throttle: AttemptThrottle,
+    private readonly pending: PendingSteps,
     private readonly activity: ActivityLog,
     settings: Settings,
   ) {
@@ -121,6 +123,7 @@ export class Passkeys {
         transports: transports.slice(0, 10).map((transport) => String(transport).slice(0, 30)),
         name,
       });
+      await this.pending.end(tx, userId);
       await this.record(tx, 'account.passkey-added', userId, { passkey: [null, name] });
       const { createdAt, lastUsedAt } = await passkeys.findOneByOrFail({ credentialId });
       return { publicId, name, createdAt, lastUsedAt };
@@ -134,6 +137,7 @@ export class Passkeys {
       const passkey = await passkeys.findOneBy({ userId, publicId });
       if (passkey === null) throw fault('not_found');
       await passkeys.delete({ credentialId: passkey.credentialId });
+      await this.pending.end(tx, userId);
       await this.record(tx, 'account.passkey-removed', userId, { passkey: [passkey.name, null] });
       return passkey.name;
     });

@@ -1,13 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { fault } from '../../kernel';
 import { ActivityLog } from '../../audit';
-import { Database } from '../../platform';
+import { Database, type Tx } from '../../platform';
 import { actorOf } from '../activity-actor';
 import { SessionsService } from '../sessions.service';
 import { UserAccount } from '../user-account.entity';
 import { AccountTokens } from './account-tokens.service';
 import { assertStrongPassword } from './password-rules';
 import { Passwords } from './passwords.service';
+import { PendingSteps } from './pending-steps.service';
 import { refuseProviderOnly } from './provider-only';
 
 @Injectable()
@@ -17,6 +18,7 @@ export class PasswordResetService {
     private readonly passwords: Passwords,
     private readonly tokens: AccountTokens,
     private readonly sessions: SessionsService,
+    private readonly pending: PendingSteps,
     private readonly activity: ActivityLog,
   ) {}
 
@@ -24,7 +26,7 @@ export class PasswordResetService {
     return (await this.tokens.look(this.database.source.manager, 'reset_password', token)) !== null;
   }
 
-  /** Ends every session. The mail that carried the token confirmed the address as well. Returns whose it was. */
+  /** Ends every session and every other way in. The mail that carried the token confirmed the address as well. Returns whose it was. */
   async reset(token: string, password: string): Promise<number> {
     const open = await this.tokens.look(this.database.source.manager, 'reset_password', token);
     if (open === null) throw fault('invalid_token');
@@ -42,9 +44,8 @@ export class PasswordResetService {
         ...(account.status === 'pending_verification' && { status: 'active' as const }),
       });
       await this.sessions.endAll(tx, account.id);
-      for (const purpose of ['reset_password', 'verify_email', 'sign_in_link'] as const) {
-        await this.tokens.revokeAll(tx, purpose, account.id);
-      }
+      await this.pending.end(tx, account.id);
+      await endOtherWaysIn(tx, account);
       await this.activity.write(tx, {
         action: 'account.password-reset',
         object: { type: 'account', id: account.id, label: account.email },
@@ -53,4 +54,14 @@ export class PasswordResetService {
       return account.id;
     });
   }
+}
+
+/** Who knew the former password may have linked them; only the identity that opened the account is surely its owner's. */
+async function endOtherWaysIn(tx: Tx, { id }: UserAccount): Promise<void> {
+  await tx.query('DELETE FROM passkey WHERE user_id = $1', [id]);
+  await tx.query(
+    `DELETE FROM linked_identity WHERE user_id = $1
+       AND linked_at <> (SELECT created_at FROM user_account WHERE id = $1)`,
+    [id],
+  );
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { fault } from '../../kernel';
 import { ActivityLog } from '../../audit';
 import { Database } from '../../platform';
+import { hasAddress } from '../account-address';
 import { actorOf } from '../activity-actor';
 import { UserAccount } from '../user-account.entity';
 import { AccountTokens } from './account-tokens.service';
@@ -19,19 +20,27 @@ export interface Registration {
   readonly legalVersion: string;
 }
 
+/** What one registration chose, kept with its token. */
+interface Chosen {
+  readonly passwordHash: string;
+  readonly displayName: string;
+}
+
 /**
- * One statement that writes in every case, so that its timing reveals nothing. A second registration of an
- * unconfirmed address replaces the first and its links.
+ * One statement that writes in every case, so that its timing reveals nothing. Every registration of an unconfirmed
+ * address keeps its own password with its token; the token that is used decides which one counts.
  */
 const insertAccount = `
   WITH account AS (
     INSERT INTO user_account AS u (email, display_name, password_hash, preferred_language, time_zone)
-    VALUES ($1, $2, $3, $4, $5)
-    ON CONFLICT (lower(email)) DO UPDATE SET password_hash = excluded.password_hash, display_name = excluded.display_name
+    SELECT $1::text, $2::text, $3::text, $4::text, $5::text
+     WHERE NOT EXISTS (SELECT 1 FROM user_account o WHERE o.shares_address AND ${hasAddress('o.email', '$1')})
+    ON CONFLICT (canonical_address(email)) WHERE NOT shares_address DO UPDATE SET email = u.email
       WHERE u.status = 'pending_verification'
     RETURNING id
-  ), outdated AS (
-    DELETE FROM account_token t USING account WHERE t.user_id = account.id AND t.purpose = 'verify_email'
+  ), begun AS (
+    INSERT INTO account_token (token_hash, purpose, user_id, data, expires_at)
+    SELECT $8::bytea, 'verify_email', id, $9::jsonb, $10::timestamptz FROM account
   ), accepted AS (
     INSERT INTO legal_acceptance (user_id, version) SELECT id, $6 FROM account ON CONFLICT DO NOTHING
   )
@@ -48,32 +57,40 @@ export class RegistrationService {
     private readonly activity: ActivityLog,
   ) {}
 
-  /** The answer is the same for known and unknown addresses; a mail says the rest. */
-  async register(registration: Registration, address: string): Promise<void> {
+  /** The answer is the same for known and unknown addresses; a mail says the rest. Returns the token for that mail. */
+  async register(registration: Registration, address: string): Promise<string> {
     assertStrongPassword(registration.password, registration.email);
     const attempt: Attempt = { purpose: 'mail', account: registration.email, address };
     await this.throttle.take(attempt);
-    const hash = await this.passwords.hash(registration.password);
+    const passwordHash = await this.passwords.hash(registration.password);
+    const { text, tokenHash, expiresAt } = this.tokens.make('verify_email');
     await this.database.query(insertAccount, [
       registration.email,
       registration.displayName,
-      hash,
+      passwordHash,
       registration.language,
       registration.timeZone,
       registration.legalVersion,
       this.throttle.addressKeyOf(attempt),
+      tokenHash,
+      JSON.stringify({ passwordHash, displayName: registration.displayName }),
+      expiresAt,
     ]);
+    return text;
   }
 
   async verify(token: string): Promise<void> {
     await this.database.transaction(async (tx) => {
       const spent = await this.tokens.spend(tx, 'verify_email', token);
       const userId = spent?.userId ?? null;
-      if (userId === null) throw fault('invalid_token');
-      await tx
+      if (spent === null || userId === null) throw fault('invalid_token');
+      const { passwordHash, displayName } = spent.data as Partial<Chosen>;
+      const chosen = passwordHash === undefined ? {} : { passwordHash, displayName };
+      const { affected } = await tx
         .getRepository(UserAccount)
-        .update({ id: userId, status: 'pending_verification' }, { status: 'active' });
-      await this.tokens.revokeAll(tx, 'verify_email', userId);
+        .update({ id: userId, status: 'pending_verification' }, { status: 'active', ...chosen });
+      if (affected !== 1) throw fault('invalid_token');
+      await this.tokens.revokePending(tx, userId);
       const account = await tx.getRepository(UserAccount).findOneByOrFail({ id: userId });
       await this.activity.write(tx, {
         action: 'account.email-verified',

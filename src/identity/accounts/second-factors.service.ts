@@ -15,6 +15,7 @@ import {
 } from '../../platform';
 import { UserAccount } from '../user-account.entity';
 import { AttemptThrottle } from './attempt-throttle.service';
+import { PendingSteps } from './pending-steps.service';
 import { SecondFactor } from './second-factor.entity';
 
 const SECRET_BYTES = 20;
@@ -37,6 +38,7 @@ export class SecondFactors {
     private readonly database: Database,
     private readonly box: SecretBox,
     private readonly throttle: AttemptThrottle,
+    private readonly pending: PendingSteps,
     private readonly activity: ActivityLog,
     private readonly settings: Settings,
   ) {}
@@ -78,6 +80,7 @@ export class SecondFactors {
           this.hashOf(userId, text),
         ]);
       }
+      await this.pending.end(tx, userId);
       await this.record(tx, 'account.two-factor-enabled', userId);
       return codes;
     });
@@ -89,6 +92,7 @@ export class SecondFactors {
     await this.database.transaction(async (tx) => {
       await tx.query('DELETE FROM recovery_code WHERE user_id = $1', [userId]);
       await tx.getRepository(SecondFactor).delete({ userId });
+      await this.pending.end(tx, userId);
       await this.record(tx, 'account.two-factor-disabled', userId);
     });
   }

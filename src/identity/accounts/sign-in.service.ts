@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { fault } from '../../kernel';
 import { ActivityLog } from '../../audit';
 import { Database, Settings, type Tx } from '../../platform';
+import { closestAddress, hasAddress } from '../account-address';
 import { actorOf } from '../activity-actor';
 import { SessionsService } from '../sessions.service';
 import { UserAccount } from '../user-account.entity';
@@ -155,7 +156,7 @@ export class SignInService {
     const [row] = await this.database.query<AccountRow>(
       `SELECT u.id, u.email, u.password_hash, u.status, coalesce(o.sso_only, false) AS sso_only
        FROM user_account u LEFT JOIN organisation o ON o.id = u.organisation_id
-       WHERE lower(u.email) = lower($1)`,
+       WHERE ${hasAddress('u.email', '$1')} ORDER BY ${closestAddress('u.email', '$1')} LIMIT 1`,
       [email],
     );
     return row;

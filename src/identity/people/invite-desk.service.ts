@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { fault, mayGrant, type Role, type Scope } from '../../kernel';
 import { Database, Keyset, type Page, type PageRequest, type Tx } from '../../platform';
+import { hasAddress } from '../account-address';
 import { InvitesService } from '../accounts';
 import { absent, type Acting } from './acting';
 
@@ -99,7 +100,7 @@ export class InviteDesk {
     const organisation = await organisationFor(tx, scope, wanted);
     await refuseMember(tx, wanted);
     const [replaced] = await tx.query<[{ id: number }[], number]>(
-      `UPDATE invite SET revoked_at = now() WHERE organisation_id = $1 AND lower(email) = lower($2)
+      `UPDATE invite SET revoked_at = now() WHERE organisation_id = $1 AND ${hasAddress('email', '$2')}
           AND accepted_at IS NULL AND revoked_at IS NULL RETURNING id`,
       [wanted.organisationId, wanted.email],
     );
@@ -159,7 +160,7 @@ async function organisationFor(tx: Tx, scope: Scope, wanted: WantedInvite): Prom
 
 async function refuseMember(tx: Tx, { email, organisationId }: WantedInvite): Promise<void> {
   const found = await tx.query<unknown[]>(
-    `SELECT 1 FROM user_account WHERE lower(email) = lower($1) AND organisation_id = $2`,
+    `SELECT 1 FROM user_account WHERE ${hasAddress('email', '$1')} AND organisation_id = $2`,
     [email, organisationId],
   );
   if (found.length === 0) return;

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Changes, changesOf } from '../../audit';
 import { type Tx } from '../../platform';
+import { hasAddress } from '../account-address';
 import { SessionsService } from '../sessions.service';
 import { UserAccount } from '../user-account.entity';
 import type { Acting, Target } from './acting';
@@ -21,7 +22,7 @@ const erasures = [
   'DELETE FROM second_factor WHERE user_id = $1',
   'DELETE FROM user_setting WHERE user_id = $1',
   `UPDATE invite i SET email = 'erased-' || u.id || '@erased.invalid' FROM user_account u
-    WHERE u.id = $1 AND lower(i.email) = lower(u.email)`,
+    WHERE u.id = $1 AND ${hasAddress('i.email', 'u.email')}`,
 ];
 
 /** Erases a person for good. Other modules register their own erasure. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { fault, type Role, type Scope } from '../../kernel';
 import { Database, everyRow, Keyset, type Page, type PageRequest, type Tx } from '../../platform';
+import { closestAddress, hasAddress } from '../account-address';
 import type { BillingType } from '../billing-type';
 import type { UserStatus } from '../user-status';
 import { absent } from './acting';
@@ -118,8 +119,9 @@ export class UserRegister {
     const within = usersWithin(scope, 3);
     const [found] = await this.database.query<{ id: number }>(
       `SELECT u.id FROM user_account u
-        WHERE u.status <> 'deleted' AND lower(u.email) = lower($1)
-          AND ($2::integer IS NULL OR u.organisation_id = $2) AND ${within.sql}`,
+        WHERE u.status <> 'deleted' AND ${hasAddress('u.email', '$1')}
+          AND ($2::integer IS NULL OR u.organisation_id = $2) AND ${within.sql}
+        ORDER BY ${closestAddress('u.email', '$1')} LIMIT 1`,
       [named, organisationId, ...within.parameters],
     );
     if (found !== undefined) return found.id;

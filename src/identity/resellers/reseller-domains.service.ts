@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
 import { type Fault, fault, monotonicMs } from '../../kernel';
 import { Database, Settings, type Tx } from '../../platform';
+import { closestAddress, hasAddress } from '../account-address';
 import { type Accents, checkAccents } from './accent';
 
 /** The branding of pages under a reseller's host. */
@@ -74,7 +75,7 @@ export class ResellerDomains {
   async ofAddress(email: string): Promise<ResellerDomain | undefined> {
     const rows = await this.database.query<DomainRow>(
       `${SELECTION} JOIN user_account u ON u.organisation_id = d.organisation_id
-        WHERE lower(u.email) = lower($1) ORDER BY d.created_at, d.host LIMIT 1`,
+        WHERE ${hasAddress('u.email', '$1')} ORDER BY ${closestAddress('u.email', '$1')}, d.created_at, d.host LIMIT 1`,
       [email],
     );
     return rows.map(domainOf)[0];

@@ -2,6 +2,7 @@ export { ConfigModule } from './config.module';
 export { describeEffective, type EffectiveSetting } from './describe-effective';
 export { configurationPage, environmentExample } from './generate';
 export { loadSettings, type LoadOptions } from './load-settings';
+export { isLoopback, isLoopbackOrigin } from './loopback';
 export { processEnvironment } from './process-environment';
 export type { AllowedNetwork, Network } from './readers';
 export { Settings } from './settings';

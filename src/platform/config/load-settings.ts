@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import { errorCode } from './error-code';
+import { isLoopbackOrigin } from './loopback';
 import { placeholderFault, urlPasswordFault } from './placeholder';
 import { readOrCreateSecrets, secretProperties } from './secrets';
 import { declaredSettings, type SettingMetadata } from './setting.decorator';
@@ -29,6 +30,8 @@ export function loadSettings(
   for (const { property, constraints } of validateSync(settings)) {
     faults.push({ name: nameOf(property), problem: Object.values(constraints ?? {}).join('; ') });
   }
+  // An installation that others reach is in production, whatever NODE_ENV says.
+  if (isPublic(settings)) settings.environment = 'production';
   faults.push(...crossFaults(settings));
   if (faults.length === 0) completeSecrets(settings, faults);
   if (faults.length > 0) throw new SettingsError(inDeclaredOrder(faults));
@@ -69,6 +72,10 @@ function textOf(
   return undefined;
 }
 
+/** What is no address is a fault of its own. */
+const isPublic = ({ baseUrl }: Settings): boolean =>
+  typeof baseUrl === 'string' && !isLoopbackOrigin(baseUrl);
+
 function crossFaults(settings: Settings): SettingFault[] {
   const faults: SettingFault[] = [];
   if (settings.migrationDatabaseUrl !== undefined && settings.databaseUrl === undefined) {
@@ -107,7 +114,6 @@ function providerFaults(settings: Settings): SettingFault[] {
 function sandboxFaults(settings: Settings): SettingFault[] {
   if (settings.processor !== 'sandbox') return [];
   const fault = (problem: string): SettingFault => ({ name: 'PROCESSOR', problem });
-  const isHere = settings.baseUrl === undefined || isLoopback(new URL(settings.baseUrl).hostname);
   const keys = [
     settings.processorSecretKey,
     settings.processorPublishableKey,
@@ -115,15 +121,12 @@ function sandboxFaults(settings: Settings): SettingFault[] {
   ];
   return [
     ...(settings.environment === 'production' ? [fault('is never sandbox in production')] : []),
-    ...(isHere
-      ? []
-      : [fault('is sandbox only where BASE_URL names this machine, such as http://localhost:3000')]),
+    ...(isPublic(settings)
+      ? [fault('is sandbox only where BASE_URL names this machine, such as http://localhost:3000')]
+      : []),
     ...(keys.some((key) => key !== undefined) ? [fault('is either sandbox or has keys of an account')] : []),
   ];
 }
-
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 
 /** Keys of two modes would sell in one and be paid in the other. */
 function processorFaults({ processorSecretKey, processorPublishableKey }: Settings): SettingFault[] {
@@ -144,7 +147,9 @@ function completeSecrets(settings: Writable<Settings>, faults: SettingFault[]): 
   const missing = secretProperties.filter((property) => settings[property] === undefined);
   if (missing.length === 0) return;
   if (settings.environment === 'production' && settings.databaseUrl !== undefined) {
-    const problem = 'must be set in production with DATABASE_URL; openssl rand -base64 48 makes one';
+    const problem =
+      'must be set in production with DATABASE_URL: as secrets.json in the data folder has it; ' +
+      'for a new installation openssl rand -base64 48 makes one';
     faults.push(...missing.map((property) => ({ name: nameOf(property), problem })));
     return;
   }

@@ -24,7 +24,7 @@ export abstract class ServiceSettings {
   @Setting({
     name: 'NODE_ENV',
     group: 'General',
-    describe: 'How the service runs. Production refuses placeholder secrets.',
+    describe: 'Production refuses placeholder secrets; a public BASE_URL is production in any case.',
     as: oneOf('development', 'production', 'test'),
     default: 'development',
   })

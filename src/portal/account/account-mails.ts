@@ -40,6 +40,7 @@ interface MailJob {
   readonly requestId: string;
   readonly address: string;
   readonly host?: string;
+  readonly token?: string;
 }
 
 const paths: Readonly<Record<AccountMail['notice'], string>> = {
@@ -61,10 +62,17 @@ export class AccountMails {
   ) {}
 
   /** Answers as soon as the request is queued, for a known address as for an unknown one. */
-  async enqueue(wish: AccountMailKind, email: string, request: HttpRequest): Promise<void> {
+  async enqueue(wish: AccountMailKind, email: string, request: HttpRequest, token?: string): Promise<void> {
     const { requestId, reseller } = request;
     const address = this.addresses.of(request);
-    const data: MailJob = { wish, email, requestId, address, ...(reseller && { host: reseller.host }) };
+    const data: MailJob = {
+      wish,
+      email,
+      requestId,
+      address,
+      ...(reseller && { host: reseller.host }),
+      ...(token !== undefined && { token }),
+    };
     await addJob(this.queue, { name: 'account-mail', data, options: { removeOnComplete: true } });
   }
 
@@ -108,9 +116,9 @@ export class AccountMailWorker extends WorkerHost {
   }
 
   override async process(job: Job<MailJob>): Promise<void> {
-    const { wish, email, requestId, address, host } = job.data;
+    const { wish, email, requestId, address, host, token: begun } = job.data;
     const request = () => ({ requestId, address, actor: null });
-    const mail = await this.activity.during(request, [], () => this.decisions.mailFor(wish, email));
+    const mail = await this.activity.during(request, [], () => this.decisions.mailFor(wish, email, begun));
     if (mail === null) return;
     const { notice, to, language, name, token = '' } = mail;
     await this.mails.send({ notice, to, language, values: { name }, path: paths[notice] + token, host });

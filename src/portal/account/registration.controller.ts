@@ -94,8 +94,8 @@ export class RegistrationController {
         timeZone: this.pages.timeZoneOf(request),
         legalVersion: this.legal.currentTerms,
       };
-      await this.registrations.register(registration, this.addresses.of(request));
-      await this.mails.enqueue('register', form.email, request);
+      const token = await this.registrations.register(registration, this.addresses.of(request));
+      await this.mails.enqueue('register', form.email, request, token);
       return { to: '/verify-email?sent=register', body: { ok: true } };
     });
   }

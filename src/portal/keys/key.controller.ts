@@ -226,8 +226,12 @@ export class KeyController {
     const now = Date.now();
     const localisation = localisationOf(this.pages, request);
     const window = { from: new Date(now - USAGE_DAYS * DAY_MS), to: new Date(now) };
-    // The key was found within the view's scope: all of its requests are shown.
-    const keyScope = { kind: 'key', keyId: key.id } as const;
+    // A key that has moved takes none of its former requests along: they belong to the place of their time.
+    const keyScope = {
+      kind: 'key',
+      keyId: key.id,
+      ...(scope.kind !== 'user' && { within: scope }),
+    } as const;
     const usualRate = this.settings.keyRateLimitRpm;
     const { acting } = keyActorOf(request, key);
     const isAdministrator = acting.as === 'administrator';

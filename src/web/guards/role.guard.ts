@@ -1,17 +1,13 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { atLeast, fault } from '../../kernel';
-import { Settings } from '../../platform';
 import { accessMetadata, type AccessRule } from '../access-rule';
 import { requestOf } from '../http-request';
 
 /** Runs after the session guard: what the actor is, against what the handler asks for. */
 @Injectable()
 export class RoleGuard implements CanActivate {
-  constructor(
-    private readonly reflector: Reflector,
-    private readonly settings: Settings,
-  ) {}
+  constructor(private readonly reflector: Reflector) {}
 
   canActivate(context: ExecutionContext): boolean {
     const rule = this.reflector.getAllAndOverride<AccessRule>(accessMetadata, [
@@ -19,13 +15,12 @@ export class RoleGuard implements CanActivate {
       context.getClass(),
     ]);
     const { actor, viewing } = requestOf(context);
-    if (rule.kind !== 'role' || actor === undefined || !atLeast(actor.role, rule.minimum)) {
-      throw fault('permission_denied');
-    }
-    if (this.settings.secondFactorFor === 'administrators' && viewing?.hasSecondFactor !== true) {
+    if (viewing?.awaitsSecondFactor === true)
       throw fault('permission_denied', {
         message: 'Administrators here need a second factor. Switch it on in your settings.',
       });
+    if (rule.kind !== 'role' || actor === undefined || !atLeast(actor.role, rule.minimum)) {
+      throw fault('permission_denied');
     }
     return true;
   }

@@ -9,7 +9,7 @@ import {
   startAccountHouse,
 } from './account-house';
 
-const base = 'http://portal.example';
+const base = 'http://portal.localhost';
 const api = '/api/v3';
 let app: TestApp;
 let one: GithubStandIn;

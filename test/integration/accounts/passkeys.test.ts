@@ -13,7 +13,7 @@ import {
 } from './account-house';
 import { until } from '../../support/until';
 
-const base = 'http://portal.example';
+const base = 'http://portal.localhost';
 const reseller = 'http://models.reseller.example';
 const settings = '/dashboard/settings';
 let app: TestApp;
@@ -84,7 +84,7 @@ test('a passkey is added with the password, told by mail, and signs in without a
   expect(page.text).toContain('data-passkey="get"');
   expect(page.text).toContain('Passkeys need JavaScript');
   const question = await asked(browser);
-  expect(question).toMatchObject({ rpId: 'portal.example', userVerification: 'required' });
+  expect(question).toMatchObject({ rpId: 'portal.localhost', userVerification: 'required' });
   expect(question.allowCredentials ?? []).toEqual([]);
   const entered = await browser.submit('/auth/passkey', {
     credential: device.get(question),
@@ -177,7 +177,7 @@ test('a challenge works once, in the browser that asked, and for signing in alon
   const enrolment = await begin(own);
   const crossed = newBrowser();
   crossed.keep('svc_passkey', own.cookie('svc_passkey') ?? '');
-  const signed = device.get({ rpId: 'portal.example', challenge: enrolment.challenge });
+  const signed = device.get({ rpId: 'portal.localhost', challenge: enrolment.challenge });
   expect((await enter(crossed, signed)).json()['code']).toBe('invalid_token');
   const late = newBrowser();
   const { challenge } = await asked(late);
@@ -185,7 +185,7 @@ test('a challenge works once, in the browser that asked, and for signing in alon
     String(app.environment['MIGRATION_DATABASE_URL']),
     "UPDATE account_token SET expires_at = now() - interval '1 s' WHERE purpose = 'passkey_sign_in'",
   );
-  expect((await enter(late, device.get({ rpId: 'portal.example', challenge }))).json()['code']).toBe(
+  expect((await enter(late, device.get({ rpId: 'portal.localhost', challenge }))).json()['code']).toBe(
     'invalid_token',
   );
   expect(await isOpen(thief)).toBe(false);
@@ -202,7 +202,7 @@ test('a wrong page, host, person, key or count opens nothing, and all are refuse
     answers.add(answer.text.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, ''));
     expect(await isOpen(browser)).toBe(false);
   };
-  await refuse('origin', (question) => device.get(question, { origin: 'https://portal.example.evil' }));
+  await refuse('origin', (question) => device.get(question, { origin: 'https://portal.localhost.evil' }));
   await refuse('host', (question) => device.get(question, { rpId: 'evil.example' }));
   await refuse('type', (question) => device.get(question, { type: 'webauthn.create' }));
   await refuse('challenge', (question) => device.get(question, { challenge: 'A'.repeat(43) }));
@@ -215,7 +215,7 @@ test('a wrong page, host, person, key or count opens nothing, and all are refuse
   });
   await refuse('unknown', (question) => {
     const stranger = new Authenticator(base);
-    stranger.create({ challenge: question.challenge, rp: { id: 'portal.example' }, user: { id: 'AAAA' } });
+    stranger.create({ challenge: question.challenge, rp: { id: 'portal.localhost' }, user: { id: 'AAAA' } });
     return stranger.get(question);
   });
   expect(answers.size).toBe(1);
@@ -295,7 +295,7 @@ test('stands in for the code of the second step, for the person whose password w
   const { device: theirs } = await owner();
   const question = await asked(browser, options);
   expect(question.allowCredentials).toHaveLength(1);
-  const foreign = theirs.get({ rpId: 'portal.example', challenge: question.challenge });
+  const foreign = theirs.get({ rpId: 'portal.localhost', challenge: question.challenge });
   const refused = await browser.post('/auth/second-factor/passkey', { credential: foreign });
   expect([refused.status, refused.json()['code']]).toEqual([401, 'invalid_credentials']);
   // A challenge of the door is none of the second step.

@@ -3,7 +3,7 @@ import type { TestApp } from '../../support/app';
 import { type Child, runChild } from '../../support/child';
 import { Browser, newAddress, startAccountHouse } from './account-house';
 
-export const base = 'http://portal.example';
+export const base = 'http://portal.localhost';
 export const reseller = 'http://models.reseller.example';
 
 export interface Someone {

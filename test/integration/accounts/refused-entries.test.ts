@@ -22,7 +22,7 @@ const settings = '/dashboard/settings';
 let app: TestApp;
 
 beforeAll(async () => {
-  app = await startAccountHouse({ environment: { BASE_URL: 'http://portal.example' } });
+  app = await startAccountHouse({ environment: { BASE_URL: 'http://portal.localhost' } });
 });
 afterAll(() => app.close());
 
@@ -134,7 +134,7 @@ test('reset, confirmation and a new password', async () => {
 test('settings: the field of the form that was sent is marked, though others have one of the same name', async () => {
   const email = await registered(app);
   // Passkeys are offered at the address of the portal alone.
-  const browser = new Browser(app.url, { host: 'portal.example' });
+  const browser = new Browser(app.url, { host: 'portal.localhost' });
   await browser.post('/auth/login', { email, password: goodPassword });
   const wrong = { current_password: 'not the password' };
   const says = /^This password is not correct\.$/;

@@ -5,7 +5,7 @@ import { Browser, mailTo, newAddress, registered, registration, startAccountHous
 import { until } from '../../support/until';
 
 /** Hosts that an organisation shows the portal under as its own. */
-const base = 'portal.example';
+const base = 'portal.localhost';
 const host = 'models.reseller.example';
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -199,7 +199,7 @@ test('the way back in: a link from the command line, once', async () => {
   });
   expect([code, output]).toEqual([
     0,
-    expect.stringMatching(/^http:\/\/portal\.example\/sign-in-link\?token=[\w-]{43}\n$/),
+    expect.stringMatching(/^http:\/\/portal\.localhost\/sign-in-link\?token=[\w-]{43}\n$/),
   ]);
   const token = output.trim().split('token=')[1] ?? '';
   const browser = visitor(base);

@@ -163,6 +163,24 @@ test('administrators have no rights of theirs without it where the setting says 
       [email],
     );
     expect((await toggle()).json()).toMatchObject({ admin_mode: true });
+    const [colleague] = await strict.database.query<{ id: number; organisation_id: number }>(
+      `WITH made AS (INSERT INTO organisation (name, slug) VALUES ('Firm', 'firm') RETURNING id),
+         moved AS (UPDATE user_account SET organisation_id = (SELECT id FROM made) WHERE email = $1)
+       INSERT INTO user_account (email, display_name, status, organisation_id)
+       SELECT 'colleague@example.com', 'Colleague', 'active', id FROM made RETURNING id, organisation_id`,
+      [email],
+    );
+    const keyFor = async (name: string) =>
+      (await browser.post('/dashboard/keys/new', { name, user_id: colleague?.id })).status;
+    const seen = async () => (await browser.get('/dashboard/keys')).text.includes('on their wallet');
+    expect([await keyFor('on their wallet'), await seen()]).toEqual([200, true]);
+    await strict.database.query('DELETE FROM second_factor');
+    expect([await keyFor('without a factor'), await seen()]).not.toContain(true);
+    expect(
+      await strict.database.query('SELECT name FROM api_key WHERE user_id = $1', [colleague?.id]),
+    ).toEqual([{ name: 'on their wallet' }]);
+    for (const path of ['/dashboard/admin/users', '/dashboard/admin/organisations'])
+      expect((await browser.get(path)).status).toBe(403);
   } finally {
     await strict.close();
   }

@@ -129,6 +129,7 @@ describe('the administration of people', () => {
 
   test('of two who edit the same page, the second is told', async () => {
     const person = await house.person('user');
+    await house.app.database.query('UPDATE organisation SET credit_ceiling_nano = 5000000000');
     expect((await set(admin, person.id, 'credit-limit', { credit_limit: '1', version: 1 })).status).toBe(200);
     const second = await set(owner, person.id, 'credit-limit', { credit_limit: '2', version: 1 });
     expect(second.status).toBe(409);

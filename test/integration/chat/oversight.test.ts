@@ -107,6 +107,30 @@ test('another organisation’s is not there, and a member oversees nothing', asy
   expect((await client.open(`/dashboard/webchat/${id}`, member)).status).toBe(200);
 });
 
+test('what was said before a person moved is not the new organisation’s, and is continued by nobody', async () => {
+  const theirs = (
+    await app.database.query<{ id: number }>("SELECT id FROM organisation WHERE slug = 'theirs'")
+  )[0]!;
+  const mover = await personOf('user', ours);
+  const id = await client.begin(mover);
+  const turn = () => client.post(`/api/chat/${id}`, mover, { content: 'Before [[echo=before]]' });
+  expect((await turn()).status).toBe(200);
+  await app.database.source.getRepository(UserAccount).update(mover.userId, { organisationId: theirs.id });
+  for (const [method, path, body] of [
+    ['GET', `${PATH}/${id}`],
+    ['POST', `${PATH}/${id}/content`, { reason: 'curiosity' }],
+    ['DELETE', `/api/admin/conversations/${id}`],
+  ] as [string, string, object?][])
+    expect([path, (await client.send(method, path, stranger, body)).status]).toEqual([path, 404]);
+  expect((await client.open(PATH, stranger)).body).not.toContain(`${PATH}/${id}`);
+  expect((await client.open(`${PATH}/${id}`, owner)).status).toBe(200);
+  expect((await turn()).status).toBe(409);
+  expect((await client.open(`/dashboard/webchat/${id}`, mover)).status).toBe(200);
+  const fresh = await client.begin(mover);
+  expect((await client.open(`${PATH}/${fresh}`, stranger)).status).toBe(200);
+  expect((await client.open(`${PATH}/${fresh}`, owner)).status).toBe(404);
+});
+
 test('an organisation keeps them for so many days after the last message', async () => {
   const [old, young] = [await talked(), await talked()];
   await app.database.query(`UPDATE conversation SET updated_at = now() - interval '8 days' WHERE id = $1`, [

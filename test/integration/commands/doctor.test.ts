@@ -54,6 +54,7 @@ test('a sound one passes in every point', async () => {
     database: expect.stringMatching(/^ok external PostgreSQL \d+.* answers$/),
     migrations: expect.stringMatching(/^ok all \d+ tables are as this version expects$/),
     'database role': 'ok switchboard_app may do its work and no more',
+    'mail addresses': 'ok no two accounts have one in two spellings',
     clock: expect.stringMatching(/^ok \d+ ms from the database's$/),
     'repeating jobs': 'ok none yet: the first start makes them',
     partitions: 'ok this month and the next are ready',
@@ -63,6 +64,33 @@ test('a sound one passes in every point', async () => {
     'supplier a': `ok 127.0.0.1:${port} answers`,
   });
   expect(code).toBe(0);
+});
+
+test('a public address fails without NODE_ENV=production and without a mail server', async () => {
+  const before = { ...house.environment };
+  Object.assign(house.environment, {
+    BASE_URL: 'https://models.example.com',
+    SESSION_SECRET: 'k3Jx9vQm2Lr8Tz5Wn7Yb4Hc6Pd1Sg0Fa',
+    KEY_PEPPER: 'b8Rw2Xc7Vn4Mq1Zk6Ty9Jh3Gf5Dp0LsE',
+    MASTER_KEY: '1:q0v7m1Z3p5s8u2w4y6A9C1E3G5I7K9M1O3Q5S7U9W0Y=',
+  });
+  try {
+    const { code, found, output } = await doctor();
+    expect([code, found.get('base URL'), found.get('mail')]).toEqual([
+      1,
+      'fail https://models.example.com is public, which is production, and NODE_ENV is test',
+      expect.stringMatching(/^fail no server/),
+    ]);
+    expect(output).toContain('Set NODE_ENV=production.');
+    house.environment['NODE_ENV'] = 'production';
+    house.environment['SMTP_URL'] = `smtp://127.0.0.1:${port}`;
+    const mended = await doctor();
+    expect(mended.found.get('base URL')).toBe('ok https://models.example.com');
+    expect(mended.found.get('mail')).not.toMatch(/^fail no server/);
+  } finally {
+    for (const name of Object.keys(house.environment)) delete house.environment[name];
+    Object.assign(house.environment, before);
+  }
 });
 
 test('a provider that is called with a key and has none fails, by its name', async () => {

@@ -5,7 +5,9 @@ import { ask } from './raw-exchange';
 describe('pages are served under the hosts of this portal', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startTestApp({ environment: { BASE_URL: 'https://portal.example' } });
+    app = await startTestApp({
+      environment: { BASE_URL: 'http://localhost:3000', PORTAL_ORIGINS: 'http://portal.example' },
+    });
   });
   afterAll(() => app.close());
 
@@ -14,7 +16,7 @@ describe('pages are served under the hosts of this portal', () => {
 
   test.each([
     'portal.example',
-    'portal.example:443',
+    'portal.example:80',
     'PORTAL.example',
     'localhost:3000',
     '127.0.0.1',
@@ -44,7 +46,7 @@ describe('pages are served under the hosts of this portal', () => {
     }
     const page = await visit('/', host);
     expect([page.status, page.headers['content-type']]).toEqual([421, 'text/html; charset=utf-8']);
-    expect(page.body).toContain('https://portal.example');
+    expect(page.body).toContain('http://localhost:3000');
   });
 
   test('a host in the target counts, and the Host line beside it does not', async () => {
@@ -60,14 +62,29 @@ describe('pages are served under the hosts of this portal', () => {
   });
 });
 
-test('in production a loopback name is none of them, unless the setting says so', async () => {
+test.each([
+  [200, { BASE_URL: 'http://localhost:3000' }],
+  [404, { BASE_URL: 'http://localhost:3000', HOST: '0.0.0.0' }],
+  [404, { BASE_URL: 'http://localhost:3000', PORTAL_ORIGINS: 'https://portal.example' }],
+  [404, { BASE_URL: 'https://portal.example' }],
+  [404, { BASE_URL: 'http://192.168.1.5' }],
+])('mails are shown at /dev/outbox (%s) for development on this machine alone: %j', async (status, more) => {
+  const app = await startTestApp({ environment: { NODE_ENV: 'development', ...more } });
+  try {
+    const headers = { host: new URL(more.BASE_URL).host, accept: 'text/html' };
+    const port = new URL(app.url).port;
+    for (const path of ['/dev/outbox', '/dev/components'])
+      expect((await ask(`http://127.0.0.1:${port}`, { path, headers })).status).toBe(status);
+  } finally {
+    await app.close();
+  }
+});
+
+test('a public BASE_URL is production: a loopback name is none of them, unless the setting says so', async () => {
   const app = await startTestApp({
     environment: {
-      NODE_ENV: 'production',
+      NODE_ENV: 'development',
       BASE_URL: 'https://portal.example',
-      SESSION_SECRET: 'k3Jx9vQm2Lr8Tz5Wn7Yb4Hc6Pd1Sg0Fa',
-      KEY_PEPPER: 'b8Rw2Xc7Vn4Mq1Zk6Ty9Jh3Gf5Dp0LsE',
-      MASTER_KEY: '1:q0v7m1Z3p5s8u2w4y6A9C1E3G5I7K9M1O3Q5S7U9W0Y=',
     },
   });
   try {

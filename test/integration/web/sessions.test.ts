@@ -7,7 +7,7 @@ import { TrialModule } from './trial.module';
 let app: TestApp;
 
 beforeAll(async () => {
-  app = await startTestApp({ modules: [TrialModule], environment: { BASE_URL: 'http://portal.example' } });
+  app = await startTestApp({ modules: [TrialModule], environment: { BASE_URL: 'http://portal.localhost' } });
 });
 afterAll(() => app.close());
 
@@ -157,8 +157,8 @@ describe('a change comes from our own pages', () => {
     { origin: 'null', 'sec-fetch-site': 'same-origin' },
     { 'sec-fetch-site': 'same-origin' },
     { 'sec-fetch-site': 'none' },
-    { origin: 'http://portal.example' },
-    { origin: 'http://portal.example', 'sec-fetch-site': 'same-origin' },
+    { origin: 'http://portal.localhost' },
+    { origin: 'http://portal.localhost', 'sec-fetch-site': 'same-origin' },
     { origin: 'http://localhost:9', host: 'localhost:9', 'sec-fetch-site': 'same-origin' },
   ];
   const foreign: Record<string, string>[] = [
@@ -166,16 +166,16 @@ describe('a change comes from our own pages', () => {
     { origin: 'null' },
     { origin: '' },
     { origin: 'http://elsewhere.example' },
-    { origin: 'http://sub.portal.example' },
-    { origin: 'http://portal.example.elsewhere.example' },
-    { origin: 'http://portal.example:8080' },
+    { origin: 'http://sub.portal.localhost' },
+    { origin: 'http://portal.localhost.elsewhere.example' },
+    { origin: 'http://portal.localhost:8080' },
     { origin: 'http://elsewhere.example', 'sec-fetch-site': 'same-origin' },
     { origin: 'http://elsewhere.example', 'x-forwarded-host': 'elsewhere.example' },
     { 'sec-fetch-site': 'cross-site' },
     { 'sec-fetch-site': 'same-site' },
     { 'sec-fetch-site': '' },
     { 'sec-fetch-site': 'same-origin, same-origin' },
-    { origin: 'http://portal.example', 'sec-fetch-site': 'cross-site' },
+    { origin: 'http://portal.localhost', 'sec-fetch-site': 'cross-site' },
     { origin: 'null', 'content-type': 'text/plain' },
     { origin: 'http://elsewhere.example', 'content-type': 'text/plain' },
     { origin: 'http://elsewhere.example', 'content-type': 'application/x-www-form-urlencoded' },

@@ -326,6 +326,16 @@ test('the committed files say what the class says', () => {
   expect(readFileSync(join(root, 'docs/configuration.md'), 'utf8')).toBe(configurationPage());
 });
 
+test('a public address is production, whatever NODE_ENV says', () => {
+  const environmentAt = (BASE_URL: string, NODE_ENV = 'development') =>
+    load({ BASE_URL, NODE_ENV }).environment;
+  for (const host of ['localhost', 'portal.localhost', '127.0.0.1', '[::1]'])
+    expect(environmentAt(`http://${host}:3000`)).toBe('development');
+  for (const host of ['models.example.com', '10.0.0.7', '127.example.com', 'localhost.example.com', '[::2]'])
+    for (const said of ['development', 'test', 'production'])
+      expect(environmentAt(`https://${host}`, said)).toBe('production');
+});
+
 test('payments are simulated on this machine alone, outside production, and without keys of an account', () => {
   const sandbox = { PROCESSOR: 'sandbox' };
   const made = load(sandbox);
@@ -336,6 +346,7 @@ test('payments are simulated on this machine alone, outside production, and with
   const refused: [Record<string, string>, string][] = [
     [{ NODE_ENV: 'production' }, 'never sandbox in production'],
     [{ BASE_URL: 'https://models.example.com' }, 'BASE_URL names this machine'],
+    [{ BASE_URL: 'http://localhost.example.com' }, 'BASE_URL names this machine'],
     [{ BASE_URL: 'http://127.example.com' }, 'BASE_URL names this machine'],
     [{ BASE_URL: 'http://192.168.1.5:3000' }, 'BASE_URL names this machine'],
     [{ PROCESSOR_SECRET_KEY: 'sk_live_12345678' }, 'has keys of an account'],

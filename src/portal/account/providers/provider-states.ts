@@ -65,7 +65,7 @@ export class ProviderStates {
 
   private issue(state: ProviderState): Promise<string> {
     return this.database.transaction(
-      (tx) => this.tokens.issue(tx, 'provider_state', { userId: null, data: state }),
+      (tx) => this.tokens.issue(tx, 'provider_state', { userId: state.linkUserId ?? null, data: state }),
       {
         withoutActivity: 'nothing is changed by leaving for a provider',
       },

@@ -1,0 +1,122 @@
+import { request } from 'node:http';
+import { expect, expectStatus, jsonOf } from '../operations/http';
+import type { World } from '../operations/world';
+import type { ProofGateway } from '../support/gateway';
+import type { Row } from './rows';
+
+const chat = '/v1/chat/completions';
+
+const statusAt = (url: string, host: string, path: string): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const asked = request(new URL(path, url), { headers: { host, accept: 'text/html' }, timeout: 20_000 });
+    asked.on('response', (answer) => resolve(answer.resume().statusCode ?? 0));
+    asked.on('error', reject).end();
+  });
+
+const strong = {
+  SESSION_SECRET: 'k3Jx9vQm2Lr8Tz5Wn7Yb4Hc6Pd1Sg0Fa',
+  KEY_PEPPER: 'b8Rw2Xc7Vn4Mq1Zk6Ty9Jh3Gf5Dp0LsE',
+  MASTER_KEY: '1:q0v7m1Z3p5s8u2w4y6A9C1E3G5I7K9M1O3Q5S7U9W0Y=',
+};
+
+/** The mails of a public installation whose operator forgot NODE_ENV and SMTP_URL. */
+export async function proveOutbox(gateway: ProofGateway): Promise<string> {
+  const cases = [
+    { host: 'portal.example', more: { BASE_URL: 'https://portal.example', ...strong } },
+    { host: 'localhost:3000', more: { BASE_URL: 'http://localhost:3000', HOST: '0.0.0.0' } },
+  ];
+  for (const [place, { host, more }] of cases.entries()) {
+    const node = await gateway.another(`outbox-${place}`, { NODE_ENV: 'development', ...more });
+    const url = `http://127.0.0.1:${new URL(node.url).port}`;
+    for (const path of ['/dev/outbox', '/dev/components']) {
+      const status = await statusAt(url, host, path);
+      expect(status === 404, `${path} of ${more.BASE_URL} answers ${status}`);
+    }
+    expect((await statusAt(url, host, '/login')) === 200, 'the portal itself is served');
+    await node.stop();
+  }
+  return `${cases.length} installations show none`;
+}
+
+async function requestOf(world: World, client: World['key']): Promise<string> {
+  const answer = await client.post(chat, {
+    json: { model: 'sim-small', messages: [{ role: 'user', content: 'hello' }] },
+  });
+  expectStatus(answer, 200);
+  const id = answer.headers.get('x-request-id') ?? '';
+  for (let waited = 0; waited < 100; waited += 1) {
+    if ((await world.rows('SELECT 1 FROM request_record WHERE request_id = $1', [id])).length > 0) return id;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error('the request is not on record');
+}
+
+export const accountRows: readonly Row[] = [
+  {
+    row: '61 after a move the new organisation reads and deletes nothing of before',
+    prove: async (world) => {
+      const person = await world.newPerson({ organisationId: world.organisationId });
+      const admin = await world.newPerson({
+        role: 'org_admin',
+        organisationId: world.otherOrganisationId,
+      });
+      expectStatus(
+        await admin.client.post('/dashboard/toggle-admin-mode', { json: { admin_mode: 'on' } }),
+        200,
+      );
+      const begun = await person.client.post('/api/conversations', { json: { model: 'sim-small' } });
+      const id = String(jsonOf(begun)['id']);
+      expectStatus(await person.client.post(`/api/chat/${id}`, { json: { content: 'hello' } }), 200);
+      const key = await world.newKey(person);
+      const asked = await requestOf(world, key.client);
+      await world.rows('UPDATE user_account SET organisation_id = $2 WHERE id = $1', [
+        person.userId,
+        world.otherOrganisationId,
+      ]);
+      const page = `/dashboard/admin/conversations/${id}`;
+      expectStatus(await admin.client.get(page), 404);
+      expectStatus(await admin.client.post(`${page}/content`, { json: { reason: 'curiosity' } }), 404);
+      expectStatus(await admin.client.delete(`/api/admin/conversations/${id}`), 404);
+      for (const path of [
+        `/dashboard/keys/${key.publicId}`,
+        '/dashboard/request-log',
+        '/dashboard/activity',
+      ]) {
+        const { text } = await admin.client.get(path, { headers: { accept: 'text/html' } });
+        expect(!text.includes(asked), `${path} shows a request of before`);
+      }
+      expectStatus(await person.client.post(`/api/chat/${id}`, { json: { content: 'again' } }), 409);
+      return 'absent, and not continued';
+    },
+  },
+  {
+    row: '62 administrators of an organisation give no more credit than the platform allows',
+    prove: async (world) => {
+      const admin = await world.newPerson({ role: 'org_admin', organisationId: world.otherOrganisationId });
+      const person = await world.newPerson({ organisationId: world.otherOrganisationId });
+      const path = `/dashboard/admin/users/${person.userId}/credit-limit`;
+      const refused = await admin.client.post(path, { json: { credit_limit: '100000' } });
+      expectStatus(refused, 403, 'permission_denied');
+      expect(refused.text.includes('$'), 'the ceiling is named');
+      return 'refused, with the ceiling';
+    },
+  },
+  {
+    row: '63 no spelling of an address has guesses of its own',
+    prove: async (world) => {
+      const { email } = await world.newPerson();
+      const before = await world.rows('SELECT 1 FROM attempt_throttle');
+      const spelled = [
+        email,
+        email.toUpperCase(),
+        email.replace('e', '\uff45'),
+        email.replace('i', '\u0130'),
+      ];
+      for (const one of [...spelled, ...spelled.map((each) => each.replaceAll('i', '\u0131'))])
+        await world.anonymous.post('/auth/login', { json: { email: one, password: 'not it at all' } });
+      const added = (await world.rows('SELECT 1 FROM attempt_throttle')).length - before.length;
+      expect(added <= 2, `${added} counters for one address at one place`);
+      return `${added} counters`;
+    },
+  },
+];
