@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
 import { expect, expectStatus, jsonOf } from '../operations/http';
 import type { World } from '../operations/world';
@@ -104,7 +105,7 @@ export const accountRows: readonly Row[] = [
   {
     row: '63 no spelling of an address has guesses of its own',
     prove: async (world) => {
-      const { email } = await world.newPerson();
+      const { email } = await world.newPerson({ email: `iris-${randomUUID()}@example.com` });
       const before = await world.rows('SELECT 1 FROM attempt_throttle');
       const spelled = [
         email,
