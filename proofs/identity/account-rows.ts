@@ -22,7 +22,7 @@ const strong = {
 
 /** The mails of a public installation whose operator forgot NODE_ENV and SMTP_URL. */
 export async function proveOutbox(gateway: ProofGateway): Promise<string> {
-  const cases = [
+  const cases: { readonly host: string; readonly more: Record<string, string> }[] = [
     { host: 'portal.example', more: { BASE_URL: 'https://portal.example', ...strong } },
     { host: 'localhost:3000', more: { BASE_URL: 'http://localhost:3000', HOST: '0.0.0.0' } },
   ];
@@ -31,7 +31,7 @@ export async function proveOutbox(gateway: ProofGateway): Promise<string> {
     const url = `http://127.0.0.1:${new URL(node.url).port}`;
     for (const path of ['/dev/outbox', '/dev/components']) {
       const status = await statusAt(url, host, path);
-      expect(status === 404, `${path} of ${more.BASE_URL} answers ${status}`);
+      expect(status === 404, `${path} of ${host} answers ${status}`);
     }
     expect((await statusAt(url, host, '/login')) === 200, 'the portal itself is served');
     await node.stop();
