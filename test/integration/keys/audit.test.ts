@@ -95,6 +95,7 @@ test('a record has the fields it is promised to have, tokens as the caller was t
     reasoning_tokens: 3,
     cost: '0.0015',
     price_factor: null,
+    parts: null,
     price_id: null,
     usage_source: 'supplier',
     uncached_input_tokens: 10,
