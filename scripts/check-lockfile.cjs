@@ -52,7 +52,7 @@ function canonical(record = {}) {
   return JSON.stringify(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The product's, that of the clients it is proven with, and that of the gateway it is compared with. */
+/** The product's, those of the clients it is proven with, and that of the gateway it is compared with. */
 const folders = ['', 'proofs/clients', 'proofs/lanes', 'bench/gateway/peers'];
 
 function faultsOfFolder(folder) {

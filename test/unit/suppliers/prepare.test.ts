@@ -180,6 +180,22 @@ describe('the messages style', () => {
     expect(messages({})['anthropic-version']).toBe('2023-06-01');
   });
 
+  test('thinking that is bound to its conversation is asked for with its beta, once', () => {
+    const beta = 'thinking-binding-controls-2026-08-01';
+    const bound =
+      '{"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}}}';
+    const betasWith = (headers: OutgoingCall['headers'], text = bound): unknown =>
+      messagesStyle.prepare(call(text, { operation: 'messages', headers })).headers['anthropic-beta'];
+    expect(betasWith({})).toBe(beta);
+    expect(betasWith({ 'anthropic-beta': 'one, two' })).toBe(`one, two,${beta}`);
+    expect(betasWith({ 'anthropic-beta': `one,${beta}` })).toBe(`one,${beta}`);
+    expect(betasWith({}, '{"thinking":{"type":"adaptive"}}')).toBeUndefined();
+    const { body } = bedrock.prepare(
+      call(bound, { operation: 'messages', headers: { 'anthropic-beta': 'one' } }),
+    );
+    expect(JSON.parse(body.toString())).toMatchObject({ anthropic_beta: ['one', beta] });
+  });
+
   test('the secret goes where its kind belongs', () => {
     expect(messages({}, bearer)).toMatchObject({ authorization: 'Bearer sim-secret' });
     expect(messages({}, bearer)).not.toHaveProperty('x-api-key');
