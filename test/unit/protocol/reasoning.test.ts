@@ -71,7 +71,14 @@ test.each(Object.entries(rules))(
   },
 );
 
-const bound: Target = { dropsUnboundThinking: true, thinking: 'adaptive' };
+const adaptiveAlone = {
+  types: ['adaptive'],
+  efforts: ['low', 'medium', 'high'],
+  unasked: false,
+  canStop: true,
+} as const;
+const bound: Target = { facts: { known: null, dropsBlocks: true, thinking: adaptiveAlone } };
+const adaptive: Target = { facts: { known: null, thinking: adaptiveAlone } };
 const binding = { prefix_mismatch_behavior: 'drop_block' };
 const round = (signature: string) => [
   { role: 'user', content: 'Go' },
@@ -91,7 +98,7 @@ test('a model that can leave out thinking of another conversation is told to', (
     type: 'adaptive',
     block_binding: binding,
   });
-  expect(convert('chat', 'messages', body, { thinking: 'adaptive' }).body.thinking).toEqual({
+  expect(convert('chat', 'messages', body, adaptive).body.thinking).toEqual({
     type: 'adaptive',
   });
 });
@@ -121,7 +128,7 @@ test('what a model with a budget needs in a round of tools, an adaptive one does
   ];
   const body = { model: 'm', messages, reasoning_effort: 'high', max_completion_tokens: 4_000 };
   expect(convert('chat', 'messages', body).body.thinking).toBeUndefined();
-  expect(convert('chat', 'messages', body, { thinking: 'adaptive' }).body.thinking).toEqual({
+  expect(convert('chat', 'messages', body, adaptive).body.thinking).toEqual({
     type: 'adaptive',
   });
 });
