@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
 import { expect, expectStatus, jsonOf } from '../operations/http';
 import type { World } from '../operations/world';
@@ -21,7 +22,7 @@ const strong = {
 
 /** The mails of a public installation whose operator forgot NODE_ENV and SMTP_URL. */
 export async function proveOutbox(gateway: ProofGateway): Promise<string> {
-  const cases = [
+  const cases: { readonly host: string; readonly more: Record<string, string> }[] = [
     { host: 'portal.example', more: { BASE_URL: 'https://portal.example', ...strong } },
     { host: 'localhost:3000', more: { BASE_URL: 'http://localhost:3000', HOST: '0.0.0.0' } },
   ];
@@ -30,7 +31,7 @@ export async function proveOutbox(gateway: ProofGateway): Promise<string> {
     const url = `http://127.0.0.1:${new URL(node.url).port}`;
     for (const path of ['/dev/outbox', '/dev/components']) {
       const status = await statusAt(url, host, path);
-      expect(status === 404, `${path} of ${more.BASE_URL} answers ${status}`);
+      expect(status === 404, `${path} of ${host} answers ${status}`);
     }
     expect((await statusAt(url, host, '/login')) === 200, 'the portal itself is served');
     await node.stop();
@@ -104,7 +105,7 @@ export const accountRows: readonly Row[] = [
   {
     row: '63 no spelling of an address has guesses of its own',
     prove: async (world) => {
-      const { email } = await world.newPerson();
+      const { email } = await world.newPerson({ email: `iris-${randomUUID()}@example.com` });
       const before = await world.rows('SELECT 1 FROM attempt_throttle');
       const spelled = [
         email,

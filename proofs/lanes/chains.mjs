@@ -93,7 +93,7 @@ const callers = {
         ? await openai.responses.stream(body).finalResponse()
         : await openai.responses.create(body);
       const calls = output.filter(({ type }) => type === 'function_call');
-      history.push(...output.map(({ parsed_arguments: _parsed, ...item }) => item));
+      history.push(...output.map((item) => ({ ...item, parsed_arguments: undefined })));
       for (const { call_id, arguments: text } of calls)
         history.push({ type: 'function_call_output', call_id, output: `seen ${JSON.parse(text).n}` });
       return calls.length;

@@ -1,4 +1,5 @@
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import { BigintColumn } from '../platform';
 
 @Entity('organisation')
 export class Organisation {
@@ -27,6 +28,10 @@ export class Organisation {
   /** Members sign in through an identity provider alone; their passwords open nothing. */
   @Column('boolean', { name: 'sso_only', default: false })
   ssoOnly: boolean;
+
+  /** The most that the credit limits of its people come to, as far as its own administrators set them. */
+  @BigintColumn({ name: 'credit_ceiling_nano', default: '0' })
+  creditCeilingNano: bigint;
 
   @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
   createdAt: Date;

@@ -9,11 +9,11 @@ export const VENDORS = [
   'groq',
   'cohere',
 ] as const;
-export type Vendor = (typeof VENDORS)[number];
+type Vendor = (typeof VENDORS)[number];
 
 /** The values of `thinking.type` in the messages dialect. */
 export const THINKING_TYPES = ['adaptive', 'between_tools', 'enabled', 'disabled'] as const;
-export type ThinkingType = (typeof THINKING_TYPES)[number];
+type ThinkingType = (typeof THINKING_TYPES)[number];
 
 /** From the least to the most; `none` switches thinking off. */
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
@@ -44,7 +44,7 @@ export interface ThinkingFacts {
  * other than the default is an error. `ignored`: taken without effect.
  */
 export const SAMPLINGS = ['free', 'unless-thinking', 'refused', 'ignored'] as const;
-export type Sampling = (typeof SAMPLINGS)[number];
+type Sampling = (typeof SAMPLINGS)[number];
 
 /**
  * What `/chat/completions` makes of this model. `free`: everything. `tools-without-effort`: tools only where no effort
@@ -57,11 +57,11 @@ export const CHAT_WIRES = [
   'tools-refused',
   'refused',
 ] as const;
-export type ChatWire = (typeof CHAT_WIRES)[number];
+type ChatWire = (typeof CHAT_WIRES)[number];
 
 /** Whose rules a JSON schema has to keep where its answer is enforced; `none`: no schema is taken. */
 export const SCHEMA_RULES = ['anthropic', 'openai', 'google', 'none'] as const;
-export type SchemaRules = (typeof SCHEMA_RULES)[number];
+type SchemaRules = (typeof SCHEMA_RULES)[number];
 
 /** How the tokens of a picture are bounded. */
 export type PictureFacts =

@@ -22,6 +22,7 @@ interface Usual {
 const NANO_PER_USD = 1e9;
 /** What goes on for hours is one line a minute. */
 const QUIET_MS = 60_000;
+const MOST_MESSAGES = 1_000;
 
 /** Counts what became of requests. Names of models are the catalogue's own, so that a caller cannot invent series. */
 @Injectable()
@@ -75,7 +76,6 @@ export class Observer {
     const provider = lane.provider.name;
     this.metrics.unpricedFees.inc({ provider, model: lane.upstreamModel });
     this.warn(
-      'fee',
       `${provider} billed ${fee} for ${lane.upstreamModel}, of which price ${price.id} says nothing: the dearest rate it has was charged`,
     );
   }
@@ -87,15 +87,16 @@ export class Observer {
     const provider = lane.provider.name;
     this.metrics.doubtfulUsage.inc({ provider, model: lane.upstreamModel });
     this.warn(
-      'usage',
       `the usage that ${provider} reported for ${lane.upstreamModel} looks wrong (${usage.doubt}): its larger figures were charged`,
     );
   }
 
-  private warn(kind: 'fee' | 'usage', message: string): void {
+  /** Each message once in a while, so that one lane's mistakes do not hide those of another. */
+  private warn(message: string): void {
     const now = monotonicMs();
-    if (now < (this.quietUntil.get(kind) ?? 0)) return;
-    this.quietUntil.set(kind, now + QUIET_MS);
+    if (now < (this.quietUntil.get(message) ?? 0)) return;
+    if (this.quietUntil.size >= MOST_MESSAGES) this.quietUntil.clear();
+    this.quietUntil.set(message, now + QUIET_MS);
     this.logger.warn(message);
   }
 

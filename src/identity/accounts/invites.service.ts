@@ -23,6 +23,8 @@ export interface NewInvite {
 
 export interface InviteShown {
   readonly state: 'pending' | 'accepted' | 'revoked' | 'expired';
+  /** Somebody with another address looks at it. */
+  readonly isForAnother: boolean;
   readonly email: string;
   readonly role: Role;
   readonly organisation: string;
@@ -47,6 +49,7 @@ interface InviteRow {
   accepted_at: Date | null;
   revoked_at: Date | null;
   is_over: boolean;
+  is_for_another: boolean;
 }
 
 @Injectable()
@@ -87,18 +90,28 @@ export class InvitesService {
     return { id: invite.id, token };
   }
 
-  async find(token: string): Promise<InviteShown | null> {
+  /** `viewer` is the address of the person who looks, if somebody does. */
+  async find(token: string, viewer: string | null): Promise<InviteShown | null> {
     if (!FORM.test(token)) return null;
     const [row] = await this.database.query<InviteRow>(
       `SELECT i.email, i.role, o.name AS organisation, u.display_name AS invited_by, i.expires_at, i.accepted_at,
-              i.revoked_at, i.expires_at <= now() AS is_over
+              i.revoked_at, i.expires_at <= now() AS is_over,
+              coalesce(NOT ${hasAddress('i.email', '$2::text')}, false) AS is_for_another
        FROM invite i JOIN organisation o ON o.id = i.organisation_id JOIN user_account u ON u.id = i.invited_by
        WHERE i.token_hash = $1`,
-      [this.hashOf(token)],
+      [this.hashOf(token), viewer],
     );
     if (row === undefined) return null;
     const { email, role, organisation, invited_by: invitedBy, expires_at: expiresAt } = row;
-    return { state: stateOf(row), email, role, organisation, invitedBy, expiresAt };
+    return {
+      state: stateOf(row),
+      isForAnother: row.is_for_another,
+      email,
+      role,
+      organisation,
+      invitedBy,
+      expiresAt,
+    };
   }
 
   /**

@@ -102,11 +102,11 @@ export class StandingController {
   }
 
   private async inviteModel(token: string, request: HttpRequest): Promise<InviteModel | null> {
-    const invite = await this.invites.find(token);
-    if (invite === null) return null;
     const viewer = await this.viewerOf(request);
-    const isOther = viewer !== null && viewer.toLowerCase() !== invite.email.toLowerCase();
-    return { token, invite, viewer, state: invite.state === 'pending' && isOther ? 'other' : invite.state };
+    const invite = await this.invites.find(token, viewer);
+    if (invite === null) return null;
+    const { state, isForAnother } = invite;
+    return { token, invite, viewer, state: state === 'pending' && isForAnother ? 'other' : state };
   }
 
   private async viewerOf(request: HttpRequest): Promise<string | null> {

@@ -1,6 +1,6 @@
 import { type ClientTool, clientTools } from '../../vendors';
 import { isRecord } from '../usage';
-import { argumentsObject } from './collect';
+import { argumentsMembers, argumentsObject } from './collect';
 import {
   type CanonicalRequest,
   type DialectName,
@@ -43,9 +43,9 @@ export function withClientTools(request: CanonicalRequest, target: DialectName |
 /** The item that a caller of responses expects for a call of such a tool. */
 export function itemFor(type: string, text: string): JsonObject {
   const holds = itemOfCall(type)?.holds ?? 'action';
-  const given = argumentsObject(text);
-  if (type === 'local_shell_call') return { type, [holds]: { type: 'exec', env: {}, ...given } };
+  if (type === 'local_shell_call')
+    return { type, [holds]: { type: 'exec', env: {}, ...argumentsMembers(text) } };
   if (type === 'shell_call')
-    return { type, [holds]: { timeout_ms: null, max_output_length: null, ...given } };
-  return { type, [holds]: given };
+    return { type, [holds]: { timeout_ms: null, max_output_length: null, ...argumentsMembers(text) } };
+  return { type, [holds]: argumentsObject(text) };
 }

@@ -1,4 +1,14 @@
-import { err, type Fault, fault, JsonText, ok, printJson, type Result, type Usage } from '../../kernel';
+import {
+  err,
+  type Fault,
+  fault,
+  JsonText,
+  ok,
+  printJson,
+  readJsonText,
+  type Result,
+  type Usage,
+} from '../../kernel';
 import { type CanonicalEvent, type Finish, type ToolStart } from './events';
 import { isRecord } from '../usage';
 import { parseJsonText } from './fields';
@@ -146,6 +156,15 @@ export function collect(events: Iterable<CanonicalEvent>): Result<CanonicalAnswe
 export function argumentsObject(text: string): JsonObject | JsonText {
   if (text.trim() === '') return {};
   return isRecord(parseJsonText(text)) ? new JsonText(text.trim()) : { arguments: text };
+}
+
+/** The members of such an object, to stand beside others; numbers that a double would change stay as written. */
+export function argumentsMembers(text: string): JsonObject {
+  const whole = argumentsObject(text);
+  if (!(whole instanceof JsonText)) return whole;
+  const numberOf = (digits: string): unknown =>
+    String(Number(digits)) === digits ? Number(digits) : new JsonText(digits);
+  return readJsonText(whole.text, { numberOf }) as JsonObject;
 }
 
 /** The text of arguments that are an object there; undefined when they are none. */

@@ -4,6 +4,7 @@ import {
   Browser,
   goodPassword,
   mailTo,
+  newAddress,
   registered,
   signedIn,
   startAccountHouse,
@@ -39,6 +40,19 @@ async function switchedOn(): Promise<{ email: string; secret: string; codes: str
   expect(codes).toHaveLength(10);
   return { email, secret, codes, browser };
 }
+
+test('switching it on ends a change of address that was begun before', async () => {
+  const email = await registered(app);
+  const browser = await signedIn(app, email);
+  const elsewhere = newAddress();
+  await browser.post('/dashboard/settings/email', { email: elsewhere, current_password: goodPassword });
+  const token = tokenIn(await mailTo(app, elsewhere, /Confirm your new address/));
+  const { text } = await browser.page(page);
+  const secret = (/<code>([A-Z2-7 ]{39})<\/code>/.exec(text)?.[1] ?? '').replaceAll(' ', '');
+  const form = { code: codeOf(secret), current_password: goodPassword };
+  expect((await browser.post(`${page}/enable`, form)).status).toBe(200);
+  expect((await new Browser(app.url).post('/account/email', { token })).json()['code']).toBe('invalid_token');
+});
 
 /** Past the password. */
 async function begun(

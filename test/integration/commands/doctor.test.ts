@@ -120,6 +120,16 @@ test('a repeating job without the success that was due fails, by its name', asyn
   );
 });
 
+test('accounts with one address in two spellings are named', async () => {
+  await house.database.query(
+    `INSERT INTO user_account (email, display_name, shares_address)
+     VALUES ('iris@example.com', 'Iris', true), ('ırıs@example.com', 'Irıs', true)`,
+  );
+  expect((await doctor()).found.get('mail addresses')).toMatch(
+    /^warn .*\d+ iris@example.com, \d+ ırıs@example.com$/,
+  );
+});
+
 test('several nodes without Redis fail', async () => {
   for (const node of ['one', 'other'])
     await house.database.query('SELECT * FROM escrow_beat($1, $2, true)', [randomUUID(), node]);

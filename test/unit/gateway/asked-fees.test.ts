@@ -12,7 +12,8 @@ test('each tool of messages is held for as often as its request allows it', () =
   const tools = [
     search,
     { ...search, max_uses: 3 },
-    { type: 'advisor_20260301', name: 'advisor' },
+    { type: 'advisor_20260301', name: 'advisor', model: 'a-model' },
+    { type: 'crystal_ball_20260101', name: 'crystal_ball' },
     { type: 'code_execution_20250825', name: 'code_execution' },
     { type: 'tool_search_tool_regex_20251119', name: 'find' },
     { type: 'bash_20250124', name: 'bash' },
@@ -20,7 +21,9 @@ test('each tool of messages is held for as often as its request allows it', () =
   ];
   const { uses, limits } = asked(operations.messages, { tools, mcp_servers: [{ url: 'https://m.example' }] });
   expect(uses).toEqual({ web_search: 5 + 3, other_tool: 10, code_execution: 1 });
-  expect(limits).toEqual({ tools: [{ ...search, max_uses: 5 }, ...tools.slice(1)] });
+  const [, second, advisor, ...others] = tools;
+  const limited = { ...advisor, max_uses: 5, max_tokens: 4_096 };
+  expect(limits).toEqual({ tools: [{ ...search, max_uses: 5 }, second, limited, ...others] });
 });
 
 test('tools of responses are held for as often as all of them together may be used', () => {

@@ -135,12 +135,11 @@ test('no Vorbis is longer than half of its longest block a packet', () => {
 });
 
 test('marks without end are looked through in a moment', () => {
-  const began = performance.now();
+  // Quadratic work would take hours, and end at the time limit of every test.
   const noise = Buffer.alloc(25 * 1_024 * 1_024, Buffer.from([0xff, 0xf8, 0xc9, 0x08]));
   noise.write('fLaC', 0, 'latin1');
   expect(audioLengthOf('flac', noise).boundMs).toBeGreaterThan(0);
   const pages = Buffer.alloc(25 * 1_024 * 1_024, 'OggS');
   pages.write('OpusHead', 28, 'latin1');
   expect(audioLengthOf('ogg', pages).boundMs).toBeGreaterThan(0);
-  expect(performance.now() - began).toBeLessThan(5_000);
 });

@@ -306,13 +306,11 @@ test('a large event in tiny chunks, and many lines in one chunk, take linear tim
   const large = Buffer.from(formatEvent({ data: 'x'.repeat(2_000_000) }));
   const views: number[] = [];
   const scanner = new SseScanner({ onData: (data) => views.push(data.length) });
-  const start = performance.now();
+  // Quadratic work would end at the time limit of every test.
   for (let at = 0; at < large.length; at += 7) scanner.push(large.subarray(at, at + 7));
   scanner.push(Buffer.from('data: y\r\r'.repeat(300_000)));
   expect(views).toHaveLength(300_001);
   expect(views[0]).toBe(2_000_000);
-  // Quadratic work takes far longer.
-  expect(performance.now() - start).toBeLessThan(4_000);
 });
 
 describe('writing', () => {

@@ -25,11 +25,13 @@ describe('what is proven is what ships', () => {
   test('one wrapper starts the programs of all proofs: the others run small tools or talk over a channel', () => {
     const starters = proofs.filter((file) => read(file).includes("from 'node:child_process'"));
     expect(starters.sort()).toEqual([
+      'proofs/media/prove-media.ts',
       'proofs/money/node-handle.ts',
       'proofs/money/postgres-server.ts',
       'proofs/outages/drills/slow-senders.ts',
       'proofs/outages/room.ts',
       'proofs/support/program.ts',
+      'proofs/upgrade/released-version.ts',
     ]);
   });
 });

@@ -1,0 +1,61 @@
+import { DataSource } from 'typeorm';
+import { KnowAddressesByOneForm1764700000000 } from '../../../migrations/1764700000000-know-addresses-by-one-form';
+import { PlaceConversations1764700010000 } from '../../../migrations/1764700010000-place-conversations';
+import { BoundCreditLimits1764700020000 } from '../../../migrations/1764700020000-bound-credit-limits';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres';
+
+/** What these migrations make of rows that were there before them: each is taken back, the rows made, and it runs again. */
+let database: TestDatabase;
+let source: DataSource;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  source = await new DataSource({ type: 'postgres', url: database.ownerUrl, poolSize: 1 }).initialize();
+});
+afterAll(async () => {
+  await source.destroy();
+  await database.drop();
+});
+
+const migrations = [
+  new KnowAddressesByOneForm1764700000000(),
+  new PlaceConversations1764700010000(),
+  new BoundCreditLimits1764700020000(),
+];
+
+test('accounts of one address stay as they are and are named; places and ceilings are those of today', async () => {
+  const runner = source.createQueryRunner();
+  for (const migration of migrations.toReversed()) await migration.down(runner);
+  await runner.query(`
+    INSERT INTO organisation (id, name, slug) VALUES (1, 'North', 'north'), (2, 'South', 'south');
+    INSERT INTO user_account (id, email, display_name, organisation_id) VALUES
+      (11, 'iris@example.com', 'Iris', 1), (12, 'ırıs@example.com', 'Irıs', 1), (13, 'mover@example.com', 'Mover', 2);
+    INSERT INTO conversation (id, user_id, model) VALUES (21, 11, 'm'), (22, 13, 'm');
+    INSERT INTO activity (action, actor_kind, actor_label, user_id, object_type)
+      VALUES ('user.organisation-changed', 'system', 'test', 13, 'account');
+    INSERT INTO spending_rule (kind, owner_id, period, limit_nano) VALUES
+      ('wallet', 11, 'lifetime', 7), ('wallet', 12, 'lifetime', 5);
+  `);
+  const written: string[] = [];
+  const write = jest
+    .spyOn(process.stderr, 'write')
+    .mockImplementation((text) => written.push(String(text)) > 0);
+  for (const migration of migrations) await migration.up(runner);
+  write.mockRestore();
+  expect(written.join('')).toBe('Accounts 11, 12 have one mail address in other spellings: see doctor.\n');
+  expect(await runner.query('SELECT id, email, shares_address FROM user_account ORDER BY id')).toEqual([
+    { id: 11, email: 'iris@example.com', shares_address: true },
+    { id: 12, email: 'ırıs@example.com', shares_address: true },
+    { id: 13, email: 'mover@example.com', shares_address: false },
+  ]);
+  expect(await runner.query('SELECT id, organisation_id FROM conversation ORDER BY id')).toEqual([
+    { id: 21, organisation_id: 1 },
+    { id: 22, organisation_id: null },
+  ]);
+  expect(
+    await runner.query('SELECT id, credit_ceiling_nano AS ceiling FROM organisation ORDER BY id'),
+  ).toEqual([
+    { id: 1, ceiling: '12' },
+    { id: 2, ceiling: '0' },
+  ]);
+  await runner.release();
+});
