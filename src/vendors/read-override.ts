@@ -72,7 +72,10 @@ const fields =
     for (const [name, one] of Object.entries(value)) {
       const check = Object.hasOwn(known, name) ? known[name] : undefined;
       if (check === undefined)
-        faults.push({ path: `${path}.${name}`, problem: `there are ${Object.keys(known).join(', ')}` });
+        faults.push({
+          path: `${path}.${name}`,
+          problem: `is not known here; there are ${Object.keys(known).join(', ')}`,
+        });
       else check(one, `${path}.${name}`, faults);
     }
   };

@@ -40,6 +40,16 @@ export class Entry implements Place {
     return undefined;
   }
 
+  /** A fault at a place below, such as `thinking.types[0]`; what is missing there is told at the line above it. */
+  faultBelow(place: string, problem: string): undefined {
+    const [step = '', ...rest] = place.split(/(?=[.[])/);
+    if (step === '') return this.fault(problem);
+    const name = step.replace(/^[.[]|\]$/g, '');
+    const found = isSeq(this.node) ? this.list()[Number(name)] : new Map(this.named()).get(name);
+    const below = found ?? new Entry(this.reading, undefined, this.below(name), this.line);
+    return below.faultBelow(rest.join(''), problem);
+  }
+
   /** The fields of a mapping; any other field is a fault. */
   fields<const Name extends string>(...names: Name[]): Record<Name, Entry> {
     const found = new Map(this.named());

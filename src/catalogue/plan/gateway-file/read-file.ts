@@ -260,7 +260,7 @@ function readBounds(entry: Entry): ModelBounds {
 function readFacts(entry: Entry): FactsOverride {
   if (entry.isAbsent) return {};
   const { override, faults } = readOverride(entry.data());
-  for (const { path, problem } of faults) entry.fault(`${path.replace(/^facts\.?/, '')} ${problem}`.trim());
+  for (const { path, problem } of faults) entry.faultBelow(path.replace(/^facts\.?/, ''), problem);
   return override;
 }
 

@@ -232,3 +232,33 @@ test('without references a file reads nothing of the machine it is read on', () 
   ]);
   expect(desired.providers[0]).toMatchObject({ regions: ['${plain}'], credentials: [] });
 });
+
+test('a fault in what an operator says of a model is told at its own place', () => {
+  const text = `${provider('')}
+models:
+  large:
+    facts:
+      sampling: never
+      max_out: 20000
+      thinking:
+        types: [adaptive, loud]
+        unasked: true
+    lanes:
+      - provider: one
+        model: m
+        region: eu
+        facts: gpt-6.1-soll
+        wire: messages
+`;
+  const known =
+    'window, widened, max_output, thinking, sampling, forced_tools, prefill, chat, chat_refuses, schema, ' +
+    'reasoning_history, drops_blocks, pictures, long_context, ends, replaced_by, wire';
+  expect(faultsOf(text)).toEqual([
+    '19 models.large.lanes[0].facts: nothing is known of a model "gpt-6.1-soll"; did you mean "gpt-6.1-sol"?',
+    '20 models.large.lanes[0].wire: expected one of chat, responses',
+    '10 models.large.facts.sampling: expected one of free, unless-thinking, refused, ignored',
+    `11 models.large.facts.max_out: is not known here; there are ${known}`,
+    '12 models.large.facts.thinking.can_stop: is missing',
+    '13 models.large.facts.thinking.types[1]: expected one of adaptive, between_tools, enabled, disabled',
+  ]);
+});
