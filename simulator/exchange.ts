@@ -15,7 +15,7 @@ import type { Call, Route } from './route';
 import type { Settings, VendorRules } from './settings';
 import { substituteFor } from './substitute';
 import type { UsageVariant } from './usage';
-import { brokenRule, servesOn, vendorModel } from './vendors';
+import { brokenRule, servesOn, vendorModel, wordsOf } from './vendors';
 
 /** What all lanes of one simulator share. */
 export interface Shared {
@@ -73,6 +73,10 @@ export class Exchange {
     const plain = this.prepared(style, bytes);
     entry.model = plain.model;
     entry.rule = plain.reply.kind === 'whole' ? textOf(plain.reply.headers['x-sim-rule']) : '';
+    entry.words =
+      entry.rule === '' || plain.reply.kind !== 'whole'
+        ? ''
+        : wordsOf(parseJson(Buffer.concat(plain.reply.body).toString())?.value);
     const faults = shared.faults.faultsFor({
       path: entry.path,
       lane: this.lane.name,

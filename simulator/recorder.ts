@@ -29,6 +29,8 @@ export interface Entry {
   faults: readonly string[];
   /** The rule of its vendor that it broke; empty: none. */
   rule: string;
+  /** What the vendor said to that. */
+  words: string;
   /** The simulator itself broke the connection. */
   broken: boolean;
   closed: Closing | undefined;
@@ -57,6 +59,8 @@ export interface RecordedRequest {
   readonly faults: readonly string[];
   /** The rule of its vendor that it broke. */
   readonly rule: string | null;
+  /** What the vendor said to that. */
+  readonly words: string | null;
   /** null while the answer is still under way. */
   readonly closed: Closing | null;
   /** From the first byte of the request to the close. */
@@ -108,6 +112,7 @@ export class Recorder {
       events: 0,
       faults: [],
       rule: '',
+      words: '',
       broken: false,
       closed: undefined,
       closedMs: undefined,
@@ -221,6 +226,7 @@ function viewOf(entry: Entry): RecordedRequest {
     events: entry.events,
     faults: entry.faults,
     rule: entry.rule === '' ? null : entry.rule,
+    words: entry.words === '' ? null : entry.words,
     closed: entry.closed ?? null,
     durationMs: entry.closedMs === undefined ? null : entry.closedMs - entry.openedMs,
   };

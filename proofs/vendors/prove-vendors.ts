@@ -2,7 +2,7 @@ import { inParallel, runProof } from '../support/findings';
 import { Conversation } from './conversation';
 import { oneOfEach, otherAccount, type VendorLane, vendorLanes } from './lanes';
 import { leastOf, requestsOf } from './requests';
-import { type CallerName, type Heard, Testbed } from './testbed';
+import { type CallerName, type Heard, paths, Testbed, type VendorCall } from './testbed';
 
 const callers: readonly CallerName[] = ['chat', 'messages', 'responses'];
 const MOST_SHOWN = 6;
@@ -18,12 +18,16 @@ interface Row {
 }
 
 /**
- * Asks every model for everything that some vendor refuses. It holds where the caller gets an answer, or a refusal of
- * the gateway's own; what a vendor refuses must never reach one.
+ * Asks every model for everything that some vendor refuses. A caller of another dialect gets an answer, or a refusal of
+ * the gateway's own: a vendor never refuses a translation. In the vendor's own dialect the caller's bytes go on
+ * untouched, so a mistake in them is the caller's: the vendor is asked once and its words reach the caller as a 400.
+ * Conversations are answered in every dialect, and they follow on the same lanes: none may rest for those mistakes.
  */
 class Proof {
   private readonly rows: Row[] = [];
   private readonly refusals = new Map<string, number>();
+  /** How often a caller heard the words of a vendor whose dialect he speaks. */
+  private told = 0;
   /** The last call that was looked at; a lane asks one thing at a time. */
   private latest = 0;
 
@@ -63,6 +67,7 @@ class Proof {
     }
     for (const [said, count] of this.refusals)
       process.stdout.write(`refused by the gateway itself, ${count} times: ${said}\n`);
+    process.stdout.write(`refused by the vendor in the caller's own dialect, ${this.told} times\n`);
     const held = this.rows.filter((row) => row.held).length;
     process.stdout.write(`prove:vendors: ${held} of ${this.rows.length} held\n`);
     process.exitCode = held === this.rows.length && held > 0 ? 0 : 1;
@@ -90,7 +95,7 @@ class Proof {
     }
   }
 
-  /** `own`: the gateway may refuse it itself. Returns the answer where there is one. */
+  /** `own`: a mistake may be refused, as above. Returns the answer where there is one. */
   private async judge(
     kind: string,
     what: string,
@@ -105,17 +110,21 @@ class Proof {
     this.latest = Math.max(this.latest, ...all.map(({ id }) => id));
     const calls = all.filter(({ model }) => model === lane.upstream);
     const refused = calls.find(({ status }) => status !== 200);
-    if (heard.status === 200 && refused === undefined) {
+    const isForwarded = calls.every(({ path }) => path === paths[caller]);
+    // Of the caller's own dialect, reasoning that its vendor cannot read is left out at the second try.
+    if (heard.status === 200 && (refused === undefined || isForwarded)) {
       this.note({ kind, held: true, what, why: '', heard: '' });
       return heard;
     }
     const isOwn = mayRefuse === 'own' && heard.status === 400 && calls.length === 0;
+    const isTold = mayRefuse === 'own' && isForwarded && tells(heard, calls);
     const said = `${heard.status} ${messageIn(heard)}`;
     if (isOwn) this.refusals.set(said, (this.refusals.get(said) ?? 0) + 1);
+    if (isTold) this.told += 1;
     const why = refused
       ? (refused.rule ?? `${refused.path} answered ${refused.status}`)
       : 'no vendor refused';
-    this.note({ kind, held: isOwn, what, why, heard: said });
+    this.note({ kind, held: isOwn || isTold, what, why, heard: said });
     return undefined;
   }
 
@@ -123,6 +132,15 @@ class Proof {
     this.rows.push(row);
   }
 }
+
+/** Whether the caller hears, in the vendor's words, what the vendor refused when it was asked once. */
+const tells = ({ status, text }: Heard, calls: readonly VendorCall[]): boolean => {
+  const [only] = calls;
+  return status === 400 && calls.length === 1 && !!only?.words && text.includes(quoted(only.words));
+};
+
+/** As it stands within a JSON text. */
+const quoted = (words: string): string => JSON.stringify(words).slice(1, -1);
 
 const messageIn = ({ body, text }: Heard): string => {
   const { error } = (body ?? {}) as { error?: { message?: string; code?: string } };

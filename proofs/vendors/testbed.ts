@@ -12,6 +12,8 @@ export interface VendorCall {
   readonly status: number | null;
   /** The rule of the vendor that the call broke. */
   readonly rule: string | null;
+  /** What the vendor said to that. */
+  readonly words: string | null;
 }
 
 export interface Heard {
@@ -22,7 +24,7 @@ export interface Heard {
 
 export type CallerName = 'chat' | 'messages' | 'responses';
 
-const paths: Readonly<Record<CallerName, string>> = {
+export const paths: Readonly<Record<CallerName, string>> = {
   chat: '/v1/chat/completions',
   messages: '/v1/messages',
   responses: '/v1/responses',

@@ -14,7 +14,7 @@ export { claudeThinking } from './claude-rules';
 export { prefixBefore, sealOf } from './claude-signatures';
 export { geminiSignature } from './gemini-rules';
 export { openaiSecret } from './openai-rules';
-export type { VendorCall } from './rule';
+export { wordsOf, type VendorCall } from './rule';
 
 export type VendorModel =
   ClaudeModel | OpenaiModel | DeepseekModel | GeminiModel | GroqModel | MistralModel | XaiModel;

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { JsonObject } from '../json';
+import { listOf, objectOf, textOf, type JsonObject } from '../json';
 
 /** A vendor's refusal, as it goes over the wire. */
 export interface Refusal {
@@ -37,6 +37,14 @@ export function firstBroken<Model>(
     if (refusal) return { ...refusal, rule: rule.name };
   }
   return undefined;
+}
+
+/** What the body of a refusal says, in whichever of the vendors' shapes. */
+export function wordsOf(body: unknown): string {
+  const { error, message } = objectOf(body);
+  const [detail] = listOf(objectOf(message)['detail']);
+  const words = [error, objectOf(error)['message'], message, objectOf(detail)['msg']];
+  return words.map(textOf).find((text) => text !== '') ?? '';
 }
 
 /** As English lists are written: `'none', 'low', and 'high'`. */

@@ -86,6 +86,6 @@ function wantedEffort(
     tally.approximated('thinking.budget_tokens', 'expressed as effort');
     return effortOfBudget(reasoning.budgetTokens);
   }
-  if (reasoning.mode === 'adaptive') tally.dropped('thinking', 'the target decides by itself');
+  if (reasoning.mode !== undefined) tally.dropped('thinking', 'the target decides by itself');
   return undefined;
 }

@@ -114,7 +114,7 @@ const openai = [
     'openai 7.57.0, error types and codes of chat and responses',
     '2026-11-26',
     ['code', 'context_length_exceeded', 'context_length', 400],
-    ['code', 'string_above_max_length', 'context_length', 400],
+    ['code', 'string_above_max_length', 'invalid', 400],
     ['code', 'content_filter', 'content_filter', 400],
     ['code', 'content_policy_violation', 'content_filter', 400],
     ['code', 'invalid_prompt', 'content_filter', 400],

@@ -174,7 +174,7 @@ export type ResponseFormat =
     };
 
 export interface ReasoningRequest {
-  readonly mode?: 'off' | 'adaptive' | 'budget';
+  readonly mode?: 'off' | 'adaptive' | 'between-tools' | 'budget';
   readonly budgetTokens?: number;
   readonly effort?: string;
   /** How much of it the caller wants to see: `summary` in responses, `display` in messages. */

@@ -16,8 +16,12 @@ function children(schema: JsonObject): JsonObject[] {
 const isObjectSchema = (schema: JsonObject): boolean =>
   schema.type === 'object' || isRecord(schema.properties);
 
-/** Strict mode of the OpenAI dialects: every object closed, every property required. */
+/** https://platform.openai.com/docs/guides/structured-outputs (2026-11-26): of choices, strict mode knows `anyOf`. */
+const NOT_STRICT = ['oneOf', 'allOf', 'not', 'if', 'then', 'else', 'patternProperties'] as const;
+
+/** Strict mode of the OpenAI dialects: every object closed, every property required, no choice but `anyOf`. */
 export function isStrictSchema(schema: JsonObject): boolean {
+  if (NOT_STRICT.some((name) => schema[name] !== undefined)) return false;
   if (isObjectSchema(schema)) {
     const required = new Set(Array.isArray(schema.required) ? schema.required : []);
     const properties = isRecord(schema.properties) ? Object.keys(schema.properties) : [];

@@ -95,6 +95,13 @@ const plainIds: IdRule = {
   },
 };
 
+/** Of responses: https://developers.openai.com/api/docs/api-reference/responses/create (2026-11-26). */
+export const shortIds: IdRule = {
+  fits: /^.{1,64}$/s,
+  derived: (id, turn) =>
+    turn === 1 && shortIds.fits.test(id) ? id : `call_${hash(JSON.stringify([id, turn]))}`,
+};
+
 /** Nine letters or digits, as Mistral has it. */
 export const nineLetterIds: IdRule = {
   fits: /^[a-zA-Z0-9]{9}$/,

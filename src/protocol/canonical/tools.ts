@@ -5,11 +5,13 @@ import {
   type JsonObject,
   type NamedTool,
   type OpaqueTool,
+  type ResponseFormat,
   type Tool,
   type ToolChoice,
   type ToolReference,
 } from './request';
 import { isStrictSchema } from './schema';
+import { type Target } from './dialect';
 import { type Tally } from './tally';
 
 const LONGEST_USER = 64;
@@ -70,6 +72,28 @@ export function strictFor(tool: Extract<Tool, { kind: 'function' }>, tally: Tall
   if (!tool.strict || !tool.schema || isStrictSchema(tool.schema)) return tool.strict;
   tally.dropped(`${tool.at}.strict`, 'the schema has optional or further properties');
   return undefined;
+}
+
+/** The same for the schema of an answer; without a word of the caller, it is strict where it can be. */
+export function strictFormat(
+  { schema, strict }: Extract<ResponseFormat, { type: 'schema' }>,
+  tally: Tally,
+): boolean | undefined {
+  if (isStrictSchema(schema)) return strict ?? true;
+  if (strict) tally.dropped('response_format.strict', 'the schema cannot be enforced');
+  return undefined;
+}
+
+/** No more than the model writes: vendors refuse a limit above it. */
+export function outputLimit(
+  { maxOutputTokens: limit }: Pick<CanonicalRequest, 'maxOutputTokens'>,
+  { facts }: Target,
+  tally: Tally,
+): number | undefined {
+  const most = facts?.maxOutput;
+  if (limit === undefined || most === undefined || limit <= most) return limit;
+  tally.approximated('max_tokens', `this model writes at most ${most}`);
+  return most;
 }
 
 export function choiceOf(

@@ -1,4 +1,4 @@
-import { type Fault, type Result } from '../../kernel';
+import { type Fault, printJson, type Result } from '../../kernel';
 import {
   attempt,
   type CanonicalRequest,
@@ -8,13 +8,14 @@ import {
   dropTool,
   type EncodedRequest,
   isNamed,
-  isStrictSchema,
   type JsonObject,
   needSomething,
+  outputLimit,
   present,
   refuseWithoutTools,
   resultsBehindCalls,
   strictFor,
+  strictFormat,
   Tally,
   type Target,
   type Tool,
@@ -42,6 +43,7 @@ export function encodeChatRequest(
     const names = new ToolNames(LONGEST_TOOL_NAME, request.tools.filter(isNamed), target.customTools);
     const writer = new MessageWriter(tally, names, target);
     for (const turn of request.system) writer.turn(turn);
+    const format = encodeFormat(request, { own, writer, target, tally });
     for (const turn of resultsBehindCalls(request.turns)) writer.turn(turn);
     needSomething(writer.messages, request);
     const effort = chatEffort(request, target, tally);
@@ -49,8 +51,10 @@ export function encodeChatRequest(
       model: target.model ?? request.model,
       messages: writer.messages,
       ...sampling(request, isThinking(effort, target), target, tally),
-      [target.limitField ?? 'max_completion_tokens']: request.maxOutputTokens,
-      response_format: encodeFormat(request),
+      [target.limitField ?? 'max_completion_tokens']: own
+        ? request.maxOutputTokens
+        : outputLimit(request, target, tally),
+      response_format: format,
       reasoning_effort: effort,
       ...encodeTools(request, names, target, tally),
       stream: request.stream || undefined,
@@ -123,12 +127,28 @@ function stopsFor(stop: readonly string[] | undefined, tally: Tally): string | r
   return stop.length === 1 ? stop[0] : stop.slice(0, MOST_STOPS);
 }
 
-function encodeFormat({ responseFormat: format }: CanonicalRequest): JsonObject | undefined {
+interface FormatTools {
+  readonly own: boolean;
+  readonly writer: MessageWriter;
+  readonly target: Target;
+  readonly tally: Tally;
+}
+
+function encodeFormat(
+  { responseFormat: format }: CanonicalRequest,
+  { own, writer, target, tally }: FormatTools,
+): JsonObject | undefined {
   if (!format) return undefined;
   if (format.type === 'text') return { type: 'text' };
   if (format.type === 'json') return { type: 'json_object' };
   const { schema, name = 'answer', description } = format;
-  const strict = format.strict ?? (isStrictSchema(schema) || undefined);
+  if (!own && target.facts?.schema === 'none') {
+    tally.approximated('response_format', 'the schema is asked for in words');
+    const words = `Answer with one JSON object that keeps to this JSON schema: ${printJson(schema)}`;
+    writer.messages.push({ role: 'system', content: words });
+    return { type: 'json_object' };
+  }
+  const strict = own ? format.strict : strictFormat(format, tally);
   return { type: 'json_schema', json_schema: present({ name, description, schema, strict }) };
 }
 

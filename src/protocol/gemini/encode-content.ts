@@ -69,6 +69,13 @@ export class GeminiWriter {
     return this.contents;
   }
 
+  /** Some models do not go on with a text of their own: a user has the last word. */
+  answerable(contents: Content[]): void {
+    if (contents.at(-1)?.role !== 'model') return;
+    this.tally.approximated('messages', 'a user asks to go on');
+    contents.push({ role: 'user', parts: [{ text: 'Continue.' }] });
+  }
+
   private say(role: Content['role'], parts: JsonObject[], at: string): void {
     if (parts.length === 0) return this.tally.dropped(at, 'an empty turn');
     const last = this.contents.at(-1);

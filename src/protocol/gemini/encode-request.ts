@@ -8,6 +8,7 @@ import {
   isNamed,
   type JsonObject,
   needSomething,
+  outputLimit,
   present,
   refuseWithoutTools,
   resultsBehindCalls,
@@ -38,6 +39,7 @@ export function encodeGeminiRequest(
     leaveOut(request, tally);
     const contents = writer.finish();
     needSomething(contents, request);
+    if (target.facts?.prefill === false) writer.answerable(contents);
     const body = present({
       contents,
       systemInstruction: writer.system.length > 0 ? { parts: writer.system } : undefined,
@@ -49,14 +51,14 @@ export function encodeGeminiRequest(
 }
 
 function configOf(request: CanonicalRequest, target: Target, tally: Tally): JsonObject {
-  const { maxOutputTokens, temperature, topP, topK, seed, responseFormat: format } = request;
+  const { temperature, topP, topK, seed, responseFormat: format } = request;
   for (const name of ['user', 'metadata', 'verbosity'] as const) {
     if (request[name] !== undefined) tally.dropped(name, 'unknown to the target');
   }
   const stops = request.stop?.slice(0, MOST_STOPS);
   if (request.stop && stops!.length < request.stop.length) tally.dropped('stop', `more than ${MOST_STOPS}`);
   return present({
-    maxOutputTokens: maxOutputTokens ?? target.maxOutputTokens,
+    maxOutputTokens: outputLimit(request, target, tally) ?? usualLimit(target),
     temperature,
     topP,
     topK,
@@ -67,6 +69,9 @@ function configOf(request: CanonicalRequest, target: Target, tally: Tally): Json
     thinkingConfig: thinkingOf(request, target, tally),
   });
 }
+
+const usualLimit = ({ maxOutputTokens: held, facts }: Target): number | undefined =>
+  held === undefined ? undefined : Math.min(held, facts?.maxOutput ?? Infinity);
 
 /** A budget of -1 leaves it to the model. */
 function thinkingOf({ reasoning }: CanonicalRequest, target: Target, tally: Tally): JsonObject | undefined {

@@ -94,13 +94,15 @@ function decodeThinking(fields: Fields, config: Fields | undefined): ReasoningRe
       return { mode: 'off', ...common };
     case 'adaptive':
       return { mode: 'adaptive', ...common };
+    case 'between_tools':
+      return { mode: 'between-tools', ...common };
     case 'enabled': {
       const budgetTokens = thinking.count('budget_tokens');
       if (budgetTokens === undefined) throw malformed(thinking.path('budget_tokens'), 'a number of tokens');
       return { mode: 'budget', budgetTokens, ...common };
     }
     default:
-      throw malformed(thinking.path('type'), "'enabled', 'adaptive' or 'disabled'");
+      throw malformed(thinking.path('type'), "'enabled', 'adaptive', 'between_tools' or 'disabled'");
   }
 }
 

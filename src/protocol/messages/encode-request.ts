@@ -8,6 +8,7 @@ import {
   isNamed,
   type JsonObject,
   needSomething,
+  outputLimit,
   present,
   resultsBehindCalls,
   Tally,
@@ -48,7 +49,9 @@ export function encodeMessagesRequest(
         tally,
       },
     );
-    const limit = request.maxOutputTokens ?? target.maxOutputTokens ?? DEFAULT_OUTPUT;
+    const asked = own ? request.maxOutputTokens : outputLimit(request, target, tally);
+    const limit =
+      asked ?? Math.min(target.maxOutputTokens ?? DEFAULT_OUTPUT, target.facts?.maxOutput ?? Infinity);
     const isForced = /^(any|tool)$/.test(String(tools.tool_choice?.type));
     const thinking = thinkingFor(request, { target, limit, isForced, turns }, tally);
     const config = present({ effort: thinking.effort, format: format.native });

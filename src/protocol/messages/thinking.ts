@@ -82,6 +82,7 @@ function ownThinking(
   if (mode === undefined) return undefined;
   if (mode === 'off') return { type: 'disabled', ...shown };
   if (mode === 'adaptive') return { type: 'adaptive', ...shown };
+  if (mode === 'between-tools') return { type: 'between_tools', ...shown };
   return { type: 'enabled', budget_tokens: budgetTokens, ...shown };
 }
 

@@ -8,9 +8,11 @@ import {
   type Part,
   present,
   type ReasoningBlock,
+  shortIds,
   type Tally,
   type Target,
   type TextBlock,
+  ToolIds,
   type ToolNames,
   type ToolResultBlock,
   type ToolUseBlock,
@@ -23,6 +25,7 @@ const OF_ANOTHER_LANE = 'encrypted reasoning of another lane';
 /** Writes the conversation as input items. */
 export class ItemWriter {
   readonly items: JsonObject[] = [];
+  private readonly ids = new ToolIds(shortIds);
 
   constructor(
     private readonly tally: Tally,
@@ -96,6 +99,7 @@ export class ItemWriter {
   /** Words next to each other are one message; reasoning and calls are items of their own. */
   private assistant(turn: AssistantTurn): void {
     let words: JsonObject[] = [];
+    this.ids.beginTurn();
     const flush = (): void => {
       if (words.length > 0) this.items.push({ type: 'message', role: 'assistant', content: words });
       words = [];
@@ -150,7 +154,8 @@ export class ItemWriter {
   }
 
   private call(block: ToolUseBlock): JsonObject {
-    const { id: call_id, custom, arguments: text } = block;
+    const { id, custom, arguments: text } = block;
+    const call_id = this.ids.forCall(id);
     const namespace = this.target.customTools ? block.namespace : undefined;
     const name = namespace === undefined ? this.names.nameOf(block) : block.name;
     if (custom && this.target.customTools) {
@@ -168,6 +173,6 @@ export class ItemWriter {
     const custom = result.custom && this.target.customTools;
     const output = contents.length === 0 ? '' : plain ? only!.text : contents;
     const type = custom ? 'custom_tool_call_output' : 'function_call_output';
-    return this.own({ type, call_id: result.toolUseId, output }, result);
+    return this.own({ type, call_id: this.ids.forResult(result.toolUseId), output }, result);
   }
 }

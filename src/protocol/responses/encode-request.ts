@@ -8,14 +8,15 @@ import {
   dropTool,
   type EncodedRequest,
   isNamed,
-  isStrictSchema,
   type JsonObject,
   type NamedTool,
   needSomething,
+  outputLimit,
   present,
   refuseWithoutTools,
   resultsBehindCalls,
   strictFor,
+  strictFormat,
   type SystemTurn,
   Tally,
   type Target,
@@ -53,9 +54,9 @@ export function encodeResponsesRequest(
       model: target.model ?? request.model,
       instructions,
       input: writer.items,
-      max_output_tokens: limitOf(request, tally),
+      max_output_tokens: limitOf(request, target, tally),
       ...samplingOf(request, reasoning, target, tally),
-      text: textOf(request),
+      text: textOf(request, tally),
       reasoning,
       ...encodeTools(request, names, target, tally),
       stream: request.stream || undefined,
@@ -78,7 +79,9 @@ function instructionsOf(system: readonly SystemTurn[]): string | undefined {
   return plain && !block!.cacheControl && !block!.opaque ? block!.text : undefined;
 }
 
-function limitOf({ maxOutputTokens: limit }: CanonicalRequest, tally: Tally): number | undefined {
+function limitOf(request: CanonicalRequest, target: Target, tally: Tally): number | undefined {
+  const isOwn = request.source === 'responses';
+  const limit = isOwn ? request.maxOutputTokens : outputLimit(request, target, tally);
   if (limit === undefined || limit >= LEAST_OUTPUT) return limit;
   tally.approximated('max_tokens', `at least ${LEAST_OUTPUT}`);
   return LEAST_OUTPUT;
@@ -106,16 +109,23 @@ function samplingOf(
   return {};
 }
 
-function textOf({ responseFormat: format, verbosity }: CanonicalRequest): JsonObject | undefined {
-  const text = present({ format: format && formatOf(format), verbosity });
+function textOf(
+  { responseFormat: format, verbosity, source }: CanonicalRequest,
+  tally: Tally,
+): JsonObject | undefined {
+  const text = present({ format: format && formatOf(format, source === 'responses', tally), verbosity });
   return Object.keys(text).length > 0 ? text : undefined;
 }
 
-function formatOf(format: NonNullable<CanonicalRequest['responseFormat']>): JsonObject {
+function formatOf(
+  format: NonNullable<CanonicalRequest['responseFormat']>,
+  own: boolean,
+  tally: Tally,
+): JsonObject {
   if (format.type === 'text') return { type: 'text' };
   if (format.type === 'json') return { type: 'json_object' };
   const { schema, name = 'answer', description } = format;
-  const strict = format.strict ?? (isStrictSchema(schema) || undefined);
+  const strict = own ? format.strict : strictFormat(format, tally);
   return present({ type: 'json_schema', name, description, schema, strict });
 }
 

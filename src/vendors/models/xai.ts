@@ -9,6 +9,8 @@ const grok = (id: string, source: string, rest: Partial<ModelFacts>): ModelFacts
   vendor: 'xai',
   longContext: from200k,
   chat: 'free',
+  // https://github.com/miaoxworld/NativeTavern/issues/83 (2026-11-26): answered with 400.
+  chatRefuses: ['stop', 'presence_penalty', 'frequency_penalty'],
   source,
   checked: CHECKED,
   ...rest,

@@ -47,6 +47,18 @@ test.each<[DialectName, Json, string, string]>([
     'invalid',
     'invalid_request',
   ],
+  [
+    'chat',
+    {
+      error: {
+        message: "Invalid 'input[1].call_id': string too long. Expected a string with maximum length 64.",
+        type: 'invalid_request_error',
+        code: 'string_above_max_length',
+      },
+    },
+    'invalid',
+    'invalid_request',
+  ],
   ['chat', { detail: 'Not Found' }, 'unknown', 'upstream_error'],
   ['chat', { error: { message: 'x', type: 'constructor', code: '__proto__' } }, 'unknown', 'upstream_error'],
   [
@@ -289,4 +301,14 @@ test('what a whole answer loses on either side is counted too', () => {
   expect(lost('chat')).toEqual(['reasoning.signature', 'citation']);
   expect(lost('responses')).toEqual(['reasoning.signature', 'citation']);
   expect(lost('messages')).toEqual(['citation']);
+});
+
+test('the details of a validation are told in words, each with its place', () => {
+  const extra = (...loc: (string | number)[]) => ({ type: 'extra_forbidden', loc, msg: 'Extra inputs' });
+  const detail = [extra('body', 'store'), extra('body', 'messages', 0, 'user', 'name')];
+  const body = { object: 'error', message: { detail }, type: 'invalid_request_error' };
+  expect(dialects.chat.readError(body)).toMatchObject({
+    kind: 'invalid',
+    message: 'Extra inputs: body.store; Extra inputs: body.messages.0.user.name',
+  });
 });

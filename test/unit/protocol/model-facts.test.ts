@@ -204,6 +204,116 @@ test('reasoning goes back to DeepSeek with the turns that called tools', () => {
   expect(turnOf('gpt-4o')).not.toHaveProperty('reasoning_content');
 });
 
+describe('a limit of the output', () => {
+  const most = 500_000;
+
+  test.each<[DialectName, string, Json, number]>([
+    ['messages', 'claude-haiku-4-5', { max_tokens: most }, 64_000],
+    ['responses', 'gpt-6-astra', { max_output_tokens: most }, 128_000],
+    ['chat', 'openai/gpt-oss-120b', { max_completion_tokens: most }, 65_536],
+  ])('of %s is no more than %s writes, and told', (to, model, expected, ceiling) => {
+    const from = to === 'messages' ? 'chat' : 'messages';
+    const asking = from === 'chat' ? { max_completion_tokens: most } : { max_tokens: most };
+    const { body, lost } = asked(to, model, asking, from);
+    expect(body).toMatchObject(Object.fromEntries(Object.keys(expected).map((name) => [name, ceiling])));
+    expect(lost).toContain('approximated max_tokens');
+  });
+
+  test('that was filled in is no more than the model writes', () => {
+    const target = { facts: laneFacts('claude-haiku-4-5', {}), maxOutputTokens: 128_000 };
+    const { body } = convert('chat', 'messages', { model: 'm', messages: hello }, target);
+    expect(body.max_tokens).toBe(64_000);
+  });
+
+  test('in the same dialect is left to its vendor', () => {
+    const own = asked('messages', 'claude-haiku-4-5', { max_tokens: most }, 'messages');
+    expect(own.body.max_tokens).toBe(most);
+  });
+});
+
+describe('schemas that strict mode refuses', () => {
+  const properties = { some: { oneOf: [{ type: 'string' }, { type: 'null' }] } };
+  const branching = { type: 'object', properties, required: ['some'], additionalProperties: false };
+  const open = { type: 'object', properties: { some: { type: 'string' } }, required: ['some'] };
+
+  test.each([
+    ['open', open],
+    ['branching', branching],
+  ])('go without it where they are %s', (_what, schema) => {
+    const format = { type: 'json_schema', json_schema: { name: 'x', strict: true, schema } };
+    const functions = [{ type: 'function', function: { name: 'look', strict: true, parameters: schema } }];
+    const { body, lost } = asked('responses', 'gpt-6-astra', { response_format: format, tools: functions });
+    expect((body.text as { format: Json }).format).not.toHaveProperty('strict', true);
+    expect((body.tools as Json[])[0]).toMatchObject({ strict: false });
+    expect(lost).toContain('dropped response_format.strict');
+    expect(lost).toContain('dropped tools.*.strict');
+    const enforced = { output_config: { format: { type: 'json_schema', schema } }, max_tokens: 9 };
+    const chat = asked('chat', 'gpt-4.1', enforced, 'messages').body.response_format as Json;
+    expect(chat.json_schema).not.toHaveProperty('strict', true);
+  });
+
+  test('become a request in words where the model takes none', () => {
+    const enforced = { output_config: { format: { type: 'json_schema', schema: open } }, max_tokens: 9 };
+    const { body, lost } = asked('chat', 'deepseek-v4-pro', enforced, 'messages');
+    expect(body.response_format).toEqual({ type: 'json_object' });
+    expect(JSON.stringify(body.messages)).toContain('JSON schema');
+    expect(lost).toContain('approximated response_format');
+  });
+});
+
+test('ids of calls are no longer than responses takes, and results follow them', () => {
+  const call = (id: string) => ({ id, type: 'function', function: { name: 'look', arguments: '{}' } });
+  const ids = [`call_${'a'.repeat(80)}`, `call_${'a'.repeat(81)}`, 'call_1'];
+  const messages = [
+    ...hello,
+    { role: 'assistant', content: null, tool_calls: ids.map(call) },
+    ...ids.map((id) => ({ role: 'tool', tool_call_id: id, content: '1' })),
+  ];
+  const items = asked('responses', 'gpt-6-astra', { messages, tools: [tool] }).body.input as Json[];
+  const idsOf = (type: string) =>
+    items.filter((item) => item.type === type).map((item) => String(item.call_id));
+  const called = idsOf('function_call');
+  expect(called.every(({ length }) => length <= 64)).toBe(true);
+  expect(new Set(called).size).toBe(3);
+  expect(called[2]).toBe('call_1');
+  expect(idsOf('function_call_output')).toEqual(called);
+});
+
+test('Grok gets no stop sequences', () => {
+  const { body, lost } = asked('chat', 'grok-4.7', { max_tokens: 9, stop_sequences: ['END'] }, 'messages');
+  expect(body).not.toHaveProperty('stop');
+  expect(lost).toContain('dropped stop');
+});
+
+describe('thinking between the tools', () => {
+  const wish = { max_tokens: 9_000, thinking: { type: 'between_tools' } };
+
+  test('goes back as it came', () => {
+    const { body } = asked('messages', 'claude-haiku-5-5', wish, 'messages');
+    expect(body.thinking).toEqual({ type: 'between_tools' });
+  });
+
+  test.each<[DialectName, string]>([
+    ['chat', 'gpt-5.1'],
+    ['responses', 'gpt-6-astra'],
+  ])('is left to the model in %s', (to, model) => {
+    const { lost } = asked(to, model, wish, 'messages');
+    expect(lost).toContain('dropped thinking');
+  });
+});
+
+test('a conversation that ends with the model is one to go on with for Gemini Flash-Lite', () => {
+  const messages = [...hello, { role: 'assistant', content: 'Once' }];
+  const request = dialects.chat.decodeRequest({ model: 'm', messages });
+  if (!request.ok) throw request.error;
+  const last = (model: string): unknown => {
+    const encoded = gemini.encodeRequest(request.value, { facts: laneFacts(model, {}) });
+    if (!encoded.ok) throw encoded.error;
+    return (encoded.value.body.contents as Json[]).at(-1)?.role;
+  };
+  expect([last('gemini-3.5-flash-lite'), last('gemini-3.8-flash')]).toEqual(['user', 'model']);
+});
+
 describe('thinking of Gemini', () => {
   const configOf = (model: string, wish: Json): unknown => {
     const request = dialects.messages.decodeRequest({

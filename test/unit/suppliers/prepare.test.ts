@@ -5,7 +5,7 @@ import { encodeForm, type OutgoingCall, type SupplierStyle } from '../../../src/
 import { messagesStyle } from '../../../src/routing/suppliers/messages-style/messages-style';
 import { nativeOauth } from '../../../src/routing/suppliers/native-oauth/native-oauth';
 import { openaiStyle } from '../../../src/routing/suppliers/openai-style/openai-style';
-import { UNKNOWN_FACTS } from '../../../src/vendors';
+import { laneFacts, UNKNOWN_FACTS } from '../../../src/vendors';
 import { bearer, header } from './contract-fixtures';
 
 type Json = Record<string, unknown>;
@@ -55,6 +55,8 @@ function sent(
   return { body: rest, dropped: prepared.dropped.map(({ path }) => path) };
 }
 
+const hello = { role: 'user', content: 'Hi' };
+
 describe('what is peculiar to suppliers of the openai style', () => {
   const with_ = (settings: Json) => ({ lane: lane(settings) });
 
@@ -79,6 +81,49 @@ describe('what is peculiar to suppliers of the openai style', () => {
     const { body: left, dropped } = sent(openaiStyle, body, with_({ profile }));
     expect(left).not.toHaveProperty(name);
     expect(dropped).toEqual([name]);
+  });
+
+  test.each([
+    ['openai', ['reasoning_content', 'reasoning'], ['name', 'refusal']],
+    ['mistral', ['reasoning_content', 'reasoning', 'refusal', 'annotations'], ['name']],
+    ['groq', ['name', 'reasoning_content', 'refusal', 'annotations'], ['reasoning']],
+  ])('%s: of a message %j go, and %j stay', (profile, gone, kept) => {
+    const fields = Object.fromEntries([...gone, ...kept].map((name) => [name, 'x']));
+    const messages = [hello, { role: 'assistant', content: 'One', ...fields }, hello];
+    const { body, dropped } = sent(openaiStyle, { messages }, with_({ profile }));
+    const left = Object.fromEntries(kept.map((name) => [name, 'x']));
+    expect(body.messages).toEqual([hello, { role: 'assistant', content: 'One', ...left }, hello]);
+    expect(dropped.toSorted()).toEqual(gone.map((name) => `messages.*.${name}`).toSorted());
+  });
+
+  test('a field of a message without a value goes unsaid', () => {
+    const messages = [hello, { role: 'assistant', content: 'One', refusal: null }];
+    const { body, dropped } = sent(openaiStyle, { messages }, with_({ profile: 'groq' }));
+    expect(body.messages).toEqual([hello, { role: 'assistant', content: 'One' }]);
+    expect(dropped).toEqual([]);
+  });
+
+  test.each([
+    ['groq', ['store', 'prompt_cache_key', 'safety_identifier', 'verbosity', 'prompt_cache_retention']],
+    ['mistral', ['store', 'user', 'safety_identifier', 'verbosity', 'prompt_cache_retention']],
+  ])('%s: fields that change no answer go: %j', (profile, names) => {
+    const body = Object.fromEntries(names.map((name) => [name, 'x']));
+    const { body: left, dropped } = sent(openaiStyle, body, with_({ profile }));
+    expect(left).toEqual({});
+    expect(dropped.toSorted()).toEqual(names.toSorted());
+  });
+
+  test('beside tools every turn of the model comes back with its reasoning, if only an empty text', () => {
+    const turns = [{ content: 'One' }, { content: 'Two', reasoning_content: 'hm' }];
+    const messages = [hello, ...turns.map((turn) => ({ role: 'assistant', ...turn }))];
+    const known = { lane: { ...lane({ profile: 'deepseek' }), facts: laneFacts('deepseek-v4-pro', {}) } };
+    const reasoning = (body: Json, more: { lane: LaneView }): unknown[] =>
+      (sent(openaiStyle, body, more).body.messages as Json[]).map((message) => message.reasoning_content);
+    const tools = [{ type: 'function', function: { name: 'look' } }];
+    expect(reasoning({ messages, tools }, known)).toEqual([undefined, '', 'hm']);
+    expect(reasoning({ messages }, known)).toEqual([undefined, undefined, 'hm']);
+    const unknown = { lane: lane({ profile: 'deepseek' }) };
+    expect(reasoning({ messages, tools }, unknown)).toEqual([undefined, undefined, 'hm']);
   });
 
   test('the developer becomes the system where nobody knows one', () => {

@@ -31,6 +31,12 @@ export class BodyEdits {
     this.dropped.push({ loss, path: name, reason, at: name, count: 1 });
   }
 
+  /** A field that was left out of so many messages. */
+  dropInMessages(name: string, count: number): void {
+    const path = `messages.*.${name}`;
+    this.dropped.push({ loss: 'dropped', path, reason: 'unknown to the supplier', at: path, count });
+  }
+
   /** Some gateways read them there as well. */
   dropSteeringWithin(name: string): void {
     const left = this.dropWithin(name, looksLikeSteering, { loss: 'dropped', reason: 'steers routing' });

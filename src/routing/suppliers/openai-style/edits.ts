@@ -21,8 +21,11 @@ export function applyProfile(
     return;
   }
   if (dialect !== 'chat' && dialect !== 'completions') return;
-  if (dialect === 'chat') chatEdits(edits, profile, maxOutputTokens);
-  else if (maxOutputTokens !== undefined) edits.set.max_tokens = maxOutputTokens;
+  if (dialect === 'chat') {
+    chatEdits(edits, profile, maxOutputTokens);
+    if (lane.facts.reasoningHistory) withReasoning(edits);
+  }
+  if (dialect === 'completions' && maxOutputTokens !== undefined) edits.set.max_tokens = maxOutputTokens;
   if (stream && profile.usageInStream === 'asked') askForUsage(edits);
 }
 
@@ -36,6 +39,7 @@ function chatEdits(edits: BodyEdits, profile: Profile, maxOutputTokens: number |
   }
   if (profile.required === 'any' && edits.parsed.tool_choice === 'required') edits.set.tool_choice = 'any';
   if (!profile.developerRole) withoutDeveloper(edits);
+  withoutFields(edits, profile.dropInMessages);
   if (profile.toolIds !== undefined) withToolIds(edits, profile.toolIds);
 }
 
@@ -54,6 +58,41 @@ function askForUsage(edits: BodyEdits): void {
     edits.set.stream_options = { ...given, include_usage: true };
 }
 
+const messagesOf = ({ set, parsed }: BodyEdits): unknown => set.messages ?? parsed.messages;
+
+function withoutFields(edits: BodyEdits, names: readonly string[]): void {
+  const messages = messagesOf(edits);
+  if (!Array.isArray(messages)) return;
+  const found = new Map<string, number>();
+  let isChanged = false;
+  const kept = messages.map((message: unknown) => {
+    if (!isRecord(message) || !names.some((name) => Object.hasOwn(message, name))) return message;
+    isChanged = true;
+    const without = { ...message };
+    for (const name of names) {
+      // A field without a value says nothing.
+      if ((message[name] ?? null) !== null) found.set(name, (found.get(name) ?? 0) + 1);
+      delete without[name];
+    }
+    return without;
+  });
+  if (isChanged) edits.set.messages = kept;
+  for (const [name, count] of found) edits.dropInMessages(name, count);
+}
+
+/** It wants its reasoning back with every turn beside tools, and takes an empty text for that of others. */
+function withReasoning(edits: BodyEdits): void {
+  const messages = messagesOf(edits);
+  const { tools } = edits.parsed;
+  if (!Array.isArray(messages) || !Array.isArray(tools) || tools.length === 0) return;
+  const isForgotten = (message: unknown): message is object =>
+    isRecord(message) && message.role === 'assistant' && typeof message.reasoning_content !== 'string';
+  if (!messages.some(isForgotten)) return;
+  edits.set.messages = messages.map((message: unknown) =>
+    isForgotten(message) ? { ...message, reasoning_content: '' } : message,
+  );
+}
+
 function withoutDeveloper(edits: BodyEdits): void {
   const { messages } = edits.parsed;
   if (!Array.isArray(messages) || !messages.some(isDeveloper)) return;
@@ -65,7 +104,7 @@ function withoutDeveloper(edits: BodyEdits): void {
 
 /** Other lanes give their calls ids as they like; results follow their calls. */
 function withToolIds(edits: BodyEdits, rule: IdRule): void {
-  const messages = edits.set.messages ?? edits.parsed.messages;
+  const messages = messagesOf(edits);
   if (!Array.isArray(messages)) return;
   const ids = new ToolIds(rule);
   let isChanged = false;
@@ -87,6 +126,9 @@ function withToolIds(edits: BodyEdits, rule: IdRule): void {
   });
   if (isChanged) edits.set.messages = mended;
 }
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null;
 
 const isDeveloper = (message: unknown): message is object =>
   typeof message === 'object' && message !== null && Reflect.get(message, 'role') === 'developer';

@@ -25,6 +25,8 @@ export interface Profile {
   /** What it takes as the id of a tool call; any text unless said. */
   readonly toolIds?: IdRule;
   readonly drop: readonly string[];
+  /** Fields of messages that answers of others bring into the history, and this one refuses. */
+  readonly dropInMessages: readonly string[];
   readonly rename: Readonly<Record<string, string>>;
   /** The model is a deployment in the path, and this version of the interface in the query. */
   readonly apiVersion?: string;
@@ -54,6 +56,12 @@ const openModels: Profile['own'] = {
   image: serviceFields.image,
 };
 
+/** In which suppliers that show reasoning give it. */
+const reasoningFields = ['reasoning_content', 'reasoning', 'reasoning_details'] as const;
+
+/** Fields of OpenAI that change no answer; the typings of groq-sdk 1.6.0 and @mistralai/mistralai 2.7.0 lack them. */
+const ofOpenai = ['safety_identifier', 'verbosity', 'prompt_cache_retention'] as const;
+
 const generic: Profile = {
   prefix: '/v1',
   serves: everything,
@@ -67,6 +75,7 @@ const generic: Profile = {
   validates: false,
   own: openModels,
   drop: [],
+  dropInMessages: [],
   rename: {},
 };
 
@@ -78,6 +87,7 @@ const openai: Profile = {
   pictures: 'openai',
   validates: true,
   own: {},
+  dropInMessages: reasoningFields,
 };
 
 export const profiles: Readonly<Record<string, Profile>> = {
@@ -106,7 +116,17 @@ export const profiles: Readonly<Record<string, Profile>> = {
     toolIds: nineLetterIds,
     pictures: 'mistral',
     own: { chat: serviceFields.mistral },
-    drop: ['stream_options', 'logit_bias', 'logprobs', 'top_logprobs', 'user', 'store', 'service_tier'],
+    drop: [
+      'stream_options',
+      'logit_bias',
+      'logprobs',
+      'top_logprobs',
+      'user',
+      'store',
+      'service_tier',
+      ...ofOpenai,
+    ],
+    dropInMessages: ['refusal', 'annotations', 'audio', 'function_call', ...reasoningFields],
     rename: { seed: 'random_seed' },
   },
   groq: {
@@ -114,7 +134,8 @@ export const profiles: Readonly<Record<string, Profile>> = {
     serves: ['chat', 'speech', 'transcription', 'translation'],
     limitField: 'max_completion_tokens',
     own: { chat: serviceFields.groq },
-    drop: ['logit_bias', 'logprobs', 'top_logprobs'],
+    drop: ['logit_bias', 'logprobs', 'top_logprobs', 'store', 'prompt_cache_key', ...ofOpenai],
+    dropInMessages: ['name', 'refusal', 'annotations', 'audio', 'reasoning_content', 'reasoning_details'],
   },
   deepseek: {
     ...generic,
