@@ -23,6 +23,8 @@ const uses = {
 const chat = {
   kind: 'chat',
   contextTokens: 200_000,
+  // The simulator keeps to it, so it may lower what is set aside.
+  facts: { window: 200_000 },
   maxOutputTokens: 128_000,
   replayIncluded: true,
 } as const;
@@ -74,6 +76,7 @@ const SANDBOX_MODELS: readonly SandboxModel[] = [
     name: 'sim-8k',
     displayName: 'Simulated with a short context',
     contextTokens: 8_000,
+    facts: { window: 8_000 },
     maxOutputTokens: 4_000,
     capabilities: ['tools'],
     rates: priceRates({ uses, input: usd('0.50'), output: usd('1.50') }),

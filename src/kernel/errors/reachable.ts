@@ -2,6 +2,7 @@ import type { ErrorCode } from './data';
 
 /** The codes that the service can raise; all others are reserved. Kept sorted. */
 export const reachableCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'result_too_large',
   'account_status',
   'agentcli_incomplete_stream',
   'alias_redirect_conflict',

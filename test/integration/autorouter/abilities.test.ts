@@ -28,10 +28,10 @@ describe.each([
     '/v1/messages',
     'relay-chat',
     { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
-    200,
+    400,
   ],
   ['several answers at once', '/v1/chat/completions', 'relay-messages', { n: 2 }, 400],
-  ['the supplier’s own tools', '/v1/responses', 'relay-messages', { tools: [{ type: 'web_search' }] }, 200],
+  ['the supplier’s own tools', '/v1/responses', 'relay-messages', { tools: [{ type: 'web_search' }] }, 400],
 ])('what asks for %s', (_what, path, relay, fields, alone) => {
   test('goes to a model that is asked in the words of the caller', async () => {
     await prefer(relay);
