@@ -1,4 +1,12 @@
-import { checkPlausible, completionTokens, type Usage, type UsageReading, usageOf } from '../../kernel';
+import {
+  checkPlausible,
+  completionTokens,
+  promptTokens,
+  totalTokens,
+  type Usage,
+  type UsageReading,
+  usageOf,
+} from '../../kernel';
 import type { Call } from './describe';
 import { type RoutedCall, usageLimitsOf } from './routed-call';
 
@@ -11,10 +19,32 @@ export const estimateUsage = (call: Call, deliveredBytes: number): Usage =>
     'estimated',
   );
 
-/** An implausible report counts as none, as in a stream: the output is charged by estimate. */
+/**
+ * Of an implausible report each side is charged up to its bound, and told. Without a report the output is charged by
+ * estimate, as in a stream.
+ */
 export function usageOfWhole(reading: UsageReading, routed: RoutedCall, deliveredBytes: () => number): Usage {
+  return believed(reading, routed) ?? estimateUsage(routed.call, deliveredBytes());
+}
+
+function believed(reading: UsageReading, routed: RoutedCall): Usage | null {
+  if (reading.kind !== 'ok') return null;
   const checked = checkPlausible(reading, usageLimitsOf(routed));
-  return checked.kind === 'ok' ? checked.usage : estimateUsage(routed.call, deliveredBytes());
+  if (checked.kind !== 'ok') return withinBounds(reading.usage, routed);
+  const isBeyond = routed.call.measure !== null && totalTokens(checked.usage) > routed.held.tokens;
+  return isBeyond ? { ...checked.usage, doubt: checked.usage.doubt ?? BEYOND } : checked.usage;
+}
+
+const BEYOND = 'more tokens than were held for';
+
+/** What no such call can have used costs what it could have used, and no less than an estimate. */
+function withinBounds(reported: Usage, { call, held }: RoutedCall): Usage {
+  const written = held.tokens - held.inputBound;
+  const input = Math.min(promptTokens(reported), Math.max(held.inputBound, call.inputEstimate));
+  const output = Math.min(completionTokens(reported), written);
+  const { uses, modes, images, parts } = reported;
+  const counts = { inputTokens: input, outputTokens: output, uses, modes, images, parts };
+  return { ...usageOf(counts, 'estimated'), doubt: 'more tokens than such a request can use' };
 }
 
 /**
@@ -27,9 +57,8 @@ export function usageOfStream(
   deliveredBytes: number,
   coveredBytes = deliveredBytes,
 ): Usage {
-  const checked = checkPlausible(reading, usageLimitsOf(routed));
-  if (checked.kind !== 'ok') return estimateUsage(routed.call, deliveredBytes);
-  const { usage } = checked;
+  const usage = believed(reading, routed);
+  if (usage === null) return estimateUsage(routed.call, deliveredBytes);
   if (usage.source !== 'partial' && deliveredBytes <= coveredBytes) return usage;
   const missing = Math.ceil(deliveredBytes / BYTES_PER_TOKEN) - completionTokens(usage);
   return { ...usage, outputTokens: usage.outputTokens + Math.max(0, missing), source: 'partial' };

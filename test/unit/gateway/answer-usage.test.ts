@@ -7,7 +7,7 @@ describe('what a stream used', () => {
   const routed = {
     call: { inputEstimate: 70 },
     model: { contextTokens: 200_000 },
-    held: { tokens: 500 },
+    held: { tokens: 600, inputBound: 550 },
   } as RoutedCall;
   const begun = findMessagesUsage({
     type: 'message_start',
