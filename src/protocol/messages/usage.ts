@@ -43,7 +43,7 @@ export function normaliseMessagesUsage(raw: unknown): UsageReading {
   if (!isRecord(raw)) return unreadable(raw);
   const counts = new CountReader();
   const { input, output, ...told } = bucketsIn(counts, raw);
-  const iterations = iterationsIn(counts, raw);
+  const iterations = iterationsIn(raw);
   const uses = usesIn(counts, raw);
   if (counts.fault !== undefined) return invalid(counts.fault);
   if (input === undefined && output === undefined) return { kind: 'absent' };
@@ -51,15 +51,18 @@ export function normaliseMessagesUsage(raw: unknown): UsageReading {
   if (output === undefined) return invalid('output_tokens is missing');
   if (told.reasoningTokens > output) return invalid('thinking_tokens exceed output_tokens');
   const top = { ...told, inputTokens: input, outputTokens: output - told.reasoningTokens };
+  const { counts: larger, doubt: otherwise } = largerOf(top, iterations.answers);
+  const doubt = iterations.fault ?? otherwise;
   const reading = okUnlessEmpty({
-    ...largerOf(top, iterations.answers),
+    ...larger,
     uses,
     modes: readModes(raw),
     parts: iterations.beside,
   });
+  if (reading.kind !== 'ok') return reading;
+  const usage = doubt === undefined ? reading.usage : { ...reading.usage, doubt };
   // Before anything is written, its count means nothing.
-  const isBegun = reading.kind === 'ok' && Reflect.get(raw, BEGUN) === true;
-  return isBegun ? { kind: 'ok', usage: { ...reading.usage, source: 'partial' } } : reading;
+  return { kind: 'ok', usage: Reflect.get(raw, BEGUN) === true ? { ...usage, source: 'partial' } : usage };
 }
 
 /** The counts of the whole answer, or of one iteration of it. */
@@ -87,10 +90,12 @@ const MOST_ITERATIONS = 1_000;
  * Compactions and advice stand in the list of iterations alone, and are billed beside the answer. What the answer took is
  * in the counts of the whole as well.
  */
-function iterationsIn(counts: CountReader, { iterations }: Readonly<Record<string, unknown>>) {
+function iterationsIn({ iterations }: Readonly<Record<string, unknown>>) {
+  // What is no count in here takes nothing away from the whole.
+  const counts = new CountReader();
   const beside: UsagePart[] = [];
   const answers: Partial<UsageCounts>[] = [];
-  if (!Array.isArray(iterations)) return { beside: null, answers };
+  if (!Array.isArray(iterations)) return { beside: null, answers, fault: undefined };
   if (iterations.length > MOST_ITERATIONS) counts.fault ??= 'iterations are too many';
   for (const iteration of iterations.slice(0, MOST_ITERATIONS) as unknown[]) {
     if (!isRecord(iteration)) continue;
@@ -106,7 +111,7 @@ function iterationsIn(counts: CountReader, { iterations }: Readonly<Record<strin
     if (ANSWERS.has(kind)) answers.push(spent);
     else beside.push({ kind, model: modelIn(iteration), ...withoutZeros(spent) });
   }
-  return { beside: beside.length === 0 ? null : beside, answers };
+  return { beside: beside.length === 0 ? null : beside, answers, fault: counts.fault };
 }
 
 const ANSWERS: ReadonlySet<string> = new Set(['message', 'fallback_message']);
@@ -118,12 +123,17 @@ const withoutZeros = <Counts extends object>(counts: Counts): Partial<Counts> =>
   Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0)) as Partial<Counts>;
 
 /** The two say the same; where they do not, the one with more tokens is charged. */
-function largerOf(top: Partial<UsageCounts>, answers: readonly Partial<UsageCounts>[]): Partial<UsageCounts> {
-  if (answers.length === 0) return top;
+function largerOf(
+  top: Partial<UsageCounts>,
+  answers: readonly Partial<UsageCounts>[],
+): { readonly counts: Partial<UsageCounts>; readonly doubt?: string } {
+  if (answers.length === 0) return { counts: top };
   const sum: Partial<Record<UsageBucket, number>> = {};
   for (const answer of answers)
     for (const bucket of USAGE_BUCKETS) sum[bucket] = (sum[bucket] ?? 0) + (answer[bucket] ?? 0);
-  return totalTokens(usageOf(sum)) > totalTokens(usageOf(top)) ? sum : top;
+  const surplus = totalTokens(usageOf(sum)) - totalTokens(usageOf(top));
+  if (surplus === 0) return { counts: top };
+  return { counts: surplus > 0 ? sum : top, doubt: 'the iterations do not add up to the whole' };
 }
 
 /** Usage as a messages caller expects it: input beside the cache, reasoning inside the output. */
