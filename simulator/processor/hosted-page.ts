@@ -50,16 +50,16 @@ function page(session: Stored, outcome: string | null): string {
     (way) => `<option value="${way}">${way} ${words[way] ?? 'is accepted'}</option>`,
   );
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Simulated payment</title>
-<meta name="viewport" content="width=device-width">
+<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">
 <style>body{font:16px/1.5 system-ui;max-width:34rem;margin:3rem auto;padding:0 1rem}
 select,button{font:inherit;padding:.5rem;margin:.5rem 0;max-width:100%}
 .mark{background:#fff3cd;border:1px solid #c98;padding:.75rem 1rem}</style>
-<p class="mark"><b>Simulated payment.</b> This is a sandbox: no money moves, and no card is real.</p>
+<main><p class="mark"><b>Simulated payment.</b> This is a sandbox: no money moves, and no card is real.</p>
 <h1>${heading}</h1>
 ${outcome === null ? '' : `<p role="alert">${told[outcome] ?? outcome}</p>`}
 <form method="post"><label>Test card<br><select name="card">${choices.join('')}</select></label><br>
 <label>Where the bank asks<br><select name="confirm"><option value="yes">confirm</option>
 <option value="no">do not confirm</option></select></label><br>
 <button>${amount === null ? 'Save' : 'Pay'}</button></form>
-<p><a href="${String(session['cancel_url']).replaceAll('&', '&amp;')}">Back</a></p></html>`;
+<p><a href="${String(session['cancel_url']).replaceAll('&', '&amp;')}">Back</a></p></main></html>`;
 }

@@ -128,6 +128,12 @@ export class CredentialStore {
     await this.database.source.manager.update(ProviderCredential, { id }, { health });
   }
 
+  /** Takes a mark away, whichever node made it; without one nothing is written. */
+  async noteAccepted(id: string): Promise<void> {
+    const marked = { id, health: 'rejected' as const };
+    await this.database.source.manager.update(ProviderCredential, marked, { health: 'ok' });
+  }
+
   private homeOf(provider: ProviderView): string {
     const known = this.homes.get(provider);
     if (known !== undefined) return known;

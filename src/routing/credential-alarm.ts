@@ -18,6 +18,8 @@ export class CredentialAlarm {
   private readonly toldAt = new Map<number, Map<string, number>>();
   private readonly acceptedAt = new Map<number, number>();
   private readonly marked = new Set<number>();
+  /** When each provider's mark was last looked for: another node, or this one before its start, may have made it. */
+  private readonly clearedAt = new Map<number, number>();
 
   constructor(
     private readonly credentials: CredentialStore,
@@ -44,29 +46,38 @@ export class CredentialAlarm {
     });
     if (isUsed || this.marked.has(provider.id)) return;
     this.marked.add(provider.id);
-    this.mark(provider.id, 'rejected');
+    this.note(provider.id, (id) => this.credentials.noteHealth(id, 'rejected'));
   }
 
   accepted(lane: LaneView): void {
     const { provider, upstreamModel: model } = lane;
-    this.acceptedAt.set(provider.id, monotonicMs());
+    const now = monotonicMs();
+    this.acceptedAt.set(provider.id, now);
+    this.clear(provider.id, now);
     const told = this.toldAt.get(provider.id);
     if (told === undefined) return;
     const isBack = told.delete(nameOf(lane));
     if (told.size === 0) this.toldAt.delete(provider.id);
     const wasMarked = this.marked.delete(provider.id);
-    if (!isBack && !wasMarked) return;
-    this.logger.info('the supplier accepts our credential again', { provider: provider.name, model });
-    if (wasMarked) this.mark(provider.id, 'ok');
+    if (isBack || wasMarked)
+      this.logger.info('the supplier accepts our credential again', { provider: provider.name, model });
+  }
+
+  /** At once where this node made the mark, else once a minute. */
+  private clear(providerId: number, now: number): void {
+    const isDue = now - (this.clearedAt.get(providerId) ?? -Infinity) >= QUIET_MS;
+    if (!isDue && !this.marked.has(providerId)) return;
+    this.clearedAt.set(providerId, now);
+    this.note(providerId, (id) => this.credentials.noteAccepted(id));
   }
 
   /** Tokens of a pool are marked one by one where they are taken from it. */
-  private mark(providerId: number, health: 'ok' | 'rejected'): void {
+  private note(providerId: number, write: (id: string) => Promise<void>): void {
     const credential = this.credentials.resolve(providerId);
     if (credential === null || credential.kind === 'oauth-pool') return;
-    this.credentials
-      .noteHealth(credential.id, health)
-      .catch((error: unknown) => this.logger.warn('the state of a credential was not noted', { error }));
+    write(credential.id).catch((error: unknown) =>
+      this.logger.warn('the state of a credential was not noted', { error }),
+    );
   }
 }
 

@@ -18,6 +18,13 @@ const listOf = (items: Schema): Schema =>
   ]);
 const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 
+/** What is known of a model by its vendor; null where its lanes differ or nothing is known. */
+const factOfLanes = (type: 'array' | 'string' | 'boolean', description: string): Schema => ({
+  type: [type, 'null'],
+  ...(type === 'array' ? { items: text } : {}),
+  description: `${description}; null where that is unknown or not the same on all lanes.`,
+});
+
 const errorFields = {
   code: {
     type: 'string',
@@ -71,6 +78,11 @@ const gatewaySchemas: Readonly<Record<string, Schema>> = {
       input_modalities: { type: 'array', items: text },
       output_modalities: { type: 'array', items: text },
       capabilities: { type: 'array', items: text },
+      reasoning_efforts: factOfLanes('array', 'The efforts of reasoning it takes'),
+      thinking_types: factOfLanes('array', 'The values of `thinking.type` it takes'),
+      sampling: factOfLanes('string', 'What it makes of temperature and its kin'),
+      forced_tools: factOfLanes('boolean', 'Whether `tool_choice` may force a tool'),
+      prefill: factOfLanes('boolean', 'Whether it goes on with an answer that was begun'),
       retires_at: {
         type: ['string', 'null'],
         format: 'date-time',

@@ -322,26 +322,37 @@ describe('lanes that fail', () => {
       expect(await app.application.get(Metrics).text()).toContain(`${series} 0`);
     });
 
-    test('a refused credential: once, with a mark that it keeps until it is taken again', async () => {
-      const model = await fresh();
-      const health = async (): Promise<string | undefined> => {
+    const becomes = async (model: string, wanted: string): Promise<void> => {
+      await until(async () => {
         const [row] = await app.database.query<{ health: string }>(
           'SELECT health FROM provider_credential c JOIN provider p ON p.id = c.provider_id WHERE p.name = $1',
           [`${model}-first`],
         );
-        return row?.health;
-      };
-      const becomes = async (wanted: string): Promise<void> => {
-        await until(async () => (await health()) === wanted);
-      };
+        return row?.health === wanted;
+      });
+    };
+
+    test('a refused credential: once, with a mark that it keeps until it is taken again', async () => {
+      const model = await fresh();
       await fail({ kind: 'status', status: 401 }, 'first', 3);
       for (let call = 0; call < 3; call += 1) expect((await ask(model)).status).toBe(200);
       expect(lines(/^alert/)).toMatchObject([
         { level: 'error', provider: `${model}-first`, model: 'sim-large', region: 'eu', status: 401 },
       ]);
-      await becomes('rejected');
+      await becomes(model, 'rejected');
       expect((await ask(model)).headers.get('x-svc-failover')).toBe('false');
-      await becomes('ok');
+      await becomes(model, 'ok');
+    });
+
+    test('a mark of another node, or of before the start, goes once the credential is taken', async () => {
+      const model = await fresh();
+      await app.database.query(
+        `UPDATE provider_credential SET health = 'rejected'
+         WHERE provider_id = (SELECT id FROM provider WHERE name = $1)`,
+        [`${model}-first`],
+      );
+      expect((await ask(model)).headers.get('x-svc-failover')).toBe('false');
+      await becomes(model, 'ok');
     });
 
     test('who failed a request that nobody answered: in its line, without a stack, and in the metrics', async () => {

@@ -11,22 +11,35 @@ function alarmWith(): {
   lines: () => string[];
   marks: string[];
   pass: (ms: number) => void;
+  looks: () => number;
 } {
   const written: string[] = [];
   const marks: string[] = [];
   let shiftMs = 0;
   const real = performance.now.bind(performance);
   jest.spyOn(performance, 'now').mockImplementation(() => real() + shiftMs);
+  let looked = 0;
   const store = {
     resolve: () => ({ id: 1, kind: 'api-key' }),
     noteHealth: (_id: number, health: string) => Promise.resolve(void marks.push(health)),
+    noteAccepted: () => {
+      looked += 1;
+      if (marks.at(-1) === 'rejected') marks.push('ok');
+      return Promise.resolve();
+    },
   } as unknown as CredentialStore;
   const logger = Logger.create(
     { logLevel: 'info', logFormat: 'json' },
     { write: (line: string) => written.push(line) },
   );
   const lines = (): string[] => written.map((line) => (JSON.parse(line) as { msg: string }).msg);
-  return { alarm: new CredentialAlarm(store, logger), lines, marks, pass: (ms) => (shiftMs += ms) };
+  return {
+    alarm: new CredentialAlarm(store, logger),
+    lines,
+    marks,
+    pass: (ms) => (shiftMs += ms),
+    looks: () => looked,
+  };
 }
 
 const problem = fault('provider_unavailable');
@@ -61,4 +74,15 @@ test('a supplier that refuses one model and serves another is told of once a min
   alarm.accepted(lane('refused'));
   expect(lines()[2]).toBe('the supplier accepts our credential again');
   expect(marks).toEqual([]);
+});
+
+test('a mark of another node, or of before the start, is looked for at the first answer and then once a minute', () => {
+  const { alarm, marks, pass, looks } = alarmWith();
+  marks.push('rejected');
+  for (let call = 0; call < 3; call += 1) alarm.accepted(lane('one'));
+  expect([marks, looks()]).toEqual([['rejected', 'ok'], 1]);
+  marks.push('rejected');
+  pass(61_000);
+  for (let call = 0; call < 3; call += 1) alarm.accepted(lane('one'));
+  expect([marks, looks()]).toEqual([['rejected', 'ok', 'rejected', 'ok'], 2]);
 });
