@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { LaneView } from '../../catalogue';
 import { Escrow, type Hold, type HoldRequest, type LimitRef } from '../../billing';
 import {
   boundOf,
@@ -29,7 +30,7 @@ export interface HeldCall {
   readonly tokens: number;
 }
 
-/** The output limit when the catalogue has none. */
+/** The output limit where neither the catalogue nor the vendor says one. */
 const UNKNOWN_OUTPUT_CAP = 128_000;
 
 /** The prices of the lanes on which a request can have so many input tokens. */
@@ -91,8 +92,18 @@ export class Holds {
     return new Set(doubtful.filter((each, place) => most(each, least) > (left[place] ?? 0n)));
   }
 
-  private outputBoundOf(call: Call, { model }: Admission): number {
-    return call.maxOutputTokens ?? model.maxOutputTokens ?? UNKNOWN_OUTPUT_CAP;
+  /** The caller's bound or the model's, and no more than one of the lanes writes. */
+  private outputBoundOf(call: Call, { model, lanes }: Admission): number {
+    const most = Math.max(0, ...lanes.map(({ lane }) => this.mostWritten(call, lane)));
+    const asked = call.maxOutputTokens ?? model.maxOutputTokens;
+    return Math.min(asked ?? (most === Infinity ? UNKNOWN_OUTPUT_CAP : most), most);
+  }
+
+  /** A limit in the supplier's own dialect goes on as it is, so it is held for as it is. */
+  private mostWritten({ operation, needs, maxOutputTokens }: Call, lane: LaneView): number {
+    const isForwarded =
+      maxOutputTokens !== null && isSpoken(operation, this.styles.wireFor(lane, operation.name, needs));
+    return isForwarded ? Infinity : (lane.facts.maxOutput ?? Infinity);
   }
 
   /** With the bound on each answer that it is enough for; what is left counts when the request's turn comes. */

@@ -1,7 +1,9 @@
 import { fault, fromUnknown, monotonicMs } from '../../kernel';
 import type { Dropped } from '../../protocol';
+import type { LaneView } from '../../catalogue';
 import type { AnswerHead, CallSecrets, SentCall, SupplierExchange } from '../../routing';
 import type { AttemptTools } from './attempt-tools';
+import type { HeldCall } from './hold';
 import { judge, judgeBegun, type Judgement } from './judge';
 import type { LaneAnswer, LaneStream, LaneTry } from './lane-answer';
 import { type Outbound, outboundFor } from './outbound';
@@ -12,6 +14,10 @@ import { laneStream } from './stream/lane-stream-of';
 import { openStream } from './stream/opening';
 
 const BAD_REQUEST = 400;
+
+/** No lane is told more than its model writes. */
+const cappedFor = ({ cappedOutput }: HeldCall, { facts }: LaneView): number | undefined =>
+  cappedOutput === null ? undefined : Math.min(cappedOutput, facts.maxOutput ?? Infinity);
 
 export type StreamOf = (answer: LaneAnswer) => LaneStream;
 export type Tried = { readonly kind: 'answered'; readonly answer: LaneAnswer } | Judgement;
@@ -126,7 +132,7 @@ export class LaneCall {
         stream: call.stream,
         headers: call.inbound.headers,
         sessionKey: call.session,
-        maxOutputTokens: held.cappedOutput ?? undefined,
+        maxOutputTokens: cappedFor(held, route.lane),
       },
       {
         firstByteMs: call.stream

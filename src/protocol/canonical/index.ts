@@ -1,6 +1,7 @@
 export * from './request';
 export * from './events';
 export * from './fields';
+export * from './output-limit';
 export * from './tally';
 export * from './tool-names';
 export * from './tools';

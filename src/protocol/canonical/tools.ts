@@ -11,7 +11,6 @@ import {
   type ToolReference,
 } from './request';
 import { isStrictSchema } from './schema';
-import { type Target } from './dialect';
 import { type Tally } from './tally';
 
 const LONGEST_USER = 64;
@@ -82,18 +81,6 @@ export function strictFormat(
   if (isStrictSchema(schema)) return strict ?? true;
   if (strict) tally.dropped('response_format.strict', 'the schema cannot be enforced');
   return undefined;
-}
-
-/** No more than the model writes: vendors refuse a limit above it. */
-export function outputLimit(
-  { maxOutputTokens: limit }: Pick<CanonicalRequest, 'maxOutputTokens'>,
-  { facts }: Target,
-  tally: Tally,
-): number | undefined {
-  const most = facts?.maxOutput;
-  if (limit === undefined || most === undefined || limit <= most) return limit;
-  tally.approximated('max_tokens', `this model writes at most ${most}`);
-  return most;
 }
 
 export function choiceOf(

@@ -65,7 +65,7 @@ export function encodeMessagesRequest(
       max_tokens: limit,
       ...sampling(request, isThinking(thinking.thinking, target), target, tally),
       ...tools,
-      thinking: thinking.thinking && boundThinking(thinking.thinking, target),
+      thinking: boundThinking(thinking.thinking, target, isForced ? [] : messages),
       cache_control: cacheMarkFor(request, target),
       output_config: Object.keys(config).length > 0 ? config : undefined,
       stream: request.stream || undefined,

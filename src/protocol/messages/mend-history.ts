@@ -26,7 +26,9 @@ export function mendMessages(body: Readonly<JsonObject>, target: Target): Mended
   if (!history.isChanged && !(isStuck && target.withoutReasoning)) return null;
   // In the middle of a round a model with a budget wants its own signed thinking back.
   if (isStuck) history.tally.dropped('thinking', 'the round of tool calls began without signed thinking');
-  const thinking = isRecord(body.thinking) && !isStuck ? boundThinking(body.thinking, target) : undefined;
+  const asked = isRecord(body.thinking) ? body.thinking : undefined;
+  const isForced = isRecord(body.tool_choice) && /^(any|tool)$/.test(text(body.tool_choice.type));
+  const thinking = isStuck ? undefined : boundThinking(asked, target, isForced ? [] : messages);
   const set = thinking === undefined ? { messages } : { messages, thinking };
   return { set, remove: isStuck ? ['thinking'] : [], dropped: history.dropped };
 }

@@ -8,16 +8,33 @@ import {
   type Turn,
 } from '../canonical';
 import type { ThinkingFacts } from '../../vendors';
+import { isRecord } from '../usage';
 import { budgetOf, cannotThink, nearestEffort } from '../effort';
 
 const LEAST_BUDGET = 1024;
 
 /** Thinking that the supplier leaves out where the conversation before it has changed, in place of a refusal. */
-export function boundThinking(thinking: JsonObject, { facts }: Target): JsonObject {
-  if (facts?.dropsBlocks !== true || thinking.block_binding !== undefined) return thinking;
-  if (thinking.type !== 'adaptive' && thinking.type !== 'enabled') return thinking;
+export function boundThinking(
+  asked: JsonObject | undefined,
+  { facts }: Target,
+  messages: readonly unknown[],
+): JsonObject | undefined {
+  const thinking = asked ?? (facts?.thinking?.unasked && remembers(messages) ? UNASKED : undefined);
+  if (facts?.dropsBlocks !== true || thinking === undefined) return asked;
+  if (thinking.block_binding !== undefined) return asked;
+  if (thinking.type !== 'adaptive' && thinking.type !== 'enabled') return asked;
   return { ...thinking, block_binding: { prefix_mismatch_behavior: 'drop_block' } };
 }
+
+/** What a model that thinks unasked does; it has to be said where something is to be said beside it. */
+const UNASKED: JsonObject = { type: 'adaptive' };
+
+/** Whether earlier thinking goes back with the conversation. */
+const remembers = (messages: readonly unknown[]): boolean =>
+  messages.some((message) => {
+    const content = isRecord(message) ? message.content : undefined;
+    return Array.isArray(content) && content.some((block) => isRecord(block) && block.type === 'thinking');
+  });
 
 interface Surroundings {
   readonly target: Target;

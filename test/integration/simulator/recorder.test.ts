@@ -25,6 +25,7 @@ test('a request is written down as it came, with what became of it', async () =>
       lane: 'alpha',
       region: 'eu',
       rule: null,
+      words: null,
       method: 'POST',
       path: '/v1/chat/completions',
       query: 'trace=1',

@@ -1,4 +1,5 @@
 import { type DialectName, dialects, gemini } from '../../../src/protocol';
+import { laneMark, sealed } from '../../../src/protocol/canonical';
 import { laneFacts } from '../../../src/vendors';
 import { convert, losses } from './convert';
 import { type Json } from './transcripts';
@@ -58,6 +59,46 @@ describe('messages for Claude, by what its maker says of each model', () => {
     const last = (model: string) =>
       (asked('messages', model, { messages: begun }).body.messages as Json[]).at(-1)?.role;
     expect([last('claude-opus-5-5'), last('claude-sonnet-4-5')]).toEqual(['user', 'assistant']);
+  });
+});
+
+describe('thinking that is bound to its conversation', () => {
+  const lane = laneMark('north');
+  const seal = sealed({ text: 'hm', origin: 'messages', signature: 'signed' }, lane);
+  const thought = {
+    type: 'reasoning',
+    summary: [{ type: 'summary_text', text: 'hm' }],
+    encrypted_content: seal,
+  };
+  const call = { type: 'function_call', call_id: 'c', name: 'look', arguments: '{}' };
+  const input = [...hello, thought, call, { type: 'function_call_output', call_id: 'c', output: '1' }];
+  const bound = { type: 'adaptive', block_binding: { prefix_mismatch_behavior: 'drop_block' } };
+  const thinkingOf = (model: string, body: Json) =>
+    asked('messages', model, { messages: undefined, input, ...body }, 'responses').body.thinking;
+
+  test.each<[string, Json]>([
+    ['names an effort', { reasoning: { effort: 'high' } }],
+    ['wants none', { reasoning: { effort: 'none' } }],
+    ['says nothing of it', {}],
+  ])('may be left out by the vendor where the caller %s', (_what, wish) => {
+    expect(thinkingOf('claude-opus-5-5', wish)).toEqual(bound);
+  });
+
+  test('says nothing of it where the history has none, or the model binds none', () => {
+    expect(thinkingOf('claude-opus-5-5', { input: 'Hi' })).toBeUndefined();
+    expect(thinkingOf('claude-opus-5', {})).toBeUndefined();
+  });
+
+  test('is mended so in its own dialect as well', () => {
+    const [signed, foreign] = ['signed', 'else'].map((signature) => ({
+      type: 'thinking',
+      thinking: 'hm',
+      signature,
+    }));
+    const turn = { role: 'assistant', content: [signed, foreign, { type: 'text', text: 'One' }] };
+    const body = { model: 'm', max_tokens: 9, messages: [...hello, turn, ...hello] };
+    const target = { facts: laneFacts('claude-opus-5-5', {}), reads: (mark: string) => mark === 'signed' };
+    expect(dialects.messages.mendRequest(body, target)?.set.thinking).toEqual(bound);
   });
 });
 

@@ -1,0 +1,15 @@
+import { type Target } from './dialect';
+import { type CanonicalRequest } from './request';
+import { type Tally } from './tally';
+
+/** No more than the model writes: vendors refuse a limit above it. */
+export function outputLimit(
+  { maxOutputTokens: limit }: Pick<CanonicalRequest, 'maxOutputTokens'>,
+  { facts }: Target,
+  tally: Tally,
+): number | undefined {
+  const most = facts?.maxOutput;
+  if (limit === undefined || most === undefined || limit <= most) return limit;
+  tally.approximated('max_tokens', `this model writes at most ${most}`);
+  return most;
+}
