@@ -38,12 +38,12 @@ describe('iterations of an answer', () => {
   });
 
   test.each([[{ input_tokens: -1 }], [{ output_tokens: 'many' }], [{ cache_read_input_tokens: 1.5 }]])(
-    'with %j are no report',
+    'with %j take nothing away from the whole, and are told',
     (wrong) => {
       const iterations = [{ ...message, ...wrong }];
-      expect(normaliseMessagesUsage({ input_tokens: 100, output_tokens: 10, iterations }).kind).toBe(
-        'invalid',
-      );
+      const usage = read({ input_tokens: 100, output_tokens: 10, iterations });
+      expect(usage).toMatchObject({ inputTokens: 100, outputTokens: 10 });
+      expect(usage.doubt).toMatch(/not a count/);
     },
   );
 });
