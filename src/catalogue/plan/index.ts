@@ -1,4 +1,10 @@
-export { type Current, type CurrentModel, type CurrentProvider, readCurrent } from './current';
+export {
+  type Current,
+  type CurrentLane,
+  type CurrentModel,
+  type CurrentProvider,
+  readCurrent,
+} from './current';
 export { changesBetween, type FieldChange, type FieldTexts, noTexts } from './field-texts';
 export {
   applyGatewayFile,

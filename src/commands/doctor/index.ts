@@ -14,6 +14,7 @@ import {
   schemaComplete,
 } from './database-checks';
 import { fail, type Finding, type CheckContext, reasonOf } from './finding';
+import { modelsKnown } from './model-checks';
 import {
   baseAddress,
   dataFolder,
@@ -67,6 +68,7 @@ const databaseChecks: readonly (readonly [string, Check])[] = [
   ['catalogue', catalogueLoaded],
   ['supplier keys', suppliersPaid],
   ['suppliers', suppliersReachable],
+  ['models', modelsKnown],
   ['credentials', credentialsAccepted],
 ];
 

@@ -54,6 +54,7 @@ test('a sound one passes in every point', async () => {
     database: expect.stringMatching(/^ok external PostgreSQL \d+.* answers$/),
     migrations: expect.stringMatching(/^ok all \d+ tables are as this version expects$/),
     'database role': 'ok switchboard_app may do its work and no more',
+    models: 'warn not in the table of known models: m',
     'mail addresses': 'ok no two accounts have one in two spellings',
     clock: expect.stringMatching(/^ok \d+ ms from the database's$/),
     'repeating jobs': 'ok none yet: the first start makes them',
@@ -64,6 +65,25 @@ test('a sound one passes in every point', async () => {
     'supplier a': `ok 127.0.0.1:${port} answers`,
   });
   expect(code).toBe(0);
+});
+
+test('models that end, are unknown or lack rates of long requests are told', async () => {
+  const file = `version: 1
+providers: { a: { style: openai-style, base_url: "http://127.0.0.1:${port}", settings: { anonymous: true } } }
+models:
+  ended: { lanes: [{ provider: a, model: x, region: eu }], price: { input: 1, output: 0 }, facts: { ends: 2026-01-31, replaced_by: y } }
+  long: { lanes: [{ provider: a, model: house-5, region: eu, facts: gpt-5.5 }], price: { input: 1, output: 0 } }
+  tiered: { lanes: [{ provider: a, model: gpt-5.5, region: eu }], price: { input: 1, output: 1, tiers: [{ above_input_tokens: 272000, input: 2, output: 2 }] } }
+  strange: { lanes: [{ provider: a, model: gpt-5.5-of-the-house, region: eu }], price: { input: 1, output: 0 } }
+`;
+  expect((await house.apply(file)).complaint).toBe('');
+  const { found } = await doctor();
+  expect(found.get('model ended')).toBe(
+    'warn the last day of x (a) is 2026-01-31, then y answers at its own rates',
+  );
+  expect(found.get('models')).toMatch(/^warn not in the table of known models: .*gpt-5\.5-of-the-house$/);
+  expect(found.get('price long')).toMatch(/^warn its vendor takes 2 times the input and 1\.5 times/);
+  expect([found.get('price tiered'), found.get('model long')]).toEqual([undefined, undefined]);
 });
 
 test('a public address fails without NODE_ENV=production and without a mail server', async () => {

@@ -1,0 +1,71 @@
+import { type Current, type CurrentLane, type CurrentModel, readCurrent } from '../../catalogue';
+import { factsOf, laneFacts, type LaneFacts } from '../../vendors';
+import { type CheckContext, type Finding, warn } from './finding';
+
+const DAY_MS = 86_400_000;
+/** How long before its end a model is told of. */
+const NOTICE_DAYS = 30;
+
+interface ServedLane {
+  readonly model: CurrentModel;
+  readonly lane: CurrentLane;
+  readonly facts: LaneFacts;
+}
+
+/** What vendors say of the models that are served: unknown ones, ends, and rates of long requests without a price. */
+export async function modelsKnown({ database }: CheckContext): Promise<Finding[]> {
+  const served = lanesServed(await database.transaction((tx) => readCurrent(tx)));
+  return [...unknownModels(served), ...endingModels(served, Date.now()), ...unpricedLength(served)];
+}
+
+function lanesServed({ models, providers }: Current): ServedLane[] {
+  const isOutside = ({ provider, enabled }: CurrentLane): boolean => {
+    const found = providers.get(provider);
+    return enabled && found?.visible === true && found.style !== 'sandbox';
+  };
+  return [...models.values()]
+    .filter(({ kind, state }) => kind === 'chat' && (state === 'active' || state === 'hidden'))
+    .flatMap((model) =>
+      model.lanes.filter(isOutside).map((lane) => ({
+        model,
+        lane,
+        facts: laneFacts(lane.facts ?? lane.upstreamModel, model.facts),
+      })),
+    );
+}
+
+function unknownModels(served: readonly ServedLane[]): Finding[] {
+  const unknown = served.filter(
+    ({ lane, model }) =>
+      factsOf(lane.facts ?? lane.upstreamModel) === null && Object.keys(model.facts).length === 0,
+  );
+  if (unknown.length === 0) return [];
+  const advice =
+    'Nothing is left out of their requests, and no window lowers what they set aside. Name the model they stand for ' +
+    '(facts of the lane), or say what is known (facts of the model): docs/vendors.md';
+  return [warn('models', `not in the table of known models: ${namesOf(unknown)}`, advice)];
+}
+
+function endingModels(served: readonly ServedLane[], now: number): Finding[] {
+  const soon = new Date(now + NOTICE_DAYS * DAY_MS).toISOString().slice(0, 10);
+  return served.flatMap(({ model, lane, facts: { ends, replacedBy } }) => {
+    if (ends === undefined || ends > soon) return [];
+    const after = replacedBy === undefined ? '' : `, then ${replacedBy} answers at its own rates`;
+    const found = `the last day of ${lane.upstreamModel} (${lane.provider}) is ${ends}${after}`;
+    return [warn(`model ${model.name}`, found, 'Give the model another lane, or redirect it.')];
+  });
+}
+
+function unpricedLength(served: readonly ServedLane[]): Finding[] {
+  return served.flatMap(({ model, lane, facts: { longContext } }) => {
+    const rates = (lane.price ?? model.price)?.rates;
+    if (longContext === undefined || rates === undefined) return [];
+    if (rates.tiers.some(({ aboveInputTokens }) => aboveInputTokens <= longContext.above)) return [];
+    const { above, input, output } = longContext;
+    const found = `its vendor takes ${input} times the input and ${output} times the output rate above ${above} tokens`;
+    return [warn(`price ${model.name}`, found, 'Add these rates as tiers of the price: docs/prices.md')];
+  });
+}
+
+const namesOf = (served: readonly ServedLane[]): string =>
+  [...new Set(served.map(({ lane }) => lane.upstreamModel))].join(', ');
