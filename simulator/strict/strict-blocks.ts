@@ -29,12 +29,7 @@ function complain(message: string): Complaint {
   return { message };
 }
 
-export function checkBlock(
-  block: JsonObject,
-  path: string,
-  role: string,
-  sign: Sign,
-): Check {
+export function checkBlock(block: JsonObject, path: string, role: string, sign: Sign): Check {
   const type = textOf(block['type']);
   const allowed = entryOf(blockFields, type);
   if (allowed === undefined) {
@@ -94,11 +89,7 @@ function checkToolUse(block: JsonObject, path: string): Check {
     : complain(`${path}.tool_use.input: Input should be a valid dictionary`);
 }
 
-function checkToolResult(
-  block: JsonObject,
-  path: string,
-  sign: Sign,
-): Check {
+function checkToolResult(block: JsonObject, path: string, sign: Sign): Check {
   const content = block['content'];
   if (content === undefined || typeof content === 'string') return undefined;
   if (!Array.isArray(content)) return complain(`${path}.tool_result.content: Input should be a valid list`);
@@ -113,11 +104,7 @@ function checkToolResult(
   });
 }
 
-function checkSignature(
-  block: JsonObject,
-  path: string,
-  sign: Sign,
-): Check {
+function checkSignature(block: JsonObject, path: string, sign: Sign): Check {
   if (typeof block['signature'] !== 'string') return complain(`${path}.thinking.signature: Field required`);
   return sign === undefined || block['signature'] === sign(textOf(block['thinking']), path)
     ? undefined

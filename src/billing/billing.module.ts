@@ -78,7 +78,17 @@ const processing = [
     },
     { provide: Escrow, inject: [MoneyEngine], useFactory: (engine: MoneyEngine) => engine.escrow },
   ],
-  exports: [Promotions, Escrow, BudgetRaises, CreditCeilings, Ledger, Limits, MoneyEngine, MoneyWatch, ...processing],
+  exports: [
+    Promotions,
+    Escrow,
+    BudgetRaises,
+    CreditCeilings,
+    Ledger,
+    Limits,
+    MoneyEngine,
+    MoneyWatch,
+    ...processing,
+  ],
 })
 export class BillingModule implements OnApplicationShutdown {
   constructor(@Inject(MoneyEngine) private readonly engine: MoneyEngine) {}

@@ -109,7 +109,9 @@ export class ComponentTestbed {
   /** Of the person whose key it is. */
   private async cookie(): Promise<string> {
     const rows = new Rows(this.postgres.ownerUrl);
-    const [owner] = await rows.query<{ user_id: number }>("SELECT user_id FROM api_key WHERE kind = 'client'");
+    const [owner] = await rows.query<{ user_id: number }>(
+      "SELECT user_id FROM api_key WHERE kind = 'client'",
+    );
     const token = await rows.openSession(owner?.user_id ?? 0);
     await rows.close();
     return `svc_session=${token}`;
