@@ -15,20 +15,24 @@ const shape = Buffer.from('00000000-0000-7000-8000-000000000000', 'latin1');
 /** The two digits of every byte. */
 const digits = Buffer.from(Array.from({ length: 256 }, (_, byte) => hexOf(byte, 2)).join(''), 'latin1');
 
+/** The distance by which identifiers may run ahead of the clock. */
+const farthestBorrowMs = 60_000;
+
 let lastMs = -1;
 let sequence = 0;
 
 /**
  * A version 7 UUID: sorts by creation time, and strictly so within this process. Within one millisecond the
  * 12 bits after the time count upwards from a random start; when they run out, or the wall clock steps back,
- * the identifier borrows the next millisecond instead of breaking the order.
+ * the identifier borrows the next millisecond instead of breaking the order. A clock that was wrong by more
+ * than a minute and is put right is followed back: the true time matters more than the order.
  */
 export function uuidv7(now: number = Date.now()): string {
   if (poolOffset === pool.length) {
     randomFillSync(pool);
     poolOffset = 0;
   }
-  if (now > lastMs) {
+  if (now > lastMs || now < lastMs - farthestBorrowMs) {
     // The top bit stays clear, so that at least 2,048 identifiers fit before a borrow.
     begin(now, pool.readUInt16BE(poolOffset) & 0x7ff);
   } else if (++sequence > 0xfff) begin(lastMs + 1, 0);

@@ -2,7 +2,6 @@ import type { ErrorCode } from './data';
 
 /** The codes that the service can raise; all others are reserved. Kept sorted. */
 export const reachableCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'result_too_large',
   'account_status',
   'agentcli_incomplete_stream',
   'alias_redirect_conflict',
@@ -64,6 +63,7 @@ export const reachableCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'request_rejected',
   'request_timeout',
   'request_too_large',
+  'result_too_large',
   'service_unavailable',
   'sovereign_route_unavailable',
   'sso_only',

@@ -30,6 +30,13 @@ describe('identifiers', () => {
     expect(new Set(ids.map((id) => id.slice(19))).size).toBe(ids.length);
   });
 
+  test('carry the right time again once a clock that ran far ahead is put right', () => {
+    const now = Date.now();
+    uuidv7(now + 40 * 86_400_000);
+    const id = uuidv7(now);
+    expect(parseInt(id.replace('-', '').slice(0, 12), 16)).toBe(now);
+  });
+
   test('are recognised', () => {
     for (const id of [uuidv7(), uuidv7().toUpperCase(), '00000000-0000-0000-0000-000000000000']) {
       expect(isUuid(id)).toBe(true);
