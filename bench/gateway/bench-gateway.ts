@@ -89,7 +89,7 @@ async function measureHotPath(
   testbed.supplier.behaviour = answering(wholeAnswer);
   for (const target of Object.values<Target>({ ...peers })) await warm(target, smallPrompt, WARM_UP_MS);
   if (groups.has('small-prompt')) {
-    const wanted = { must: 1.6, aim: 1.4, portkey: true } as const;
+    const wanted = { must: 2.2, aim: 1.6, portkey: true } as const;
     show(
       await measureRequests(testbed, peers, { title: 'small prompt', body: smallPrompt, ...wanted }, rounds),
     );
