@@ -15,6 +15,9 @@ const some = (table: string, where = 'true', column = '*'): string =>
 const paid = 'cost_nano > 0 AND wallet_id IS NOT NULL';
 const record = some('request_record', paid, 'request_id');
 const oneRecord = `request_id = ${record}`;
+/** The books of before have records without a key, and the report cannot name a key that is not there. */
+const throughKey = `${paid} AND key_id IS NOT NULL`;
+const oneThroughKey = `request_id = ${some('request_record', throughKey, 'request_id')}`;
 /** Another one of the same kind than the row has. */
 const other = (column: string): string =>
   `(SELECT o.${column} FROM request_record o WHERE o.${column} <> r.${column} ORDER BY o.${column} LIMIT 1)`;
@@ -76,7 +79,7 @@ export const breakages: readonly Breakage[] = [
   },
   {
     what: 'a record moves to another key',
-    sql: `UPDATE request_record r SET key_id = ${other('key_id')} WHERE ${oneRecord} RETURNING 'key ' || key_id AS told`,
+    sql: `UPDATE request_record r SET key_id = ${other('key_id')} WHERE ${oneThroughKey} RETURNING 'key ' || key_id AS told`,
   },
   {
     what: 'a record moves to another person',
@@ -91,7 +94,7 @@ export const breakages: readonly Breakage[] = [
   {
     what: 'a record leaves its project',
     sql: `UPDATE request_record r SET project_id = NULL
-           WHERE request_id = ${some('request_record', `project_id IS NOT NULL AND ${paid}`, 'request_id')}
+           WHERE request_id = ${some('request_record', `project_id IS NOT NULL AND ${throughKey}`, 'request_id')}
           RETURNING 'key ' || key_id AS told`,
   },
   {
@@ -100,7 +103,7 @@ export const breakages: readonly Breakage[] = [
   },
   {
     what: 'a record moves to another wallet, and so does its usage',
-    sql: `WITH r AS (SELECT * FROM request_record r WHERE ${oneRecord}),
+    sql: `WITH r AS (SELECT * FROM request_record r WHERE ${oneThroughKey}),
           h AS (UPDATE request_record r SET wallet_id = ${other('wallet_id')}
                  WHERE (r.key_id, r.wallet_id, date_trunc('hour', r.created_at)) IN
                        (SELECT key_id, wallet_id, date_trunc('hour', created_at) FROM r)
@@ -119,7 +122,7 @@ export const breakages: readonly Breakage[] = [
   },
   {
     what: 'a record moves to another hour',
-    sql: `UPDATE request_record r SET created_at = created_at - interval '2 hours' WHERE ${oneRecord} RETURNING 'key ' || key_id AS told`,
+    sql: `UPDATE request_record r SET created_at = created_at - interval '2 hours' WHERE ${oneThroughKey} RETURNING 'key ' || key_id AS told`,
   },
   {
     what: 'a record joins another settlement',
