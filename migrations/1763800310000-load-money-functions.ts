@@ -11,8 +11,8 @@ const versionedName = `LoadMoneyFunctions_${version}_1763800310000`;
 const BASE = 'RankUsageDays1764200300000';
 
 /**
- * What the migrations after this one build upon, on a new database. On one that has it all, functions that name what a
- * pending migration makes would break the nodes that serve meanwhile: there they are loaded at the end.
+ * A new database gets the functions here, because later migrations use them. An existing one gets them at the end:
+ * functions that name a table of a pending migration would break the nodes that still serve.
  */
 export class LoadFirstMoneyFunctions1763800310000 implements MigrationInterface {
   readonly name = 'LoadFirstMoneyFunctions1763800310000';

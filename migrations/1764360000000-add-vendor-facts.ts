@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What an operator says of a model against its vendor's facts, and which known model a lane stands for. */
+/** An operator can correct a vendor's facts of a model, and name the known model behind a lane. */
 export class AddVendorFacts1764360000000 implements MigrationInterface {
   readonly name = 'AddVendorFacts1764360000000';
 

@@ -48,7 +48,7 @@ async function sealed(rows: Rows): Promise<void> {
   throw new Error('the service does not seal its log');
 }
 
-/** What the product's own command writes: of all chains, or of one by its number. */
+/** Runs the product's own export command, for all chains or for one by its number. */
 export async function exportOf({ node, folder }: ProofGateway, number?: number): Promise<string> {
   const file = join(folder, `${randomUUID()}.jsonl`);
   const chosen =

@@ -7,8 +7,8 @@ import { forgedRecordings, honestRecordings, recordingNamed } from '../../test/s
 import { Findings, runProof } from '../support/findings';
 
 /**
- * What ffmpeg plays of recordings that claim to be short, beside what they are charged for: never less. Honest ones are
- * charged for little more. With `--record` what was played is written beside the recordings, for the tests.
+ * ffmpeg plays recordings that claim to be short. The gateway never charges less than ffmpeg plays, and little more for
+ * honest ones. `--record` writes the played lengths beside the recordings, for the tests.
  */
 const RATE = 8_000;
 const SAMPLE_BYTES = 2;

@@ -6,7 +6,7 @@ import { type Findings, inParallel } from '../../support/findings';
 
 const CALLS = 20_000;
 const AT_ONCE = 40;
-/** Of so many answers one is sent twice, so many milliseconds later at most. */
+/** The supplier sends one of `every` answers twice, at most `latestMs` after the first time. */
 const turns = [
   { every: 1, latestMs: 4 },
   { every: 1, latestMs: 40 },

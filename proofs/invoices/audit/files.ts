@@ -99,7 +99,7 @@ export function wrongLedger(file: string): string[] {
   });
 }
 
-/** What a payment credits: its net, less the share that was taken back. */
+/** A payment credits its net, less the share that was refunded or disputed. */
 export const wrongPayments = (file: string): string[] =>
   linesOf(file).flatMap((line) => {
     const [net, gross] = [nano(line['credit_usd']), nano(line['amount_usd'])];

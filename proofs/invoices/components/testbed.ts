@@ -68,7 +68,7 @@ export class ComponentTestbed {
     }
   }
 
-  /** What a payer downloads: the audit of the key, and the request log. */
+  /** A payer downloads the audit of the key and the request log. */
   async files(): Promise<Record<string, string>> {
     const { data } = (await this.get('/v1/manage/keys?limit=10')) as { data: { id: string }[] };
     const audits = await Promise.all(
@@ -106,7 +106,7 @@ export class ComponentTestbed {
     return { data, prices, next_cursor: null };
   }
 
-  /** Of the person whose key it is. */
+  /** Signs in the owner of the key and returns the cookie of that session. */
   private async cookie(): Promise<string> {
     const rows = new Rows(this.postgres.ownerUrl);
     const [owner] = await rows.query<{ user_id: number }>(
