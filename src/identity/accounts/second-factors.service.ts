@@ -143,9 +143,10 @@ export class SecondFactors {
   private async takeCode(tx: Tx, factor: SecondFactor, code: string): Promise<boolean> {
     const digits = code.replaceAll(/\s/g, '');
     if (!/^\d{6}$/.test(digits)) return false;
-    const delta = this.codesOf(this.secretOf(factor)).validate({ token: digits, window: 1 });
+    const timestamp = Date.now();
+    const delta = this.codesOf(this.secretOf(factor)).validate({ token: digits, window: 1, timestamp });
     if (delta === null) return false;
-    const step = Math.floor(Date.now() / 1_000 / STEP_SECONDS) + delta;
+    const step = Math.floor(timestamp / 1_000 / STEP_SECONDS) + delta;
     const [, taken] = await tx.query<[unknown, number]>(
       'UPDATE second_factor SET last_step = $2 WHERE user_id = $1 AND last_step < $2',
       [factor.userId, step],

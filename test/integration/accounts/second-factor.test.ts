@@ -20,11 +20,22 @@ afterAll(() => app.close());
 
 const page = '/dashboard/settings/second-factor';
 
-/** A code that no earlier sign-in has used: the service takes those of the steps before and after as well. */
+/**
+ * A code that no earlier sign-in has used: the service takes those of the steps before and after as well.
+ * Tests take the present step and then the next one, so each code stays good for at least 30 s.
+ */
 const codeOf = (secret: string, step = 0): string =>
   new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + step * 30_000 });
 
-async function switchedOn(): Promise<{ email: string; secret: string; codes: string[]; browser: Browser }> {
+interface SwitchedOn {
+  email: string;
+  secret: string;
+  codes: string[];
+  browser: Browser;
+  used: string;
+}
+
+async function switchedOn(): Promise<SwitchedOn> {
   const email = await registered(app);
   const browser = await signedIn(app, email);
   const shown = await browser.page(page);
@@ -32,13 +43,14 @@ async function switchedOn(): Promise<{ email: string; secret: string; codes: str
   expect(shown.text).not.toContain('style=');
   const secret = (/<code>([A-Z2-7 ]{39})<\/code>/.exec(shown.text)?.[1] ?? '').replaceAll(' ', '');
   const current_password = goodPassword;
-  const enabled = await browser.submit(`${page}/enable`, { code: codeOf(secret, -1), current_password });
+  const used = codeOf(secret);
+  const enabled = await browser.submit(`${page}/enable`, { code: used, current_password });
   expect(enabled.status).toBe(200);
   const codes = [...enabled.text.matchAll(/<code>([a-z0-9]{5}-[a-z0-9]{5})<\/code>/g)].map(
     ([, code]) => code ?? '',
   );
   expect(codes).toHaveLength(10);
-  return { email, secret, codes, browser };
+  return { email, secret, codes, browser, used };
 }
 
 test('switching it on ends a change of address that was begun before', async () => {
@@ -70,15 +82,15 @@ const enter = (browser: Browser, code: string, more: object = {}) =>
   browser.post('/auth/second-factor', { code, ...more });
 
 test('a password alone opens nothing; with a code of the device there is a session, and each code works once', async () => {
-  const { email, secret } = await switchedOn();
+  const { email, secret, used } = await switchedOn();
   await mailTo(app, email, /Two-step sign-in is on/);
   const browser = await begun(email);
   expect((await browser.page('/login/second-factor')).text).toContain('autocomplete="one-time-code"');
   expect((await browser.get('/api/legal/status')).status).toBe(401);
   expect((await enter(browser, '000000')).json()['code']).toBe('invalid_credentials');
   // The code that switched it on is used up.
-  expect((await enter(browser, codeOf(secret, -1))).status).toBe(401);
-  const code = codeOf(secret);
+  expect((await enter(browser, used)).status).toBe(401);
+  const code = codeOf(secret, 1);
   expect((await enter(browser, code)).json()).toMatchObject({ ok: true });
   expect((await browser.get('/api/legal/status')).status).toBe(200);
   expect((await enter(await begun(email), code)).status).toBe(401);
@@ -114,7 +126,7 @@ test('is switched on with the password, or without one with a fresh sign-in', as
 test('of ten that bring one code at once, one gets in', async () => {
   const { email, secret } = await switchedOn();
   const browsers = await Promise.all(Array.from({ length: 10 }, () => begun(email)));
-  const code = codeOf(secret);
+  const code = codeOf(secret, 1);
   const answers = await Promise.all(browsers.map((browser) => enter(browser, code)));
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
 });
@@ -132,7 +144,7 @@ test('recovery codes stand in, once each, and are kept as hashes', async () => {
 test('a reset of the password goes round nothing, and ends what browsers remembered', async () => {
   const { email, secret, codes } = await switchedOn();
   const browser = await begun(email);
-  expect((await enter(browser, codeOf(secret), { remember: true })).status).toBe(200);
+  expect((await enter(browser, codeOf(secret, 1), { remember: true })).status).toBe(200);
   await browser.page('/logout');
   expect((await browser.post('/auth/login', { email, password: goodPassword })).json()).toMatchObject({
     ok: true,
