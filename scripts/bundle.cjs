@@ -57,6 +57,16 @@ require('reflect-metadata');
 void require('./${file}.js').${call};
 `;
 
+/**
+ * One character beyond Latin-1 makes V8 keep the whole text with two bytes a character.
+ * esbuild escapes them in texts but not in regular expressions, where the escape means the same.
+ */
+function keepNarrow(file) {
+  const code = fs.readFileSync(file, 'utf8');
+  const escaped = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  fs.writeFileSync(file, code.replaceAll(/[^\0-\x7f]/g, escaped));
+}
+
 async function bundle() {
   fs.rmSync(folder, { recursive: true, force: true });
   await build({
@@ -70,12 +80,16 @@ async function bundle() {
     sourcemap: 'linked',
     sourcesContent: false,
     legalComments: 'linked',
+    // The whole text stays in memory for as long as the process lives.
+    minifyWhitespace: true,
+    lineLimit: 200,
     external,
     banner: { js: "const ownUrl = require('node:url').pathToFileURL(__filename).href;" },
     define: { 'import.meta.url': 'ownUrl' },
     plugins: [compiled],
     logLevel: 'warning',
   });
+  for (const entry of Object.keys(entries)) keepNarrow(join(folder, `${entry}.js`));
   fs.writeFileSync(join(folder, 'main.js'), launcher('boot/service', 'runService()'));
   fs.writeFileSync(join(folder, 'cli.js'), launcher('boot/commands', 'runCommand(process.argv.slice(2))'));
 }
