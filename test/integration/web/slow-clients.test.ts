@@ -80,7 +80,8 @@ describe('clients who take their time', () => {
     const startedAt = performance.now();
     const { status, body } = parseAnswer(await answer);
     expect([status, body]).toEqual([408, expect.stringContaining('"code":"request_timeout"')]);
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    // The whole body takes 20 s.
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
   });
 
   test.each([
