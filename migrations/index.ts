@@ -79,6 +79,7 @@ import { AddVendorFacts1764360000000 } from './1764360000000-add-vendor-facts';
 import { AddUsageParts1764360100000 } from './1764360100000-add-usage-parts';
 import { KnowAddressesByOneForm1764700000000 } from './1764700000000-know-addresses-by-one-form';
 import { BoundCreditLimits1764700020000 } from './1764700020000-bound-credit-limits';
+import { KeepPaymentHolders1764700300000 } from './1764700300000-keep-payment-holders';
 import { PlaceConversations1764700010000 } from './1764700010000-place-conversations';
 
 /** In the order in which they run. */
@@ -162,6 +163,7 @@ export const migrations = [
   KnowAddressesByOneForm1764700000000,
   PlaceConversations1764700010000,
   BoundCreditLimits1764700020000,
+  KeepPaymentHolders1764700300000,
   // New ones go above this line; what takes away goes below it, a release later.
   LoadMoneyFunctions1763800310000,
 ];

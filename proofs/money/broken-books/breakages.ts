@@ -262,8 +262,6 @@ export const breakages: readonly Breakage[] = [
     what: 'a posting moves to another wallet, and both wallets with it',
     sql: `WITH e AS (SELECT e.*, a.owner_id FROM ledger_entry e JOIN ledger_account a ON a.id = e.account_id AND a.kind = 'wallet'
                       JOIN ledger_transaction t ON t.id = e.transaction_id AND t.kind = 'top-up'
-                      -- After a merge of organisations the check accepts any wallet for the postings of a payment.
-                      JOIN payment p ON t.ref LIKE 'payment:' || p.public_id || ':%' AND p.holder_wallet_id IS NULL
                      ORDER BY md5($1::text || t.ref) LIMIT 1),
           o AS (SELECT a.* FROM ledger_account a, e WHERE a.kind = 'wallet' AND a.id <> e.account_id
                    AND NOT EXISTS (SELECT FROM ledger_entry x WHERE x.transaction_id = e.transaction_id AND x.account_id = a.id)
@@ -311,7 +309,18 @@ export const breakages: readonly Breakage[] = [
   {
     what: 'a payment belongs to another wallet',
     sql: `UPDATE payment p SET wallet_id = (SELECT b.wallet_id FROM billing_account b WHERE b.wallet_id <> p.wallet_id ORDER BY 1 LIMIT 1)
-           WHERE id = ${some('payment', `state = 'paid' AND holder_wallet_id IS NULL`, 'id')} RETURNING public_id::text AS told`,
+           WHERE id = ${some('payment', `state = 'paid'`, 'id')} RETURNING public_id::text AS told`,
+  },
+  {
+    what: 'a payment is held by another wallet than the one that a merge handed it to',
+    sql: `UPDATE payment p SET holder_wallet_id = (SELECT b.wallet_id FROM billing_account b
+                                               WHERE b.wallet_id <> coalesce(p.holder_wallet_id, p.wallet_id) ORDER BY 1 LIMIT 1)
+           WHERE id = ${some('payment', `state = 'paid'`, 'id')} RETURNING 'payment ' || public_id AS told`,
+  },
+  {
+    what: 'a merge handed over a payment, and nobody knows',
+    sql: `WITH h AS (DELETE FROM payment_holder RETURNING payment_id)
+          SELECT 'payment ' || p.public_id AS told FROM payment p JOIN h ON h.payment_id = p.id`,
   },
   {
     what: 'a promotion grants more than its posting',

@@ -3,11 +3,17 @@ import { DISPUTED, REFUNDED } from './payment-facts';
 
 /** Postings against the processor's account, with the payment that their reference names. */
 const posted = `
-  SELECT t.id, t.kind, t.ref, split_part(t.ref, ':', 2) AS public_id, a.owner_id AS wallet_id, e.amount
+  SELECT t.id, t.kind, t.ref, split_part(t.ref, ':', 2) AS public_id, a.owner_id AS wallet_id, e.amount,
+         CASE WHEN split_part(t.ref, ':', 3) ~ '^[0-9]{1,9}$' THEN split_part(t.ref, ':', 3)::integer END AS number
     FROM ledger_entry p JOIN ledger_account processor ON processor.id = p.account_id AND processor.kind = 'processor'
     JOIN ledger_transaction t ON t.id = p.transaction_id
     LEFT JOIN (ledger_entry e JOIN ledger_account a ON a.id = e.account_id AND a.kind = 'wallet')
       ON e.transaction_id = t.id`;
+
+/** The wallet that held a payment `p` at one of its postings: merges of organisations hand payments over. */
+const holderAt = (posting: string): string => `
+  coalesce((SELECT h.wallet_id FROM payment_holder h WHERE h.payment_id = p.id AND h.from_posting <= ${posting}
+             ORDER BY h.id DESC LIMIT 1), p.wallet_id)`;
 
 export const paymentChecks: readonly MoneyCheckQuery[] = [
   {
@@ -47,13 +53,20 @@ export const paymentChecks: readonly MoneyCheckQuery[] = [
   {
     name: 'money of the processor is of a payment, in its wallet',
     reads: 'full',
-    // After a merge of organisations another wallet holds the payment, and postings may be in either.
     sql: `
       SELECT format('%s %s', posted.kind, posted.ref) AS what,
-             coalesce('wallet ' || p.wallet_id, 'a payment') AS expected,
+             coalesce('wallet ' || ${holderAt('posted.number')}, 'a payment') AS expected,
              CASE WHEN p.id IS NULL THEN 'none' ELSE coalesce('wallet ' || posted.wallet_id, 'no wallet') END AS found
         FROM (${posted}) AS posted LEFT JOIN payment p
-          ON p.public_id::text = posted.public_id AND posted.ref LIKE 'payment:%'
-       WHERE p.id IS NULL OR (p.holder_wallet_id IS NULL AND p.wallet_id IS DISTINCT FROM posted.wallet_id)`,
+          ON p.public_id::text = posted.public_id AND posted.ref LIKE 'payment:%'`,
+  },
+  {
+    name: 'a payment is held by the wallet that a merge handed it to',
+    reads: 'full',
+    sql: `
+      SELECT format('payment %s of wallet %s', p.public_id, p.wallet_id) AS what,
+             'wallet ' || ${holderAt('p.postings + 1')} AS expected,
+             'wallet ' || coalesce(p.holder_wallet_id, p.wallet_id) AS found
+        FROM payment p`,
   },
 ];

@@ -21,3 +21,16 @@ test.each(breakages)('found: $what', async (breakage) => {
   expect(code).toBe(1);
   expect([told, named]).toEqual([told, true]);
 });
+
+const moved = breakages.filter(({ what }) => what.startsWith('a posting moves to another wallet'));
+
+test.each(['two', 'three', 'four', 'five', 'six'])(
+  'found: a posting of any payment that moves, by seed %s',
+  async (seed) => {
+    expect(moved).toHaveLength(1);
+    for (const breakage of moved) {
+      const { named, told } = await breakAndVerify(filled, breakage, seed);
+      expect([told, named]).toEqual([told, true]);
+    }
+  },
+);
