@@ -96,3 +96,70 @@ test('a migration that waits for a lock does not hold up those who work, and get
     await holder.end();
   }
 });
+
+/** What a node and a migration do that take two tables in opposite order; PostgreSQL breaks off the migration. */
+describe('a migration that is broken off as a deadlock', () => {
+  let node: Client;
+  beforeEach(async () => {
+    await owner.query('CREATE TABLE first (id int); CREATE TABLE second (id int)');
+    node = new Client({ connectionString: database.ownerUrl });
+    await node.connect();
+    // PostgreSQL breaks off the session that looks for the circle, and this one does not look.
+    await node.query(`SET deadlock_timeout = '1h'`);
+  });
+  afterEach(() => node.end());
+
+  const isWaiting = async (): Promise<boolean> => {
+    const { rowCount } = await owner.query(
+      `SELECT FROM pg_locks WHERE relation = 'first'::regclass AND NOT granted`,
+    );
+    return rowCount === 1;
+  };
+
+  test('is tried again once the node is done', async () => {
+    const broken: (string | undefined)[] = [];
+    const told: string[] = [];
+    let nodeHasBoth: Promise<unknown> | undefined;
+    class Crossing implements MigrationInterface {
+      readonly name = 'Crossing9000000000000';
+      async up(runner: QueryRunner): Promise<void> {
+        await runner.query(`SET LOCAL lock_timeout = 0; SET LOCAL deadlock_timeout = '1ms'`);
+        await runner.query('ALTER TABLE first ADD COLUMN added int');
+        if (nodeHasBoth === undefined) {
+          nodeHasBoth = node.query('LOCK TABLE first');
+          await until(isWaiting);
+        }
+        await runner.query('ALTER TABLE second ADD COLUMN added int').catch((error: { code?: string }) => {
+          broken.push(error.code);
+          throw error;
+        });
+      }
+      async down(): Promise<void> {}
+    }
+    await node.query('BEGIN; LOCK TABLE second');
+    await update([Crossing], ({ step }) => {
+      told.push(step);
+      if (step === 'waits') void nodeHasBoth?.then(() => node.query('COMMIT'));
+    });
+    expect(broken).toEqual(['40P01']);
+    expect(told.filter((step) => step !== 'continues')).toEqual(['begins', 'waits', 'done']);
+    await owner.query('SELECT f.added, s.added FROM first f, second s');
+  });
+
+  test('stays as it is where what it did before is not undone', async () => {
+    let attempts = 0;
+    class Lasting implements MigrationInterface {
+      readonly name = 'Lasting9000000000000';
+      readonly transaction = false;
+      async up(runner: QueryRunner): Promise<void> {
+        attempts += 1;
+        await runner.query(
+          `DO $$ BEGIN RAISE 'deadlock detected' USING ERRCODE = 'deadlock_detected'; END $$`,
+        );
+      }
+      async down(): Promise<void> {}
+    }
+    await expect(update([Lasting])).rejects.toThrow('Lasting9000000000000 failed: deadlock detected');
+    expect(attempts).toBe(1);
+  });
+});
