@@ -130,7 +130,8 @@ export class Exchange {
     const { headers } = request;
     const { settings, shelf } = shared;
     const key = keyOf(headers);
-    const call = { body, bytes, headers, path: entry.path, key, settings, shelf, usageVariant };
+    const query = new URL(entry.url, 'http://localhost').searchParams;
+    const call = { body, bytes, headers, path: entry.path, query, key, settings, shelf, usageVariant };
     const model = route.wire === 'gemini' ? geminiModelOf(entry.path) : textOf(body['model']);
     return prepare(this.refusal(style, route, call, model) ?? route.handler(call), model);
   }

@@ -13,6 +13,7 @@ export interface Call {
   readonly bytes: Buffer;
   readonly headers: IncomingHttpHeaders;
   readonly path: string;
+  readonly query: URLSearchParams;
   /** Whose call it is. */
   readonly key: string;
   readonly settings: Settings;

@@ -14,6 +14,8 @@ export interface ClaudeModel {
   readonly takesForcedTools: boolean;
   readonly takesPrefill: boolean;
   readonly mostOutput: number;
+  /** The most tokens that it reads. */
+  readonly window: number;
   /** What it thought holds only in the conversation it was thought in. */
   readonly bindsThinking: boolean;
   /** What it thought is shown on demand alone. */
@@ -40,6 +42,7 @@ const newest: Omit<ClaudeModel, 'id'> = {
   takesForcedTools: false,
   takesPrefill: false,
   mostOutput: 128_000,
+  window: 1_000_000,
   bindsThinking: true,
   hidesThinking: true,
 };
@@ -63,6 +66,7 @@ const four5: Omit<ClaudeModel, 'id'> = {
   efforts: [],
   takesPrefill: true,
   mostOutput: 64_000,
+  window: 200_000,
 };
 
 const families: readonly (readonly [readonly string[], Omit<ClaudeModel, 'id'>])[] = [

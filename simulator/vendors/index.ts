@@ -10,6 +10,8 @@ import { openaiChatRules, openaiResponsesRules, reasonsFor } from './openai-rule
 import { type Broken, firstBroken, type VendorCall } from './rule';
 import { xaiModels, xaiRules, type XaiModel } from './xai-rules';
 
+export { claudeModels, type ClaudeModel } from './claude-models';
+export { openaiModels } from './openai-models';
 export { claudeThinking } from './claude-rules';
 export { prefixBefore, sealOf } from './claude-signatures';
 export { geminiSignature } from './gemini-rules';

@@ -1,4 +1,4 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { IsNull } from 'typeorm';
 import { Database, SecretBox } from '../platform';
 import { CatalogueService } from './catalogue.service';
@@ -50,9 +50,20 @@ export class CredentialStore {
   constructor(
     private readonly database: Database,
     private readonly box: SecretBox,
-    catalogue: CatalogueService,
+    @Inject(CatalogueService) catalogue: Pick<CatalogueService, 'follow'>,
   ) {
     catalogue.follow((snapshot) => this.load(snapshot));
+  }
+
+  /** Outside the service: the secrets as they are now. */
+  static async loaded(
+    database: Database,
+    box: SecretBox,
+    snapshot: CatalogueSnapshot,
+  ): Promise<CredentialStore> {
+    const store = new CredentialStore(database, box, { follow: () => undefined });
+    await store.load(snapshot);
+    return store;
   }
 
   /** The newest readable secret of a provider; null when there is none. */

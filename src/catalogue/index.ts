@@ -80,6 +80,7 @@ export {
 } from './rerate';
 export { ensureSandbox, retireSandbox } from './sandbox';
 export { CatalogueSnapshot, isRetired } from './snapshot';
+export { loadSnapshot } from './snapshot-loader';
 export type {
   LaneView,
   ModelAudience,

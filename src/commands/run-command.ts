@@ -7,6 +7,7 @@ import { configCheck } from './config-check';
 import { demoSeed } from './demo';
 import { doctor } from './doctor';
 import { applyGateway, exportGateway, planGateway } from './gateway-file';
+import { modelsCompare } from './models-compare';
 import { journalForget } from './journal-forget';
 import { keyAudit } from './key-audit';
 import { keyChange, keyRotate } from './key-change';
@@ -33,6 +34,7 @@ export const commands: Readonly<Record<string, Command>> = {
   export: exportGateway,
   'import litellm-prices': importLitellm,
   'import models-dev': importModelsDev,
+  'models compare': modelsCompare,
   'key create': keyCreate,
   'key list': keyList,
   'key change': keyChange,

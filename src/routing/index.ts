@@ -26,6 +26,14 @@ export { type PlannedLane, planRoute, type RoutePlan } from './planner';
 export { PROBED_OPERATIONS, type ProbedOperation } from './probe/probe-bodies';
 export { type ProbeResult, SupplierProbe } from './probe/supplier-probe';
 export { RoutingModule } from './routing.module';
+export {
+  type ComparedModel,
+  type ComparedProvider,
+  compareWithVendors,
+  factsToTake,
+} from './vendor-models/compare';
+export { ModelLists } from './vendor-models/model-lists';
+export { takeToldFacts } from './vendor-models/take';
 export { Stickiness } from './stickiness';
 export {
   CallSecrets,

@@ -13,6 +13,7 @@ import { AutoRouter } from './auto-router';
 import { CredentialAlarm } from './credential-alarm';
 import { LaneEvents } from './health/lane-events';
 import { LaneHealth } from './health/lane-health';
+import { ModelLists } from './vendor-models/model-lists';
 import { SupplierProbe } from './probe/supplier-probe';
 import { Stickiness } from './stickiness';
 import { TokenPool } from './suppliers/native-oauth/token-pool';
@@ -38,6 +39,7 @@ import { SupplierClient } from './suppliers/supplier-client';
     SupplierClient,
     StateUpkeep,
     SupplierProbe,
+    ModelLists,
   ],
   exports: [
     CatalogueModule,
@@ -55,6 +57,7 @@ import { SupplierClient } from './suppliers/supplier-client';
     SupplierStyles,
     SupplierClient,
     SupplierProbe,
+    ModelLists,
   ],
 })
 export class RoutingModule {}

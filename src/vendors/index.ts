@@ -15,6 +15,8 @@ export {
 } from './facts';
 export { factsOf, knownModels } from './find-facts';
 export { type LaneFacts, laneFacts, UNKNOWN_FACTS, windowOf } from './lane-facts';
+export { type ToldDifference, toldDifferences } from './told-differences';
+export { readToldModel, readToldPage, type ToldModel } from './told-models';
 export { THINKING_BESIDE_ANSWER, thinkingBeside } from './output-fields';
 export { overrideFields, readOverride } from './read-override';
 export { CHECKED as FACTS_CHECKED } from './models/checked';

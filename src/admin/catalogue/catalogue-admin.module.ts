@@ -18,6 +18,7 @@ import { PriceDesk } from './price-desk.service';
 import { PricesController } from './prices.controller';
 import { ProbeController } from './probe.controller';
 import { ProvidersController } from './providers.controller';
+import { VendorModelsController } from './vendor-models.controller';
 
 @Module({
   imports: [WebModule, AuditModule, CatalogueModule, RoutingModule, SecretsModule, SupplierHttpModule],
@@ -26,6 +27,7 @@ import { ProvidersController } from './providers.controller';
     PricesController,
     ProvidersController,
     ProbeController,
+    VendorModelsController,
     AliasesController,
     AccessController,
     AccessPagesController,

@@ -19,7 +19,7 @@ import {
 } from '../../catalogue';
 import { formatUsd } from '../../kernel';
 import { Database, type Page as Rows } from '../../platform';
-import { SupplierStyles } from '../../routing';
+import { ModelLists, SupplierStyles } from '../../routing';
 import { factsOf, overrideFields, WIRES } from '../../vendors';
 import {
   Access,
@@ -86,6 +86,7 @@ export class CataloguePagesController {
     private readonly models: ModelSheets,
     private readonly providers: ProviderSheets,
     private readonly styles: SupplierStyles,
+    private readonly lists: ModelLists,
     private readonly pages: PageRenderer,
   ) {}
 
@@ -213,6 +214,7 @@ export class CataloguePagesController {
       ...sheet,
       back: localPath(back, `/dashboard/admin/providers/edit?id=${id}`),
       formAction: `/dashboard/admin/providers/${id}/update`,
+      hasList: this.lists.hasList(provider),
       effect: await visibilityEffect(this.database.source.manager, id),
       regions: provider.regions.join(', '),
       styles: this.styles.names.map((value) => ({ value, selected: value === provider.style })),

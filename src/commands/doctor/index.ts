@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import { loadSettings, type Settings } from '../../platform';
 import type { Command, CommandContext } from '../command';
 import { inspectDatabase, installationOf } from '../with-database';
@@ -14,7 +15,7 @@ import {
   schemaComplete,
 } from './database-checks';
 import { fail, type Finding, type CheckContext, reasonOf } from './finding';
-import { modelsKnown } from './model-checks';
+import { modelsKnown, vendorsAgree } from './model-checks';
 import {
   baseAddress,
   dataFolder,
@@ -26,13 +27,18 @@ import {
 } from './surroundings-checks';
 
 export const doctor: Command = {
-  usage: 'doctor',
+  usage: 'doctor [--vendors]',
   summary:
     'Examines an installation: database, clock, mail, Redis, data folder, secrets, catalogue, suppliers. ' +
-    'Says what to do about what it finds; ends with 1 when something fails.',
-  async run(_words, context) {
+    'Says what to do about what it finds; ends with 1 when something fails. --vendors also asks the vendors for their ' +
+    'lists of models.',
+  async run(words, context) {
+    const { values } = parseArgs({ args: words, options: { vendors: { type: 'boolean', default: false } } });
     const settings = loadSettings(context.environment);
-    const findings = [...(await surroundings(settings, context)), ...(await database(settings))];
+    const findings = [
+      ...(await surroundings(settings, context)),
+      ...(await database(settings, values.vendors)),
+    ];
     context.write(`${installationOf(settings)}\n`);
     for (const finding of findings) context.write(lineOf(finding));
     const count = (verdict: Finding['verdict']): number =>
@@ -72,12 +78,14 @@ const databaseChecks: readonly (readonly [string, Check])[] = [
   ['credentials', credentialsAccepted],
 ];
 
-async function database(settings: Settings): Promise<Finding[]> {
+const vendorLists = ['vendors', vendorsAgree] as const;
+
+async function database(settings: Settings, asksVendors: boolean): Promise<Finding[]> {
   try {
     return await inspectDatabase(settings, async (opened) => {
       const findings: Finding[] = [];
       // One after the other: each may depend on what the one before found out about the connection.
-      for (const [what, check] of databaseChecks)
+      for (const [what, check] of asksVendors ? [...databaseChecks, vendorLists] : databaseChecks)
         findings.push(...(await examine(what, check, { settings, database: opened })));
       return findings;
     });

@@ -1,10 +1,12 @@
 import { type Current, type CurrentLane, type CurrentModel, readCurrent } from '../../catalogue';
 import { factsOf, laneFacts, type LaneFacts } from '../../vendors';
-import { type CheckContext, type Finding, warn } from './finding';
+import { comparedWithVendors, differencesOf } from '../models-compare';
+import { type CheckContext, type Finding, ok, warn } from './finding';
 
 const DAY_MS = 86_400_000;
 /** How long before its end a model is told of. */
 const NOTICE_DAYS = 30;
+const MOST_DIFFERENCES = 20;
 
 interface ServedLane {
   readonly model: CurrentModel;
@@ -16,6 +18,30 @@ interface ServedLane {
 export async function modelsKnown({ database }: CheckContext): Promise<Finding[]> {
   const served = lanesServed(await database.transaction((tx) => readCurrent(tx)));
   return [...unknownModels(served), ...endingModels(served, Date.now()), ...unpricedLength(served)];
+}
+
+/** A vendor that cannot be asked is nothing that fails: the lanes themselves tell of it. */
+export async function vendorsAgree({ database, settings }: CheckContext): Promise<Finding[]> {
+  const compared = await comparedWithVendors(database, settings);
+  return compared.map(({ provider, listed, problem, models }) => {
+    const what = `models of ${provider}`;
+    if (listed === null)
+      return warn(
+        what,
+        `could not be asked: ${problem ?? ''}`,
+        'Its list of models is asked again next time.',
+      );
+    const lines = models.flatMap(differencesOf);
+    if (lines.length === 0) return ok(what, `${listed} are listed, and nothing differs`);
+    const shown = lines.slice(0, MOST_DIFFERENCES).join('; ');
+    const more = lines.length - MOST_DIFFERENCES;
+    const found = more > 0 ? `${shown}; and ${more} more` : shown;
+    return warn(
+      what,
+      found,
+      `"models compare --provider ${provider}" shows them, and takes figures over by --take.`,
+    );
+  });
 }
 
 function lanesServed({ models, providers }: Current): ServedLane[] {

@@ -153,3 +153,39 @@ test('models are listed in the shape of the family that asks', async () => {
   expect(jsonOf<object>(await get('/v1/models/sim-8k', openaiHeaders))).toMatchObject({ id: 'sim-8k' });
   expect((await get('/v1/models/other', openaiHeaders)).status).toBe(404);
 });
+
+test('models of vendors are listed with what they can do, page by page; an alias is answered by its model', async () => {
+  const get = async (path: string): Promise<Seen> =>
+    call(`${simulator.url}${path}`, undefined, { method: 'GET', headers: messagesHeaders });
+  interface Listed {
+    readonly data: { id: string; max_input_tokens: number; capabilities: unknown }[];
+    readonly has_more: boolean;
+    readonly last_id: string | null;
+  }
+  const ids: string[] = [];
+  let cursor = '';
+  for (let more = true; more;) {
+    const page = jsonOf<Listed>(await get(`/v1/models?limit=7${cursor}`));
+    ids.push(...page.data.map(({ id }) => id));
+    cursor = `&after_id=${page.last_id ?? ''}`;
+    more = page.has_more;
+  }
+  const whole = jsonOf<Listed>(await get('/v1/models?limit=1000'));
+  expect(ids).toEqual(whole.data.map(({ id }) => id));
+  expect(jsonOf<Listed>(await get('/v1/models')).data).toHaveLength(20);
+  const before = jsonOf<Listed>(await get(`/v1/models?limit=2&before_id=${ids[3] ?? ''}`));
+  expect([before.data.map(({ id }) => id), before.has_more]).toEqual([ids.slice(1, 3), true]);
+  expect(ids).not.toContain('claude-sonnet-4-5');
+  const one = jsonOf<Listed['data'][number]>(await get('/v1/models/claude-sonnet-4-5'));
+  expect(one).toEqual(whole.data.find(({ id }) => id === 'claude-sonnet-4-5-20250929'));
+  expect(one).toMatchObject({
+    max_input_tokens: 200_000,
+    capabilities: {
+      thinking: { supported: true, types: { adaptive: { supported: false }, enabled: { supported: true } } },
+      effort: { supported: false, high: { supported: false } },
+      structured_outputs: { supported: true },
+    },
+  });
+  for (const wrong of ['limit=0', 'limit=1001', 'limit=x', 'after_id=nothing', 'after_id=a&before_id=b'])
+    expect([wrong, (await get(`/v1/models?${wrong}`)).status]).toEqual([wrong, 400]);
+});

@@ -23,7 +23,7 @@ const boxOf = (setting: string): SecretBox => new SecretBox(MasterKeys.parse(set
 async function storeWith(setting: string): Promise<CredentialStore> {
   let load: ((snapshot: CatalogueSnapshot) => Promise<void>) | undefined;
   const follow = (follower: typeof load): void => void (load = follower);
-  const store = new CredentialStore(house.database, boxOf(setting), { follow } as never);
+  const store = new CredentialStore(house.database, boxOf(setting), { follow });
   await load?.(await house.snapshot());
   return store;
 }

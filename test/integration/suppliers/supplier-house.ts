@@ -32,7 +32,7 @@ export class SupplierHouse {
     const { database } = catalogue;
     const follow = (follower: (snapshot: CatalogueSnapshot) => Promise<void>) =>
       this.followers.push(follower);
-    this.store = new CredentialStore(database, box, { follow } as never);
+    this.store = new CredentialStore(database, box, { follow });
     this.events = new TokenEvents(database);
     this.pools = new WireTransport(
       {

@@ -15,6 +15,7 @@ export type {
   Operations,
   OutgoingBody,
   OutgoingCall,
+  ListCall,
   PreparedCall,
   SupplierStyle,
   Unframer,

@@ -73,6 +73,12 @@ export interface PreparedCall {
   readonly dropped: readonly Dropped[];
 }
 
+/** `GET` of a list of models; below its path stands each of them. */
+export interface ListCall {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 /** Turns what a supplier wraps its streams in into the events of the dialect. */
 export interface Unframer {
   /** The events that are complete now, or a fault, after which nothing follows. */
@@ -105,6 +111,8 @@ export interface SupplierStyle {
   /** What it bills for pictures; left out: what no supplier known here exceeds. */
   pictures?(lane: LaneView): PictureRule;
   prepare(call: OutgoingCall): PreparedCall;
+  /** How its list of models is asked for; left out or null: it has none that names what lanes ask for. */
+  modelList?(provider: ProviderView, credential: Credential | null): ListCall | null;
   /** What an error body says; undefined when it says nothing. */
   readError(body: unknown, headers: IncomingHttpHeaders): SupplierError | undefined;
   /** Only where streams do not come as server-sent events. */

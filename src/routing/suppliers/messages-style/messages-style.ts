@@ -14,6 +14,8 @@ import {
 } from '../kit';
 
 const DEFAULT_VERSION = '2023-06-01';
+/** https://docs.claude.com/en/api/models-list: 20 unless said, 1,000 at most. */
+const MOST_MODELS_A_PAGE = '1000';
 
 export const messagesOperations: Operations = {
   chat: 'messages',
@@ -47,6 +49,12 @@ export const messagesStyle: SupplierStyle = {
   }),
   pictures: ({ facts }) => picturesOf('anthropic', facts),
   prepare: prepareMessages,
+  modelList: (provider, credential) => {
+    const url = new URL(endpoint(provider, '/v1', '/models'));
+    url.searchParams.set('limit', MOST_MODELS_A_PAGE);
+    const headers = { 'anthropic-version': DEFAULT_VERSION, ...authorisation(credential, 'x-api-key') };
+    return { url, headers };
+  },
   readError: dialects.messages.readError,
 };
 

@@ -43,6 +43,12 @@ export const openaiStyle: SupplierStyle = {
   },
   pictures: ({ provider, facts }) => picturesOf(profileOf(provider).pictures, facts),
   prepare: (call) => prepareWith(profileOf(call.lane.provider), call),
+  modelList: (provider, credential) => {
+    const { prefix, keyHeader, apiVersion } = profileOf(provider);
+    // Lanes of such a supplier name deployments, which its list of models does not.
+    if (apiVersion !== undefined) return null;
+    return { url: endpoint(provider, prefix, '/models'), headers: authorisation(credential, keyHeader) };
+  },
   readError: dialects.chat.readError,
 };
 
