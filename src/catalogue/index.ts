@@ -28,10 +28,11 @@ export {
 } from './credential-events.service';
 export { CredentialStore, type CredentialState, type PooledToken } from './credential-store.service';
 export { CatalogueModule } from './catalogue.module';
+export { chosenWire } from './chosen-wire';
 export { departmentsOf, listAccess, type ListedAccess } from './access-list';
 export { CatalogueService } from './catalogue.service';
 export { listAliases } from './catalogue-lists';
-export { type ListedModel, listModels, listPrices, listProviders } from './model-list';
+export { type ListedModel, type ListedProvider, listModels, listPrices, listProviders } from './model-list';
 export {
   MODEL_KINDS,
   MODEL_STATES,

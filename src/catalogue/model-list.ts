@@ -1,6 +1,7 @@
 import { type Database, Keyset, type Page, type PageRequest } from '../platform';
 import { IS_OPEN } from './access-list';
 import type { ModelKind, ModelState } from './entities';
+import type { ProviderView } from './views';
 
 export interface ModelListFilter extends PageRequest {
   /** Any part of the name, of what it is shown as, or of an alias. */
@@ -86,12 +87,7 @@ const FROM = `
            SELECT 1 FROM lane l WHERE l.model_id = m.id AND l.provider_id = $3 AND l.removed_at IS NULL))
      AND ($4::integer IS NULL OR ${IS_OPEN})`;
 
-export interface ListedProvider {
-  readonly id: number;
-  readonly name: string;
-  readonly style: string;
-  readonly baseUrl: string;
-  readonly visible: boolean;
+export interface ListedProvider extends ProviderView {
   readonly managed: boolean;
   readonly models: number;
   readonly secrets: number;
@@ -102,7 +98,8 @@ const MOST_PROVIDERS = 1_000;
 
 export const listProviders = (database: Pick<Database, 'query'>): Promise<ListedProvider[]> =>
   database.query<ListedProvider>(
-    `SELECT p.id, p.name, p.style, p.base_url AS "baseUrl", p.visible, p.managed,
+    `SELECT p.id, p.name, p.style, p.base_url AS "baseUrl", p.regions, p.visible, p.settings, p.timeouts, p.breaker,
+            p.managed,
             (SELECT count(DISTINCT model_id)::integer FROM lane l
               WHERE l.provider_id = p.id AND l.removed_at IS NULL) AS models,
             (SELECT count(*)::integer FROM provider_credential c

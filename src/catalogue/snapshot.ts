@@ -1,6 +1,7 @@
 import type { Lane, Model, ModelAlias, Price, PriceSchedule, Provider } from './entities';
 import { allows, type ModelPolicy } from './model-policy';
-import { laneFacts, type Wire, WIRES } from '../vendors';
+import { laneFacts } from '../vendors';
+import { chosenWire } from './chosen-wire';
 import { ratesOf } from './price-codec';
 import type {
   LaneView,
@@ -232,14 +233,11 @@ function laneViews(
       const provider = providers.get(providerId);
       if (!enabled || provider?.visible !== true) return [];
       const facts = laneFacts(lane.facts ?? upstreamModel, model.facts);
-      const wire = lane.wire ?? model.facts.wire ?? wireOf(provider);
+      const wire = chosenWire(lane, model, provider);
       return [Object.freeze({ id, provider, upstreamModel, region, priority, weight, retries, facts, wire })];
     })
     .sort((a, b) => a.priority - b.priority || a.id - b.id);
 }
-
-const wireOf = ({ settings }: ProviderView): Wire | null =>
-  WIRES.find((wire) => wire === settings.wire) ?? null;
 
 function priceView(price: Price): PriceView {
   const { id, modelId, laneId, source } = price;

@@ -2,8 +2,10 @@ import { Controller, Query, Req } from '@nestjs/common';
 import { IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
 import {
   aliasesVersion,
+  chosenWire,
   listAliases,
   type ListedModel,
+  type ListedProvider,
   listModels,
   listPrices,
   listProviders,
@@ -11,9 +13,11 @@ import {
   MODEL_STATES,
   type ModelKind,
   type ModelState,
+  type ModelSheet,
   ModelSheets,
   ProviderSheets,
   redirectVersion,
+  type SheetLane,
   stateVersion,
   visibilityEffect,
 } from '../../catalogue';
@@ -178,6 +182,7 @@ export class CataloguePagesController {
         ...lane,
         providers: providers.map(({ name: value }) => ({ value, selected: value === lane.provider })),
         wires: WIRES.map((value) => ({ value, selected: value === lane.wire })),
+        ...this.wireOf(lane, model, providers),
         isUnknown: lane.provider !== '' && factsOf(lane.facts ?? lane.upstreamModel) === null,
       })),
       retiresAt: model.retiresAt?.toISOString().slice(0, 16) ?? '',
@@ -220,6 +225,17 @@ export class CataloguePagesController {
       styles: this.styles.names.map((value) => ({ value, selected: value === provider.style })),
       settings: JSON.stringify(provider.settings, null, 2),
     };
+  }
+
+  private wireOf(
+    lane: Pick<SheetLane, 'provider' | 'wire'>,
+    model: Pick<ModelSheet['model'], 'facts'>,
+    providers: readonly ListedProvider[],
+  ): object {
+    const provider = providers.find(({ name }) => name === lane.provider);
+    const wire = provider === undefined ? null : chosenWire(lane, model, provider);
+    const instead = provider === undefined ? null : this.styles.spokenInsteadOf(wire, provider);
+    return instead === null ? {} : { chosenWire: wire, spokenInstead: instead };
   }
 
   private tabsFor(request: HttpRequest, current: Tab, mayChange: boolean): object {

@@ -1,4 +1,12 @@
-import { type Current, type CurrentLane, type CurrentModel, readCurrent } from '../../catalogue';
+import {
+  chosenWire,
+  type Current,
+  type CurrentLane,
+  type CurrentModel,
+  type CurrentProvider,
+  readCurrent,
+} from '../../catalogue';
+import { SupplierStyles } from '../../routing';
 import { factsOf, laneFacts, type LaneFacts } from '../../vendors';
 import { comparedWithVendors, differencesOf } from '../models-compare';
 import { type CheckContext, type Finding, ok, warn } from './finding';
@@ -11,13 +19,19 @@ const MOST_DIFFERENCES = 20;
 interface ServedLane {
   readonly model: CurrentModel;
   readonly lane: CurrentLane;
+  readonly provider: CurrentProvider;
   readonly facts: LaneFacts;
 }
 
 /** What vendors say of the models that are served: unknown ones, ends, and rates of long requests without a price. */
 export async function modelsKnown({ database }: CheckContext): Promise<Finding[]> {
   const served = lanesServed(await database.transaction((tx) => readCurrent(tx)));
-  return [...unknownModels(served), ...endingModels(served, Date.now()), ...unpricedLength(served)];
+  return [
+    ...unknownModels(served),
+    ...ignoredWires(served),
+    ...endingModels(served, Date.now()),
+    ...unpricedLength(served),
+  ];
 }
 
 /** A vendor that cannot be asked is nothing that fails: the lanes themselves tell of it. */
@@ -45,19 +59,28 @@ export async function vendorsAgree({ database, settings }: CheckContext): Promis
 }
 
 function lanesServed({ models, providers }: Current): ServedLane[] {
-  const isOutside = ({ provider, enabled }: CurrentLane): boolean => {
-    const found = providers.get(provider);
-    return enabled && found?.visible === true && found.style !== 'sandbox';
-  };
   return [...models.values()]
     .filter(({ kind, state }) => kind === 'chat' && (state === 'active' || state === 'hidden'))
     .flatMap((model) =>
-      model.lanes.filter(isOutside).map((lane) => ({
-        model,
-        lane,
-        facts: laneFacts(lane.facts ?? lane.upstreamModel, model.facts),
-      })),
+      model.lanes.flatMap((lane) => {
+        const provider = providers.get(lane.provider);
+        if (!lane.enabled || provider?.visible !== true || provider.style === 'sandbox') return [];
+        return [{ model, lane, provider, facts: laneFacts(lane.facts ?? lane.upstreamModel, model.facts) }];
+      }),
     );
+}
+
+function ignoredWires(served: readonly ServedLane[]): Finding[] {
+  const styles = new SupplierStyles();
+  return served.flatMap(({ model, lane, provider }) => {
+    const wire = chosenWire(lane, model, provider);
+    const instead = styles.spokenInsteadOf(wire, provider);
+    if (wire === null || instead === null) return [];
+    const found = `${provider.name} does not speak ${wire}, so it is asked in ${instead}`;
+    const advice =
+      'Take the wire out of the lane, the facts of the model or the settings of the provider, or correct its profile.';
+    return [warn(`wire of ${model.name}`, found, advice)];
+  });
 }
 
 function unknownModels(served: readonly ServedLane[]): Finding[] {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { CredentialKind, LaneView, ProviderView } from '../../catalogue';
 import { fault } from '../../kernel';
+import type { Wire } from '../../vendors';
 import { bedrock } from './bedrock/bedrock';
 import { cohereRerank } from './cohere-rerank/cohere-rerank';
 import { geminiStyle } from './gemini/gemini-style';
@@ -79,6 +80,13 @@ export class SupplierStyles {
     // Only a supplier that serves both has a choice.
     const hasChoice = this.dialectFor(lane.provider, 'responses') === 'responses';
     return usual === undefined || !hasChoice ? usual : wireFor(lane, operation, usual, needs);
+  }
+
+  /** In which dialect conversations are asked for although another was chosen; null where the choice holds. */
+  spokenInsteadOf(wire: Wire | null, provider: ProviderView): WireDialect | null {
+    const usual = this.dialectFor(provider, 'chat');
+    const hasChoice = this.dialectFor(provider, 'responses') === 'responses';
+    return wire === null || hasChoice || usual === undefined || usual === wire ? null : usual;
   }
 
   /** What a provider would be asked in, or undefined when it does not serve the operation. */

@@ -113,3 +113,12 @@ test('a price that a model has not is a dash, and what is free costs nothing', a
     expect([tab, shown('dash/gift')]).toEqual([tab, ['$0.00', '$0.00', '–']]);
   }
 });
+
+test('a wire that the provider of a lane does not speak is told beside it', async () => {
+  const page = (): Promise<string> => read('/dashboard/admin/models/edit?model=acme%2Fmodel-09');
+  const told = 'This provider does not speak responses, so it is asked in chat.';
+  expect(await page()).not.toContain(told);
+  const lanes = [{ provider: 'acme', upstream_model: 'm', region: 'eu', wire: 'responses' }];
+  await house.admin.post('/dashboard/admin/models/update', { model: 'acme/model-09', lanes });
+  expect((await page()).split(told)).toHaveLength(2);
+});

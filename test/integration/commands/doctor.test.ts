@@ -86,6 +86,40 @@ models:
   expect([found.get('price tiered'), found.get('model long')]).toEqual([undefined, undefined]);
 });
 
+test('a wire that its supplier does not speak is told, wherever it is said', async () => {
+  const at = `http://127.0.0.1:${port}`;
+  const anonymous = 'anonymous: true';
+  const [price, lane] = [
+    'price: { input: 1, output: 1 }',
+    (more: string) => `lanes: [{ model: x, region: eu, ${more} }]`,
+  ];
+  expect(
+    (
+      await house.apply(`version: 1
+providers:
+  plain: { style: openai-style, base_url: "${at}", settings: { ${anonymous} } }
+  says: { style: openai-style, base_url: "${at}", settings: { ${anonymous}, wire: responses } }
+  both: { style: openai-style, base_url: "${at}", settings: { ${anonymous}, profile: openai, wire: responses } }
+  messages: { style: messages-style, base_url: "${at}", settings: { ${anonymous} } }
+models:
+  by-lane: { ${lane('provider: plain, wire: responses')}, ${price} }
+  by-model: { ${lane('provider: plain')}, ${price}, facts: { wire: responses } }
+  by-provider: { ${lane('provider: says')}, ${price} }
+  overridden: { ${lane('provider: says, wire: chat')}, ${price} }
+  served: { ${lane('provider: both')}, ${price} }
+  other: { ${lane('provider: messages, wire: chat')}, ${price} }
+`)
+    ).complaint,
+  ).toBe('');
+  const { output } = await doctor();
+  expect(output.match(/^warn {2}wire of .*$/gm)).toEqual([
+    'warn  wire of by-lane: plain does not speak responses, so it is asked in chat',
+    'warn  wire of by-model: plain does not speak responses, so it is asked in chat',
+    'warn  wire of by-provider: says does not speak responses, so it is asked in chat',
+    'warn  wire of other: messages does not speak chat, so it is asked in messages',
+  ]);
+});
+
 test('a public address fails without NODE_ENV=production and without a mail server', async () => {
   const before = { ...house.environment };
   Object.assign(house.environment, {
