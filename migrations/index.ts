@@ -78,9 +78,10 @@ import { EndPromotions1764340010000 } from './1764340010000-end-promotions';
 import { AddVendorFacts1764360000000 } from './1764360000000-add-vendor-facts';
 import { AddUsageParts1764360100000 } from './1764360100000-add-usage-parts';
 import { KnowAddressesByOneForm1764700000000 } from './1764700000000-know-addresses-by-one-form';
-import { BoundCreditLimits1764700020000 } from './1764700020000-bound-credit-limits';
-import { KeepPaymentHolders1764700300000 } from './1764700300000-keep-payment-holders';
 import { PlaceConversations1764700010000 } from './1764700010000-place-conversations';
+import { BoundCreditLimits1764700020000 } from './1764700020000-bound-credit-limits';
+import { NameModelsOfAnswers1764700200000 } from './1764700200000-name-models-of-answers';
+import { KeepPaymentHolders1764700300000 } from './1764700300000-keep-payment-holders';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -163,6 +164,7 @@ export const migrations = [
   KnowAddressesByOneForm1764700000000,
   PlaceConversations1764700010000,
   BoundCreditLimits1764700020000,
+  NameModelsOfAnswers1764700200000,
   KeepPaymentHolders1764700300000,
   // New ones go above this line; what takes away goes below it, a release later.
   LoadMoneyFunctions1763800310000,

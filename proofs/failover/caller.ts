@@ -16,6 +16,8 @@ export interface Answer {
   /** Of the error, be it a status or in the stream. */
   readonly code: string;
   readonly text: string;
+  /** Every name of a model in it, each once. */
+  readonly models: readonly string[];
   readonly ms: number;
 }
 
@@ -37,19 +39,32 @@ export async function ask(dialect: DialectName, question: Question, options: Cal
   const { statusCode: status = 0, headers, trailers } = response;
   const ms = performance.now() - startedAt;
   const seen = { status, headers, trailers, ms };
-  if (status !== 200) return { ...seen, ending: complete ? 'refused' : 'cut', code: codeIn(bytes), text: '' };
+  if (status !== 200)
+    return { ...seen, ending: complete ? 'refused' : 'cut', code: codeIn(bytes), text: '', models: [] };
   const read200 = question.stream ? readStream : readWhole;
   return { ...seen, ...read200(dialect, bytes, complete) };
 }
 
-type Reading = Pick<Answer, 'ending' | 'code' | 'text'>;
+type Reading = Pick<Answer, 'ending' | 'code' | 'text' | 'models'>;
 
 function readWhole(dialect: DialectName, bytes: string, complete: boolean): Reading {
   const answer = parsed(bytes);
   const text = shapes[dialect].textOf(answer);
   const ending = answer === undefined ? (complete ? 'garbled' : 'cut') : 'whole';
-  return { ending, code: '', text };
+  return { ending, code: '', text, models: namesIn([answer]) };
 }
+
+const namesIn = (values: readonly unknown[]): string[] => [
+  ...new Set(
+    values
+      .flatMap((value) => [
+        textAt(value, 'model'),
+        textAt(value, 'message', 'model'),
+        textAt(value, 'response', 'model'),
+      ])
+      .filter((name) => name !== ''),
+  ),
+];
 
 function readStream(dialect: DialectName, bytes: string, complete: boolean): Reading {
   const shape = shapes[dialect];
@@ -58,8 +73,10 @@ function readStream(dialect: DialectName, bytes: string, complete: boolean): Rea
   let ends = 0;
   let isGarbled = false;
   const errors: unknown[] = [];
+  const events: unknown[] = [];
   for (const data of dataOf(bytes)) {
     const event = parsed(data);
+    events.push(event);
     if (event === undefined && data !== '[DONE]') isGarbled = true;
     if (ends + errors.length > 0) isGarbled = true;
     text += shape.deltaOf(event);
@@ -69,11 +86,12 @@ function readStream(dialect: DialectName, bytes: string, complete: boolean): Rea
     const error = shape.errorOf(event);
     if (error !== undefined) errors.push(error);
   }
+  const read = { text, models: namesIn(events) };
   // Two answers in one stream are as unreadable as half an event.
-  if (isGarbled || beginnings.size > 1) return { ending: 'garbled', code: '', text };
-  if (errors.length > 0) return { ending: 'error', code: textAt(errors[0], 'code'), text };
-  if (ends > 0) return { ending: 'whole', code: '', text };
-  return { ending: complete ? 'truncated' : 'cut', code: '', text };
+  if (isGarbled || beginnings.size > 1) return { ...read, ending: 'garbled', code: '' };
+  if (errors.length > 0) return { ...read, ending: 'error', code: textAt(errors[0], 'code') };
+  if (ends > 0) return { ...read, ending: 'whole', code: '' };
+  return { ...read, ending: complete ? 'truncated' : 'cut', code: '' };
 }
 
 /** The data of each event; what is no event is left out. */

@@ -14,6 +14,8 @@ export interface Layout {
   readonly lanes: readonly SupplierStyle[];
   /** How often a lane is asked again for one request. */
   readonly retries?: number;
+  /** Answers carry the supplier's name of the model. */
+  readonly namesSupplier?: boolean;
   /** The primary's address refuses connections. */
   readonly gone?: boolean;
   /** Part of the supplier's name for the model: the simulator reads the size of the context from it. */
@@ -102,6 +104,7 @@ export function catalogueOf(
         price: prices[place],
         ...(layout.retries === undefined ? {} : { retries: layout.retries }),
       })),
+      ...(layout.namesSupplier === true ? { answer_model: 'supplier' } : {}),
       ...(layout.overflow === undefined ? {} : { overflow: modelName(drill, layout.overflow) }),
     };
   }

@@ -1,4 +1,4 @@
-import type { ErrorCode, PriceRates } from '../kernel';
+import type { AnswerModel, ErrorCode, PriceRates } from '../kernel';
 import type { FactsOverride, LaneFacts, Wire } from '../vendors';
 import type {
   LaneOrder,
@@ -63,6 +63,8 @@ export interface ModelView {
   readonly state: ModelState;
   readonly displayOrder: number;
   readonly laneOrder: LaneOrder;
+  /** Whose name of the model answers carry, unless the key says otherwise. */
+  readonly answerModel: AnswerModel;
   readonly contextTokens: number | null;
   readonly maxOutputTokens: number | null;
   /** Lower than the vendor's own where the operator knows better. */

@@ -4,6 +4,7 @@ export * from './period';
 export * from './access';
 export * from './sse';
 export * from './ids';
+export * from './answer-model';
 export * from './clock';
 export * from './swap-list';
 export * from './deadline';

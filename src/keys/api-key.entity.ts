@@ -1,4 +1,5 @@
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import type { AnswerModel } from '../kernel';
 
 export type KeyKind = 'client' | 'root' | 'webchat';
 export type KeyStatus = 'active' | 'disabled' | 'revoked';
@@ -64,6 +65,10 @@ export class ApiKey {
 
   @Column('integer', { name: 'max_parallel', nullable: true })
   maxParallel: number | null;
+
+  /** Whose name of the model answers carry; null: as the model says. */
+  @Column('text', { name: 'answer_model', nullable: true })
+  answerModel: AnswerModel | null;
 
   @Column('jsonb', { default: {} })
   metadata: Record<string, string>;

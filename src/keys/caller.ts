@@ -1,7 +1,7 @@
 import type { Attribution } from '../audit';
 import type { LimitRef } from '../billing';
 import type { PriceFactorVersion } from '../identity';
-import type { PriceFactor } from '../kernel';
+import type { AnswerModel, PriceFactor } from '../kernel';
 import type { KeyKind } from './api-key.entity';
 
 /** The caller of a request: a key with its rights and the attribution of its owner. */
@@ -20,6 +20,8 @@ export interface Caller {
   readonly rateLimitTpm: number | null;
   /** Null: any number of calls may be open at once. */
   readonly maxParallel: number | null;
+  /** Whose name of the model answers carry; null: as the model says. */
+  readonly answerModel: AnswerModel | null;
   readonly expiresAt: number | null;
   readonly attribution: Attribution;
   /** Whose wallet pays, also when nothing is charged to it because the account is exempt; null without a payer. */
@@ -77,5 +79,6 @@ export const evaluationCaller = (caller: Caller, organisationId: number): Caller
   rateLimitRpm: EVALUATION_RPM,
   rateLimitTpm: null,
   maxParallel: null,
+  answerModel: 'caller',
   isEvaluation: true,
 });

@@ -3,7 +3,7 @@ import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@
 import type { Attribution } from '../audit';
 import { type LimitRef, limitRefs } from '../billing';
 import { PayerService, type Standing } from '../identity';
-import { type Fault, fault, fromUnknown, withDeadline } from '../kernel';
+import { type AnswerModel, type Fault, fault, fromUnknown, withDeadline } from '../kernel';
 import { Database, Notifications, RevisionWatch, Settings } from '../platform';
 import type { KeyKind, KeyStatus } from './api-key.entity';
 import type { Caller } from './caller';
@@ -29,6 +29,7 @@ interface KeyRow {
   rate_limit_rpm: number | null;
   rate_limit_tpm: number | null;
   max_parallel: number | null;
+  answer_model: AnswerModel | null;
   /** The ids of what each model's budget is counted at. */
   model_budgets: Readonly<Record<string, number>> | null;
   expires_at: Date | null;
@@ -206,6 +207,8 @@ function toCaller(row: KeyRow, standing: Standing, usualRpm: number): Caller {
     rateLimitRpm: row.rate_limit_rpm ?? usualRpm,
     rateLimitTpm: row.rate_limit_tpm,
     maxParallel: row.max_parallel,
+    // The chat of the portal shows which model of the catalogue answered.
+    answerModel: row.kind === 'webchat' ? 'caller' : row.answer_model,
     expiresAt: row.expires_at?.getTime() ?? null,
     attribution,
     payerId: standing.payerUserId,

@@ -71,6 +71,7 @@ const isFact = new Set([
   'rate_limit_rpm',
   'rate_limit_tpm',
   'max_parallel',
+  'answer_model',
   'paused_by_administrator',
   'limits_locked',
   'metadata',

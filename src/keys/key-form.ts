@@ -1,4 +1,5 @@
 import {
+  ANSWER_MODELS,
   budgetPeriods,
   choiceField,
   fault,
@@ -46,6 +47,7 @@ const restrictions = [
   'rate_limit_rpm',
   'rate_limit_tpm',
   'max_parallel',
+  'answer_model',
   'metadata',
   'expires_at',
 ] as const;
@@ -120,6 +122,9 @@ function readRestrictions(body: Body, catalogue: KnownModels): KeyChanges {
     })),
     ...when('max_parallel', (value) => ({
       maxParallel: orNull(value, (calls) => readCount(calls, 'max_parallel', MOST_PARALLEL, 'none')),
+    })),
+    ...when('answer_model', (value) => ({
+      answerModel: orNull(value, (name) => choiceField(name, 'answer_model', ANSWER_MODELS)),
     })),
     ...when('model_budgets', (value) => ({
       modelBudgets: orNull(value, (list) => readModelBudgets(list, catalogue)) ?? [],

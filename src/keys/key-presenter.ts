@@ -27,6 +27,7 @@ export function presentKey(key: ManagedKey): object {
     rate_limit_rpm: key.rateLimitRpm,
     rate_limit_tpm: key.rateLimitTpm,
     max_parallel: key.maxParallel,
+    answer_model: key.answerModel,
     metadata: key.metadata,
     expires_at: key.expiresAt?.toISOString() ?? null,
     created: key.createdAt.toISOString(),

@@ -37,6 +37,7 @@ export class KeysService {
       rateLimitRpm: key.rateLimitRpm ?? null,
       rateLimitTpm: key.rateLimitTpm ?? null,
       maxParallel: key.maxParallel ?? null,
+      answerModel: key.answerModel ?? null,
       expiresAt: key.expiresAt ?? null,
       metadata: { ...key.metadata },
       createdBy: key.createdBy,

@@ -1,6 +1,6 @@
 import type { LimitState } from '../billing';
 import type { Ownership } from '../identity';
-import type { BudgetPeriod, Nano, Role } from '../kernel';
+import type { AnswerModel, BudgetPeriod, Nano, Role } from '../kernel';
 import type { PageRequest } from '../platform';
 import type { KeyKind, KeyStatus } from './api-key.entity';
 import type { ModelBudget, NewModelBudget } from './model-budgets';
@@ -25,6 +25,7 @@ export interface NewKey extends Ownership {
   readonly rateLimitRpm?: number | null;
   readonly rateLimitTpm?: number | null;
   readonly maxParallel?: number | null;
+  readonly answerModel?: AnswerModel | null;
   readonly expiresAt?: Date | null;
   readonly metadata?: Readonly<Record<string, string>>;
   readonly budget?: KeyBudget | null;
@@ -44,6 +45,7 @@ export interface KeyChanges {
   readonly rateLimitRpm?: number | null;
   readonly rateLimitTpm?: number | null;
   readonly maxParallel?: number | null;
+  readonly answerModel?: AnswerModel | null;
   readonly expiresAt?: Date | null;
   /** In place of the old ones. */
   readonly metadata?: Record<string, string>;
@@ -93,6 +95,8 @@ export interface ManagedKey extends Ownership {
   readonly rateLimitRpm: number | null;
   readonly rateLimitTpm: number | null;
   readonly maxParallel: number | null;
+  /** Whose name of the model answers carry; null: as the model says. */
+  readonly answerModel: AnswerModel | null;
   readonly metadata: Readonly<Record<string, string>>;
   readonly expiresAt: Date | null;
   readonly createdAt: Date;

@@ -11,6 +11,12 @@ export const accounting: Drill = {
   name: '16 accounting names who answered',
   scenes: {
     ...everyWay(3),
+    ...Object.fromEntries(
+      Object.entries(everyWay(2, { retries: 1, namesSupplier: true })).map(([name, way]) => [
+        `named ${name}`,
+        way,
+      ]),
+    ),
     ...Object.fromEntries(Object.entries(streams(2)).map(([name, way]) => [`continued ${name}`, way])),
   },
   run: async (context) => {
@@ -22,6 +28,20 @@ export const accounting: Drill = {
         ...(await faultsInAccount(context.testbed, scene, answer)),
       ];
       const wanted = 'head, tokens, price and record are b’s; attempts a, b';
+      sheet.add('', wanted, wrong.length === 0 ? 'all so' : wrong.join('; '), wrong.length === 0);
+    });
+    // The primary is away for good: what the answer names is who gave it, as `answer_model: supplier` says.
+    await context.inScenes(/^named/, async (scene, sheet) => {
+      await scene.fault('a', { kind: 'status', status: 503 });
+      const answer = await scene.ask();
+      const { a: tries } = await scene.counts();
+      const wrong = [
+        ...faultsInHead(scene, answer),
+        ...(await faultsInAccount(context.testbed, scene, answer)),
+      ];
+      expectSame(wrong, 'model', answer.models, [scene.upstream(BACKUP)]);
+      if (tries > 6) wrong.push(`a was asked ${tries} times`);
+      const wanted = 'the answer, its tokens, price and record are b’s by name; a at most 6 times';
       sheet.add('', wanted, wrong.length === 0 ? 'all so' : wrong.join('; '), wrong.length === 0);
     });
     // The head has left with the name of the first lane; what it cost to begin with it is not the caller's.

@@ -21,7 +21,7 @@ import {
   stateVersion,
   visibilityEffect,
 } from '../../catalogue';
-import { formatUsd } from '../../kernel';
+import { ANSWER_MODELS, formatUsd } from '../../kernel';
 import { Database, type Page as Rows } from '../../platform';
 import { ModelLists, SupplierStyles } from '../../routing';
 import { factsOf, overrideFields, WIRES } from '../../vendors';
@@ -154,7 +154,8 @@ export class CataloguePagesController {
   }
 
   @Page('/dashboard/admin/models/edit', 'pages/admin/catalogue/model', PLATFORM)
-  async model(@Query() { model: name, back }: ModelQuery): Promise<object> {
+  async model(@Query() { model: name, back }: ModelQuery, @Req() request: HttpRequest): Promise<object> {
+    const translate = this.pages.textsFor(request);
     const sheet = await this.models.read(this.database.source.manager, name);
     const { model, lanes, price, history, schedules } = sheet;
     const providers = await listProviders(this.database);
@@ -184,6 +185,11 @@ export class CataloguePagesController {
         wires: WIRES.map((value) => ({ value, selected: value === lane.wire })),
         ...this.wireOf(lane, model, providers),
         isUnknown: lane.provider !== '' && factsOf(lane.facts ?? lane.upstreamModel) === null,
+      })),
+      answerModels: ANSWER_MODELS.map((value) => ({
+        value,
+        label: translate(`keys.answer-model.${value}`),
+        selected: value === model.answerModel,
       })),
       retiresAt: model.retiresAt?.toISOString().slice(0, 16) ?? '',
       states: MODEL_STATES.map((value) => ({ value, selected: value === model.state })),

@@ -18,6 +18,7 @@ import {
   type ModelKind,
   type ModelState,
 } from '../../catalogue';
+import { type AnswerModel, ANSWER_MODELS } from '../../kernel';
 import { PROBED_OPERATIONS, type ProbedOperation } from '../../routing';
 import { type Wire, WIRES } from '../../vendors';
 import { Column, Flag, Instant, Line, LineOrNone, Repeated, Settings, Usd, Whole, Words } from './fields';
@@ -167,6 +168,11 @@ export class ModelChangeForm extends PriceForm {
   @IsOptional()
   @IsIn(LANE_ORDERS)
   lane_order?: LaneOrder;
+
+  /** Whose name of the model answers carry. */
+  @IsOptional()
+  @IsIn(ANSWER_MODELS)
+  answer_model?: AnswerModel;
 
   /** The model is not served from this instant on; empty removes the date. */
   @IsOptional()

@@ -27,6 +27,7 @@ export const presentModel = (sheet: ModelSheet): object => {
     capabilities: model.capabilities,
     facts: overrideFields(model.facts),
     lane_order: model.laneOrder,
+    answer_model: model.answerModel,
     lanes: lanes.map(
       ({ provider, upstreamModel, region, weight, retries, facts, wire, enabled, visible }) => ({
         provider,
@@ -122,6 +123,7 @@ export const recordedModel = ({ model, lanes, overflowTo }: ModelSheet): object 
   restricted: model.restricted,
   retires_at: model.retiresAt,
   lane_order: model.laneOrder,
+  answer_model: model.answerModel,
   overflow_to: overflowTo,
   lanes: lanes.map(
     ({ provider, upstreamModel, region, weight, retries, facts, wire, enabled }) =>

@@ -64,6 +64,7 @@ export function modelFields(form: ModelChangeForm): Partial<Omit<ModelInput, 'na
     ...(form.facts === undefined ? {} : { facts: factsOfForm(form.facts) }),
     ...(form.restricted === undefined ? {} : { restricted: form.restricted }),
     ...(form.lane_order === undefined ? {} : { laneOrder: form.lane_order }),
+    ...(form.answer_model === undefined ? {} : { answerModel: form.answer_model }),
     ...(form.retires_at === undefined
       ? {}
       : { retiresAt: form.retires_at === null ? null : new Date(form.retires_at) }),

@@ -1,4 +1,5 @@
 import { Check, Column, CreateDateColumn, Entity, ForeignKey, PrimaryGeneratedColumn, Unique } from 'typeorm';
+import { type AnswerModel, ANSWER_MODELS } from '../../kernel';
 import type { FactsOverride } from '../../vendors';
 
 export const MODEL_KINDS = [
@@ -35,6 +36,7 @@ export interface ModelBounds {
 @Check('model_kind_known', `kind IN (${MODEL_KINDS.map((kind) => `'${kind}'`).join(', ')})`)
 @Check('model_state_known', `state IN (${MODEL_STATES.map((state) => `'${state}'`).join(', ')})`)
 @Check('model_lane_order_known', `lane_order IN (${LANE_ORDERS.map((order) => `'${order}'`).join(', ')})`)
+@Check('model_answer_model_known', `answer_model IN (${ANSWER_MODELS.map((name) => `'${name}'`).join(', ')})`)
 @Check('model_not_own_redirect', 'redirect_to <> id')
 @Check('model_not_own_overflow', 'overflow_to <> id')
 @Check('model_bounds_object', "jsonb_typeof(bounds) = 'object'")
@@ -78,6 +80,10 @@ export class Model {
 
   @Column('text', { name: 'lane_order', default: 'weight' })
   laneOrder: LaneOrder;
+
+  /** Whose name of the model answers carry, unless the key says otherwise. */
+  @Column('text', { name: 'answer_model', default: 'caller' })
+  answerModel: AnswerModel;
 
   @Column('integer', { name: 'context_tokens', nullable: true })
   contextTokens: number | null;

@@ -2,7 +2,7 @@ import type { LaneOrder, ModelBounds, ModelKind, ModelState } from '../entities'
 import { ratesOf, type StoredRates } from '../price-codec';
 import type { FactsOverride, Wire } from '../../vendors';
 import type { ProviderView } from '../views';
-import { type PriceRates, RATE_NAMES } from '../../kernel';
+import { type AnswerModel, type PriceRates, RATE_NAMES } from '../../kernel';
 import type { Tx } from '../../platform';
 
 /** What the database has, by the names that a file uses. */
@@ -29,6 +29,7 @@ export interface ModelFields {
   readonly state: ModelState;
   readonly order: number;
   readonly laneOrder: LaneOrder;
+  readonly answerModel: AnswerModel;
   readonly contextTokens: number | null;
   readonly maxOutputTokens: number | null;
   readonly bounds: ModelBounds;
@@ -115,7 +116,8 @@ const ALIASES =
 type ModelRow = Omit<CurrentModel, 'lanes' | 'price' | 'schedules'>;
 const MODELS = `
   SELECT m.id, m.name, m.display_name AS "displayName", m.owned_by AS "ownedBy", m.kind, m.state,
-         m.display_order AS "order", target.name AS redirect, larger.name AS overflow, m.lane_order AS "laneOrder", m.context_tokens AS "contextTokens",
+         m.display_order AS "order", target.name AS redirect, larger.name AS overflow, m.lane_order AS "laneOrder",
+         m.answer_model AS "answerModel", m.context_tokens AS "contextTokens",
          m.max_output_tokens AS "maxOutputTokens", m.bounds, m.facts, m.input_modalities AS "inputModalities",
          m.output_modalities AS "outputModalities", m.capabilities, m.replay_included AS "replayIncluded",
          m.restricted, m.retires_at AS "retiresAt", m.managed

@@ -43,6 +43,7 @@ const fieldsOf = (key: ManagedKey, name: string): Fields => ({
   rate_limit_rpm: key.rateLimitRpm,
   rate_limit_tpm: key.rateLimitTpm,
   max_parallel: key.maxParallel,
+  answer_model: key.answerModel,
   metadata: key.metadata,
   expires_at: key.expiresAt?.toISOString() ?? null,
 });

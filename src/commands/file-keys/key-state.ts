@@ -1,5 +1,5 @@
 import type { FieldTexts } from '../../catalogue';
-import { formatUsd } from '../../kernel';
+import { type AnswerModel, formatUsd } from '../../kernel';
 import type { KeyBudget, ManagedKey, NewKey, NewKeyForm } from '../../keys';
 
 /** What a file says of a key, but for whose it is. */
@@ -13,6 +13,7 @@ export interface KeyState {
   readonly rateLimitRpm: number | null;
   readonly rateLimitTpm: number | null;
   readonly maxParallel: number | null;
+  readonly answerModel: AnswerModel | null;
   readonly metadata: Readonly<Record<string, string>>;
   readonly expiresAt: Date | null;
 }
@@ -33,6 +34,7 @@ export const stateOfForm = (form: NewKeyForm, status: KeyState['status']): KeySt
   rateLimitRpm: form.rateLimitRpm ?? null,
   rateLimitTpm: form.rateLimitTpm ?? null,
   maxParallel: form.maxParallel ?? null,
+  answerModel: form.answerModel ?? null,
   metadata: form.metadata ?? {},
   expiresAt: form.expiresAt ?? null,
 });
@@ -53,6 +55,7 @@ export function keyTexts(state: KeyState): FieldTexts {
   note('rate_limit_rpm', state.rateLimitRpm);
   note('rate_limit_tpm', state.rateLimitTpm);
   note('max_parallel', state.maxParallel);
+  note('answer_model', state.answerModel);
   for (const [label, text] of Object.entries(state.metadata)) note(`metadata.${label}`, text);
   note('expires_at', state.expiresAt?.toISOString());
   return texts;

@@ -241,7 +241,7 @@ export class Pipeline {
   ): Promise<void> {
     const { call } = by.routed;
     const isKept = call.operation.keepsAnswers === true && answer !== null;
-    const keeping = isKept ? this.responses.keep(call, answer) : undefined;
+    const keeping = isKept ? this.responses.keep(call, by.routed.model.name, answer) : undefined;
     const remembering = call.auto?.whenRemembered(calls);
     await account;
     if (keeping !== undefined) await keeping;

@@ -28,6 +28,7 @@ import { soldSound } from './media/speech';
 import { applyEdits, type Edit, memberEdits } from './stream/edits';
 import { isText, type Operation, textOperation } from './operation';
 import { markOf } from './reasoning-owners';
+import { answeredName } from './routed-call';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -83,7 +84,7 @@ function passOn(answer: LaneAnswer, bytes: Buffer, readError: ReadError): Delive
     firstTokenMs: null,
     dropped: answer.dropped,
     problem: null,
-    body: told === null ? bytes : shaped(call, routed.model.name, bytes, told),
+    body: told === null ? bytes : shaped(answer, bytes, told),
   };
 }
 
@@ -97,16 +98,24 @@ export const contentTypeOf = (answer: LaneAnswer): string =>
     ? answer.secrets.blankedText(answer.contentType) || 'application/octet-stream'
     : 'application/json';
 
-/** Adapts the answer under the catalogue's name. Unchanged bytes stay, such as numbers that a double would round. */
-function shaped(call: Call, model: string, bytes: Buffer, told: Body): Buffer {
+/** Adapts the answer and its name. Unchanged bytes stay, such as numbers that a double would round. */
+function shaped({ routed, route }: LaneAnswer, bytes: Buffer, told: Body): Buffer {
+  const { call } = routed;
   const { operation } = call;
+  const ours = answeredName(routed);
+  const theirs = toldModel(told);
+  const model = ours ?? theirs ?? route.lane.upstreamModel;
   const answer = operation.shape?.(told, call.inbound.body) ?? told;
   const isNamed = isText(operation) || answer.model !== undefined;
   if (answer !== told) return Buffer.from(JSON.stringify(isNamed ? { ...answer, model } : answer));
   if (!isNamed) return bytes;
-  const edits = [...namesIn(bytes, told, model), ...memberEdits(bytes, [], told, echoOf(call))];
+  const names = ours === null && theirs !== null ? [] : namesIn(bytes, told, model);
+  const edits = [...names, ...memberEdits(bytes, [], told, echoOf(call))];
   return applyEdits(bytes, 0, edits.length === 1 ? edits : edits.sort((a, b) => a.start - b.start));
 }
+
+const toldModel = ({ model }: Body): string | null =>
+  typeof model === 'string' && model !== '' ? model : null;
 
 /** The position of the model's name, found by a search where that is conclusive. */
 function namesIn(bytes: Buffer, told: Body, model: string): Edit[] {
@@ -118,7 +127,7 @@ function namesIn(bytes: Buffer, told: Body, model: string): Edit[] {
 /** The decoded answer, or answers, in the caller's dialect. */
 function render(answer: LaneAnswer, decoded: readonly DecodedAnswer[]): Delivery<Buffer> {
   const { outbound, routed } = answer;
-  const { call, model } = routed;
+  const { call } = routed;
   const operation = textOperation(call.operation);
   const answers = decoded.map(({ events }) => answerIn(events));
   const reported = decoded.map(({ usage }) => usage).findLast(({ kind }) => kind !== 'absent');
@@ -130,7 +139,7 @@ function render(answer: LaneAnswer, decoded: readonly DecodedAnswer[]): Delivery
       ...answerId(operation),
       echo: echoOfTranslated(call),
       requestId: call.inbound.requestId,
-      model: model.name,
+      model: answeredName(routed) ?? (each.model || answer.route.lane.upstreamModel),
       lane: markOf(answer.route.lane.provider),
       estimate: () => usage,
     }),

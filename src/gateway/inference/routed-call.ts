@@ -14,6 +14,12 @@ export interface RoutedCall {
   readonly work: Work;
 }
 
+/**
+ * The name of the model that an answer carries; null leaves what the supplier says. A key decides, then its model.
+ */
+export const answeredName = ({ call, model }: RoutedCall): string | null =>
+  (call.inbound.caller.answerModel ?? model.answerModel) === 'supplier' ? null : model.name;
+
 /** The bounds of a plausible usage report. */
 export const usageLimitsOf = ({ model, held }: RoutedCall): UsageLimits => ({
   contextTokens: model.contextTokens,

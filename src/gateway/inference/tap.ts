@@ -200,7 +200,7 @@ export class Tap {
       this.keep();
       if (options.facts !== null) changes.push(this.placeForFacts());
     }
-    if (options.model !== null && watcher.omitted !== null) changes.push(...this.placesOf(watcher.omitted));
+    if (options.facts !== null && watcher.omitted !== null) changes.push(...this.placesOf(watcher.omitted));
     if (changes.length > 0) this.place(changes.sort((one, other) => one.start - other.start));
   }
 

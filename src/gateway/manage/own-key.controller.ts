@@ -75,6 +75,7 @@ export class OwnKeyController {
       rate_limit_tpm: caller.rateLimitTpm,
       token_limit: tokens === null ? null : presentRate(tokens),
       max_parallel: caller.maxParallel,
+      answer_model: key.answerModel,
       parallel: parallel === null ? null : { limit: parallel.limit, open: parallel.open },
       metadata: key.metadata,
       expires_at: key.expiresAt?.toISOString() ?? null,

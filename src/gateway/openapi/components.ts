@@ -202,6 +202,7 @@ const gatewaySchemas: Readonly<Record<string, Schema>> = {
       rate_limit_rpm: maybe(integer),
       rate_limit_tpm: maybe(integer),
       max_parallel: maybe(integer),
+      answer_model: { enum: ['caller', 'supplier', null] },
       metadata: { type: 'object', additionalProperties: text },
       expires_at: maybe(time),
       created: time,

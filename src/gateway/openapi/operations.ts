@@ -1,4 +1,4 @@
-import { budgetPeriods } from '../../kernel';
+import { ANSWER_MODELS, budgetPeriods } from '../../kernel';
 import type { OperationNotes, RegisteredRoute, Schema } from '../../web';
 import { schemaRef } from './components';
 import { call, type CallInput, json, orStream, read, stream } from './describe';
@@ -25,6 +25,10 @@ const keyFields: Readonly<Record<string, Schema>> = {
   rate_limit_rpm: { type: ['integer', 'null'], minimum: 1, maximum: 1_000_000 },
   rate_limit_tpm: { type: ['integer', 'null'], minimum: 1, maximum: 1_000_000_000 },
   max_parallel: { type: ['integer', 'null'], minimum: 1, maximum: 10_000 },
+  answer_model: {
+    enum: [...ANSWER_MODELS, null],
+    description: 'Whose name of the model answers carry; null: as the model says.',
+  },
   metadata: { type: ['object', 'null'], additionalProperties: { type: 'string', maxLength: 512 } },
   expires_at: { type: ['string', 'null'], format: 'date-time' },
 };

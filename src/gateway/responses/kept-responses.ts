@@ -24,6 +24,8 @@ type Json = Readonly<Record<string, unknown>>;
 /** The longest that a request waits for the database. */
 const LOOK_UP_MS = 5_000;
 const GONE = 'kept_response_gone';
+/** The name of the model here, kept beside an answer that carries its supplier's. */
+const OWN_NAME = 'svc_model';
 
 /**
  * Answers of `/v1/responses`, stored for a day for the key that got them. Later requests of the key can refer to them
@@ -60,11 +62,14 @@ export class KeptResponses implements OnApplicationBootstrap {
   }
 
   /** Undefined where nothing is stored; otherwise it settles when later requests can find the answer. */
-  keep({ inbound, stream }: Call, answer: Buffer | string): Promise<void> | undefined {
+  keep({ inbound, stream }: Call, model: string, answer: Buffer | string): Promise<void> | undefined {
     if (!this.keeps(inbound.body)) return undefined;
     const response = finalResponse(answer, stream);
     if (response === null) return undefined;
-    const kept = this.keptOf(inbound, response);
+    const kept = this.keptOf(
+      inbound,
+      response.model === model ? response : { ...response, [OWN_NAME]: model },
+    );
     if (kept === null) return undefined;
     this.cache.add(kept);
     return this.writer.write(kept);
@@ -78,7 +83,9 @@ export class KeptResponses implements OnApplicationBootstrap {
   /** The response object; null when this key has none of this id. */
   async get(keyId: number, responseId: string): Promise<Json | null> {
     const [kept] = await this.find(keyId, [responseId], []);
-    return kept === undefined ? null : recordIn(kept.answer);
+    if (kept === undefined) return null;
+    const { [OWN_NAME]: _, ...response } = recordIn(kept.answer);
+    return response;
   }
 
   /** What led to a response; null when this key has none of this id, or its input was too much to keep. */
@@ -211,7 +218,7 @@ function callersIn(found: readonly KeptResponse[]): Map<string, string> {
 }
 
 function modelOf({ answer }: KeptResponse): string[] {
-  const { model } = recordIn(answer);
+  const { model: told, [OWN_NAME]: model = told } = recordIn(answer);
   return typeof model === 'string' ? [model] : [];
 }
 

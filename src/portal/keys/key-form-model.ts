@@ -1,6 +1,6 @@
 import type { CatalogueSnapshot, ModelAudience, ModelView } from '../../catalogue';
 import type { ProjectName } from '../../identity';
-import { budgetPeriods } from '../../kernel';
+import { ANSWER_MODELS, budgetPeriods } from '../../kernel';
 import type { ChecklistPickerModel, FieldModel, MoneyFieldModel, Translate } from '../../views';
 import type { KeyFormValues } from './key-form';
 
@@ -31,6 +31,7 @@ export interface KeyFormModel {
     readonly rate: FieldModel;
     readonly tokens: FieldModel;
     readonly parallel: FieldModel;
+    readonly answerModel: FieldModel;
     readonly modelBudgets: FieldModel;
     /** For administrators. */
     readonly limitsLocked?: FieldModel;
@@ -82,6 +83,7 @@ export function keyFormModel(
       rate: count('rate_limit_rpm', values.rate, translate('keys.field.rate-help', { count: usualRate })),
       tokens: count('rate_limit_tpm', values.tokens, translate('keys.field.tokens-help')),
       parallel: count('max_parallel', values.parallel, translate('keys.field.parallel-help')),
+      answerModel: answerModelField(values, text('answer_model'), translate),
       modelBudgets: lines('model_budgets', values.modelBudgets, translate('keys.field.model-budgets-help')),
       ...(isAdministrator
         ? {
@@ -125,6 +127,21 @@ const budgetField = (
       selected: period === budgetPeriod,
     })),
   },
+});
+
+const answerModelField = (
+  { answerModel }: KeyFormValues,
+  field: FieldText,
+  translate: Translate,
+): FieldModel => ({
+  ...field,
+  type: 'select',
+  help: translate('keys.field.answer-model-help'),
+  options: ['', ...ANSWER_MODELS].map((value) => ({
+    value,
+    label: translate(`keys.answer-model.${value || 'model'}`),
+    selected: value === answerModel,
+  })),
 });
 
 const projectField = (

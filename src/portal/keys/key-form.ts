@@ -13,6 +13,8 @@ export interface KeyFormValues {
   readonly rate: string;
   readonly tokens: string;
   readonly parallel: string;
+  /** Empty: as the model says. */
+  readonly answerModel: string;
   /** One `model = amount period` a line. */
   readonly modelBudgets: string;
   readonly limitsLocked: boolean;
@@ -34,6 +36,7 @@ export const emptyKeyForm: KeyFormValues = {
   rate: '',
   tokens: '',
   parallel: '',
+  answerModel: '',
   modelBudgets: '',
   limitsLocked: false,
   expiresOn: '',
@@ -52,6 +55,7 @@ export function valuesOfKey(key: ManagedKey): KeyFormValues {
     rate: shownNumber(key.rateLimitRpm),
     tokens: shownNumber(key.rateLimitTpm),
     parallel: shownNumber(key.maxParallel),
+    answerModel: key.answerModel ?? '',
     modelBudgets: key.modelBudgets
       .map(({ model, state }) => `${model} = ${formatUsd(state.limit)} ${state.period}`)
       .join('\n'),
@@ -75,6 +79,7 @@ function valuesOfPost(posted: Posted): KeyFormValues {
     rate: textOf(posted.rate_limit_rpm),
     tokens: textOf(posted.rate_limit_tpm),
     parallel: textOf(posted.max_parallel),
+    answerModel: textOf(posted.answer_model),
     modelBudgets: textOf(posted.model_budgets),
     limitsLocked: posted.limits_locked === 'on',
     expiresOn: textOf(posted.expires_on),
@@ -86,7 +91,7 @@ function valuesOfPost(posted: Posted): KeyFormValues {
 export function bodyOfForm(posted: Posted): Record<string, unknown> {
   const values = valuesOfPost(posted);
   const { name, budgetLimit, budgetPeriod, picksModels, models, regions, expiresOn, labels } = values;
-  const { rate, tokens, parallel, modelBudgets } = values;
+  const { rate, tokens, parallel, answerModel, modelBudgets } = values;
   return {
     name,
     budget_limit: budgetLimit === '' ? null : budgetLimit.replace(',', '.'),
@@ -96,6 +101,7 @@ export function bodyOfForm(posted: Posted): Record<string, unknown> {
     rate_limit_rpm: rate === '' ? null : numberOf(rate),
     rate_limit_tpm: tokens === '' ? null : numberOf(tokens),
     max_parallel: parallel === '' ? null : numberOf(parallel),
+    answer_model: answerModel === '' ? null : answerModel,
     model_budgets: modelBudgets === '' ? null : modelBudgetsOf(modelBudgets),
     expires_at: expiresOn === '' ? null : expiresOn,
     metadata: labels === '' ? null : labelsOf(labels),

@@ -15,6 +15,7 @@ const formFields = new Set([
   'rate_limit_rpm',
   'rate_limit_tpm',
   'max_parallel',
+  'answer_model',
   'model_budgets',
   'expires_at',
   'metadata',

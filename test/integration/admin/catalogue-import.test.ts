@@ -32,6 +32,7 @@ models:
     replay_included: true
     retires_at: 2091-01-01T12:30:00Z
     lane_order: price
+    answer_model: supplier
     aliases: [pen, team/pen]
     lanes:
       - { provider: one, model: writer-4, region: eu, retries: 1 }

@@ -63,6 +63,7 @@ test('the form of a model changes what it shows, and knows a stale one', async (
   const fields = new URLSearchParams({ model: 'acme/model-03', back: path, version, display_name: 'Third' });
   for (const [name, value] of [
     ['restricted', 'off'],
+    ['answer_model', 'supplier'],
     ['lane_provider', 'acme'],
     ['lane_provider', ''],
     ['lane_model', 'theirs'],
@@ -74,6 +75,11 @@ test('the form of a model changes what it shows, and knows a stale one', async (
   const saved = await house.admin.form('/dashboard/admin/models/update', fields);
   expect([saved.status, saved.headers['location']]).toEqual([303, path]);
   expect(await read(path)).toContain('value="theirs"');
+  expect(await read(path)).toContain('<option value="supplier" selected>');
+  const [entry] = await house.app.database.query<{ changes: object }>(
+    `SELECT changes FROM activity WHERE action = 'model.changed' ORDER BY id DESC LIMIT 1`,
+  );
+  expect(entry?.changes).toMatchObject({ answer_model: ['caller', 'supplier'] });
   fields.set('display_name', 'Late');
   await house.admin.form('/dashboard/admin/models/update', fields);
   expect(await read(path)).toContain('value="Third"');

@@ -176,6 +176,17 @@ describe('on /v1/responses', () => {
     expect([refused.status, refused.json.error?.code]).toEqual([503, 'autorouter_no_candidate']);
   });
 
+  test('also where answers carry the name that the supplier gives the model', async () => {
+    await prefer('gpt-one');
+    const { text, id: keyId } = await makeKey();
+    await app.database.query(`UPDATE api_key SET answer_model = 'supplier' WHERE id = $1`, [keyId]);
+    const wrote = await ask(text, { model: 'kin-reason', ...encrypted }, path);
+    expect(wrote.json.model).toBe('sim-reason');
+    const { id } = wrote.json as unknown as Answer;
+    const { requestId } = await ask(text, { input: 'And again', previous_response_id: id }, path);
+    expect(await decisionOf(requestId)).toMatchObject({ chosen: 'kin-reason' });
+  });
+
   test('and by its items, where a request names those', async () => {
     await prefer('gpt-one');
     const { text } = await makeKey();

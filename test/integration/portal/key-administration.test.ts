@@ -242,15 +242,20 @@ test('the form sets every limit and shows it again', async () => {
     budget_period: 'weekly',
     rate_limit_tpm: '7000',
     max_parallel: '2',
+    answer_model: 'supplier',
   };
   expect((await send(path, form, owner.cookie)).status).toBe(303);
   const shown = await page(owner);
   expect(shown).toContain('value="7000"');
   expect(shown).toContain('Requests open now');
   expect(shown).toContain('a week');
+  expect(shown).toContain('<option value="supplier" selected>');
   const refused = await send(path, { ...form, _page: path, max_parallel: '0' }, owner.cookie);
   expect(refused.status).toBe(400);
   expect(refused.body).toContain('Requests at once must be');
+  const unknown = await send(path, { ...form, _page: path, answer_model: 'nobody' }, owner.cookie);
+  expect(unknown.status).toBe(400);
+  expect(unknown.body).toContain('Choose one of the names offered.');
   expect(
     (await send(path, { ...form, _page: path, model_budgets: 'no model' }, owner.cookie)).body,
   ).toContain('Write one line for each model');

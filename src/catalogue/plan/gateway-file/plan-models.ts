@@ -46,6 +46,7 @@ function fieldsStep(
         kind: model.kind,
         displayOrder: model.order,
         laneOrder: model.laneOrder,
+        answerModel: model.answerModel,
         contextTokens: model.contextTokens,
         maxOutputTokens: model.maxOutputTokens,
         bounds: model.bounds,

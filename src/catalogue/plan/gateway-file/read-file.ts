@@ -3,7 +3,7 @@ import { tokenUrlOf } from '../../credential';
 import type { CredentialKind } from '../../credential.entity';
 import { MODEL_KINDS, MODEL_STATES, LANE_ORDERS, type ModelBounds, type ModelKind } from '../../entities';
 import type { ProviderView } from '../../views';
-import { Fault } from '../../../kernel';
+import { ANSWER_MODELS, Fault } from '../../../kernel';
 import type { AddressGuard } from '../../../platform';
 import { type FactsOverride, factsOf, knownModels, readOverride, WIRES } from '../../../vendors';
 import { readCredentials } from './credentials';
@@ -195,6 +195,7 @@ function readModel([name, entry]: [string, Entry]): { model: DesiredModel; alias
     'redirect',
     'overflow',
     'lane_order',
+    'answer_model',
     'context_tokens',
     'max_output_tokens',
     'bounds',
@@ -225,6 +226,7 @@ function readModel([name, entry]: [string, Entry]): { model: DesiredModel; alias
     redirect: readLink(fields.redirect),
     overflow: readLink(fields.overflow),
     laneOrder: fields.lane_order.oneOf(LANE_ORDERS) ?? 'weight',
+    answerModel: fields.answer_model.oneOf(ANSWER_MODELS) ?? 'caller',
     contextTokens: fields.context_tokens.wholeNumber(1) ?? null,
     maxOutputTokens: fields.max_output_tokens.wholeNumber(1) ?? null,
     bounds: readBounds(fields.bounds),

@@ -59,6 +59,7 @@ const modelOf = (model: CurrentModel, aliases: readonly string[]): Fields => ({
   redirect: optionalText(model.redirect),
   overflow: optionalText(model.overflow),
   lane_order: unless('weight', model.laneOrder),
+  answer_model: unless('caller', model.answerModel),
   context_tokens: model.contextTokens,
   max_output_tokens: model.maxOutputTokens,
   bounds: snakeCased(model.bounds, (value) => value),

@@ -6,6 +6,7 @@ import { chargedUsage } from '../fees';
 import type { Delivery, LaneAnswer, LaneStream } from '../lane-answer';
 import { hidesUsage } from '../outbound';
 import { textOperation } from '../operation';
+import { answeredName } from '../routed-call';
 import { svcFacts } from '../svc-facts';
 import { Tap } from '../tap';
 import { failureOf } from './stream-failure';
@@ -20,7 +21,7 @@ export class PassingStream implements LaneStream {
   private delivery: Delivery | null = null;
 
   constructor(private readonly answer: LaneAnswer) {
-    const { call, model } = answer.routed;
+    const { call } = answer.routed;
     const operation = textOperation(call.operation);
     const isNative = operation.name === 'native';
     this.echo = echoOf(call);
@@ -29,7 +30,7 @@ export class PassingStream implements LaneStream {
       hidesUsage: hidesUsage(call),
       manyAnswers: call.choices > 1,
       keepsFailure: (data) => isNative && !answer.secrets.areIn(data),
-      model: isNative ? null : model.name,
+      model: isNative ? null : answeredName(answer.routed),
       echo: this.echo,
       facts: isNative ? null : () => svcFacts(answer, this.usage(), answer.dropped),
     });
@@ -57,8 +58,9 @@ export class PassingStream implements LaneStream {
   }
 
   fail(problem: Fault): string {
-    const { call, model } = this.answer.routed;
-    return this.tap.watcher.failureEvent(problem, call.inbound.requestId, model.name, this.echo);
+    const { routed, route } = this.answer;
+    const model = answeredName(routed) ?? route.lane.upstreamModel;
+    return this.tap.watcher.failureEvent(problem, routed.call.inbound.requestId, model, this.echo);
   }
 
   private deliver(broken: Fault | null): Delivery {

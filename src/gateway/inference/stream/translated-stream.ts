@@ -13,6 +13,7 @@ import { chargedUsage } from '../fees';
 import type { Delivery, LaneAnswer, LaneStream } from '../lane-answer';
 import { textOperation } from '../operation';
 import { markOf } from '../reasoning-owners';
+import { answeredName } from '../routed-call';
 import { svcFacts } from '../svc-facts';
 import { failureOf } from './stream-failure';
 
@@ -21,12 +22,12 @@ function encoderOptions(
   textBytes: () => number,
   lost: () => readonly Dropped[],
 ): EncoderOptions {
-  const { call, model } = answer.routed;
+  const { call } = answer.routed;
   return {
     ...answerId(call.operation),
     echo: echoOfTranslated(call),
     requestId: call.inbound.requestId,
-    model: model.name,
+    model: answeredName(answer.routed) ?? undefined,
     lane: markOf(answer.route.lane.provider),
     includeUsage: call.includeUsage,
     inputTokens: call.inputEstimate,
@@ -142,6 +143,8 @@ export class TranslatedStream implements LaneStream {
       return;
     }
     this.sawEvent = true;
+    if (event.type === 'message-start' && event.model === '')
+      return this.emit({ ...event, model: this.answer.route.lane.upstreamModel });
     if (event.type === 'message-end') {
       this.finishReason = event.finish.raw ?? event.finish.unified;
       this.last += this.encoder.encode(event);
