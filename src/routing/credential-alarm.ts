@@ -10,12 +10,13 @@ const SPENT = 'alert: our account at the supplier is spent or closed';
 
 /**
  * Tells operators that a supplier refuses a credential: a line a minute and lane at most, and a mark that `doctor`
- * finds. A credential that other models of the provider are served with is not refused: that one model is.
+ * finds. A credential that other models of the provider are served with is not refused: that one model is, until it is
+ * served again.
  */
 @Injectable()
 export class CredentialAlarm {
-  /** Refused lanes by provider, and when each was last told. */
-  private readonly toldAt = new Map<number, Map<string, number>>();
+  /** Refused lanes by provider. */
+  private readonly told = new Map<number, Map<string, ToldLane>>();
   private readonly acceptedAt = new Map<number, number>();
   private readonly marked = new Set<number>();
   /** When each provider's mark was last looked for: another node, or this one before its start, may have made it. */
@@ -29,12 +30,14 @@ export class CredentialAlarm {
   refused(lane: LaneView, status: number | null, problem: Fault): void {
     const { provider, upstreamModel: model, region } = lane;
     const now = monotonicMs();
-    const told = this.toldAt.get(provider.id) ?? new Map<string, number>();
-    if (now - (told.get(nameOf(lane)) ?? -Infinity) < QUIET_MS) return;
-    this.toldAt.set(provider.id, told.set(nameOf(lane), now));
+    const told = this.told.get(provider.id) ?? new Map<string, ToldLane>();
+    const before = told.get(nameOf(lane));
+    if (now - (before?.at ?? -Infinity) < QUIET_MS) return;
     // A spent account is one for all its models.
     const isSpent = isAccountSpent(problem);
-    const isUsed = !isSpent && now - (this.acceptedAt.get(provider.id) ?? -Infinity) < QUIET_MS;
+    const isLatelyUsed = now - (this.acceptedAt.get(provider.id) ?? -Infinity) < QUIET_MS;
+    const isUsed = !isSpent && (isLatelyUsed || before?.isAlone === true);
+    this.told.set(provider.id, told.set(nameOf(lane), { at: now, isAlone: isUsed }));
     const what = isUsed ? 'our credential for this model' : 'our credential';
     this.logger.error(isSpent ? SPENT : `alert: the supplier refuses ${what}`, {
       provider: provider.name,
@@ -54,10 +57,11 @@ export class CredentialAlarm {
     const now = monotonicMs();
     this.acceptedAt.set(provider.id, now);
     this.clear(provider.id, now);
-    const told = this.toldAt.get(provider.id);
+    const told = this.told.get(provider.id);
     if (told === undefined) return;
     const isBack = told.delete(nameOf(lane));
-    if (told.size === 0) this.toldAt.delete(provider.id);
+    if (told.size === 0) this.told.delete(provider.id);
+    for (const other of told.values()) other.isAlone = true;
     const wasMarked = this.marked.delete(provider.id);
     if (isBack || wasMarked)
       this.logger.info('the supplier accepts our credential again', { provider: provider.name, model });
@@ -79,6 +83,12 @@ export class CredentialAlarm {
       this.logger.warn('the state of a credential was not noted', { error }),
     );
   }
+}
+
+interface ToldLane {
+  readonly at: number;
+  /** Other models were served with the same credential meanwhile. */
+  isAlone: boolean;
 }
 
 const nameOf = ({ upstreamModel, region }: LaneView): string => `${upstreamModel} ${region}`;

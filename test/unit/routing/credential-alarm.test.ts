@@ -76,6 +76,29 @@ test('a supplier that refuses one model and serves another is told of once a min
   expect(marks).toEqual([]);
 });
 
+test('also where minutes pass between the requests: one refused model neither marks nor clears again', () => {
+  const { alarm, lines, marks, pass } = alarmWith();
+  alarm.refused(lane('refused'), 403, problem);
+  pass(90_000);
+  alarm.accepted(lane('served'));
+  expect(marks).toEqual(['rejected', 'ok']);
+  const told = lines().length;
+  for (let round = 0; round < 3; round += 1) {
+    pass(90_000);
+    alarm.refused(lane('refused'), 403, problem);
+    pass(90_000);
+    alarm.accepted(lane('served'));
+  }
+  expect(marks).toEqual(['rejected', 'ok']);
+  expect([...new Set(lines().slice(told))]).toEqual([
+    'alert: the supplier refuses our credential for this model',
+  ]);
+  // A model that was served until now says that the credential itself is refused.
+  pass(90_000);
+  alarm.refused(lane('served'), 403, problem);
+  expect(marks.at(-1)).toBe('rejected');
+});
+
 test('a mark of another node, or of before the start, is looked for at the first answer and then once a minute', () => {
   const { alarm, marks, pass, looks } = alarmWith();
   marks.push('rejected');
