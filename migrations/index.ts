@@ -81,6 +81,8 @@ import { KnowAddressesByOneForm1764700000000 } from './1764700000000-know-addres
 import { PlaceConversations1764700010000 } from './1764700010000-place-conversations';
 import { BoundCreditLimits1764700020000 } from './1764700020000-bound-credit-limits';
 import { NameModelsOfAnswers1764700200000 } from './1764700200000-name-models-of-answers';
+import { KeepClientRequestIds1764700210000 } from './1764700210000-keep-client-request-ids';
+import { IndexClientRequestIds1764700220000 } from './1764700220000-index-client-request-ids';
 import { KeepPaymentHolders1764700300000 } from './1764700300000-keep-payment-holders';
 
 /** In the order in which they run. */
@@ -165,6 +167,8 @@ export const migrations = [
   PlaceConversations1764700010000,
   BoundCreditLimits1764700020000,
   NameModelsOfAnswers1764700200000,
+  KeepClientRequestIds1764700210000,
+  IndexClientRequestIds1764700220000,
   KeepPaymentHolders1764700300000,
   // New ones go above this line; what takes away goes below it, a release later.
   LoadMoneyFunctions1763800310000,

@@ -47,5 +47,6 @@ export const ordinaryOutcome = (rest: Partial<SettleOutcome> = {}): SettleOutcom
   keyModelId: null,
   priceFactor: null,
   autoDecision: null,
+  clientRequestId: null,
   ...rest,
 });

@@ -72,6 +72,7 @@ const recordColumns = {
   priceFactor: 'span',
   autoDecision: 'json',
   parts: 'json',
+  clientRequestId: 'text',
 } as const satisfies Readonly<Record<Exclude<keyof RequestRecord, 'settlementId'>, ColumnKind>>;
 
 export type RecordField = keyof typeof recordColumns;

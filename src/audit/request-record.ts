@@ -54,6 +54,8 @@ export interface RequestRecord extends Attribution, UsageCounts {
   readonly priceFactor: number | null;
   /** The reasons of the choice of `auto`; null where the request named a model. */
   readonly autoDecision: object | null;
+  /** The caller's own id of it, where that is no UUID and so not ours. */
+  readonly clientRequestId: string | null;
 }
 
 /** The facts of the end of a request, without its identity and time. */

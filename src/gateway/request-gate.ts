@@ -119,9 +119,19 @@ export class RequestGate {
     return { caller, work, leave };
   }
 
-  private note({ requestId, url }: HttpRequest, { keyId }: Caller, { stoppedByCaller }: Work): void {
+  private note(
+    { requestId, clientRequestId, url }: HttpRequest,
+    { keyId }: Caller,
+    { stoppedByCaller }: Work,
+  ): void {
     const went = stoppedByCaller ? 'stopped' : 'carried out';
-    this.logger.info('caller left', { request_id: requestId, path: url, key_id: keyId, call: went });
+    this.logger.info('caller left', {
+      request_id: requestId,
+      client_request_id: clientRequestId ?? undefined,
+      path: url,
+      key_id: keyId,
+      call: went,
+    });
   }
 }
 

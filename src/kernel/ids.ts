@@ -5,6 +5,13 @@ const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 export const isUuid = (value: unknown): value is string =>
   typeof value === 'string' && uuidPattern.test(value);
 
+/** No character of it means anything to a log, a page, a header or an address. */
+const safeToken = /^[\w.~:+/=@-]{1,128}$/;
+
+/** Another's id of something, where it is safe to keep and to repeat; else null. */
+export const safeTokenIn = (value: unknown): string | null =>
+  typeof value === 'string' && safeToken.test(value) ? value : null;
+
 // One system call buys the randomness of 512 identifiers.
 const bytesPerId = 10;
 const pool = Buffer.alloc(bytesPerId * 512);

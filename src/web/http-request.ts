@@ -9,6 +9,8 @@ import type { Caller } from '../keys';
 /** A request as guards leave it: identified, and with the caller or person it belongs to. */
 export interface HttpRequest extends IncomingMessage {
   requestId: string;
+  /** The caller's own id, where it is no UUID and so not ours. */
+  clientRequestId: string | null;
   originalUrl: string;
   params: Readonly<Record<string, string>>;
   /** Set by the key guards. */

@@ -42,6 +42,7 @@ export const chatRecord = (
   keyModelId: null,
   priceFactor: null,
   autoDecision: null,
+  clientRequestId: null,
   ...fields,
 });
 

@@ -22,6 +22,7 @@ export interface RequestLogFilter {
   readonly minLatencyMs?: number | null;
   readonly session?: string | null;
   readonly requestId?: string | null;
+  readonly clientRequestId?: string | null;
   readonly endUser?: string | null;
   readonly tag?: string | null;
 }
@@ -52,6 +53,7 @@ export function recordConditions(filter: RequestLogFilter, parameters: SqlParame
   narrow(filter.minLatencyMs, (value) => `r.latency_ms >= ${value}`);
   narrow(filter.session, (value) => `r.session_key = ${value}`);
   narrow(filter.requestId, (value) => `r.request_id = ${value}::uuid`);
+  narrow(filter.clientRequestId, (value) => `r.client_request_id = ${value}`);
   narrow(filter.endUser, (value) => `r.end_user = ${value}`);
   narrow(filter.tag, (value) => `r.tags ? ${value}`);
   if (filter.failoverOnly === true) conditions.push('r.failover');
@@ -80,8 +82,13 @@ export const isGuided = (filter: RequestLogFilter): boolean =>
     isSet(filter.tag) ||
     filter.failoverOnly === true);
 
-const hasOwnIndex = ({ session, requestId, code, statusClass }: RequestLogFilter): boolean =>
-  isSet(session) || isSet(requestId) || isSet(code) || statusClass === '4xx' || statusClass === '5xx';
+const hasOwnIndex = (filter: RequestLogFilter): boolean =>
+  isSet(filter.session) ||
+  isSet(filter.requestId) ||
+  isSet(filter.clientRequestId) ||
+  isSet(filter.code) ||
+  filter.statusClass === '4xx' ||
+  filter.statusClass === '5xx';
 
 const isSet = (value: unknown): boolean => value !== null && value !== undefined;
 

@@ -296,6 +296,7 @@ function factsOf(organisationId: number, { key, tokensIn, served, explanation }:
     keyModelId: null,
     priceFactor: null,
     autoDecision: explanation,
+    clientRequestId: null,
   };
 }
 

@@ -146,6 +146,7 @@ function factsOf(
     keyModelId: null,
     priceFactor: null,
     autoDecision: null,
+    clientRequestId: null,
   };
 }
 

@@ -152,6 +152,7 @@ export class Attempts {
     const { call } = this.routed;
     this.tools.logger.warn(from === lane ? 'retry on the same lane' : 'failover', {
       request_id: call.inbound.requestId,
+      client_request_id: call.inbound.clientRequestId ?? undefined,
       key_id: this.keyId,
       asked_model: call.model,
       provider: from.provider.name,

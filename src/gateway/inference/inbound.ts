@@ -8,6 +8,7 @@ import { fieldsOf, type Form, isForm, parseForm, withoutBoundary } from './media
 /** A received request: its bytes, and their parsed contents beside them. */
 export interface Inbound extends JsonObjectText {
   readonly requestId: string;
+  readonly clientRequestId: string | null;
   readonly startedMs: number;
   readonly caller: Caller;
   /** What the caller pays of any price: pinned for the hold and the charge alike. */
@@ -34,6 +35,7 @@ export function intake(request: HttpRequest, caller: Caller, bodyLimit: number):
   const bytes = readBody(request, bodyLimit);
   const inbound = (content: Content): Inbound => ({
     requestId: request.requestId,
+    clientRequestId: request.clientRequestId,
     startedMs,
     caller,
     priceFactor: caller.priceFactors === null ? null : priceFactorAt(caller, Date.now()),

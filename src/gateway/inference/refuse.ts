@@ -12,7 +12,7 @@ const { source: _source, ...nothingUsed } = usageOf({}, 'estimated');
  * call is counted, and sampled as a record.
  */
 export async function recordRefusal(
-  { http: { caller, requestId }, operation, inbound, call, tries, dropped }: RequestProgress,
+  { http: { caller, requestId, clientRequestId }, operation, inbound, call, tries, dropped }: RequestProgress,
   error: unknown,
   refusals: Refusals,
   escrow: Escrow,
@@ -53,6 +53,7 @@ export async function recordRefusal(
     keyModelId: null,
     priceFactor: null,
     autoDecision: call?.auto?.explained(null) ?? null,
+    clientRequestId,
   });
   // The failed request cost nothing: its caller gets the reason, even where it cannot be recorded.
   await kept?.catch(() => undefined);

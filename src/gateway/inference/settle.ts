@@ -60,6 +60,7 @@ export function settle(
     keyModelId: inbound.caller.modelLimits === null ? null : held.hold.keyModelId,
     priceFactor: inbound.priceFactor,
     autoDecision: call.auto?.explained(routed.model.name) ?? null,
+    clientRequestId: inbound.clientRequestId,
   });
   const facts = {
     supplier: lane.provider.name,

@@ -7,6 +7,7 @@ import type { HttpRequest } from '../../web';
 export class InnerRequest extends IncomingMessage implements HttpRequest {
   readonly originalUrl: string;
   readonly params = {};
+  readonly clientRequestId = null;
 
   constructor(
     path: string,

@@ -25,6 +25,7 @@ export const presentRecord = (entry: RequestEntry, keyId: string) => ({
   price_factor: priceFactorOf(entry),
   usage_source: entry.usageSource,
   ...billedFields(entry),
+  client_request_id: entry.clientRequestId,
 });
 
 export const recordColumns = [
@@ -49,6 +50,7 @@ export const recordColumns = [
   'usage_source',
   ...billedColumns,
   'price_factor',
+  'client_request_id',
 ] as const satisfies readonly (keyof ReturnType<typeof presentRecord>)[];
 
 /** One request as its own caller sees it: everything, the attempts included. */

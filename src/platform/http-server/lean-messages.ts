@@ -20,6 +20,7 @@ const nothing = Buffer.alloc(0);
  */
 export class LeanRequest extends IncomingMessage {
   declare requestId: string;
+  declare clientRequestId: string | null;
   declare params: Readonly<Record<string, string>>;
   declare originalUrl: string;
   /** Node's own: the body has a reader. */

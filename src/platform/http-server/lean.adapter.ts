@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerOptions, type ServerResp
 import type { Socket } from 'node:net';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express from 'express';
-import { isUuid, uuidv7 } from '../../kernel';
+import { isUuid, safeTokenIn, uuidv7 } from '../../kernel';
 import { crossOrigin } from './cross-origin';
 import { answerBrokenRequest, OtherVersion } from './broken-request';
 import { isGatewayPath } from './gateway-path';
@@ -17,6 +17,8 @@ type Register = (path: string | NestHandler, handler?: NestHandler) => unknown;
 
 export interface IdentifiedRequest extends IncomingMessage {
   requestId: string;
+  /** The caller's own id, where it is no UUID and so not ours. */
+  clientRequestId: string | null;
 }
 
 const verbs = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options'] as const;
@@ -110,6 +112,8 @@ export class LeanAdapter extends ExpressAdapter {
         if (this.isPreflight(request, response)) return;
         if (this.serve(request, response)) return;
         response.setHeader('x-request-id', request.requestId);
+        if (request.clientRequestId !== null)
+          response.setHeader('x-client-request-id', request.clientRequestId);
         response.setHeader('x-content-type-options', 'nosniff');
         // Express replaces the answer's prototype, and with it Node's own release of the socket.
         response.prependOnceListener('finish', () => {
@@ -157,7 +161,7 @@ export class LeanAdapter extends ExpressAdapter {
     if (request.method !== 'OPTIONS' && this.origins.length === 0) return false;
     const [path = ''] = (request.url ?? '/').split('?');
     if (!isGatewayPath(path)) return false;
-    if (request.method === 'OPTIONS') addUncheckedHeader(response, 'x-request-id', request.requestId);
+    if (request.method === 'OPTIONS') tellIds(request, response);
     return crossOrigin(request, response, this.origins, this.routes.methodsOf(path));
   }
 
@@ -168,7 +172,7 @@ export class LeanAdapter extends ExpressAdapter {
     if (match === null) return false;
     request.params = match.params;
     request.originalUrl = url;
-    addUncheckedHeader(response, 'x-request-id', request.requestId);
+    tellIds(request, response);
     addUncheckedHeader(response, 'x-content-type-options', 'nosniff');
     const { handler } = match;
     request.onceWhole(() => void handler(request, response, unreachable));
@@ -217,7 +221,15 @@ function closeIfOver(
 
 function identify(request: LeanRequest): void {
   const given = request.headers['x-request-id'];
-  request.requestId = isUuid(given) ? given : uuidv7();
+  const isOurs = isUuid(given);
+  request.requestId = isOurs ? given : uuidv7();
+  request.clientRequestId = isOurs ? null : safeTokenIn(given);
+}
+
+/** Neither id holds a character that would have to be checked. */
+function tellIds({ requestId, clientRequestId }: LeanRequest, response: ServerResponse): void {
+  addUncheckedHeader(response, 'x-request-id', requestId);
+  if (clientRequestId !== null) addUncheckedHeader(response, 'x-client-request-id', clientRequestId);
 }
 
 /** Node lets other transfer codings through. */

@@ -122,7 +122,15 @@ function fieldsOf(facts: LogFacts): FieldModel[] {
   const { query, localisation } = facts;
   const { translate } = localisation;
   const text = (
-    name: 'code' | 'session' | 'request_id' | 'end_user' | 'tag' | 'min_cost' | 'min_latency',
+    name:
+      | 'code'
+      | 'session'
+      | 'request_id'
+      | 'client_request_id'
+      | 'end_user'
+      | 'tag'
+      | 'min_cost'
+      | 'min_latency',
     more: Partial<FieldModel> = {},
   ): FieldModel => ({
     id: `filter-${name}`,
@@ -151,6 +159,7 @@ function fieldsOf(facts: LogFacts): FieldModel[] {
       ],
     },
     text('request_id', { filterKey: true }),
+    text('client_request_id', { minor: true }),
     text('code', { minor: true }),
     text('min_cost', { inputMode: 'decimal', minor: true }),
     text('min_latency', { inputMode: 'numeric', minor: true }),

@@ -37,6 +37,7 @@ export const logFileColumns = [
   'price_factor',
   ...billedColumns,
   'price',
+  'client_request_id',
 ] as const;
 
 /** `price`: the version that it was charged by, as text. */
@@ -76,6 +77,7 @@ export const logFileRow = (entry: LoggedRequest, price: string | null): readonly
   priceFactorOf(entry),
   ...billedCells(entry),
   price,
+  entry.clientRequestId,
 ];
 
 function billedCells(entry: LoggedRequest): readonly unknown[] {

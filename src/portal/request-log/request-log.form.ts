@@ -14,6 +14,7 @@ import { Given } from '../../platform';
 /** Columns that are shown when they are asked for. */
 export const optionalColumns = [
   'request_id',
+  'client_request_id',
   'session',
   'user',
   'end_user',
@@ -49,6 +50,10 @@ export class RequestLogParameters extends RecordParameters {
 
   @Given(IsUUID())
   request_id?: string;
+
+  /** The caller's own id. */
+  @Given(MaxLength(128))
+  client_request_id?: string;
 }
 
 /** What the page knows beside the filters. */
@@ -70,8 +75,9 @@ export class RequestLogPageQuery extends RequestLogParameters {
 
 export function logFilterOf(asked: RequestLogParameters, now: number, usualZone: string): RequestLogFilter {
   const zone = zoneOf(asked.zone, usualZone);
-  // A request is looked for by its id whenever it was.
-  const isOne = asked.request_id !== undefined && asked.from === undefined && asked.to === undefined;
+  // A request is looked for by an id whenever it was.
+  const isNamed = asked.request_id !== undefined || asked.client_request_id !== undefined;
+  const isOne = isNamed && asked.from === undefined && asked.to === undefined;
   const period = isOne ? { from: null, to: null } : periodOf(asked, zone, now);
   return {
     ...period,
@@ -91,6 +97,7 @@ export function logFilterOf(asked: RequestLogParameters, now: number, usualZone:
     minLatencyMs: asked.min_latency === undefined ? null : Number(asked.min_latency),
     session: asked.session,
     requestId: asked.request_id?.toLowerCase(),
+    clientRequestId: asked.client_request_id,
     endUser: asked.end_user,
     tag: asked.tag,
   };

@@ -40,6 +40,7 @@ export const optionalCells: Readonly<
   >
 > = {
   request_id: { column: minorColumn, figure: ({ requestId }) => ({ kind: 'copy', value: requestId }) },
+  client_request_id: { column: minorColumn, figure: ({ clientRequestId }) => text(clientRequestId) },
   session: { column: minorColumn, figure: ({ sessionKey }) => text(sessionKey) },
   user: { column: minorColumn, figure: ({ userName }) => text(userName) },
   end_user: { column: minorColumn, figure: ({ endUser }) => text(endUser) },
@@ -169,6 +170,7 @@ function itemsOf(entry: LoggedRequest, texts: KeptTexts, localisation: Localisat
   const dropped = Object.entries(entry.dropped ?? {}).map(([name, count]) => `${name} × ${count}`);
   return [
     item('request_id', { kind: 'copy', value: entry.requestId }),
+    ...given('client_request_id', entry.clientRequestId),
     ...given('code', entry.code),
     ...given('key', entry.keyName ?? idText(entry.keyId)),
     ...given('user', entry.userName),

@@ -124,10 +124,11 @@ export class FaultFilter implements ExceptionFilter {
 
   /** A stack helps only where the fault is our own. */
   private report(problem: Fault, request: HttpRequest): void {
-    const { requestId, method, caller, attempted } = request;
+    const { requestId, clientRequestId, method, caller, attempted } = request;
     const isOurs = problem.status === 500;
     this.logger[weightOf(problem, request)]('request failed', {
       request_id: requestId,
+      client_request_id: clientRequestId ?? undefined,
       key_id: caller?.keyId,
       model: attempted?.model,
       provider: attempted?.supplier ?? undefined,

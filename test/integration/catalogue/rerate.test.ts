@@ -70,6 +70,7 @@ function record(fields: Partial<RequestRecord>): RequestRecord {
     keyModelId: null,
     priceFactor: null,
     autoDecision: null,
+    clientRequestId: null,
     ...fields,
   };
 }

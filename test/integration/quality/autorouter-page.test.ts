@@ -86,6 +86,7 @@ async function putRouted(
     tags: null,
     keyModelId: null,
     priceFactor: null,
+    clientRequestId: null,
     autoDecision: {
       alg: 'hkb-v1',
       ref: 'sim-large',
