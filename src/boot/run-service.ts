@@ -32,6 +32,7 @@ export async function runService(options: ServiceOptions = {}): Promise<void> {
     process.exitCode = error instanceof SettingsError ? EXIT_CONFIGURATION : 1;
   }
   await service?.close();
+  logger.flush();
   process.exit();
 }
 

@@ -3,6 +3,7 @@ import { parseJsonText } from '../../kernel';
 import type { Settings } from '../config';
 import { pretty } from './pretty';
 import { redact } from './redact';
+import { type LogEntry, Repetitions } from './repetitions';
 
 /** Details of an entry in snake case, such as `request_id`; an Error goes into `error`. */
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -11,16 +12,22 @@ export interface LogSink {
   write(line: string): unknown;
 }
 
-/** Writes entries of one line. Redaction happens at the sink, so that no caller can forget it. */
+/**
+ * Writes entries of one line. Redaction happens at the sink, so that no caller can forget it; there, too, a failure that
+ * repeats is told once and then counted.
+ */
 export class Logger {
-  private constructor(private readonly inner: pino.Logger) {}
+  private constructor(
+    private readonly inner: pino.Logger,
+    private readonly repetitions: Repetitions,
+  ) {}
 
   static create(settings: Pick<Settings, 'logLevel' | 'logFormat'>, sink: LogSink = process.stdout): Logger {
     const coloured = sink === process.stdout && process.stdout.isTTY;
-    const write = (line: string): void => {
-      const entry = redact(parseJsonText(line)) as Record<string, unknown>;
+    const repetitions = new Repetitions((entry: LogEntry): void => {
       sink.write(settings.logFormat === 'pretty' ? pretty(entry, coloured) : `${JSON.stringify(entry)}\n`);
-    };
+    });
+    const write = (line: string): void => repetitions.take(redact(parseJsonText(line)) as LogEntry);
     const options: pino.LoggerOptions = {
       level: settings.logLevel,
       base: null,
@@ -30,12 +37,17 @@ export class Logger {
       depthLimit: 8,
       edgeLimit: 100,
     };
-    return new Logger(pino(options, { write }));
+    return new Logger(pino(options, { write }), repetitions);
   }
 
   /** A logger that adds these fields to every entry. */
   child(fields: LogFields): Logger {
-    return new Logger(this.inner.child(fields));
+    return new Logger(this.inner.child(fields), this.repetitions);
+  }
+
+  /** Tells how often failures were repeated since that was last told. */
+  flush(): void {
+    this.repetitions.flush();
   }
 
   debug(message: string, fields: LogFields = {}): void {

@@ -1,7 +1,7 @@
 const colours: Record<string, number> = { trace: 90, debug: 90, info: 32, warn: 33, error: 31, fatal: 35 };
 
 /** One log entry as a line for people. Only stack frames get lines of their own; a value never does. */
-export function pretty(entry: Record<string, unknown>, coloured: boolean): string {
+export function pretty(entry: Readonly<Record<string, unknown>>, coloured: boolean): string {
   const { level, time, msg, ...fields } = entry;
   const label = String(level).toUpperCase().padEnd(5);
   const head = [

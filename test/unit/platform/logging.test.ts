@@ -38,6 +38,77 @@ test('the level decides what is written', () => {
   expect(lines).toHaveLength(3);
 });
 
+describe('a failure that repeats', () => {
+  beforeEach(() => jest.useFakeTimers());
+  afterEach(() => jest.useRealTimers());
+
+  /** Always from the same place, wherever a test makes it. */
+  const failed = (file: number): Error => {
+    const message = `could not extend file "base/${file}"`;
+    const stack = `Error: ${message}\n    at extend (disk.ts:7:3)`;
+    return Object.assign(new Error(message), { code: '53100', stack });
+  };
+  const one = (logger: Logger, file: number): void =>
+    logger.error(`job ${file} failed`, { error: failed(file), context: 'Jobs', job: file });
+
+  test('is written once with its stack, and then counted until it stops', () => {
+    const { logger, entries } = capture();
+    for (let file = 0; file < 413; file += 1) one(logger.child({ node: file }), file);
+    expect(entries()).toMatchObject([
+      { msg: 'job 0 failed', error: { stack: expect.any(String) as string } },
+    ]);
+    jest.advanceTimersByTime(10_000);
+    expect(entries()).toHaveLength(2);
+    expect(entries()[1]).toEqual({
+      level: 'error',
+      time: expect.any(String) as string,
+      context: 'Jobs',
+      msg: 'job 0 failed: repeated 412 times in the last 10 s',
+      repeated: 412,
+      error: { type: 'Error', code: '53100', message: 'could not extend file "base/0"' },
+    });
+    one(logger, 7);
+    jest.advanceTimersByTime(10_000);
+    expect(entries()[2]).toMatchObject({ repeated: 1 });
+    jest.advanceTimersByTime(10_000);
+    expect(entries()).toHaveLength(3);
+    one(logger, 8);
+    expect(entries()[3]).toMatchObject({
+      msg: 'job 8 failed',
+      error: { stack: expect.any(String) as string },
+    });
+  });
+
+  test('hides no other failure, and no entry without a stack', () => {
+    const { logger, lines } = capture();
+    const other = (message: string): Error => new Error(message);
+    for (let round = 0; round < 3; round += 1) {
+      one(logger, round);
+      logger.warn('job 1 failed', { error: failed(1), context: 'Jobs' });
+      logger.error('job 1 failed', { error: other('another reason'), context: 'Jobs' });
+      logger.error('job 1 failed', { error: failed(1), context: 'Others' });
+      logger.error('no stack', { status: 503 });
+      logger.fatal('the end', { error: other('the end') });
+    }
+    expect(lines).toHaveLength(4 + 3 + 3);
+  });
+
+  test('is told at the end of the process, and watched within a bound', () => {
+    const { logger, entries } = capture();
+    for (let kind = 0; kind < 500; kind += 1) {
+      const error = failed(1);
+      const place = String.fromCodePoint(0x4e00 + kind);
+      logger.error(place, { error });
+      logger.error(place, { error });
+    }
+    expect(entries().filter(({ repeated }) => repeated === 1)).toHaveLength(300);
+    logger.flush();
+    expect(entries().filter(({ repeated }) => repeated === 1)).toHaveLength(500);
+    logger.flush();
+    expect(entries()).toHaveLength(1_000);
+  });
+});
+
 test.each([
   'authorization',
   'Authorization',
