@@ -80,6 +80,8 @@ import { AddUsageParts1764360100000 } from './1764360100000-add-usage-parts';
 import { KnowAddressesByOneForm1764700000000 } from './1764700000000-know-addresses-by-one-form';
 import { PlaceConversations1764700010000 } from './1764700010000-place-conversations';
 import { BoundCreditLimits1764700020000 } from './1764700020000-bound-credit-limits';
+import { KeepHostsOfSessions1764700100000 } from './1764700100000-keep-hosts-of-sessions';
+import { ProveResellerDomains1764700110000 } from './1764700110000-prove-reseller-domains';
 import { NameModelsOfAnswers1764700200000 } from './1764700200000-name-models-of-answers';
 import { KeepClientRequestIds1764700210000 } from './1764700210000-keep-client-request-ids';
 import { IndexClientRequestIds1764700220000 } from './1764700220000-index-client-request-ids';
@@ -166,6 +168,8 @@ export const migrations = [
   KnowAddressesByOneForm1764700000000,
   PlaceConversations1764700010000,
   BoundCreditLimits1764700020000,
+  KeepHostsOfSessions1764700100000,
+  ProveResellerDomains1764700110000,
   NameModelsOfAnswers1764700200000,
   KeepClientRequestIds1764700210000,
   IndexClientRequestIds1764700220000,

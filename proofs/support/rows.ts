@@ -59,8 +59,8 @@ export class Rows {
     const token = randomBytes(32).toString('base64url');
     const hash = createHmac('sha256', SESSION_SECRET).update(token).digest();
     await this.query(
-      `INSERT INTO session (token_hash, public_id, user_id, expires_at)
-       VALUES ($1, $2, $3, now() + interval '30 days')`,
+      `INSERT INTO session (token_hash, public_id, user_id, expires_at, host)
+       VALUES ($1, $2, $3, now() + interval '30 days', '')`,
       [hash, randomUUID(), userId],
     );
     return token;

@@ -22,6 +22,10 @@ export class Session {
   @Column('timestamptz', { name: 'expires_at' })
   expiresAt: Date;
 
+  /** Where it is good. Empty: at BASE_URL. Null, as older versions left it: nowhere. */
+  @Column('text', { nullable: true })
+  host: string | null;
+
   @Column('inet', { nullable: true })
   address: string | null;
 

@@ -43,6 +43,13 @@ export interface Viewing {
   readonly adminView: { readonly organisation: { readonly id: number; readonly name: string } | null } | null;
 }
 
+export interface OpenedFrom {
+  readonly address?: string;
+  readonly userAgent?: string;
+  /** The portal where it is good: empty for BASE_URL's. */
+  readonly host?: string;
+}
+
 interface OpenSession {
   readonly id: string;
   readonly address: string | null;
@@ -70,21 +77,23 @@ export class SessionsService {
     private readonly settings: Settings,
   ) {}
 
-  /** Returns the cookie's value; only its hash is kept. */
-  async open(tx: Tx, userId: number, from: { address?: string; userAgent?: string } = {}): Promise<string> {
+  /** Returns the cookie's value; only its hash is kept. Without a host it is a session of BASE_URL. */
+  async open(tx: Tx, userId: number, from: OpenedFrom = {}): Promise<string> {
     const token = randomBytes(32).toString('base64url');
     await tx.getRepository(Session).insert({
       tokenHash: this.hashOf(token),
       publicId: randomUUID(),
       userId,
       expiresAt: new Date(Date.now() + ABSOLUTE),
+      host: from.host ?? '',
       address: from.address ?? null,
       userAgent: from.userAgent?.slice(0, 400) ?? null,
     });
     return token;
   }
 
-  async read(token: string): Promise<SessionReading> {
+  /** `host` is the portal that is asked: empty for BASE_URL's. */
+  async read(token: string, host: string): Promise<SessionReading> {
     const [row] = await this.database.query<SessionRow>(
       `SELECT s.public_id, s.user_id, u.email, u.display_name, u.role, u.status,
               u.organisation_id, u.department_id, u.preferred_language, u.time_zone, o.name AS organisation_name,
@@ -95,10 +104,10 @@ export class SessionsService {
        FROM session s JOIN user_account u ON u.id = s.user_id
        LEFT JOIN organisation o ON o.id = u.organisation_id
        LEFT JOIN organisation a ON a.id = s.admin_organisation_id
-       WHERE s.token_hash = $1 AND s.expires_at > now()`,
-      [this.hashOf(token)],
+       WHERE s.token_hash = $1 AND s.host = $2 AND s.expires_at > now()`,
+      [this.hashOf(token), host],
     );
-    if (row === undefined || this.hasIdledOut(row)) return { kind: 'absent' };
+    if (row === undefined || this.hasIdledOut(row) || !isServedAt(host, row.role)) return { kind: 'absent' };
     const awaitsSecondFactor = this.awaitsSecondFactor(row);
     const seen = awaitsSecondFactor ? { ...row, role: 'user' as const } : row;
     const [actor, viewing] = [toActor(seen), { ...viewingOf(seen), awaitsSecondFactor }];
@@ -171,6 +180,10 @@ export class SessionsService {
     ]);
   }
 }
+
+/** Hosts of others, and what stands in front of them, never hold a right over the platform. */
+export const isServedAt = (host: string, role: Role): boolean =>
+  host === '' || !atLeast(role, 'platform_admin');
 
 function toActor(row: SessionRow): Actor {
   const user = {

@@ -12,6 +12,7 @@ import {
   type HttpRequest,
   languageCookie,
   localPath,
+  portalHostOf,
   sessionCookieName,
   wantsPage,
 } from '../web';
@@ -59,7 +60,7 @@ export class LanguageController {
 
   private async keepInProfile(request: HttpRequest, language: Locale): Promise<void> {
     const token = cookieOf(request.headers, sessionCookieName(this.settings));
-    const reading = token === null ? null : await this.sessions.read(token);
+    const reading = token === null ? null : await this.sessions.read(token, portalHostOf(request));
     if (reading?.kind === 'actor') await this.profiles.setLanguage(reading.actor.userId, language);
   }
 }

@@ -3,9 +3,11 @@ import type { Settings } from '../platform';
 
 const isSecure = (settings: Settings): boolean => settings.baseUrl.startsWith('https:');
 
-/** The `__Host-` prefix makes browsers refuse the cookie from anywhere else; it needs https. */
-export const sessionCookieName = (settings: Settings): string =>
-  isSecure(settings) ? '__Host-svc_session' : 'svc_session';
+/** The `__Host-` prefix makes browsers refuse the cookie from anywhere else, also from subdomains; it needs https. */
+export const privateCookieName = (settings: Settings, name: string): string =>
+  isSecure(settings) ? `__Host-${name}` : name;
+
+export const sessionCookieName = (settings: Settings): string => privateCookieName(settings, 'svc_session');
 
 export function cookieOf(headers: IncomingHttpHeaders, name: string): string | null {
   for (const pair of headers.cookie?.split(';') ?? []) {

@@ -19,7 +19,9 @@ export interface HttpRequest extends IncomingMessage {
   actor?: Actor;
   /** Set with the actor of an account that is suspended or archived, on the routes that are left to it. */
   restingAs?: string;
-  /** Set where the page is asked for under a reseller's host. */
+  /** Set where the page is asked for under another portal than BASE_URL's: its host. */
+  portalHost?: string;
+  /** Set with it where that is a reseller's. */
   reseller?: ResellerDomain;
   /** Set with the actor: language, zone and view of the administration. */
   viewing?: Viewing;
@@ -35,6 +37,9 @@ export interface HttpRequest extends IncomingMessage {
   /** Set where an inference request failed: what was asked, and the supplier that was asked last. */
   attempted?: { readonly model: string; readonly supplier: string | null };
 }
+
+/** Of the portal that is asked, as sessions store it: empty for BASE_URL's. */
+export const portalHostOf = ({ portalHost }: Pick<HttpRequest, 'portalHost'>): string => portalHost ?? '';
 
 export const requestOf = (context: ExecutionContext): HttpRequest => context.getArgByIndex<HttpRequest>(0);
 

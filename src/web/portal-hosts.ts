@@ -14,28 +14,21 @@ import { type HttpRequest, pathOf } from './http-request';
 export class PortalHosts {
   private readonly base: URL;
 
-  private readonly others: ReadonlySet<string>;
+  /** Origins of PORTAL_ORIGINS by their hosts. */
+  private readonly others: ReadonlyMap<string, string>;
 
   constructor(
     private readonly settings: Settings,
     private readonly resellers: ResellerDomains,
   ) {
-    this.others = new Set(settings.portalOrigins.map((origin) => new URL(origin).host));
     this.base = new URL(settings.baseUrl);
+    const others = settings.portalOrigins.map((origin) => [new URL(origin).host, origin] as const);
+    this.others = new Map(others.filter(([host]) => host !== this.base.host));
   }
 
   /** Where the portal of this request is another than BASE_URL's: its origin. */
-  otherOriginOf({ headers: { host }, reseller }: HttpRequest): string | undefined {
-    if (reseller !== undefined) return this.resellers.originOf(reseller);
-    return this.settings.portalOrigins.find((origin) => new URL(origin).host === host?.toLowerCase());
-  }
-
-  /** Whether an origin is one of those. */
-  async isOtherOrigin(origin: string): Promise<boolean> {
-    if (this.settings.portalOrigins.includes(origin)) return true;
-    if (!URL.canParse(origin)) return false;
-    const reseller = await this.resellers.find(new URL(origin).host);
-    return reseller !== undefined && this.resellers.originOf(reseller) === origin;
+  otherOriginOf({ portalHost = '', reseller }: HttpRequest): string | undefined {
+    return reseller === undefined ? this.others.get(portalHost) : this.resellers.originOf(reseller);
   }
 
   readonly check = (
@@ -44,25 +37,28 @@ export class PortalHosts {
     next: (error?: unknown) => void,
   ): void => {
     const path = pathOf(request);
-    const { host } = request.headers;
-    if (isGatewayPath(path) || isProbe(path) || this.isOwn(host)) next();
-    else void this.checkReseller(request as HttpRequest, host).then(() => next(), next);
+    const named = this.named(request.headers.host);
+    if (isGatewayPath(path) || isProbe(path)) next();
+    else if (named !== undefined && this.others.has(named.host)) {
+      (request as HttpRequest).portalHost = named.host;
+      next();
+    } else if (this.isOwn(named)) next();
+    else void this.checkReseller(request as HttpRequest, named).then(() => next(), next);
   };
 
-  private async checkReseller(request: HttpRequest, host: string | undefined): Promise<void> {
-    const named = this.named(host);
+  private async checkReseller(request: HttpRequest, named: URL | undefined): Promise<void> {
     const reseller = named === undefined ? undefined : await this.resellers.find(named.host);
     if (reseller === undefined)
       throw fault('origin_not_allowed', {
         message: `Pages are served at ${this.base.origin} only. The setting BASE_URL says where that is.`,
       });
     request.reseller = reseller;
+    request.portalHost = reseller.host;
   }
 
-  private isOwn(host: string | undefined): boolean {
-    const url = this.named(host);
+  private isOwn(url: URL | undefined): boolean {
     if (url === undefined) return false;
-    if (url.host === this.base.host || this.others.has(url.host)) return true;
+    if (url.host === this.base.host) return true;
     return this.settings.environment !== 'production' && isLoopback(url.hostname);
   }
 

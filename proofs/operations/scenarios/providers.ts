@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { cookiesOf, expectSession, newAddress } from '../accounts';
-import { type Answer, expect, expectStatus } from '../http';
+import { type Answer, expect, expectStatus, jsonOf } from '../http';
 import type { Scenario } from '../scenario';
 import { resellerOrigin, type World } from '../world';
 
@@ -105,7 +105,14 @@ async function handedOff(world: World): Promise<{ path: string; kept: string }> 
   const query = world.provider.recognise(away.headers.get('location') ?? '', somebody());
   const cookie = `${terms}; ${cookiesOf(away)}`;
   const answer = await world.anonymous.get(callback('idp1', query), { headers: { cookie } });
-  const home = new URL(answer.headers.get('location') ?? '');
+  expect(answer.headers.get('location') === '/login/hand-off', 'the person is asked first');
+  const asked = { headers: { cookie: cookiesOf(answer), accept: 'text/html' } };
+  const { text } = await world.anonymous.get('/login/hand-off', asked);
+  const state = /name="state" value="([\w-]+)"/.exec(text)?.[1] ?? '';
+  const client = world.anonymous.with({ cookie: cookiesOf(answer) });
+  const agreed = await client.post('/auth/sso/hand-off', { json: { state } });
+  expectStatus(agreed, 200);
+  const home = new URL(String(jsonOf(agreed)['url']));
   expect(home.origin === resellerOrigin, `back to the reseller: ${home.origin}`);
   return { path: home.pathname + home.search, kept: cookieText(atReseller.headers) };
 }
@@ -138,7 +145,10 @@ export const providerScenarios: readonly Scenario[] = [
       const second = await handedOff(world);
       const { status, headers } = await askReseller(world, second.path, second.kept);
       expect(status === 303, `the reseller's browser is let in: ${status}`);
-      await expectSession(world.anonymous.with({ cookie: cookieText(headers) }), true);
+      const session = cookieText(headers);
+      const there = await askReseller(world, '/api/legal/status', session);
+      expect(there.status === 200, `the session is good there: ${there.status}`);
+      await expectSession(world.anonymous.with({ cookie: session }), false);
       expect((await askReseller(world, second.path, second.kept)).status === 401, 'the token works once');
       expect(kept !== second.kept, 'every browser keeps a proof of its own');
     },

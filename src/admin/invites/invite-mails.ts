@@ -8,13 +8,15 @@ export interface InviteMail {
   readonly to: string;
   readonly inviter: string;
   readonly organisation: string;
-  readonly organisationId: number;
   readonly role: Role;
   readonly token: string;
   readonly locale: Locale;
 }
 
-/** The link is in the mail alone: the inviter does not see it, and it is not logged. */
+/**
+ * The link is in the mail alone: the inviter does not see it, and it is not logged. It leads to the portal of who is
+ * invited, as every link does: the organisation is theirs only once they have accepted.
+ */
 @Injectable()
 export class InviteMails {
   constructor(
@@ -24,8 +26,8 @@ export class InviteMails {
     private readonly settings: Settings,
   ) {}
 
-  async send({ to, inviter, organisation, organisationId, role, token, locale }: InviteMail): Promise<void> {
-    const [reseller] = await this.resellers.ofOrganisation(organisationId);
+  async send({ to, inviter, organisation, role, token, locale }: InviteMail): Promise<void> {
+    const reseller = await this.resellers.ofAddress(to);
     const baseUrl = reseller === undefined ? this.settings.baseUrl : this.resellers.originOf(reseller);
     const brand = reseller?.name ?? this.settings.brandName;
     const texts = this.engine.translator(locale);

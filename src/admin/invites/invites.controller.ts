@@ -120,10 +120,7 @@ export class InvitesController {
 
   private mail(
     request: HttpRequest,
-    invite: { readonly email: string } & Pick<
-      InviteMail,
-      'role' | 'token' | 'organisation' | 'organisationId'
-    >,
+    invite: { readonly email: string } & Pick<InviteMail, 'role' | 'token' | 'organisation'>,
     locale: InviteMail['locale'],
   ): Promise<void> {
     const { displayName, email } = actorOf(request);

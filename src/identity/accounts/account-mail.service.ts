@@ -11,6 +11,7 @@ export type AccountMailKind = 'register' | 'resend' | 'reset' | 'failed';
 
 export interface AccountMail {
   readonly notice: 'verify' | 'registered-already' | 'reset' | 'reset-by-provider';
+  readonly userId: number;
   readonly to: string;
   readonly name: string;
   readonly language: string;
@@ -30,7 +31,8 @@ export class AccountMailService {
   async mailFor(wish: AccountMailKind, email: string, token?: string): Promise<AccountMail | null> {
     const account = await this.accountOf(email);
     if (account === null || account.status === 'deleted') return null;
-    const mail = { to: account.email, name: account.displayName, language: account.preferredLanguage };
+    const { id: userId, email: to, displayName: name, preferredLanguage: language } = account;
+    const mail = { userId, to, name, language };
     const pending = account.status === 'pending_verification';
     if (wish === 'failed') {
       await this.database.transaction((tx) => this.record(tx, 'session.sign-in-failed', account));

@@ -9,6 +9,7 @@ import { UserAccount } from '../user-account.entity';
 import { AccountTokens } from './account-tokens.service';
 
 export interface ChangedAddress {
+  readonly userId: number;
   readonly former: string;
   /** How long the former address can be restored. */
   readonly undoToken: string;
@@ -42,7 +43,8 @@ export class AddressChange {
       await this.change(tx, account, email);
       const data = { email: former };
       const undoToken = await this.tokens.issue(tx, 'undo_address', { userId: account.id, data });
-      return { former, undoToken, name: account.displayName, language: account.preferredLanguage };
+      const { id: userId, displayName: name, preferredLanguage: language } = account;
+      return { userId, former, undoToken, name, language };
     });
   }
 

@@ -6,6 +6,7 @@ import { AccountUpkeep } from './account-upkeep.service';
 import { AddressChange } from './address-change.service';
 import { AttemptCount } from './attempt-throttle.entity';
 import { AttemptThrottle } from './attempt-throttle.service';
+import { HandOffs } from './hand-offs.service';
 import { Invite } from './invite.entity';
 import { InvitesService } from './invites.service';
 import { LinkedIdentities } from './linked-identities.service';
@@ -23,6 +24,7 @@ import { SignInService } from './sign-in.service';
 
 export { type AccountMail, AccountMailService, type AccountMailKind } from './account-mail.service';
 export { deviceName, deviceOf } from './device';
+export { bindingOf, type HandOff } from './hand-offs.service';
 export { endPasswords, hasLinkedIdentity } from './provider-only';
 export { PASSWORD_LEAST, PASSWORD_MOST } from './password-rules';
 export type { InviteShown } from './invites.service';
@@ -33,6 +35,7 @@ export {
   AccountTokens,
   AddressChange,
   AttemptThrottle,
+  HandOffs,
   InvitesService,
   LinkedIdentities,
   OwnAccountService,
@@ -61,6 +64,7 @@ export const accountProviders = [
   AccountTokens,
   AccountUpkeep,
   AttemptThrottle,
+  HandOffs,
   InvitesService,
   LinkedIdentities,
   OwnAccountService,

@@ -8,7 +8,6 @@ import { lockRoles } from '../role-lock';
 import { SessionsService } from '../sessions.service';
 import { UserAccount } from '../user-account.entity';
 import { LinkedIdentity } from './linked-identity.entity';
-import { SignInService, type SignedIn, type SignInOrigin } from './sign-in.service';
 
 /** A person's identity at a provider. Issuer and subject identify; an address may pass to another person. */
 export interface ProvenIdentity {
@@ -34,18 +33,20 @@ export interface SignUpContext {
 export class LinkedIdentities {
   constructor(
     private readonly database: Database,
-    private readonly signIn: SignInService,
     private readonly sessions: SessionsService,
     private readonly activity: ActivityLog,
   ) {}
 
-  /** Signs in the linked account, or opens one for a new person; it never links accounts by address. */
-  enter(identity: ProvenIdentity, newcomer: SignUpContext, from: SignInOrigin): Promise<SignedIn> {
-    return this.database.transaction(async (tx) => {
-      const userId = (await this.ownerOf(tx, identity)) ?? (await this.open(tx, identity, newcomer));
-      await this.applyRole(tx, userId, identity);
-      return this.signIn.open(tx, userId, from);
-    });
+  /** The linked account, or one that is opened for a new person; it never links accounts by address. */
+  recognise(identity: ProvenIdentity, newcomer: SignUpContext): Promise<number> {
+    return this.database.transaction(
+      async (tx) => {
+        const userId = (await this.ownerOf(tx, identity)) ?? (await this.open(tx, identity, newcomer));
+        await this.applyRole(tx, userId, identity);
+        return userId;
+      },
+      { withoutActivity: 'the sign-in follows; what is changed here writes its own entries' },
+    );
   }
 
   /** For a person who is signed in already. `known`: it was linked to that very account before. */

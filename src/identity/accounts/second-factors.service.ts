@@ -31,7 +31,7 @@ export interface FactorSetup {
   readonly uri: string;
 }
 
-/** One-time codes by time (RFC 6238), asked for after the password. */
+/** One-time codes by time (RFC 6238), asked for after the password or the identity provider. */
 @Injectable()
 export class SecondFactors {
   constructor(
@@ -114,29 +114,30 @@ export class SecondFactors {
   }
 
   /**
-   * The token of a remembered browser, valid for thirty days in place of a code; a new password or device revokes it.
+   * The token of a remembered browser, valid for thirty days in place of a code, at one portal; a new password or
+   * device revokes it.
    */
-  async trust(userId: number): Promise<string> {
+  async trust(userId: number, host: string): Promise<string> {
     const said = `${userId}.${Date.now() + TRUSTED_MS}`;
-    return `${said}.${await this.trustProof(userId, said)}`;
+    return `${said}.${await this.trustProof(userId, host, said)}`;
   }
 
-  async isTrusted(userId: number, shown: string | null): Promise<boolean> {
+  async isTrusted(userId: number, host: string, shown: string | null): Promise<boolean> {
     const [id = '', until = '', proof = ''] = (shown ?? '').split('.');
     if (Number(id) !== userId || !(Number(until) > Date.now())) return false;
-    const expected = Buffer.from(await this.trustProof(userId, `${id}.${until}`));
+    const expected = Buffer.from(await this.trustProof(userId, host, `${id}.${until}`));
     const given = Buffer.from(proof);
     return given.length === expected.length && timingSafeEqual(given, expected);
   }
 
-  private async trustProof(userId: number, said: string): Promise<string> {
+  private async trustProof(userId: number, host: string, said: string): Promise<string> {
     const [row] = await this.database.query<{ password_hash: string | null; enabled_at: Date | null }>(
       `SELECT u.password_hash, f.enabled_at FROM user_account u LEFT JOIN second_factor f ON f.user_id = u.id
        WHERE u.id = $1`,
       [userId],
     );
     const bound = `${row?.password_hash ?? ''}:${row?.enabled_at?.toISOString() ?? ''}`;
-    return this.hmac(`trusted:${said}:${bound}`).toString('base64url');
+    return this.hmac(`trusted:${said}:${bound}${host}`).toString('base64url');
   }
 
   /** One statement with the step, so that of two requests with the same code one succeeds. */

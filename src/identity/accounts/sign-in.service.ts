@@ -1,11 +1,11 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { fault } from '../../kernel';
+import { type Fault, fault } from '../../kernel';
 import { ActivityLog } from '../../audit';
 import { Database, Settings, type Tx } from '../../platform';
 import { closestAddress, hasAddress } from '../account-address';
 import { actorOf } from '../activity-actor';
-import { SessionsService } from '../sessions.service';
+import { isServedAt, SessionsService } from '../sessions.service';
 import { UserAccount } from '../user-account.entity';
 import type { UserStatus } from '../user-status';
 import { AccountTokens } from './account-tokens.service';
@@ -17,6 +17,8 @@ import { Passwords } from './passwords.service';
 export interface SignInOrigin {
   readonly address: string;
   readonly userAgent?: string;
+  /** The portal that is asked: empty for BASE_URL's. */
+  readonly host: string;
   /** The session that the browser had before; it ends. */
   readonly previousSession?: string | null;
   /** The token of a known device, from an earlier sign-in. */
@@ -73,6 +75,7 @@ export class SignInService {
     const account = await tx.getRepository(UserAccount).findOneByOrFail({ id: userId });
     if (account.status === 'deleted') throw fault('invalid_credentials');
     if (account.status === 'pending_verification') throw fault('email_not_verified');
+    if (!isServedAt(from.host, account.role)) throw this.onlyAtBase();
     if (typeof from.previousSession === 'string') await this.sessions.end(tx, from.previousSession);
     const session = await this.sessions.open(tx, userId, from);
     await tx.query('UPDATE user_account SET last_seen_at = now() WHERE id = $1', [userId]);
@@ -109,8 +112,8 @@ export class SignInService {
     });
   }
 
-  async signOut(session: string): Promise<void> {
-    const reading = await this.sessions.read(session);
+  async signOut(session: string, host: string): Promise<void> {
+    const reading = await this.sessions.read(session, host);
     if (reading.kind === 'absent') return this.activity.nothingChanged();
     const { userId } = reading;
     await this.database.transaction(async (tx) => {
@@ -118,6 +121,14 @@ export class SignInService {
       await this.sessions.end(tx, session);
       const object = { type: 'session' } as const;
       await this.activity.write(tx, { action: 'session.signed-out', object, actor: actorOf(account) });
+    });
+  }
+
+  private onlyAtBase(): Fault {
+    const { baseUrl } = this.settings;
+    return fault('permission_denied', {
+      message: `Administrators of the platform sign in at ${baseUrl} only.`,
+      details: { reason: 'platform-portal', address: baseUrl },
     });
   }
 

@@ -1,1 +1,2 @@
+export { isProven } from './host-proof';
 export { type ResellerDomain, ResellerDomains, wrongLogo } from './reseller-domains.service';

@@ -5,6 +5,7 @@ import { type Fault, fault, monotonicMs } from '../../kernel';
 import { Database, Settings, type Tx } from '../../platform';
 import { closestAddress, hasAddress } from '../account-address';
 import { type Accents, checkAccents } from './accent';
+import { isProven } from './host-proof';
 
 /** The branding of pages under a reseller's host. */
 export interface ResellerDomain {
@@ -17,6 +18,8 @@ export interface ResellerDomain {
   readonly version: string;
   /** Its people sign in through a provider alone. */
   readonly isProviderOnly: boolean;
+  /** Sign-ins are handed over to a proven host alone, and links of mails lead to no other. */
+  readonly isProven: boolean;
 }
 
 export interface DomainFields {
@@ -35,10 +38,12 @@ interface DomainRow {
   readonly has_logo: boolean;
   readonly changed_at: Date;
   readonly sso_only: boolean;
+  readonly is_proven: boolean;
 }
 
 const SELECTION = `
-  SELECT d.host, d.organisation_id, d.name, d.accent, d.accent_dark, d.logo IS NOT NULL AS has_logo, d.changed_at, o.sso_only
+  SELECT d.host, d.organisation_id, d.name, d.accent, d.accent_dark, d.logo IS NOT NULL AS has_logo, d.changed_at, o.sso_only,
+         ${isProven('d')} AS is_proven
     FROM reseller_domain d JOIN organisation o ON o.id = d.organisation_id`;
 
 const MOST_DOMAINS = 1_000;
@@ -71,14 +76,19 @@ export class ResellerDomains {
     return this.known.get(host.toLowerCase());
   }
 
-  /** Where mails to somebody lead: to their organisation's oldest domain. */
-  async ofAddress(email: string): Promise<ResellerDomain | undefined> {
-    const rows = await this.database.query<DomainRow>(
-      `${SELECTION} JOIN user_account u ON u.organisation_id = d.organisation_id
-        WHERE ${hasAddress('u.email', '$1')} ORDER BY ${closestAddress('u.email', '$1')}, d.created_at, d.host LIMIT 1`,
-      [email],
-    );
-    return rows.map(domainOf)[0];
+  /**
+   * An account's own portal: the oldest proven host of its organisation. Links of mails lead there, wherever they were
+   * asked for. Administrators of the platform sign in at BASE_URL alone.
+   */
+  ofAccount(userId: number): Promise<ResellerDomain | undefined> {
+    return this.ownPortal('$1', userId);
+  }
+
+  /** The same of an account that is known by its address. */
+  ofAddress(email: string): Promise<ResellerDomain | undefined> {
+    const account = `SELECT a.id FROM user_account a WHERE ${hasAddress('a.email', '$1')}
+                      ORDER BY ${closestAddress('a.email', '$1')} LIMIT 1`;
+    return this.ownPortal(`(${account})`, email);
   }
 
   async ofOrganisation(organisationId: number): Promise<ResellerDomain[]> {
@@ -111,7 +121,11 @@ export class ResellerDomains {
     ).map(domainOf);
     if (before !== undefined && before.organisationId !== organisationId)
       throw hostTaken('This host belongs to another organisation.');
-    if (before === undefined) await refuseTooMany(tx);
+    if (before === undefined) {
+      await refuseTooMany(tx);
+      // Sessions of an earlier organisation's portal by this name are not for the new one.
+      await tx.query('DELETE FROM session WHERE host = $1', [host]);
+    }
     await tx.query(
       `INSERT INTO reseller_domain AS d (host, organisation_id, name, accent, accent_dark, logo)
        VALUES ($1, $2, $3, $4, $5, $6)
@@ -146,6 +160,16 @@ export class ResellerDomains {
       host,
       changes: changesOf({ host }, null),
     });
+  }
+
+  private async ownPortal(account: string, value: unknown): Promise<ResellerDomain | undefined> {
+    const rows = await this.database.query<DomainRow>(
+      `${SELECTION} JOIN user_account u ON u.organisation_id = d.organisation_id
+        WHERE u.id = ${account} AND u.role NOT IN ('platform_admin', 'platform_owner') AND ${isProven('d')}
+        ORDER BY d.created_at, d.host LIMIT 1`,
+      [value],
+    );
+    return rows.map(domainOf)[0];
   }
 
   private checkHost(host: string): void {
@@ -193,6 +217,7 @@ const domainOf = (row: DomainRow): ResellerDomain => ({
   hasLogo: row.has_logo,
   version: createHash('sha256').update(row.changed_at.toISOString()).digest('hex').slice(0, 12),
   isProviderOnly: row.sso_only,
+  isProven: row.is_proven,
 });
 
 const recorded = ({ host, name, accents, hasLogo, version }: ResellerDomain): object => ({

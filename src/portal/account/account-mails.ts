@@ -30,8 +30,8 @@ export interface AccountNotice {
   readonly path?: string;
   /** Of two mails with the same id only the first is sent. */
   readonly id?: string;
-  /** The reseller's host of the request, for a visitor who has no organisation yet. */
-  readonly host?: string | undefined;
+  /** Whose account it is about: the link leads to its own portal, never to the one that asked. */
+  readonly userId?: number;
 }
 
 interface MailJob {
@@ -39,7 +39,6 @@ interface MailJob {
   readonly email: string;
   readonly requestId: string;
   readonly address: string;
-  readonly host?: string;
   readonly token?: string;
 }
 
@@ -63,24 +62,21 @@ export class AccountMails {
 
   /** Answers as soon as the request is queued, for a known address as for an unknown one. */
   async enqueue(wish: AccountMailKind, email: string, request: HttpRequest, token?: string): Promise<void> {
-    const { requestId, reseller } = request;
+    const { requestId } = request;
     const address = this.addresses.of(request);
     const data: MailJob = {
       wish,
       email,
       requestId,
       address,
-      ...(reseller && { host: reseller.host }),
       ...(token !== undefined && { token }),
     };
     await addJob(this.queue, { name: 'account-mail', data, options: { removeOnComplete: true } });
   }
 
-  /** Under the name and the address of the reseller whose people it is for. */
-  async send({ notice, to, language, values, path, id, host }: AccountNotice): Promise<void> {
-    const reseller =
-      (await this.resellers.ofAddress(to)) ??
-      (host === undefined ? undefined : await this.resellers.find(host));
+  /** Under the name and the address of the account's own portal. */
+  async send({ notice, to, language, values, path, id, userId }: AccountNotice): Promise<void> {
+    const reseller = userId === undefined ? undefined : await this.resellers.ofAccount(userId);
     const baseUrl = reseller === undefined ? this.settings.baseUrl : this.resellers.originOf(reseller);
     const brand = reseller?.name ?? this.settings.brandName;
     const locale = isLocale(language) ? language : 'en';
@@ -116,11 +112,12 @@ export class AccountMailWorker extends WorkerHost {
   }
 
   override async process(job: Job<MailJob>): Promise<void> {
-    const { wish, email, requestId, address, host, token: begun } = job.data;
+    const { wish, email, requestId, address, token: begun } = job.data;
     const request = () => ({ requestId, address, actor: null });
     const mail = await this.activity.during(request, [], () => this.decisions.mailFor(wish, email, begun));
     if (mail === null) return;
-    const { notice, to, language, name, token = '' } = mail;
-    await this.mails.send({ notice, to, language, values: { name }, path: paths[notice] + token, host });
+    const { notice, userId, to, language, name, token = '' } = mail;
+    const path = paths[notice] + token;
+    await this.mails.send({ notice, userId, to, language, values: { name }, path });
   }
 }

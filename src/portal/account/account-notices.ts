@@ -14,6 +14,6 @@ export class AccountNotices {
   async notify(userId: number, notice: string, values: Readonly<Record<string, string>> = {}): Promise<void> {
     const account = await this.database.source.getRepository(UserAccount).findOneByOrFail({ id: userId });
     const { email: to, displayName: name, preferredLanguage: language } = account;
-    await this.mails.send({ notice, to, language, values: { name, ...values } });
+    await this.mails.send({ notice, userId, to, language, values: { name, ...values } });
   }
 }

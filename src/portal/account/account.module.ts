@@ -8,6 +8,7 @@ import { WebModule } from '../../web';
 import { accountMailQueue, AccountMails, AccountMailWorker } from './account-mails';
 import { AccountNotices } from './account-notices';
 import { AddressController } from './address.controller';
+import { Entrance } from './entrance';
 import { FormAnswers } from './form-answers';
 import { PasswordResetController } from './password-reset.controller';
 import { PasswordStrategy } from './password-strategy';
@@ -25,6 +26,7 @@ import { SignInController } from './sign-in.controller';
 import { PublicModule } from '../public/public.module';
 import { LegalAcceptanceController } from './legal-acceptance.controller';
 import { AcceptedTerms } from './providers/accepted-terms';
+import { HandOffController } from './providers/hand-off.controller';
 import { ProviderLinksController } from './providers/provider-links.controller';
 import { ProviderStates } from './providers/provider-states';
 import { Providers } from './providers/providers';
@@ -48,6 +50,7 @@ import { Visitor } from './visitor';
     RegistrationController,
     PasswordResetController,
     ProvidersController,
+    HandOffController,
     ProviderLinksController,
     LegalAcceptanceController,
     StandingController,
@@ -61,6 +64,7 @@ import { Visitor } from './visitor';
     AccountMails,
     AccountMailWorker,
     AccountNotices,
+    Entrance,
     FormAnswers,
     PersonalData,
     SettingsModel,

@@ -59,6 +59,7 @@ export class AddressController {
           const path = `/account/email?token=${token}`;
           await this.mails.send({
             notice: 'confirm-new-address',
+            userId,
             to: email,
             language,
             values: { name },
@@ -82,9 +83,16 @@ export class AddressController {
   ): Promise<unknown> {
     const shown = { form: LinkForm, view, model: () => ({ kind: 'confirm' }) };
     return this.answers.answer(request, response, shown, async ({ token }) => {
-      const { former, undoToken, name, language } = await this.addresses.confirm(token);
+      const { userId, former, undoToken, name, language } = await this.addresses.confirm(token);
       const path = `/account/email/undo?token=${undoToken}`;
-      await this.mails.send({ notice: 'address-changed', to: former, language, values: { name }, path });
+      await this.mails.send({
+        notice: 'address-changed',
+        userId,
+        to: former,
+        language,
+        values: { name },
+        path,
+      });
       return { to: '/login?notice=address-changed', body: { ok: true } };
     });
   }

@@ -2,32 +2,25 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Req, Res } from '@nestjs/common';
 import { IsOptional, IsString, MaxLength } from 'class-validator';
 import { encode } from 'uqr';
-import {
-  AccountProof,
-  AccountTokens,
-  OwnAccountService,
-  Passkeys,
-  SecondFactors,
-  SignInService,
-} from '../../identity';
-import { fault } from '../../kernel';
-import { Database, Settings } from '../../platform';
+import { AccountProof, OwnAccountService, Passkeys, SecondFactors } from '../../identity';
+import { Settings } from '../../platform';
 import {
   Access,
   Action,
   actorOf,
   addCookie,
   ClientAddress,
-  cookieOf,
   type HttpRequest,
   Page,
+  portalHostOf,
 } from '../../web';
 import { AccountNotices } from './account-notices';
+import { Entrance } from './entrance';
 import { IsLine, IsTicked } from './fields';
-import { type Done, FormAnswers } from './form-answers';
+import { FormAnswers } from './form-answers';
 import { IsCredential, passkeyCookie, PASSKEY_SECONDS } from './passkeys/passkey-answers';
 import { PasskeyDoor } from './passkeys/passkey-door';
-import { challengeCookie, trustedCookie, Visitor } from './visitor';
+import { trustedCookie } from './visitor';
 
 class CodeForm {
   @IsLine(20)
@@ -56,7 +49,7 @@ class SwitchForm extends CodeForm {
 const TRUSTED_SECONDS = 30 * 86_400;
 const view = 'pages/dashboard/second-factor';
 
-/** The second step of a sign-in with a password, and the page on which it is switched on and off. */
+/** The second step of a sign-in with a password or a provider, and the page on which it is switched on and off. */
 @Controller()
 export class SecondFactorController {
   constructor(
@@ -65,12 +58,9 @@ export class SecondFactorController {
     private readonly passkeys: Passkeys,
     private readonly door: PasskeyDoor,
     private readonly proof: AccountProof,
-    private readonly signIn: SignInService,
-    private readonly tokens: AccountTokens,
-    private readonly database: Database,
+    private readonly entrance: Entrance,
     private readonly notices: AccountNotices,
     private readonly answers: FormAnswers,
-    private readonly visitor: Visitor,
     private readonly addresses: ClientAddress,
     private readonly settings: Settings,
   ) {}
@@ -80,7 +70,7 @@ export class SecondFactorController {
     return this.challengeModel(request);
   }
 
-  /** The token of the password's step is used up by the right code alone. */
+  /** The token of the step before is used up by the right code alone. */
   @Action('/auth/second-factor', Access.anyone(), { audit: 'session.signed-in' })
   async enter(
     @Req() request: HttpRequest,
@@ -89,11 +79,11 @@ export class SecondFactorController {
     const again = await this.challengeModel(request);
     const shown = { form: ChallengeForm, view: 'pages/account/second-factor', model: () => again };
     return this.answers.answer(request, response, shown, async ({ code, remember }) => {
-      const { userId } = await this.begun(request);
+      const { userId } = await this.entrance.begun(request);
       await this.factors.check(userId, code, this.addresses.of(request));
-      const done = await this.complete(request, response);
+      const done = await this.entrance.pass(request, response);
       if (remember !== undefined) {
-        const trusted = await this.factors.trust(userId);
+        const trusted = await this.factors.trust(userId, portalHostOf(request));
         addCookie(response, this.settings, trustedCookie, trusted, TRUSTED_SECONDS);
       }
       return done;
@@ -107,7 +97,7 @@ export class SecondFactorController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    const { userId } = await this.begun(request);
+    const { userId } = await this.entrance.begun(request);
     const { challenge, options } = await this.passkeys.beginSignIn(userId);
     addCookie(response, this.settings, passkeyCookie, challenge, PASSKEY_SECONDS);
     return { options };
@@ -122,9 +112,9 @@ export class SecondFactorController {
     const again = await this.challengeModel(request);
     const shown = { form: PasskeyForm, view: 'pages/account/second-factor', model: () => again };
     return this.answers.answer(request, response, shown, async ({ credential }) => {
-      const { userId } = await this.begun(request);
+      const { userId } = await this.entrance.begun(request);
       await this.door.recognise(request, response, credential, userId);
-      return this.complete(request, response);
+      return this.entrance.pass(request, response);
     });
   }
 
@@ -178,30 +168,9 @@ export class SecondFactorController {
   }
 
   private async challengeModel(request: HttpRequest): Promise<object> {
-    const begun = await this.begun(request).catch(() => null);
+    const begun = await this.entrance.begun(request).catch(() => null);
     if (begun === null || !this.door.isOffered(request)) return {};
     return { offersPasskeys: (await this.passkeys.list(begun.userId)).length > 0 };
-  }
-
-  /** Whose password was right in this browser. */
-  private async begun(request: HttpRequest): Promise<{ userId: number; token: string; next?: string }> {
-    const token = cookieOf(request.headers, challengeCookie) ?? '';
-    const begun = await this.tokens.look(this.database.source.manager, 'second_factor', token);
-    const userId = begun?.userId ?? null;
-    if (userId === null) throw fault('invalid_token');
-    const next = begun?.data['next'];
-    return { userId, token, ...(typeof next === 'string' && { next }) };
-  }
-
-  private async complete(request: HttpRequest, response: ServerResponse): Promise<Done> {
-    const { userId, token, next } = await this.begun(request);
-    const signedIn = await this.database.transaction(async (tx) => {
-      if ((await this.tokens.spend(tx, 'second_factor', token)) === null) throw fault('invalid_token');
-      return this.signIn.open(tx, userId, this.visitor.originOf(request));
-    });
-    addCookie(response, this.settings, challengeCookie, '', 0);
-    const to = this.visitor.startSession(response, signedIn, next);
-    return { to, body: { ok: true, status: signedIn.status, next: to } };
   }
 
   private async model(request: HttpRequest): Promise<object> {

@@ -2,27 +2,17 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Get, Header, Query, Req, Res } from '@nestjs/common';
 import { IsOptional } from 'class-validator';
 import { ActivityLog } from '../../audit';
-import { AccountTokens, SecondFactors, SignInService } from '../../identity';
+import { SignInService } from '../../identity';
 import { Fault, fault } from '../../kernel';
-import { Database, Settings } from '../../platform';
-import {
-  Access,
-  Action,
-  addCookie,
-  Audited,
-  cookieOf,
-  type HttpRequest,
-  localPath,
-  Page,
-  queryOf,
-} from '../../web';
+import { Access, Action, Audited, type HttpRequest, localPath, Page, portalHostOf, queryOf } from '../../web';
 import { AccountMails } from './account-mails';
+import { Entrance } from './entrance';
 import { IsLine, IsMail, IsNext, IsPassword } from './fields';
 import { LinkForm, LinkQuery } from './link-forms';
-import { type Done, FormAnswers } from './form-answers';
+import { FormAnswers } from './form-answers';
 import { PasswordStrategy } from './password-strategy';
 import { SignInModel } from './sign-in-model';
-import { challengeCookie, trustedCookie, Visitor } from './visitor';
+import { Visitor } from './visitor';
 
 class LoginForm {
   @IsMail()
@@ -44,7 +34,6 @@ class LoginQuery {
   notice?: string;
 }
 
-const CHALLENGE_SECONDS = 600;
 const notices = new Set([
   'verified',
   'password-changed',
@@ -64,10 +53,7 @@ export class SignInController {
     private readonly mails: AccountMails,
     private readonly visitor: Visitor,
     private readonly model: SignInModel,
-    private readonly factors: SecondFactors,
-    private readonly tokens: AccountTokens,
-    private readonly database: Database,
-    private readonly settings: Settings,
+    private readonly entrance: Entrance,
   ) {}
 
   @Page('/login', 'pages/account/login', Access.anyone())
@@ -89,28 +75,8 @@ export class SignInController {
     };
     return this.answers.answer(request, response, shown, async ({ email, next }) => {
       const userId = await this.recognise(email, request);
-      if (await this.asksForCode(userId, request)) return this.askForCode(userId, response, next);
-      const signedIn = await this.signIn.openNow(userId, this.visitor.originOf(request));
-      const to = this.visitor.startSession(response, signedIn, next);
-      return { to, body: { ok: true, status: signedIn.status, next: to } };
+      return this.entrance.enter(userId, request, response, next === undefined ? {} : { next });
     });
-  }
-
-  private async asksForCode(userId: number, { headers }: HttpRequest): Promise<boolean> {
-    if (!(await this.factors.isOn(userId))) return false;
-    return !(await this.factors.isTrusted(userId, cookieOf(headers, trustedCookie)));
-  }
-
-  /** The password was right; until the code is, there is no session. */
-  private async askForCode(userId: number, response: ServerResponse, next?: string): Promise<Done> {
-    const token = await this.database.transaction(
-      (tx) => this.tokens.issue(tx, 'second_factor', { userId, data: { next } }),
-      { withoutActivity: 'the sign-in is on record once it is complete' },
-    );
-    this.activity.nothingChanged();
-    addCookie(response, this.settings, challengeCookie, token, CHALLENGE_SECONDS);
-    const to = '/login/second-factor';
-    return { to, body: { ok: false, second_factor: true, next: to } };
   }
 
   private async recognise(email: string, request: HttpRequest): Promise<number> {
@@ -136,7 +102,7 @@ export class SignInController {
     const site = request.headers['sec-fetch-site'];
     if (site !== undefined && site !== 'same-origin' && site !== 'none') throw fault('csrf_rejected');
     const session = this.visitor.sessionOf(request);
-    if (session !== null) await this.signIn.signOut(session);
+    if (session !== null) await this.signIn.signOut(session, portalHostOf(request));
     else this.activity.nothingChanged();
     this.visitor.endSession(response);
     if (request.headers.accept?.includes('text/html') === true) {

@@ -3,7 +3,7 @@ import { Controller, Param, Req, Res } from '@nestjs/common';
 import { Payments } from '../../billing';
 import { type InviteShown, InvitesService, SessionsService } from '../../identity';
 import { fault, nanoPerCent } from '../../kernel';
-import { Access, Action, actorOf, type HttpRequest, Page } from '../../web';
+import { Access, Action, actorOf, type HttpRequest, Page, portalHostOf } from '../../web';
 import { IsToken } from './fields';
 import { FormAnswers } from './form-answers';
 import { Visitor } from './visitor';
@@ -111,7 +111,7 @@ export class StandingController {
 
   private async viewerOf(request: HttpRequest): Promise<string | null> {
     const session = this.visitor.sessionOf(request);
-    const reading = session === null ? null : await this.sessions.read(session);
+    const reading = session === null ? null : await this.sessions.read(session, portalHostOf(request));
     return reading?.kind === 'actor' ? reading.actor.email : null;
   }
 }

@@ -9,12 +9,11 @@ import {
   type HttpRequest,
   languageCookie,
   localPath,
+  portalHostOf,
   sessionCookieName,
 } from '../../web';
 
 const deviceCookie = 'svc_device';
-/** Between the password and the code. */
-export const challengeCookie = 'svc_second_factor';
 export const trustedCookie = 'svc_trusted';
 /** The invitation whose page was opened before there was an account to accept it with. */
 const inviteCookie = 'svc_invite';
@@ -35,6 +34,7 @@ export class Visitor {
     return {
       address: this.addresses.of(request),
       userAgent: headers['user-agent'],
+      host: portalHostOf(request),
       previousSession: this.sessionOf(request),
       knownDevice: cookieOf(headers, deviceCookie),
     };

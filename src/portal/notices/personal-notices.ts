@@ -179,7 +179,7 @@ export class PersonalNotices {
       // Names of models have characters that the name of a job may not have.
       const id = `notice-${userId}-${versionOf({ topic, occasion })}`;
       const values = { name, ...facts, ...dateOf(facts, isLocale(language) ? language : 'en', 'UTC') };
-      await this.accountMails.send({ notice, to: email, language, values, path, id });
+      await this.accountMails.send({ notice, userId, to: email, language, values, path, id });
     });
   }
 }

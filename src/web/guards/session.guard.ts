@@ -2,7 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { SessionsService } from '../../identity';
 import { fault } from '../../kernel';
 import { Settings } from '../../platform';
-import { requestOf } from '../http-request';
+import { portalHostOf, requestOf } from '../http-request';
 import { cookieOf, sessionCookieName } from '../cookies';
 
 const resting: ReadonlySet<string> = new Set(['suspended', 'archived']);
@@ -21,7 +21,7 @@ export class SessionGuard implements CanActivate {
     const request = requestOf(context);
     const token = cookieOf(request.headers, sessionCookieName(this.settings));
     if (token === null) throw fault('authentication_required');
-    const reading = await this.sessions.read(token);
+    const reading = await this.sessions.read(token, portalHostOf(request));
     if (reading.kind === 'absent') throw fault('invalid_session');
     if (reading.kind === 'inactive') {
       if (this.admitsResting && resting.has(reading.status)) {

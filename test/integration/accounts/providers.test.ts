@@ -1,6 +1,6 @@
 import type { TestApp } from '../../support/app';
 import { type Browser, goodPassword, newAddress, registered } from './account-house';
-import { base, ProviderHouse, reseller, type Someone, throughProvider } from './provider-house';
+import { base, ProviderHouse, type Someone, throughProvider } from './provider-house';
 
 let app: TestApp;
 let house: ProviderHouse;
@@ -149,52 +149,6 @@ test('groups mean roles at every sign-in; the highest counts, and none makes or 
   ]);
   await enter(2, person);
   expect(await userOf(person.email)).toMatchObject({ role: 'platform_owner' });
-});
-
-describe("on a reseller's address", () => {
-  const handOff = async () => {
-    const person = await someone(1);
-    await enter(1, person);
-    const there = house.traveller(reseller);
-    const toBase = new URL(await start(there, 1, '?next=/dashboard/usage'));
-    expect(toBase.origin).toBe(base);
-    const here = house.traveller();
-    const callback = await throughProvider(
-      (await here.get(toBase.pathname + toBase.search)).location ?? '',
-      person,
-    );
-    const back = new URL((await here.get(callback)).location ?? '');
-    expect([back.origin, back.pathname]).toEqual([reseller, '/auth/sso/complete']);
-    expect(here.cookie('svc_session')).toBeUndefined();
-    return { there, here, path: back.pathname + back.search };
-  };
-
-  test('the sign-in is completed there, once, in the browser that began', async () => {
-    const { there, here, path } = await handOff();
-    const cookie = there.cookie('svc_handoff') ?? '';
-    const completed = await there.get(path);
-    expect([completed.status, completed.location]).toEqual([303, '/dashboard/usage']);
-    expect(completed.headers.get('referrer-policy')).toBe('no-referrer');
-    expect((await there.get('/api/legal/status')).status).toBe(200);
-    there.keep('svc_handoff', cookie);
-    expect((await there.get(path)).json()['code']).toBe('invalid_token');
-    expect((await here.get('/api/legal/status')).status).toBe(401);
-  });
-
-  test('a token for it works nowhere else, for nobody else, and not after its minute', async () => {
-    const first = await handOff();
-    expect((await house.traveller(reseller).get(first.path)).json()['code']).toBe('invalid_token');
-    expect((await first.there.get(first.path)).status).toBe(303);
-    const second = await handOff();
-    second.here.keep('svc_handoff', second.there.cookie('svc_handoff') ?? '');
-    expect((await second.here.get(second.path)).json()['code']).toBe('invalid_token');
-    const third = await handOff();
-    await app.database.query(
-      `WITH gone AS (DELETE FROM account_token WHERE purpose = 'sso_handoff' RETURNING *)
-       INSERT INTO account_token SELECT token_hash, purpose, user_id, data, created_at, now() FROM gone`,
-    );
-    expect((await third.there.get(third.path)).json()['code']).toBe('invalid_token');
-  });
 });
 
 test('acceptance of the terms is kept once, and asked for', async () => {

@@ -1,7 +1,16 @@
 import { executeCommand } from '../../../src/commands/run-command';
 import type { TestApp } from '../../support/app';
 import { addUser, signIn } from '../../support/people';
-import { Browser, mailTo, newAddress, registered, registration, startAccountHouse } from './account-house';
+import {
+  Browser,
+  goodPassword,
+  mailTo,
+  newAddress,
+  registered,
+  registration,
+  startAccountHouse,
+  tokenIn,
+} from './account-house';
 import { until } from '../../support/until';
 
 /** Hosts that an organisation shows the portal under as its own. */
@@ -89,28 +98,87 @@ test('cookies are the host’s own, and a session is signed in and used there', 
   expect(foreign.json()['code']).toBe('csrf_rejected');
 });
 
-test('mails lead to the host: of those who ask there, and of the people of the organisation wherever they ask', async () => {
-  const newcomer = newAddress();
-  expect((await visitor().post('/auth/register', registration(newcomer))).status).toBe(200);
-  const welcome = await mailTo(app, newcomer, /Confirm your email/);
-  expect(welcome.text).toContain(`http://${host}/verify-email?token=`);
-  expect(welcome.text).not.toContain(base);
+const prove = (isProven: boolean) =>
+  app.database.query(
+    `UPDATE reseller_domain SET proven_at = CASE WHEN $2 THEN now() END, seen_at = CASE WHEN $2 THEN now() END
+      WHERE host = $1`,
+    [host, isProven],
+  );
 
-  const member = await registered(app);
-  await app.database.query('UPDATE user_account SET organisation_id = $2 WHERE email = $1', [member, ours]);
-  await visitor(base).post('/auth/forgot-password', { email: member });
-  expect((await mailTo(app, member, /password/i)).text).toContain(`http://${host}/reset-password?token=`);
+/** Somebody with an account, and where the link of each mail leads that a visitor of one host has asked for. */
+const member = async (organisation: number | null, role = 'user'): Promise<string> => {
+  const email = await registered(app);
+  await app.database.query('UPDATE user_account SET organisation_id = $2, role = $3 WHERE email = $1', [
+    email,
+    organisation,
+    role,
+  ]);
+  return email;
+};
+const resetLink = async (email: string, asked: string): Promise<string | undefined> => {
+  expect((await visitor(asked).post('/auth/forgot-password', { email })).status).toBe(200);
+  return /http:\S+(?=token=)/.exec((await mailTo(app, email, /password/i)).text)?.[0];
+};
 
-  const invited = newAddress();
-  const sent = await admin.post('/dashboard/admin/users/invite', {
-    email: invited,
-    role: 'user',
-    org_id: ours,
+describe('links of mails lead to the own portal of the account, wherever they were asked for', () => {
+  const there = `http://${host}/reset-password?`;
+  const atBase = `http://${base}/reset-password?`;
+  afterAll(() => prove(false));
+
+  test.each([host, base])('asked at %s', async (asked) => {
+    await prove(false);
+    expect(await resetLink(await member(ours), asked)).toBe(atBase);
+    await prove(true);
+    expect(await resetLink(await member(ours), asked)).toBe(there);
+    for (const [organisation, role] of [
+      [theirs, 'user'],
+      [null, 'user'],
+      [ours, 'platform_admin'],
+      [ours, 'platform_owner'],
+      [theirs, 'org_owner'],
+    ] as const)
+      expect([role, await resetLink(await member(organisation, role), asked)]).toEqual([role, atBase]);
   });
-  expect(sent.status).toBe(200);
-  const mail = await mailTo(app, invited, /invited/);
-  expect(mail.text).toContain(`http://${host}/invite/`);
-  expect(mail.text).toContain('Reseller Models');
+
+  test('who registers belongs to no organisation yet, whichever host asks', async () => {
+    await prove(true);
+    const newcomer = newAddress();
+    expect((await visitor().post('/auth/register', registration(newcomer))).status).toBe(200);
+    const welcome = await mailTo(app, newcomer, /Confirm your email/);
+    expect(welcome.text).toContain(`http://${base}/verify-email?token=`);
+    expect(welcome.text).not.toContain(host);
+    expect((await visitor().post('/auth/resend-verification', { email: newcomer })).status).toBe(200);
+    expect((await mailTo(app, newcomer, /Confirm your email/)).text).not.toContain(host);
+  });
+
+  test.each([
+    ['own', host],
+    ['another', base],
+  ])('a changed address of a member of the %s organisation', async (whose, expected) => {
+    await prove(true);
+    const email = await member(whose === 'own' ? ours : theirs);
+    const browser = visitor();
+    await browser.post('/auth/login', { email, password: goodPassword });
+    const [next, form] = [newAddress(), { current_password: goodPassword }];
+    expect((await browser.post('/dashboard/settings/email', { ...form, email: next })).status).toBe(200);
+    const mail = await mailTo(app, next, /Confirm your new address/);
+    expect(mail.text).toContain(`http://${expected}/account/email?token=`);
+    expect((await visitor().post('/account/email', { token: tokenIn(mail) })).status).toBe(200);
+    const told = await mailTo(app, email, /address.*changed|changed.*address/i);
+    expect(told.text).toContain(`http://${expected}/account/email/undo?token=`);
+  });
+
+  test('an invitation leads to the portal of who is invited, not of who invites', async () => {
+    await prove(true);
+    for (const [email, expected] of [
+      [newAddress(), base],
+      [await member(theirs), base],
+    ] as const) {
+      const sent = await admin.post('/dashboard/admin/users/invite', { email, role: 'user', org_id: ours });
+      expect(sent.status).toBe(200);
+      expect((await mailTo(app, email, /invited/)).text).toContain(`http://${expected}/invite/`);
+    }
+  });
 });
 
 test('its people sign in through the provider: no password is asked for on the host', async () => {

@@ -1,12 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import { AccountTokens } from '../../../identity';
-import { Database } from '../../../platform';
-import { cookieOf, type HttpRequest } from '../../../web';
+import { AccountTokens, type HandOff } from '../../../identity';
+import { Database, Settings } from '../../../platform';
+import { cookieOf, type HttpRequest, privateCookieName } from '../../../web';
 
 export type ProviderSlot = 'idp1' | 'idp2';
 
-export const stateCookie = 'svc_provider_state';
+const stateCookie = 'svc_provider_state';
+/** What another portal keeps in the browser that began a sign-in there. */
+export const handOffCookie = 'svc_handoff';
 export const STATE_SECONDS = 600;
 
 /** What a browser left for, and is held to when it comes back. */
@@ -14,9 +16,8 @@ export interface ProviderIntent {
   readonly next?: string;
   readonly linkUserId?: number;
   readonly acceptedVersion?: string;
-  /** The reseller's address where it began, and the hash of what that browser keeps there. */
-  readonly portal?: string;
-  readonly binding?: string;
+  /** The portal where it began, and what that browser keeps there. */
+  readonly handOff?: HandOff;
 }
 
 export interface ProviderState extends ProviderIntent {
@@ -41,7 +42,13 @@ export class ProviderStates {
   constructor(
     private readonly database: Database,
     private readonly tokens: AccountTokens,
+    private readonly settings: Settings,
   ) {}
+
+  /** Ties the provider's answer to the browser that left. */
+  get cookie(): string {
+    return privateCookieName(this.settings, stateCookie);
+  }
 
   storeOf(slot: ProviderSlot): object {
     // The library goes by the number of parameters.
@@ -77,7 +84,7 @@ export class ProviderStates {
     slot: ProviderSlot,
     text: unknown,
   ): Promise<ProviderState | null> {
-    if (typeof text !== 'string' || cookieOf(request.headers, stateCookie) !== text) return null;
+    if (typeof text !== 'string' || cookieOf(request.headers, this.cookie) !== text) return null;
     const spent = await this.database.transaction((tx) => this.tokens.spend(tx, 'provider_state', text), {
       withoutActivity: 'what is changed follows',
     });

@@ -1,38 +1,41 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Header, Query, Req, Res } from '@nestjs/common';
-import { IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
+import { IsIn, IsOptional, IsString, Matches, MaxLength } from 'class-validator';
 import { ActivityLog } from '../../../audit';
 import {
-  AccountTokens,
+  bindingOf,
+  type HandOff,
+  HandOffs,
   LinkedIdentities,
   type ProvenIdentity,
   SessionsService,
-  SignInService,
 } from '../../../identity';
 import { Fault, fault } from '../../../kernel';
-import { Database, Settings } from '../../../platform';
+import { Settings } from '../../../platform';
 import {
   Access,
   Action,
   addCookie,
   Audited,
-  cookieOf,
   FormPipe,
   type HttpRequest,
   localPath,
   PageRenderer,
+  portalHostOf,
   PortalHosts,
+  privateCookieName,
   wantsPage,
 } from '../../../web';
 import { LegalLibrary } from '../../public/legal/legal-library';
 import { AccountNotices } from '../account-notices';
-import { IsNext, IsTicked, IsToken } from '../fields';
+import { Entrance } from '../entrance';
+import { IsNext, IsTicked } from '../fields';
 import { FormAnswers } from '../form-answers';
 import { SignUpModel } from '../sign-up-model';
 import { Visitor } from '../visitor';
 import { AcceptedTerms } from './accepted-terms';
-import { type ProviderIntent, type ProviderSlot, STATE_SECONDS, stateCookie } from './provider-states';
+import { handOffCookie, type ProviderSlot, STATE_SECONDS } from './provider-states';
 import { Providers } from './providers';
 
 class StartQuery {
@@ -50,14 +53,8 @@ class StartQuery {
   portal?: string;
 
   @IsOptional()
-  @IsToken()
+  @Matches(/^[\w-]{43}$/)
   binding?: string;
-}
-
-class HandoffQuery {
-  @IsOptional()
-  @IsToken()
-  token?: string;
 }
 
 class TermsForm {
@@ -69,9 +66,6 @@ class TermsForm {
   provider?: ProviderSlot;
 }
 
-const handoffCookie = 'svc_handoff';
-const hashed = (text: string): string => createHash('sha256').update(text).digest('base64url');
-
 @Controller()
 export class ProvidersController {
   private readonly pipe = new FormPipe();
@@ -80,9 +74,8 @@ export class ProvidersController {
     private readonly providers: Providers,
     private readonly identities: LinkedIdentities,
     private readonly sessions: SessionsService,
-    private readonly signIn: SignInService,
-    private readonly tokens: AccountTokens,
-    private readonly database: Database,
+    private readonly handOffs: HandOffs,
+    private readonly entrance: Entrance,
     private readonly activity: ActivityLog,
     private readonly terms: AcceptedTerms,
     private readonly legal: LegalLibrary,
@@ -152,33 +145,6 @@ export class ProvidersController {
     return this.back('idp2', request, response);
   }
 
-  /** On a reseller's address: the token works once, for a minute, here, in the browser that began. */
-  @Get('/auth/sso/complete')
-  @Access.anyone()
-  @Audited('session.signed-in')
-  @Header('cache-control', 'no-store')
-  async complete(
-    @Req() request: HttpRequest,
-    @Res() response: ServerResponse,
-    @Query() given: object,
-  ): Promise<void> {
-    const { token = '' } = (await this.pipe.transform(given, {
-      type: 'query',
-      metatype: HandoffQuery,
-    })) as HandoffQuery;
-    const kept = hashed(cookieOf(request.headers, handoffCookie) ?? '');
-    const { signedIn, next } = await this.database.transaction(async (tx) => {
-      const spent = await this.tokens.spend(tx, 'sso_handoff', token);
-      const { portal, binding, next } = (spent?.data ?? {}) as ProviderIntent;
-      const userId = spent?.userId ?? null;
-      const here = portal !== undefined && new URL(portal).host === request.headers.host;
-      if (userId === null || !here || !isSame(binding ?? '', kept)) throw fault('invalid_token');
-      return { signedIn: await this.signIn.open(tx, userId, this.visitor.originOf(request)), next };
-    });
-    addCookie(response, this.settings, handoffCookie, '', 0);
-    redirect(response, this.visitor.startSession(response, signedIn, next));
-  }
-
   private async start(
     slot: ProviderSlot,
     request: HttpRequest,
@@ -188,32 +154,47 @@ export class ProvidersController {
     const query = (await this.pipe.transform(given, { type: 'query', metatype: StartQuery })) as StartQuery;
     this.providers.find(slot);
     if (query.purpose === 'link') return redirect(response, '/dashboard/settings#providers-heading');
+    const next = localPath(query.next, '');
     const portal = this.hosts.otherOriginOf(request);
-    if (portal !== undefined) return this.passOn(slot, portal, query, response);
-    const intent: ProviderIntent = {
-      next: localPath(query.next, ''),
-      acceptedVersion: this.terms.read(request),
-      ...((await this.hosts.isOtherOrigin(query.portal ?? '')) && {
-        portal: query.portal,
-        binding: query.binding,
-      }),
-    };
+    if (portal !== undefined) return this.passOn(slot, portal, next, response);
+    const handOff = await this.handOffOf(query, next);
+    const acceptedVersion = this.terms.read(request);
+    const intent = { next, ...(acceptedVersion && { acceptedVersion }), ...(handOff && { handOff }) };
     redirect(response, await this.providers.leave(slot, request, response, intent), 302);
   }
 
-  /** State and callback live at BASE_URL; what ties the reseller's browser to them stays with it. */
-  private passOn(slot: ProviderSlot, portal: string, { next }: StartQuery, response: ServerResponse): void {
-    const kept = randomBytes(32).toString('base64url');
-    addCookie(response, this.settings, handoffCookie, kept, STATE_SECONDS);
-    const query = new URLSearchParams({ portal, binding: hashed(kept), next: localPath(next, '') });
+  /**
+   * State and callback live at BASE_URL; what ties this browser to them stays with the portal. Where nothing is handed
+   * over, such as to a host that is not proven yet, the sign-in goes on at BASE_URL and ends there.
+   */
+  private async passOn(
+    slot: ProviderSlot,
+    portal: string,
+    next: string,
+    response: ServerResponse,
+  ): Promise<void> {
+    const query = new URLSearchParams({ next });
+    if (await this.handOffs.leadsTo(portal)) {
+      const kept = randomBytes(32).toString('base64url');
+      const cookie = privateCookieName(this.settings, handOffCookie);
+      addCookie(response, this.settings, cookie, kept, STATE_SECONDS);
+      query.set('portal', portal);
+      query.set('binding', bindingOf(kept));
+    }
     redirect(response, `${this.settings.baseUrl}/auth/${slot}?${query.toString()}`, 302);
+  }
+
+  private async handOffOf({ portal, binding }: StartQuery, next: string): Promise<HandOff | undefined> {
+    if (portal === undefined) return undefined;
+    if (!(await this.handOffs.leadsTo(portal))) throw fault('validation_error', { param: 'portal' });
+    if (binding === undefined) throw fault('validation_error', { param: 'binding' });
+    return { portal, binding, next };
   }
 
   private async back(slot: ProviderSlot, request: HttpRequest, response: ServerResponse): Promise<void> {
     try {
-      const identity = await this.providers.find(slot).finish(request);
-      const intent: ProviderIntent = request.providerState ?? {};
-      addCookie(response, this.settings, stateCookie, '', 0);
+      if (portalHostOf(request) !== '') throw fault('origin_not_allowed');
+      const { identity, intent } = await this.providers.finish(slot, request, response);
       if (intent.linkUserId !== undefined) {
         if ((await this.signedInUser(request)) !== intent.linkUserId) throw fault('invalid_session');
         await this.link(identity, intent.linkUserId);
@@ -225,9 +206,11 @@ export class ProvidersController {
         acceptedVersion: intent.acceptedVersion ?? null,
         currentVersion: this.legal.currentTerms,
       };
-      const signedIn = await this.identities.enter(identity, newcomer, this.visitor.originOf(request));
-      if (intent.portal !== undefined) return redirect(response, await this.handOff(signedIn, intent));
-      redirect(response, this.visitor.startSession(response, signedIn, intent.next));
+      const userId = await this.identities.recognise(identity, newcomer);
+      const { next, handOff } = intent;
+      const destination = { ...(next !== undefined && { next }), ...(handOff && { handOff }) };
+      const { to } = await this.entrance.enter(userId, request, response, destination);
+      redirect(response, to);
     } catch (error) {
       if (!(error instanceof Fault) || error.code !== 'tos_not_accepted' || !wantsPage(request)) throw error;
       this.activity.nothingChanged();
@@ -242,19 +225,9 @@ export class ProvidersController {
     await this.notices.notify(userId, 'provider-linked', values);
   }
 
-  /** The session of this address was only made to be recognised; the reseller's browser gets its own. */
-  private handOff(signedIn: { session: string; userId: number }, intent: ProviderIntent): Promise<string> {
-    return this.database.transaction(async (tx) => {
-      await this.sessions.end(tx, signedIn.session);
-      const data = { portal: intent.portal, binding: intent.binding, next: intent.next };
-      const token = await this.tokens.issue(tx, 'sso_handoff', { userId: signedIn.userId, data });
-      return `${intent.portal ?? ''}/auth/sso/complete?token=${token}`;
-    });
-  }
-
   private async signedInUser(request: HttpRequest): Promise<number> {
     const session = this.visitor.sessionOf(request);
-    const reading = session === null ? null : await this.sessions.read(session);
+    const reading = session === null ? null : await this.sessions.read(session, portalHostOf(request));
     if (reading?.kind !== 'actor') throw fault('authentication_required');
     return reading.userId;
   }
@@ -264,9 +237,4 @@ function redirect(response: ServerResponse, location: string, status = 303): voi
   response.statusCode = status;
   response.setHeader('location', location);
   response.end();
-}
-
-function isSame(one: string, other: string): boolean {
-  const [a, b] = [Buffer.from(one), Buffer.from(other)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
+import type { ProvenIdentity } from '../../../identity';
 import { fault } from '../../../kernel';
 import { OutgoingClient, Settings } from '../../../platform';
 import { addCookie, type HttpRequest } from '../../../web';
@@ -8,13 +9,7 @@ import { GithubProvider } from './github-provider';
 import { OpenIdProvider } from './open-id-provider';
 import type { Provider } from './provider';
 import { ProviderReader } from './provider-reader';
-import {
-  type ProviderIntent,
-  type ProviderSlot,
-  ProviderStates,
-  STATE_SECONDS,
-  stateCookie,
-} from './provider-states';
+import { type ProviderIntent, type ProviderSlot, ProviderStates, STATE_SECONDS } from './provider-states';
 
 /** The identity providers of the configuration, two at most. */
 @Injectable()
@@ -23,7 +18,7 @@ export class Providers {
 
   constructor(
     private readonly settings: Settings,
-    states: ProviderStates,
+    private readonly states: ProviderStates,
     client: OutgoingClient,
   ) {
     const reader = new ProviderReader(client);
@@ -53,8 +48,19 @@ export class Providers {
   ): Promise<string> {
     const outcome = await this.find(slot).start(request, intent, randomBytes(24).toString('base64url'));
     if (outcome.kind !== 'sent-away') throw fault('auth_unavailable');
-    addCookie(response, this.settings, stateCookie, request.providerState?.text ?? '', STATE_SECONDS);
+    addCookie(response, this.settings, this.states.cookie, request.providerState?.text ?? '', STATE_SECONDS);
     return outcome.location;
+  }
+
+  /** Who came back, and what for. The state is used up. */
+  async finish(
+    slot: ProviderSlot,
+    request: HttpRequest,
+    response: ServerResponse,
+  ): Promise<{ identity: ProvenIdentity; intent: ProviderIntent }> {
+    const identity = await this.find(slot).finish(request);
+    addCookie(response, this.settings, this.states.cookie, '', 0);
+    return { identity, intent: request.providerState ?? {} };
   }
 
   /** By its slot or its issuer; the issuer of one that is not set up any more stands for itself. */
