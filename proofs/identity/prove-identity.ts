@@ -8,7 +8,9 @@ import { startGateway } from '../support/gateway';
 import type { ProofNode } from '../support/node';
 import type { Rows } from '../support/rows';
 import { accountRows, proveOutbox } from './account-rows';
+import { DnsStandIn } from '../../test/support/dns-stand-in';
 import { portalAddress, doorRows, providerEnvironment } from './door-rows';
+import { handOffRows } from './hand-off-rows';
 import { rows as provenRows } from './rows';
 
 /**
@@ -159,15 +161,22 @@ async function told(row: string, proof: Promise<string>): Promise<boolean> {
 async function proveRows(): Promise<boolean[]> {
   const github = await GithubStandIn.start([`${portalAddress}/oauth/idp2/login/callback/`]);
   const provider = await OpenIdStandIn.start();
-  const world = await World.open(providerEnvironment(github, provider));
+  const dns = await DnsStandIn.start();
+  const world = await World.open({ ...providerEnvironment(github, provider), DNS_SERVERS: dns.address });
   const outcomes: boolean[] = [];
   try {
-    for (const { row, prove } of [...doorRows(github, provider), ...provenRows, ...accountRows])
+    for (const { row, prove } of [
+      ...doorRows(github, provider),
+      ...handOffRows(provider, dns),
+      ...provenRows,
+      ...accountRows,
+    ])
       outcomes.push(await told(row, prove(world)));
   } finally {
     await world.close();
     await github.close();
     await provider.close();
+    await dns.close();
   }
   return outcomes;
 }

@@ -8,11 +8,12 @@ import { PayerService } from './payer.service';
 import { PersonalSettings } from './personal-settings.service';
 import { peopleProviders } from './people';
 import { ProfileService } from './profile.service';
-import { ResellerDomains } from './resellers';
+import { HostProofs, ResellerDomains } from './resellers';
 import { SessionsService } from './sessions.service';
 
 const providers = [
   AdminViewService,
+  HostProofs,
   OwnProjects,
   PayerService,
   PersonalSettings,

@@ -44,7 +44,14 @@ export { type Ownership, PayerService, type PriceFactorVersion, type Standing } 
 export { type HelpPage, noticeTopics, type NoticeTopic, PersonalSettings } from './personal-settings.service';
 export * from './people';
 export { ProfileService } from './profile.service';
-export { type ResellerDomain, ResellerDomains, wrongLogo } from './resellers';
+export {
+  type HostProof,
+  HostProofs,
+  isProven,
+  type ResellerDomain,
+  ResellerDomains,
+  wrongLogo,
+} from './resellers';
 export { type SessionReading, SessionsService, type Viewing } from './sessions.service';
 export { type BillingType, billingTypes } from './billing-type';
 export { type UserStatus, userTransitions } from './user-status';

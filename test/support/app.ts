@@ -52,6 +52,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     DATABASE_POOL_SIZE: '5',
     DRAIN_TIMEOUT: '5s',
     SANDBOX: 'off',
+    // No test asks the network: nobody answers there.
+    DNS_SERVERS: '127.0.0.1:9',
     // Rows are there when the answer is.
     SETTLE_ACK: 'commit',
     // Tests of something else ask as often as they like.

@@ -89,6 +89,8 @@ export const actionNames = [
   'organisation.created',
   'organisation.deleted',
   'organisation.markup-changed',
+  'organisation.domain-proof-ended',
+  'organisation.domain-proven',
   'organisation.domain-removed',
   'organisation.domain-set',
   'organisation.merged',

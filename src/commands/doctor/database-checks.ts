@@ -1,4 +1,5 @@
 import { LIVE_NODES } from '../../boot/lone-node';
+import { isProven } from '../../identity';
 import { CLOCK_TOLERANCE_MS } from '../../platform';
 import { fail, type Finding, ok, type CheckContext, warn } from './finding';
 
@@ -57,6 +58,31 @@ export async function addressesDiffer({ database }: CheckContext): Promise<Findi
     `accounts with one address in several spellings: ${rows.map(({ accounts }) => accounts).join('; ')}`,
     'Ask their owners which to keep, and give the others another address.',
   );
+}
+
+/** Sign-ins with a provider and links of mails wait for the proof of these. */
+export async function hostsProven({ database, settings }: CheckContext): Promise<Finding[]> {
+  const what = 'reseller hosts';
+  const rows = await database.query<{ host: string; proven: boolean }>(
+    `SELECT d.host, ${isProven('d')} AS proven FROM reseller_domain d ORDER BY d.host`,
+  );
+  const open = rows.filter(({ proven }) => !proven).map(({ host }) => host);
+  const named = open.length > MOST_NAMED ? [...open.slice(0, MOST_NAMED), '…'] : open;
+  const clear = settings.portalOrigins.filter(
+    (origin) => origin.startsWith('http:') && settings.baseUrl.startsWith('https:'),
+  );
+  return [
+    open.length === 0
+      ? ok(what, rows.length === 0 ? 'none' : `all ${rows.length} are proven`)
+      : warn(
+          what,
+          `${open.length} of ${rows.length} are not proven: ${named.join(', ')}`,
+          'Set the TXT record that the page of the organisation shows; until then sign-in with a provider and mails lead to BASE_URL.',
+        ),
+    ...clear.map((origin) =>
+      warn('portal origins', `${origin} has no TLS`, 'Correct PORTAL_ORIGINS: nobody can sign in there.'),
+    ),
+  ];
 }
 
 /** The service should be able to do its work, and no more. */

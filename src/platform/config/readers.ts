@@ -130,6 +130,22 @@ export interface AllowedNetwork extends Network {
   readonly port?: number;
 }
 
+/** Addresses, not names: who resolves a name asks them first. */
+export const nameServers: Reader<readonly string[]> = {
+  expects:
+    'a comma list of IP addresses, with a port where it is not 53, such as 10.0.0.2,[2001:db8::1]:5353',
+  read(value) {
+    const parts = list(value);
+    return parts.every(isNameServer) ? parts : undefined;
+  },
+};
+
+function isNameServer(part: string): boolean {
+  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(part) ?? [];
+  const isPort = port === undefined || within(Number(port), 1, 65_535) !== undefined;
+  return isIP(part) !== 0 || (isPort && (isIP(bracketed ?? '') === 6 || isIP(plain ?? '') === 4));
+}
+
 export const allowedNetworks: Reader<readonly AllowedNetwork[]> = {
   expects: 'a comma list of networks or host[:port]=network, such as 10.0.0.0/8,models.lan:8000=192.168.1.20',
   read(value) {

@@ -1,5 +1,5 @@
 import { isRole, type Role } from '../../kernel';
-import { oneOf, publicOrigin, type Reader, text } from './readers';
+import { nameServers, oneOf, publicOrigin, type Reader, text } from './readers';
 import { ServiceSettings } from './service-settings';
 import { Setting } from './setting.decorator';
 
@@ -196,9 +196,19 @@ export abstract class SignInSettings extends ServiceSettings {
     name: 'PORTAL_ORIGINS',
     group,
     describe:
-      'Further addresses under which resellers show the portal; sign-in with a provider passes through BASE_URL.',
+      "Further addresses of the operator's own under which the portal is shown; sign-in with a provider passes through BASE_URL.",
     as: origins,
     default: '',
   })
   readonly portalOrigins: readonly string[];
+
+  @Setting({
+    name: 'DNS_SERVERS',
+    group,
+    describe: "Name servers that are asked for the records which prove resellers' hosts.",
+    as: nameServers,
+    default: '',
+    unset: "the system's",
+  })
+  readonly dnsServers: readonly string[];
 }

@@ -56,6 +56,7 @@ test('a sound one passes in every point', async () => {
     'database role': 'ok switchboard_app may do its work and no more',
     models: 'warn not in the table of known models: m',
     'mail addresses': 'ok no two accounts have one in two spellings',
+    'reseller hosts': 'ok none',
     clock: expect.stringMatching(/^ok \d+ ms from the database's$/),
     'repeating jobs': 'ok none yet: the first start makes them',
     partitions: 'ok this month and the next are ready',
@@ -182,6 +183,20 @@ test('accounts with one address in two spellings are named', async () => {
   expect((await doctor()).found.get('mail addresses')).toMatch(
     /^warn .*\d+ iris@example.com, \d+ ırıs@example.com$/,
   );
+});
+
+test('hosts of resellers that are not proven are named', async () => {
+  const hosts = (proven: string) =>
+    house.database.query(
+      `WITH made AS (INSERT INTO organisation (name, slug) VALUES ($1, $1) RETURNING id)
+       INSERT INTO reseller_domain (host, organisation_id, name, proven_at, seen_at)
+       SELECT $1 || '.example', id, $1, now(), now() - $2::interval FROM made`,
+      [proven, proven === 'seen' ? '6 days' : '8 days'],
+    );
+  await hosts('seen');
+  expect((await doctor()).found.get('reseller hosts')).toBe('ok all 1 are proven');
+  await hosts('lapsed');
+  expect((await doctor()).found.get('reseller hosts')).toBe('warn 1 of 2 are not proven: lapsed.example');
 });
 
 test('several nodes without Redis fail', async () => {

@@ -94,6 +94,7 @@ test('values are read as what they are', () => {
     TRUST_PROXY: '2',
     BASE_URL: 'https://Models.Example.com/',
     SUPPLIER_ALLOW: '10.0.0.0/8, models.lan:8000=192.168.1.20,fd00::/8',
+    DNS_SERVERS: '10.0.0.2, 10.0.0.3:5353,::1,[2001:db8::1]:53',
     BRAND_NAME: '',
   });
   expect(settings).toMatchObject({
@@ -103,6 +104,7 @@ test('values are read as what they are', () => {
     leanAdapter: false,
     trustProxy: 2,
     baseUrl: 'https://models.example.com',
+    dnsServers: ['10.0.0.2', '10.0.0.3:5353', '::1', '[2001:db8::1]:53'],
     brandName: 'Switchboard',
     supplierAllow: [
       { address: '10.0.0.0', prefix: 8, family: 'ipv4' },
@@ -138,6 +140,10 @@ test.each([
   [
     'SUPPLIER_ALLOW',
     ['localhost', '10.0.0.0/33', 'a=b', 'a=1.2.3.4=5', 'u@h=1.2.3.4', 'h/p=1.2.3.4', '::1/129'],
+  ],
+  [
+    'DNS_SERVERS',
+    ['localhost', 'dns.example:53', '10.0.0.2:0', '10.0.0.2:65536', '[10.0.0.2]:53', '[::1', '::1]:5'],
   ],
   ['DATABASE_URL', ['mysql://x/y', 'postgres:', 'db']],
   ['BOOTSTRAP_OWNER_EMAIL', ['owner', 'a@b@c', 'a b@c', '<a@b>']],

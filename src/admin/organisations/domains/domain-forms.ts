@@ -22,12 +22,12 @@ const IsColour = (): PropertyDecorator => (target, key) => {
   Matches(COLOUR)(target, key);
 };
 
-export class DomainRemovalForm {
+export class DomainNameForm {
   @IsHost()
   host: string;
 }
 
-export class DomainForm extends DomainRemovalForm {
+export class DomainForm extends DomainNameForm {
   @IsLine(60)
   name: string;
 

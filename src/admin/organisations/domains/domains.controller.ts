@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Param, Req, Res } from '@nestjs/common';
-import { Organisations, placeActs, ResellerDomains, wrongLogo } from '../../../identity';
+import { HostProofs, Organisations, placeActs, ResellerDomains, wrongLogo } from '../../../identity';
 import { fault } from '../../../kernel';
 import { Database } from '../../../platform';
 import {
@@ -13,7 +13,7 @@ import {
   Page,
   wantsPage,
 } from '../../../web';
-import { DomainForm, DomainRemovalForm } from './domain-forms';
+import { DomainForm, DomainNameForm } from './domain-forms';
 import { OrganisationParams } from '../organisation-forms';
 
 const path = '/dashboard/admin/organisations/:org_id/domains';
@@ -31,6 +31,7 @@ export class DomainsController {
     private readonly database: Database,
     private readonly organisations: Organisations,
     private readonly domains: ResellerDomains,
+    private readonly proofs: HostProofs,
     private readonly notices: Notices,
   ) {}
 
@@ -56,13 +57,31 @@ export class DomainsController {
     await this.database.transaction((tx) =>
       this.domains.set(tx, id, host, { name, accents: accentsOf(form), logo: logoOf(form) }),
     );
-    return this.done(request, response, id, { host, text: 'domains.saved' });
+    // Where the record is set already, there is nothing to wait for.
+    const { isProven } = await this.proofs.check(id, host);
+    return this.done(request, response, id, { host, text: 'domains.saved', isProven });
+  }
+
+  /** Looks for the record of the host now, not at night. */
+  @Action(`${path}/check`, access(), {
+    audit: { none: 'a proof that begins or ends writes its own entry' },
+  })
+  async check(
+    @Param() { org_id: id }: OrganisationParams,
+    @Body() { host }: DomainNameForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    await this.organisations.get(adminScope(request), id);
+    const { isProven, result } = await this.proofs.check(id, host);
+    const text = `domains.checked.${result ?? 'unanswered'}`;
+    return this.done(request, response, id, { host, text, isProven });
   }
 
   @Action(`${path}/delete`, access(), { audit: 'organisation.domain-removed' })
   async remove(
     @Param() { org_id: id }: OrganisationParams,
-    @Body() { host }: DomainRemovalForm,
+    @Body() { host }: DomainNameForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
@@ -75,18 +94,29 @@ export class DomainsController {
     request: HttpRequest,
     response: ServerResponse,
     id: number,
-    { host, text }: { host: string; text: string },
+    { host, text, isProven }: { host: string; text: string; isProven?: boolean },
   ): object {
-    if (wantsPage(request)) this.notices.leave(response, { tone: 'ok', text, values: { host } });
-    return afterChange(request, response, pathOf(id), { ok: true, org_id: id, host });
+    const tone = isProven === false ? 'warn' : 'ok';
+    if (wantsPage(request)) this.notices.leave(response, { tone, text, values: { host } });
+    return afterChange(request, response, pathOf(id), {
+      ok: true,
+      org_id: id,
+      host,
+      ...(isProven !== undefined && { proven: isProven }),
+    });
   }
 
   private async model(request: HttpRequest, id: number): Promise<object> {
     const organisation = await this.organisations.get(adminScope(request), id);
     const domains = await this.domains.ofOrganisation(id);
+    const proofs = new Map((await this.proofs.ofOrganisation(id)).map((proof) => [proof.host, proof]));
     return {
       organisation: { id, name: organisation.name },
-      domains: domains.map((domain) => ({ ...domain, href: this.domains.originOf(domain) })),
+      domains: domains.map((domain) => ({
+        ...domain,
+        href: this.domains.originOf(domain),
+        proof: proofs.get(domain.host),
+      })),
     };
   }
 }

@@ -1,0 +1,138 @@
+import { Injectable } from '@nestjs/common';
+import { ActivityLog, changesOf, systemActor } from '../../audit';
+import { fault } from '../../kernel';
+import { Database, RepeatingJob, Settings } from '../../platform';
+import {
+  findRecord,
+  GRACE_DAYS,
+  isProven,
+  type RecordFound,
+  recordNameOf,
+  recordValueOf,
+} from './host-proof';
+
+/** The record to set for a host, and what was found of it. */
+export interface HostProof {
+  readonly host: string;
+  readonly recordName: string;
+  readonly recordValue: string;
+  readonly isProven: boolean;
+  readonly provenAt: Date | null;
+  readonly checkedAt: Date | null;
+  readonly result: RecordFound['result'] | null;
+  readonly found: string | null;
+  /** When the proof ends, where the last look-up has not seen the record. */
+  readonly endsAt: Date | null;
+}
+
+interface ProofRow {
+  readonly host: string;
+  readonly organisation_id: number;
+  readonly proof_value: string;
+  readonly is_proven: boolean;
+  readonly proven_at: Date | null;
+  readonly seen_at: Date | null;
+  readonly checked_at: Date | null;
+  readonly check_result: RecordFound['result'] | null;
+  readonly check_found: string | null;
+}
+
+const COLUMNS = `d.host, d.organisation_id, d.proof_value, ${isProven('d')} AS is_proven, d.proven_at, d.seen_at,
+  d.checked_at, d.check_result, d.check_found`;
+const MOST_HOSTS = 1_000;
+const AT_ONCE = 16;
+const DAY_MS = 86_400_000;
+
+/** Whose a reseller's host is: a TXT record proves it, looked for when it is entered and every day (ADR 58). */
+@Injectable()
+export class HostProofs {
+  constructor(
+    private readonly database: Database,
+    private readonly activity: ActivityLog,
+    private readonly settings: Settings,
+  ) {}
+
+  async ofOrganisation(organisationId: number): Promise<HostProof[]> {
+    const rows = await this.database.query<ProofRow>(
+      `SELECT ${COLUMNS} FROM reseller_domain d WHERE d.organisation_id = $1 ORDER BY d.host LIMIT ${MOST_HOSTS}`,
+      [organisationId],
+    );
+    return rows.map(proofOf);
+  }
+
+  /** Looks for the record now. */
+  async check(organisationId: number, host: string): Promise<HostProof> {
+    const [row] = await this.database.query<ProofRow>(
+      `SELECT ${COLUMNS} FROM reseller_domain d WHERE d.host = $1 AND d.organisation_id = $2`,
+      [host, organisationId],
+    );
+    if (row === undefined) throw fault('not_found', { param: 'host' });
+    await this.examine(row);
+    const proof = (await this.ofOrganisation(organisationId)).find((each) => each.host === host);
+    if (proof === undefined) throw fault('not_found', { param: 'host' });
+    return proof;
+  }
+
+  /** The hosts that wait longest come first, so that a job which is cut off goes on with the others the next day. */
+  @RepeatingJob({ name: 'host-proofs', cron: '20 4 * * *', deadlineMs: 600_000 })
+  async checkAll(signal: AbortSignal): Promise<void> {
+    const waiting = await this.database.query<ProofRow>(
+      `SELECT ${COLUMNS} FROM reseller_domain d ORDER BY d.checked_at NULLS FIRST, d.host LIMIT ${MOST_HOSTS}`,
+    );
+    const work = async (): Promise<void> => {
+      for (let row = waiting.shift(); row !== undefined && !signal.aborted; row = waiting.shift())
+        await this.examine(row);
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
+  }
+
+  /**
+   * The record of somebody else ends a proof at once. One that is missing, and name servers that do not answer, leave it
+   * for the days of grace.
+   */
+  private async examine({ host, proof_value: value }: ProofRow): Promise<void> {
+    const { result, found } = await findRecord(host, value, this.settings.dnsServers);
+    await this.database.transaction(
+      async (tx) => {
+        // A host that was removed and entered again meanwhile has another value.
+        const [before] = await tx.query<ProofRow[]>(
+          `SELECT ${COLUMNS} FROM reseller_domain d WHERE d.host = $1 AND d.proof_value = $2 FOR UPDATE`,
+          [host, value],
+        );
+        if (before === undefined) return;
+        const holds = result === 'seen' || (result !== 'other' && before.is_proven);
+        await tx.query(
+          `UPDATE reseller_domain SET checked_at = now(), check_result = $2, check_found = $3,
+             seen_at = CASE WHEN $2 = 'seen' THEN now() ELSE seen_at END,
+             proven_at = CASE WHEN NOT $4 THEN NULL WHEN $5 THEN proven_at ELSE now() END
+           WHERE host = $1`,
+          [host, result, found, holds, before.is_proven],
+        );
+        if (holds === (before.proven_at !== null)) return;
+        await this.activity.write(tx, {
+          action: holds ? 'organisation.domain-proven' : 'organisation.domain-proof-ended',
+          object: { type: 'organisation', id: before.organisation_id, label: host },
+          actor: systemActor('dns'),
+          concerns: { organisationId: before.organisation_id },
+          changes: changesOf(null, { host, record: result }),
+        });
+      },
+      { withoutActivity: 'a proof that begins or ends writes its own entry' },
+    );
+  }
+}
+
+const proofOf = (row: ProofRow): HostProof => ({
+  host: row.host,
+  recordName: recordNameOf(row.host),
+  recordValue: recordValueOf(row.proof_value),
+  isProven: row.is_proven,
+  provenAt: row.is_proven ? row.proven_at : null,
+  checkedAt: row.checked_at,
+  result: row.check_result,
+  found: row.check_found,
+  endsAt:
+    row.is_proven && row.seen_at !== null && row.check_result !== 'seen'
+      ? new Date(row.seen_at.getTime() + GRACE_DAYS * DAY_MS)
+      : null,
+});
