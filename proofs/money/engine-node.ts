@@ -1,14 +1,15 @@
 import 'reflect-metadata';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { type Hold, type LimitRef, MoneyEngine, PostgresMoneyStore } from '../../src/billing';
+import type { Hold, LimitRef, MoneyEngine as Engine } from '../../src/billing';
 import { type Fault, monotonicMs } from '../../src/kernel';
-import { applicationUrl, Database, Notifications } from '../../src/platform';
+import { artefact } from '../support/artefact';
 import type { Answer, Call, FromNode, ToNode } from './node-handle';
 import { ordinaryOutcome } from './record';
 
-/** The child process: the money engine of one node, and instead of a supplier a clock. */
+const { applicationUrl, Database, Logger, MoneyEngine, Notifications, PostgresMoneyStore } = artefact;
+
+/** The child process: the money engine of one node, out of the bundle, and instead of a supplier a clock. */
 async function main(): Promise<void> {
   Logger.overrideLogger(process.env['PROOF_VERBOSE'] ? ['error', 'warn', 'log'] : false);
   const [url = '', dataFolder = ''] = process.argv.slice(2);
@@ -44,7 +45,7 @@ async function main(): Promise<void> {
   }
 }
 
-async function serve(engine: MoneyEngine, call: Call): Promise<Answer> {
+async function serve(engine: Engine, call: Call): Promise<Answer> {
   const began = monotonicMs();
   const refs: LimitRef[] = [
     { kind: 'key', id: call.keyId },
