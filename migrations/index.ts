@@ -85,6 +85,7 @@ import { ProveResellerDomains1764700110000 } from './1764700110000-prove-reselle
 import { NameModelsOfAnswers1764700200000 } from './1764700200000-name-models-of-answers';
 import { KeepClientRequestIds1764700210000 } from './1764700210000-keep-client-request-ids';
 import { IndexClientRequestIds1764700220000 } from './1764700220000-index-client-request-ids';
+import { RecordLateSeals1764700230000 } from './1764700230000-record-late-seals';
 import { KeepPaymentHolders1764700300000 } from './1764700300000-keep-payment-holders';
 
 /** In the order in which they run. */
@@ -173,6 +174,7 @@ export const migrations = [
   NameModelsOfAnswers1764700200000,
   KeepClientRequestIds1764700210000,
   IndexClientRequestIds1764700220000,
+  RecordLateSeals1764700230000,
   KeepPaymentHolders1764700300000,
   // New ones go above this line; what takes away goes below it, a release later.
   LoadMoneyFunctions1763800310000,

@@ -3,6 +3,7 @@ import { artefact } from '../support/artefact';
 import { Chance } from '../support/chance';
 import { Findings, numberGiven, runProof } from '../support/findings';
 import { type ProofGateway, startGateway } from '../support/gateway';
+import { attackBeforeTheSeal } from './before-the-seal';
 import { exportOf, writeHistory } from './history';
 import { Original, tampers } from './tamper';
 
@@ -20,7 +21,7 @@ const verify = (text: string, everySignature: boolean): Promise<Verification> =>
 
 /**
  * Exports of a real chain are changed at random: each change is found where it was made, and nothing is found where
- * nothing was changed. `--changes 1000`, `--seed 1`, `--rows 200000` for the speed of the verifier.
+ * nothing was changed. Entries are also changed and removed before they are sealed. `--changes 1000`, `--seed 1`, `--rows 200000` for the speed of the verifier.
  */
 async function main(): Promise<void> {
   const findings = new Findings('prove:audit');
@@ -29,6 +30,7 @@ async function main(): Promise<void> {
     const chance = new Chance(numberGiven('seed', 1));
     const originals = await exportsOf(gateway, chance, findings);
     await changeAll(originals, chance, findings);
+    await attackBeforeTheSeal(gateway, chance, findings);
     await measure(gateway, chance, findings);
   } finally {
     await gateway.stop();

@@ -4,6 +4,8 @@ import { ActivityQuery } from './activity/activity-query';
 import { ActivityRetention } from './activity/activity-retention';
 import { AuditChain } from './chain/audit-chain';
 import { ChainStates } from './chain/chain-state';
+import { SealAge } from './chain/seal-age';
+import { SealWitness } from './chain/seal-witness';
 import { ChainBreaks } from './chain/review/chain-breaks';
 import { ChainReview } from './chain/review/chain-review';
 import { Refusals } from './refusals';
@@ -24,6 +26,8 @@ const providers = [
   ChainBreaks,
   ChainReview,
   ChainStates,
+  SealAge,
+  SealWitness,
   Refusals,
   RecordRetention,
   RequestRecords,

@@ -24,6 +24,7 @@ export { ActivityRetention } from './activity/activity-retention';
 export { type Changes, changesOf } from './activity/changes';
 export { AuditChain } from './chain/audit-chain';
 export { ChainStates } from './chain/chain-state';
+export { SEAL_LATE_MS, SealAge } from './chain/seal-age';
 export { breakText, type ChainBreak, ChainBreaks } from './chain/review/chain-breaks';
 export { ChainReview, type ReviewSummary } from './chain/review/chain-review';
 export { headsIn } from './chain/anchor-file';

@@ -10,6 +10,8 @@ export interface Proxy {
   freeze(): void;
   /** Ends new connections in the packet that tells them they are ready, as a server that drops their database may. */
   endNewcomers(): void;
+  /** How many it has ended so. */
+  ended(): number;
   restore(): Promise<void>;
   close(): Promise<void>;
 }
@@ -35,6 +37,7 @@ export async function proxyTo(url: string): Promise<Proxy> {
   const sockets = new Set<Socket>();
   let frozen = false;
   let endsNewcomers = false;
+  let ended = 0;
   const server = createServer((inward) => {
     const outward = connect(Number(target.port || 5432), target.hostname);
     for (const [from, to] of [
@@ -44,9 +47,10 @@ export async function proxyTo(url: string): Promise<Proxy> {
       sockets.add(from);
       from.on('data', (chunk: Buffer) => {
         if (frozen) return;
-        if (endsNewcomers && from === outward && chunk.subarray(-6).equals(ready))
+        if (endsNewcomers && from === outward && chunk.subarray(-6).equals(ready)) {
+          ended += 1;
           to.end(Buffer.concat([chunk, terminated]));
-        else to.write(chunk);
+        } else to.write(chunk);
       });
       from.on('error', () => to.destroy());
       from.on('close', () => {
@@ -77,6 +81,7 @@ export async function proxyTo(url: string): Promise<Proxy> {
     cut,
     freeze: () => void (frozen = true),
     endNewcomers: () => void (endsNewcomers = true),
+    ended: () => ended,
     restore: () => open(port),
     close: cut,
   };

@@ -153,7 +153,8 @@ function incidentTable(incidents: readonly Incident[], translate: Translate): Ta
 
 function subjectOf({ kind, provider, model, region, credential }: Incident, translate: Translate): string {
   const subject = [provider, model, region, credential].filter((part) => part !== '').join(' · ');
-  return `${translate(`operations.kinds.${kind}`)}: ${subject}`;
+  const what = translate(`operations.kinds.${kind}`);
+  return subject === '' ? what : `${what}: ${subject}`;
 }
 
 const circuitTones: Readonly<Record<ProviderStanding['circuit'], Tone>> = {

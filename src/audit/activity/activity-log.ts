@@ -1,6 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { Injectable } from '@nestjs/common';
+import { Injectable, Optional } from '@nestjs/common';
 import { Database, type Tx } from '../../platform';
+import { LINE_COLUMNS, type LineRow } from '../chain/entry-line';
+import { SealWitness } from '../chain/seal-witness';
 import type { ActionName } from './action-names';
 import type { ActivityActor, ActivityRequest, Concerned, NewActivity } from './activity';
 import { boundedText, storedChanges } from './changes';
@@ -17,14 +19,19 @@ interface AuditedRequest {
 const insertion = `
   INSERT INTO activity (action, actor_kind, actor_user_id, actor_key_id, actor_role, actor_organisation_id, actor_label,
     user_id, organisation_id, department_id, object_type, object_id, object_label, changes, reason, address, request_id)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`;
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+  RETURNING ${LINE_COLUMNS}`;
 
 /** The activity log. An entry is written in the transaction of its change, so that neither exists without the other. */
 @Injectable()
 export class ActivityLog {
   private readonly running = new AsyncLocalStorage<AuditedRequest>();
 
-  constructor(database: Database) {
+  /** A command ends before its entries are sealed, and so goes without the witness. */
+  constructor(
+    database: Database,
+    @Optional() private readonly witness?: SealWitness,
+  ) {
     database.beforeCommit((tx, { withoutActivity }) => {
       if (withoutActivity === undefined) this.requireEntry(tx);
     });
@@ -38,7 +45,8 @@ export class ActivityLog {
     const request = audited?.request();
     const actor = entry.actor ?? request?.actor;
     if (actor === undefined || actor === null) throw new Error(`The entry ${entry.action} has no actor.`);
-    await tx.query(insertion, valuesOf(entry, actor, request));
+    const [row] = await tx.query<LineRow[]>(insertion, valuesOf(entry, actor, request));
+    if (row !== undefined) this.witness?.wrote(tx, row);
     if (audited === undefined) return;
     const written = audited.written.get(tx) ?? new Set();
     audited.written.set(tx, written.add(entry.action));

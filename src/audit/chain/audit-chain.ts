@@ -1,5 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import {
+  Injectable,
+  Optional,
+  type BeforeApplicationShutdown,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
 import { Database, Logger, Settings } from '../../platform';
 import { AnchorFile } from './anchor-file';
 import { isSameHead, type SignedHead } from './block';
@@ -7,6 +12,7 @@ import { exportedLines } from './chain-export';
 import { sealWaiting } from './chain-sealer';
 import { allHeads, headsAt, headsSince } from './chain-store';
 import { ChainBreaks } from './review/chain-breaks';
+import { SealWitness } from './seal-witness';
 import { SealingKey } from './sealing-key';
 
 /** Half a second of polling and the time of a round stay well below the promised two seconds. */
@@ -34,6 +40,8 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
     private readonly logger: Logger,
     private readonly settings: Settings,
     private readonly breaks: ChainBreaks,
+    /** A command has none: it ends before its entries are sealed. */
+    @Optional() private readonly witness?: SealWitness,
   ) {
     this.key = SealingKey.of(settings.masterKey);
   }
@@ -67,6 +75,7 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
       isFull = sealed?.isFull === true;
     }
     await this.anchorHeads();
+    await this.compareWithWitness();
   }
 
   /** Hands out an export line by line, of all chains or of one. What waits is sealed first. */
@@ -151,6 +160,17 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
         })),
       ),
     );
+  }
+
+  /** What this node wrote must be sealed as it wrote it. */
+  private async compareWithWitness(): Promise<void> {
+    const findings = (await this.witness?.check()) ?? [];
+    if (findings.length === 0) return;
+    this.logger.error('entries of the activity log were changed or removed before they were sealed', {
+      entries: findings.slice(0, 20).map(({ kind, chain, entry }) => ({ kind, chain, entry })),
+      see: 'docs/audit.md',
+    });
+    await this.database.transaction((tx) => this.breaks.add(tx, findings));
   }
 
   private async sealQuietly(): Promise<void> {

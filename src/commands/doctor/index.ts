@@ -5,6 +5,7 @@ import { inspectDatabase, installationOf } from '../with-database';
 import { catalogueLoaded, credentialsAccepted, suppliersPaid, suppliersReachable } from './catalogue-checks';
 import {
   auditChainFits,
+  auditSealed,
   clockDifference,
   addressesDiffer,
   databaseAnswers,
@@ -72,6 +73,7 @@ const databaseChecks: readonly (readonly [string, Check])[] = [
   ['partitions', partitionsAhead],
   ['repeating jobs', jobsSucceed],
   ['nodes', nodesCounted],
+  ['audit seal', auditSealed],
   ['audit chain', auditChainFits],
   ['catalogue', catalogueLoaded],
   ['supplier keys', suppliersPaid],

@@ -29,11 +29,17 @@ export class Database {
   private readonly running = new AsyncLocalStorage<{ open: boolean }>();
 
   private readonly commitChecks: CommitCheck[] = [];
+  private readonly commitListeners: ((tx: Tx) => void)[] = [];
 
   constructor(readonly source: DataSource) {}
 
   beforeCommit(check: CommitCheck): void {
     this.commitChecks.push(check);
+  }
+
+  /** The listener must not throw: the transaction is over. */
+  afterCommit(listener: (tx: Tx) => void): void {
+    this.commitListeners.push(listener);
   }
 
   /** Runs the work in one transaction, passed as `tx`: a nested one could deadlock with it. */
@@ -68,15 +74,17 @@ export class Database {
 
   private async attempt<T>(work: (tx: Tx) => Promise<T>, options: TransactionOptions): Promise<T> {
     const state = { open: true };
-    const checked = async (tx: Tx): Promise<T> => {
+    const checked = async (tx: Tx): Promise<{ tx: Tx; result: T }> => {
       const result = await work(tx);
       for (const check of this.commitChecks) check(tx, options);
-      return result;
+      return { tx, result };
     };
     try {
-      return await this.running.run(state, () =>
+      const { tx, result } = await this.running.run(state, () =>
         this.source.transaction(options.isolation ?? 'READ COMMITTED', checked),
       );
+      for (const listener of this.commitListeners) listener(tx);
+      return result;
     } finally {
       state.open = false;
     }

@@ -94,6 +94,11 @@ export class Metrics {
     'Places of the audit chain that do not fit and were not examined yet.',
     [],
   );
+  readonly auditUnsealedSeconds = this.gauge(
+    'gateway_audit_unsealed_seconds',
+    'How long the oldest entry of the activity log waits for its seal; 0 where none does.',
+    [],
+  );
   readonly jobs = this.counter('gateway_jobs_total', 'Attempts at queued jobs.', ['queue', 'outcome']);
   readonly deadJobs = this.counter('gateway_dead_jobs_total', 'Jobs given up after their last attempt.', [
     'queue',

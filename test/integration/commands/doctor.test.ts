@@ -45,6 +45,7 @@ test('a sound one passes in every point', async () => {
   expect(Object.fromEntries(found)).toEqual({
     engine: expect.stringMatching(/^ok Node\.js [\d.]+; its JSON\.parse (mis)?reads escaped names/),
     'setting names': 'ok no misspelt variable',
+    'audit seal': 'ok entries are sealed as they come',
     'audit chain': 'ok not checked yet: the first night does',
     'base URL': 'ok http://localhost:3000',
     secrets: expect.stringMatching(/^warn .*MASTER_KEY must be set in production/),

@@ -1,8 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Database, Keyset, type Page, type PageRequest } from '../../../platform';
 
-/** `lane`: a node's breaker is open; `credential`: its supplier refused it; `errors`: many requests of a model fail. */
-export type IncidentKind = 'lane' | 'credential' | 'errors';
+/**
+ * `lane`: a node's breaker is open; `credential`: its supplier refused it; `errors`: many requests of a model
+ * fail; `seal`: entries of the activity log are not sealed.
+ */
+export type IncidentKind = 'lane' | 'credential' | 'errors' | 'seal';
 
 export interface SeenIncident {
   readonly kind: IncidentKind;

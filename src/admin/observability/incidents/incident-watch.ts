@@ -1,4 +1,5 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { SealAge } from '../../../audit';
 import { Database, Logger, RepeatingJob } from '../../../platform';
 import { LaneHealth, type LaneTrouble } from '../../../routing';
 import { IncidentLog, type SeenIncident } from './incident-log';
@@ -25,7 +26,7 @@ const FAILING = `
       AND count(*) FILTER (WHERE status >= 500) * 100 >= count(*) * ${FAILING_PERCENT}
    ORDER BY 3 DESC, model LIMIT 100`;
 
-/** Records incidents: open breakers, refused credentials, and models whose requests fail. */
+/** Records incidents: open breakers, refused credentials, models whose requests fail, and a log that is not sealed. */
 @Injectable()
 export class IncidentWatch implements OnApplicationBootstrap, OnApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
@@ -37,6 +38,7 @@ export class IncidentWatch implements OnApplicationBootstrap, OnApplicationShutd
     private readonly database: Database,
     private readonly health: LaneHealth,
     private readonly incidents: IncidentLog,
+    private readonly seals: SealAge,
     private readonly logger: Logger,
   ) {}
 
@@ -59,9 +61,10 @@ export class IncidentWatch implements OnApplicationBootstrap, OnApplicationShutd
     await this.incidents.seen([
       ...troubles.map((trouble) => ofLane(trouble, now)),
       ...refused.map((names) => ofCredential(names, now)),
+      ...ofSeals(this.seals.lateSince, now),
     ]);
     this.unwritten = [];
-    await this.incidents.endUnseen(['lane', 'credential'], new Date(now.getTime() - UNSEEN_MS));
+    await this.incidents.endUnseen(['lane', 'credential', 'seal'], new Date(now.getTime() - UNSEEN_MS));
   }
 
   @RepeatingJob({ name: 'incidents', cron: '* * * * *' })
@@ -104,6 +107,9 @@ const ofLane = (trouble: LaneTrouble, now: Date): SeenIncident => ({
   startedAt: trouble.openedAt,
   seenAt: trouble.closedAt ?? now,
 });
+
+const ofSeals = (since: Date | null, now: Date): SeenIncident[] =>
+  since === null ? [] : [{ kind: 'seal', cause: 'activity_unsealed', startedAt: since, seenAt: now }];
 
 const ofCredential = (
   { provider, credential }: { provider: string; credential: string },

@@ -1,0 +1,67 @@
+import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { Database, Logger, Metrics } from '../../platform';
+import { SealWitness } from './seal-witness';
+
+const LOOK_EVERY_MS = 5_000;
+/** Entries are sealed within two seconds. Those that wait longer than this point to a fault, or to an attack. */
+export const SEAL_LATE_MS = 60_000;
+
+/** Since when the oldest unsealed entry waits; no block is read, which somebody may have locked. */
+const WAITING_SINCE = 'SELECT min(since) AS since FROM activity_unsealed';
+
+/** Watches how long entries of the activity log wait for their seal. */
+@Injectable()
+export class SealAge implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private timer: NodeJS.Timeout | undefined;
+  private since: Date | null = null;
+  private wasLate = false;
+
+  constructor(
+    private readonly database: Database,
+    private readonly witness: SealWitness,
+    private readonly metrics: Metrics,
+    private readonly logger: Logger,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.metrics.beforeRead(() => this.metrics.auditUnsealedSeconds.set({}, this.ageMs() / 1_000));
+    this.timer = setInterval(() => void this.look(), LOOK_EVERY_MS).unref();
+  }
+
+  beforeApplicationShutdown(): void {
+    clearInterval(this.timer);
+  }
+
+  /** The start of the wait where it is late; else null. */
+  get lateSince(): Date | null {
+    return this.ageMs() > SEAL_LATE_MS ? this.since : null;
+  }
+
+  async look(): Promise<void> {
+    try {
+      const [row] = await this.database.query<{ since: Date | null }>(WAITING_SINCE);
+      this.since = earlier(row?.since ?? null, this.witness.waitingSince);
+    } catch {
+      // The database is away, which is reported elsewhere.
+      return;
+    }
+    const { lateSince } = this;
+    const isLate = lateSince !== null;
+    if (isLate && !this.wasLate)
+      this.logger.error('alert: entries of the activity log are not sealed', {
+        since: lateSince.toISOString(),
+        see: 'docs/audit.md',
+      });
+    if (!isLate && this.wasLate) this.logger.info('entries of the activity log are sealed again');
+    this.wasLate = isLate;
+  }
+
+  private ageMs(): number {
+    return this.since === null ? 0 : Math.max(0, Date.now() - this.since.getTime());
+  }
+}
+
+function earlier(one: Date | null, other: Date | null): Date | null {
+  if (one === null || other === null) return one ?? other;
+  return one < other ? one : other;
+}

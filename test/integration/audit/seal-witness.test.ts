@@ -1,0 +1,195 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { ActivityLog, SealAge, systemActor } from '../../../src/audit';
+import { executeCommand } from '../../../src/commands/run-command';
+import { startTestApp, type TestApp } from '../../support/app';
+import { Metrics } from '../../../src/platform';
+import { makeScratchFolder } from '../../support/scratch';
+import { sealAll } from '../../support/seal';
+import { until } from '../../support/until';
+
+let app: TestApp;
+let owner: Client;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  owner = new Client({ connectionString: String(app.environment['MIGRATION_DATABASE_URL']) });
+  await owner.connect();
+});
+afterAll(async () => {
+  await owner.end();
+  await app.close();
+});
+
+const put = (label: string, fails = false): Promise<void> =>
+  app.database.transaction(async (tx) => {
+    await app.application.get(ActivityLog, { strict: false }).write(tx, {
+      action: 'project.changed',
+      object: { type: 'project', id: label, label },
+      concerns: { organisationId: 700 },
+      actor: systemActor('test'),
+      changes: { name: ['Zoë "the\nfirst"', label] },
+    });
+    if (fails) throw new Error('rolled back');
+  });
+
+const breaks = (): Promise<unknown[]> =>
+  app.database.query(
+    `SELECT b.kind, b.chain, b.detail FROM audit_break b WHERE b.examined_at IS NULL ORDER BY b.kind, b.id`,
+  );
+
+/** As the owner of the tables could: nothing is sealed while this runs, and its changes are not undone by a trigger. */
+async function whileLocked(work: () => Promise<void>): Promise<void> {
+  await sealAll(app);
+  await owner.query('BEGIN; LOCK TABLE activity_block IN ACCESS EXCLUSIVE MODE');
+  try {
+    await work();
+  } finally {
+    await owner.query('COMMIT');
+  }
+}
+
+const tamper = (statement: string, label: string): Promise<unknown> =>
+  owner.query(`ALTER TABLE activity DISABLE TRIGGER activity_is_final;
+    ${statement.replaceAll(':label', `'${label}'`)};
+    ALTER TABLE activity ENABLE TRIGGER activity_is_final`);
+
+const examine = async (): Promise<void> => {
+  await owner.query(`UPDATE audit_break SET examined_at = now()`);
+};
+
+test('an entry that is removed before it is sealed is found, and so is one that is changed', async () => {
+  await whileLocked(async () => {
+    for (const label of ['stays', 'goes', 'changes', 'stays too']) await put(label);
+    await tamper(
+      `DELETE FROM activity_unsealed WHERE entry_id = (SELECT id FROM activity WHERE object_id = :label);
+       DELETE FROM activity WHERE object_id = :label`,
+      'goes',
+    );
+    await tamper('UPDATE activity SET actor_label = $$nobody$$ WHERE object_id = :label', 'changes');
+  });
+  await sealAll(app);
+  await until(async () => (await breaks()).length >= 2);
+  expect(await breaks()).toEqual([
+    expect.objectContaining({
+      kind: 'edited',
+      chain: 700,
+      detail: expect.stringContaining('changed before'),
+    }),
+    expect.objectContaining({
+      kind: 'missing',
+      chain: 700,
+      detail: expect.stringContaining('removed before'),
+    }),
+  ]);
+  const told = app.log.find((line) => line.includes('changed or removed before they were sealed'));
+  expect(JSON.parse(told ?? '{}')).toMatchObject({ level: 'error' });
+  await examine();
+});
+
+test('an entry whose mark alone is removed is found as well, though it was never sealed', async () => {
+  await whileLocked(async () => {
+    await put('unmarked');
+    await tamper(
+      'DELETE FROM activity_unsealed WHERE entry_id = (SELECT id FROM activity WHERE object_id = :label)',
+      'unmarked',
+    );
+  });
+  await sealAll(app);
+  await until(async () => (await breaks()).length > 0);
+  expect(await breaks()).toMatchObject([{ kind: 'missing', chain: 700 }]);
+  await examine();
+});
+
+test('what was rolled back, and what is sealed as it was written, raises nothing', async () => {
+  await expect(put('never', true)).rejects.toThrow('rolled back');
+  await Promise.all(Array.from({ length: 40 }, (_, place) => put(`many ${place}`)));
+  await sealAll(app);
+  await sealAll(app);
+  expect(await breaks()).toEqual([]);
+  const kept = join(String(app.environment['DATA_FOLDER']), 'audit', 'awaited.jsonl');
+  await until(() => !existsSync(kept) || readFileSync(kept, 'utf8') === '');
+});
+
+test('what waits is on the disk of its writer until it is sealed', async () => {
+  await whileLocked(async () => {
+    await put('kept outside');
+    const kept = readFileSync(join(String(app.environment['DATA_FOLDER']), 'audit', 'awaited.jsonl'), 'utf8');
+    const [row] = (
+      await owner.query<{ id: string }>(`SELECT id::text FROM activity WHERE object_id = 'kept outside'`)
+    ).rows;
+    expect(kept).toContain(`"id":"${row?.id}"`);
+  });
+  await sealAll(app);
+  expect(await breaks()).toEqual([]);
+});
+
+test('what an earlier run left behind is looked for, unless retention may have had it', async () => {
+  const folder = makeScratchFolder('switchboard-left-');
+  mkdirSync(join(folder, 'audit'));
+  const digest = Buffer.alloc(32, 7).toString('base64url');
+  const left = (id: string, daysAgo: number): string =>
+    JSON.stringify({
+      id,
+      chain: 700,
+      digest,
+      occurredAt: new Date(Date.now() - daysAgo * 86_400_000).toISOString(),
+    });
+  const lines = [left('900000001', 1), left('900000002', 40), left('900000003', 1).slice(0, 30)];
+  writeFileSync(join(folder, 'audit', 'awaited.jsonl'), lines.join('\n'));
+  const next = await startTestApp({ environment: { DATA_FOLDER: folder } });
+  try {
+    await sealAll(next);
+    const rows = () => next.database.query('SELECT kind, entry::text FROM audit_break ORDER BY id');
+    await until(async () => (await rows()).length > 0);
+    expect(await rows()).toEqual([{ kind: 'missing', entry: '900000001' }]);
+  } finally {
+    await next.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test('entries that wait for a minute are told: to the log, the metric, doctor and as an incident', async () => {
+  const age = app.application.get(SealAge, { strict: false });
+  await age.look();
+  const doctor = async (): Promise<string> => {
+    let output = '';
+    await executeCommand(['doctor'], {
+      environment: { ...app.environment },
+      write: (text) => (output += text),
+      writeStderr: (text) => (output += text),
+      confirm: () => Promise.resolve(false),
+    });
+    return output;
+  };
+  const seconds = async (): Promise<number> => {
+    const text = await app.application.get(Metrics, { strict: false }).text();
+    return Number(/^gateway_audit_unsealed_seconds (\S+)$/m.exec(text)?.[1]);
+  };
+  await until(async () => (await seconds()) === 0);
+  expect(age.lateSince).toBeNull();
+  await whileLocked(async () => {
+    await put('waits');
+    await owner.query(`UPDATE activity_unsealed SET since = since - interval '2 minutes'`);
+    // Others must see it while the table of blocks stays locked.
+    await owner.query('COMMIT; BEGIN; LOCK TABLE activity_block IN ACCESS EXCLUSIVE MODE');
+    await age.look();
+    expect(age.lateSince).toBeInstanceOf(Date);
+    expect(await seconds()).toBeGreaterThan(119);
+    expect(app.log.some((line) => line.includes('alert: entries of the activity log are not sealed'))).toBe(
+      true,
+    );
+    await until(async () => {
+      const rows = await app.database.query(`SELECT FROM incident WHERE kind = 'seal' AND ended_at IS NULL`);
+      return rows.length === 1;
+    });
+    expect(await doctor()).toMatch(
+      /fail {2}audit seal: \d+ entries wait for their seal, the oldest for 12\d s/,
+    );
+  });
+  // The service looks every five seconds; a look that began under the lock may still end.
+  await until(async () => (await seconds()) === 0);
+  expect(age.lateSince).toBeNull();
+  expect(await doctor()).toContain('audit seal: entries are sealed as they come');
+});
