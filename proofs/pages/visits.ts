@@ -1,6 +1,6 @@
-import { mailTo, confirmed, cookiesOf, password, signedIn } from '../operations/accounts';
+import { mailTo, confirmed, cookiesOf, newAddress, password, signedIn } from '../operations/accounts';
 import { expectStatus, jsonOf } from '../operations/http';
-import type { World } from '../operations/world';
+import { resellerOrigin, type World } from '../operations/world';
 import { setUp } from './second-factor';
 import type { Role, DemoSite } from './demo-site';
 
@@ -71,6 +71,8 @@ async function accountPages(world: World): Promise<Visit[]> {
     { ...visit('anonymous', '/invite/{token}'), path: `/invite/${invite}` },
     { ...visit('developer', '/invite/{token}'), path: `/invite/${invite}` },
     { ...visit('anonymous', '/login/second-factor'), cookies: half },
+    { ...visit('anonymous', '/login/hand-off'), cookies: await askedToGoOn(world) },
+    { ...visit('anonymous', '/login/hand-off'), status: 401 },
     await resting('archived'),
     await resting('suspended'),
   ];
@@ -84,6 +86,23 @@ async function halfSignedIn(world: World): Promise<Record<string, string>> {
   const [pair = ''] = cookiesOf(answer).split('; ');
   const [name = '', value = ''] = pair.split('=');
   return { [name]: value };
+}
+
+/** The cookie of a person whom the provider knows, and who began at another address of the portal. */
+async function askedToGoOn(world: World): Promise<Record<string, string>> {
+  const terms = cookiesOf(await world.anonymous.post('/auth/accept-tos', { json: { terms: true } }));
+  const query = new URLSearchParams({ portal: resellerOrigin, binding: token });
+  const accepted = { headers: { cookie: terms } };
+  const away = await world.anonymous.get(`/auth/idp1?${query.toString()}`, accepted);
+  const email = newAddress();
+  const location = away.headers.get('location') ?? '';
+  const back = world.provider.recognise(location, { subject: email, email }).toString();
+  const headers = { cookie: `${terms}; ${cookiesOf(away)}` };
+  const answer = await world.anonymous.get(`/oauth/idp1/login/callback/?${back}`, { headers });
+  const pair = cookiesOf(answer)
+    .split('; ')
+    .find((each) => each.startsWith('svc_handoff_consent='));
+  return { svc_handoff_consent: pair?.split('=')[1] ?? '' };
 }
 
 async function dashboardPages(world: World, people: DemoSite['people']): Promise<Visit[]> {
