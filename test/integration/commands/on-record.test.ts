@@ -3,6 +3,7 @@ import { Ledger, PostgresMoneyStore } from '../../../src/billing';
 import { commands } from '../../../src/commands/run-command';
 import { uuidv7 } from '../../../src/kernel';
 import { administer } from '../../support/postgres';
+import { ScriptedSupplier } from '../../support/scripted-supplier';
 import { CommandHouse, type Spoken } from './command-house';
 
 /**
@@ -86,6 +87,13 @@ const changes: Readonly<Record<string, Change>> = {
     },
     action: 'billing.rerated',
   },
+  'models compare': {
+    words: async () => {
+      await modelToldOtherwise();
+      return ['models', 'compare', '--provider', 'told', '--take', 'told', '--lower'];
+    },
+    action: 'model.changed',
+  },
 };
 
 const readers: Readonly<Record<string, () => string[]>> = {
@@ -113,7 +121,9 @@ models:
 `;
 
 let house: CommandHouse;
+let vendor: ScriptedSupplier;
 beforeAll(async () => {
+  vendor = await ScriptedSupplier.start();
   house = await CommandHouse.open();
   Object.assign(house.environment, { MASTER_KEY: OTHER_KEY, A_SECRET: 'sk-secret-of-a' });
   await house.database.query("INSERT INTO organisation (name, slug) VALUES ('Acme', 'acme')");
@@ -128,7 +138,10 @@ beforeAll(async () => {
      $$ BEGIN RAISE EXCEPTION 'the log takes no entry'; END $$`,
   );
 });
-afterAll(() => house.close());
+afterAll(async () => {
+  await vendor.stop();
+  await house.close();
+});
 
 test('every command is listed as one that changes something, or only reads', () => {
   const listed = [...Object.keys(changes), ...Object.keys(readers), ...Object.keys(withoutEntries)];
@@ -247,4 +260,15 @@ async function mispricedRequest(): Promise<void> {
        FROM price`,
     [await annaId()],
   );
+}
+
+/** A model of which its vendor says something that is not known here. */
+async function modelToldOtherwise(): Promise<void> {
+  vendor.answer = { body: { data: [{ id: 'up', max_input_tokens: 1_000 }] } };
+  const { complaint } = await house.apply(`version: 1
+providers: { told: { style: messages-style, base_url: "${vendor.url}", settings: { anonymous: true } } }
+models: { told: { lanes: [{ provider: told, model: up, region: eu }], price: { input: 1, output: 2 } } }
+`);
+  expect(complaint).toBe('');
+  await house.database.query(`UPDATE model SET managed = false WHERE name = 'told'`);
 }
