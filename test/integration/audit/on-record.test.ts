@@ -40,7 +40,7 @@ const jobs: Readonly<Record<string, ActionName | { readonly none: string }>> = {
   conversations: 'conversation.expired',
   'ended-promotions': { none: 'the grant says when it ends; the ledger has what was posted back' },
   evaluation: { none: 'texts of samples go within days of being judged, as the settings on record say' },
-  'host-proofs': 'organisation.domain-proof-ended',
+  'host-proofs': 'organisation.domain-proven',
   'idempotent-answers': { none: 'answers are kept for a day' },
   incidents: { none: 'incidents are a log of their own' },
   'kept-responses': { none: 'answers are kept as long as their caller asked' },
