@@ -168,6 +168,9 @@ async function administrationPages(world: World, people: DemoSite['people']): Pr
   });
   const promotion = { name: 'Welcome', scope: 'user', user_id: people.developer.userId, amount: '5' };
   expectStatus(await people.operator.client.post(`${admin}/promotions`, { json: promotion }), 200);
+  const domain = { host: 'models.of-a-reseller-with-a-long-name.example', name: 'Reseller' };
+  const domains = `${admin}/organisations/${place?.org}/domains`;
+  expectStatus(await people.operator.client.post(domains, { json: domain }), 200);
   return [
     visit('operator', admin),
     visit('owner', admin),
