@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../../src/platform/database/embedded-postgres';
 import { ProofNode } from './node';
+import type { Circumstances } from './program';
 import { Rows } from './rows';
 
 /** An installation: a database of its own and the gateway before it. */
@@ -24,6 +25,7 @@ export interface ProofGateway {
 /** The artefact on an empty database of its own, which it migrates, allowed to reach suppliers on loopback. */
 export async function startGateway(
   environment: Readonly<Record<string, string>> = {},
+  circumstances: Circumstances = {},
 ): Promise<ProofGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'switchboard-proof-'));
   chmodSync(folder, 0o711);
@@ -33,7 +35,11 @@ export async function startGateway(
   const stopService = async (): Promise<void> => void (await Promise.all(nodes.map((node) => node.stop())));
   const another: ProofGateway['another'] = async (name, more = {}) => {
     const addresses = { DATABASE_URL: databaseUrl, MIGRATION_DATABASE_URL: ownerUrl };
-    const node = await ProofNode.start(join(folder, name), { ...addresses, ...environment, ...more });
+    const node = await ProofNode.start(
+      join(folder, name),
+      { ...addresses, ...environment, ...more },
+      circumstances,
+    );
     nodes.push(node);
     return node;
   };

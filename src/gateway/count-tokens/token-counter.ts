@@ -73,8 +73,8 @@ export class TokenCounter {
     let timer: NodeJS.Timeout | undefined;
     const reader = this.tools.owners.readerFor(lane.provider, false);
     const mended = dialects.messages.mendRequest(inbound.body, reader);
-    const text = mended === null ? inbound : editedJsonObject(inbound, mended);
     try {
+      const text = mended === null ? inbound : await editedJsonObject(inbound, mended);
       const sent = await this.tools.client.open(
         hold,
         {

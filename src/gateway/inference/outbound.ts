@@ -2,7 +2,9 @@ import {
   editedJsonObject,
   fault,
   type Fault,
+  isLong,
   type JsonObjectText,
+  printedInSlices,
   printedJsonObject,
   readWritten,
   type Result,
@@ -38,7 +40,7 @@ export interface Outbound {
   readonly dropped: readonly Dropped[];
 }
 
-/** A promise only where a long body has to be read once more, for what a double changed in it. */
+/** A promise only for a long body, which is read once more or printed in slices. */
 export function outboundFor(
   routed: Pick<RoutedCall, 'call' | 'model' | 'held'>,
   lane: LaneView,
@@ -60,64 +62,76 @@ export function outboundFor(
   const isPrinted =
     isText(operation) &&
     (!isPassed || isMended || serverTools.limits !== null || operation.keepsAnswers === true);
-  const make = (body: Body): Outbound =>
+  const make = (body: Body): Eventually<Outbound> =>
     isPassed
-      ? mended(passedOn(routed, body, wire), (text) => (isMended ? mends(text, target) : null))
+      ? after(passedOn(routed, body, wire), (passed) =>
+          mended(passed, (text) => (isMended ? mends(text, target) : null)),
+        )
       : translated(routed, body, { target, wire });
-  const body = isPrinted ? readWritten(inbound, operation.dialect.written) : inbound.body;
-  return body instanceof Promise ? body.then(make) : make(body);
+  return after(isPrinted ? readWritten(inbound, operation.dialect.written) : inbound.body, make);
 }
+
+type Eventually<T> = T | Promise<T>;
+
+/** Without a turn of the event loop where the value is there. */
+const after = <T, R>(value: Eventually<T>, work: (value: T) => Eventually<R>): Eventually<R> =>
+  value instanceof Promise ? value.then(work) : work(value);
 
 function passedOn(
   { call, model }: Pick<RoutedCall, 'call' | 'model'>,
   body: Body,
   wire: WireDialect,
-): Outbound {
+): Eventually<Outbound> {
   const { operation } = call;
   const dialect = isText(operation) ? operation.dialect : null;
-  const own = ownBody(call, body);
-  if (operation.keepsAnswers === true && own.kind === 'json') {
+  return after(ownBody(call, body), (own): Eventually<Outbound> => {
+    const passed = { wire, dialect, body: own, translation: null, dropped: [] };
+    if (operation.keepsAnswers !== true || own.kind !== 'json') return passed;
     const wantsReasoning = own.text.body.store !== false && model.capabilities.has('reasoning');
-    return { wire, dialect, translation: null, ...stateless(own.text, wantsReasoning) };
-  }
-  return { wire, dialect, body: own, translation: null, dropped: [] };
+    const { edits, dropped } = stateless(own.text.body, wantsReasoning);
+    return after(editedJsonObject(own.text, edits), (text) => ({
+      ...passed,
+      body: { kind: 'json', text },
+      dropped,
+    }));
+  });
 }
 
 /** The request with what a lane of the caller's dialect would refuse mended. */
-function mended(outbound: Outbound, mends: (body: Body) => Mended | null): Outbound {
+function mended(outbound: Outbound, mends: (body: Body) => Mended | null): Eventually<Outbound> {
   const { body } = outbound;
   const change = body.kind === 'json' ? mends(body.text.body) : null;
   if (body.kind !== 'json' || change === null) return outbound;
   const { dropped, ...edits } = change;
-  return {
+  return after(editedJsonObject(body.text, edits), (text) => ({
     ...outbound,
-    body: { kind: 'json', text: editedJsonObject(body.text, edits) },
+    body: { kind: 'json', text },
     dropped: [...outbound.dropped, ...dropped],
-  };
+  }));
 }
 
 function translated(
-  { call: { operation }, held }: Pick<RoutedCall, 'call' | 'held'>,
+  { call: { operation, inbound }, held }: Pick<RoutedCall, 'call' | 'held'>,
   asked: Body,
   { target: known, wire }: { target: Target; wire: WireDialect },
-): Outbound {
+): Eventually<Outbound> {
   const dialect = dialectOf(wire);
   if (!isText(operation)) throw notServed();
   const request = valueOf(operation.dialect.decodeRequest(asked));
   const bounded = held.cappedOutput === null ? request : { ...request, maxOutputTokens: held.cappedOutput };
   const target = { ...known, maxOutputTokens: held.outputBound };
   const { body, reply, dropped } = valueOf(dialect.encodeRequest(bounded, target));
-  return {
+  return after(isLong(inbound) ? printedInSlices(body) : printedJsonObject(body), (text) => ({
     wire,
     dialect,
-    body: { kind: 'json', text: printedJsonObject(body) },
+    body: { kind: 'json', text },
     translation: { reply, dropped },
     dropped: [],
-  };
+  }));
 }
 
 /** The caller's bytes, with fields that suppliers require and limits for tools that had none. */
-function ownBody({ inbound, operation, serverTools }: Call, body: Body): OutgoingBody {
+function ownBody({ inbound, operation, serverTools }: Call, body: Body): Eventually<OutgoingBody> {
   const { form } = inbound;
   if (form !== null) return { kind: 'form', ...form };
   const text = { ...textOf(inbound), body };
@@ -126,7 +140,7 @@ function ownBody({ inbound, operation, serverTools }: Call, body: Body): Outgoin
   const limits = serverTools.limits?.(body);
   if (missing.length === 0 && limits === undefined) return { kind: 'json', text };
   const set = { ...Object.fromEntries(missing.map((name) => [name, defaults[name]])), ...limits };
-  return { kind: 'json', text: editedJsonObject(text, { set }) };
+  return after(editedJsonObject(text, { set }), (edited) => ({ kind: 'json', text: edited }));
 }
 
 const textOf = ({ bytes, body, members, isRounded }: JsonObjectText): JsonObjectText => ({

@@ -1,3 +1,4 @@
+import { isLong } from '../../kernel';
 import type { JsonObject } from '../../protocol';
 import type { Call } from '../inference/describe';
 
@@ -9,6 +10,17 @@ export function echoOf({ operation, inbound }: Call): JsonObject {
   return { previous_response_id: previousResponseId ?? null, store };
 }
 
+/** A longer field is not repeated: every event that holds the response would hold it as well. */
+const MOST_REPEATED_BYTES = 1024 * 1024;
+
 /** A translated answer repeats all of them: its supplier knows none. */
 export const echoOfTranslated = (call: Call): JsonObject =>
-  call.operation.keepsAnswers === true ? { ...call.inbound.body, ...echoOf(call) } : {};
+  call.operation.keepsAnswers === true ? { ...repeatable(call), ...echoOf(call) } : {};
+
+function repeatable({ inbound }: Call): JsonObject {
+  if (!isLong(inbound)) return inbound.body;
+  const tooLong = new Set(
+    inbound.members.filter(({ value, end }) => end - value > MOST_REPEATED_BYTES).map(({ name }) => name),
+  );
+  return Object.fromEntries(Object.entries(inbound.body).filter(([name]) => !tooLong.has(name)));
+}

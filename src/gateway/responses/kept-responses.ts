@@ -1,5 +1,13 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { editedJsonObject, fault, parseJsonInSlices, parseJsonText, withDeadline } from '../../kernel';
+import {
+  editedJsonObject,
+  fault,
+  isLong,
+  parseJsonInSlices,
+  parseJsonText,
+  printJsonInSlices,
+  withDeadline,
+} from '../../kernel';
 import { Database, Notifications, Settings } from '../../platform';
 import { dialects, isSealed } from '../../protocol';
 import type { Call } from '../inference/describe';
@@ -71,6 +79,14 @@ export class KeptResponses implements OnApplicationBootstrap {
       response.model === model ? response : { ...response, [OWN_NAME]: model },
     );
     if (kept === null) return undefined;
+    const items = itemsOf(inbound.body.input);
+    if (isLong(inbound)) return printJsonInSlices(items).then((input) => this.write(kept, input));
+    return this.write(kept, Buffer.from(JSON.stringify(items)));
+  }
+
+  private write(response: Omit<FreshResponse, 'input'>, input: Buffer): Promise<void> {
+    const isKept = input.length <= this.settings.responsesStoreAnswerLimitBytes;
+    const kept = { ...response, input: isKept ? input : null };
     this.cache.add(kept);
     return this.writer.write(kept);
   }
@@ -118,7 +134,7 @@ export class KeptResponses implements OnApplicationBootstrap {
     });
     const input = [...(previous === null ? [] : await conversationOf(found, previous)), ...own];
     const edits = { set: { input }, remove: new Set(['previous_response_id']) };
-    const whole = editedJsonObject(inbound, edits);
+    const whole = await editedJsonObject(inbound, edits);
     if (whole.bytes.length > this.settings.bodyLimitBytes) {
       const message =
         'The request and the earlier items it refers to are larger together than a request may be.';
@@ -150,19 +166,17 @@ export class KeptResponses implements OnApplicationBootstrap {
   }
 
   /** Null: too large, or nothing that could be referred to. */
-  private keptOf({ caller, body }: Inbound, response: Json): FreshResponse | null {
+  private keptOf({ caller }: Inbound, response: Json): Omit<FreshResponse, 'input'> | null {
     const { id, output } = response;
     const most = this.settings.responsesStoreAnswerLimitBytes;
     if (typeof id !== 'string' || id === '' || id.length > LONGEST_ID || !Array.isArray(output)) return null;
     const answer = Buffer.from(JSON.stringify(response));
     if (answer.length > most) return null;
-    const input = Buffer.from(JSON.stringify(itemsOf(body.input)));
     return {
       keyId: caller.keyId,
       responseId: id,
       itemIds: output.flatMap((item: unknown) => itemIdOf(item) ?? []),
       answer,
-      input: input.length > most ? null : input,
     };
   }
 }

@@ -1,12 +1,11 @@
-import { editedJsonObject, type JsonObjectText } from '../../kernel';
+import type { JsonEdits, JsonObjectText } from '../../kernel';
 import type { Dropped } from '../../protocol';
-import type { JsonBody } from '../../routing';
 import { isRecord } from './references';
 
 type Json = Readonly<Record<string, unknown>>;
 
 export interface StatelessBody {
-  readonly body: JsonBody;
+  readonly edits: JsonEdits;
   readonly dropped: readonly Dropped[];
 }
 
@@ -24,15 +23,14 @@ const ENCRYPTED = 'reasoning.encrypted_content';
  * Makes a request independent of the supplier's own store. The supplier would look up item ids, which another account
  * does not know; hidden reasoning returns encrypted with the answer instead.
  */
-export function stateless(text: JsonObjectText, wantsReasoning: boolean): StatelessBody {
-  const { body } = text;
+export function stateless(body: JsonObjectText['body'], wantsReasoning: boolean): StatelessBody {
   const dropped: Dropped[] = [];
   const set: Record<string, unknown> = { store: false };
   const input = Array.isArray(body.input) ? withoutIds(body.input, dropped) : undefined;
   if (input !== undefined) set.input = input;
   const include = Array.isArray(body.include) ? (body.include as readonly unknown[]) : [];
   if (wantsReasoning && !include.includes(ENCRYPTED)) set.include = [...include, ENCRYPTED];
-  return { body: { kind: 'json', text: editedJsonObject(text, { set }) }, dropped };
+  return { edits: { set }, dropped };
 }
 
 /** Undefined: there are none. */

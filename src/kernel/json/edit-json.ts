@@ -1,6 +1,7 @@
 import { Pieces } from '../pieces';
 import { printJson } from './json-text';
-import { type JsonObjectText, objectText } from './read-json-object';
+import { printJsonInSlices } from './print-in-slices';
+import { isLong, type JsonObjectText, objectText, objectTextInSlices } from './read-json-object';
 import type { JsonMember } from './structure-scan';
 
 export interface JsonEdits {
@@ -13,8 +14,10 @@ export interface JsonEdits {
 interface Change {
   readonly start: number;
   readonly end: number;
-  readonly text: string;
+  readonly text: string | Buffer;
 }
+
+type Print = (value: unknown) => string | Buffer;
 
 const nothing: ReadonlySet<string> = new Set();
 const COMMA = 0x2c;
@@ -32,19 +35,43 @@ const ascii = /^[\x20-\x7e]*$/;
 export const editJson = (source: JsonObjectText, edits: JsonEdits): Buffer =>
   editJsonInPieces(source, edits).whole;
 
-/** The same as if it had been read. */
-export function editedJsonObject(source: JsonObjectText, edits: JsonEdits): JsonObjectText {
-  const bytes = editJson(source, edits);
+/** The same as if it had been read; a promise where the text is long. */
+export function editedJsonObject(
+  source: JsonObjectText,
+  edits: JsonEdits,
+): JsonObjectText | Promise<JsonObjectText> {
+  const body = editedBody(source, edits);
+  if (isLong(source)) return editedInSlices(source, edits, body);
+  return objectText(editJson(source, edits), body);
+}
+
+async function editedInSlices(
+  source: JsonObjectText,
+  edits: JsonEdits,
+  body: JsonObjectText['body'],
+): Promise<JsonObjectText> {
+  const long = new Map<unknown, Buffer>();
+  for (const value of Object.values(edits.set ?? {}))
+    if (typeof value === 'object' && value !== null) long.set(value, await printJsonInSlices(value));
+  const { whole } = editJsonInPieces(source, edits, (value) => long.get(value) ?? printed(value));
+  return objectTextInSlices(whole, body);
+}
+
+function editedBody(source: JsonObjectText, edits: JsonEdits): JsonObjectText['body'] {
   const body: Record<string, unknown> = { ...source.body };
   for (const name of edits.remove ?? nothing) delete body[name];
   for (const name in edits.set) if (edits.set[name] !== undefined) body[name] = edits.set[name];
-  return objectText(bytes, body);
+  return body;
 }
 
 /** The same without a copy of a long body. */
-export function editJsonInPieces(source: JsonObjectText, { set = {}, remove = nothing }: JsonEdits): Pieces {
+export function editJsonInPieces(
+  source: JsonObjectText,
+  { set = {}, remove = nothing }: JsonEdits,
+  print: Print = printed,
+): Pieces {
   const removed: ReadonlySet<string> = remove instanceof Set ? remove : new Set(remove);
-  const changes = changesOf(source, set, removed);
+  const changes = changesOf(source, set, removed, print);
   return changes.length === 0 ? new Pieces([source.bytes]) : changed(source.bytes, changes);
 }
 
@@ -53,6 +80,7 @@ function changesOf(
   { bytes, body, members }: JsonObjectText,
   set: Readonly<Record<string, unknown>>,
   removed: ReadonlySet<string>,
+  print: Print,
 ): Change[] {
   const changes: Change[] = [];
   const setNames = Object.keys(set).filter((name) => set[name] !== undefined);
@@ -61,19 +89,24 @@ function changesOf(
     const { name, value, end } = members[index]!;
     if (setNames.includes(name)) {
       const wanted = set[name];
-      if (body[name] !== wanted) changes.push({ start: value, end, text: printed(wanted) });
+      if (body[name] !== wanted) changes.push({ start: value, end, text: print(wanted) });
       isFirst = false;
     } else if (removed.has(name)) changes.push(cut(bytes, members, index, isFirst));
     else isFirst = false;
   }
-  let front = '';
-  for (const name of setNames)
-    if (!Object.hasOwn(body, name)) front += `,${printed(name)}:${printed(set[name])}`;
-  if (front === '') return changes;
+  const fresh = setNames.filter((name) => !Object.hasOwn(body, name));
+  if (fresh.length === 0) return changes;
   const start = bytes.indexOf(OPEN_OBJECT) + 1;
-  changes.unshift({ start, end: start, text: front.slice(1) + (isFirst ? '' : ',') });
-  return changes;
+  const front = fresh.flatMap((name, place): Change[] => [
+    { start, end: start, text: `${place === 0 ? '' : ','}${printed(name)}:` },
+    { start, end: start, text: print(set[name]) },
+  ]);
+  if (!isFirst) front.push({ start, end: start, text: ',' });
+  return [...front, ...changes];
 }
+
+const latin1Of = (text: string | Buffer): string =>
+  typeof text === 'string' && ascii.test(text) ? text : Buffer.from(text).toString('latin1');
 
 /** Most names are short and need no escaping. */
 const printed = (value: unknown): string =>
@@ -93,7 +126,7 @@ function changed(bytes: Buffer, changes: readonly Change[]): Pieces {
     const latin1 = bytes.toString('latin1');
     let result = '';
     for (const { start, end, text } of changes) {
-      result += latin1.slice(from, start) + (ascii.test(text) ? text : Buffer.from(text).toString('latin1'));
+      result += latin1.slice(from, start) + latin1Of(text);
       from = end;
     }
     return new Pieces([result + latin1.slice(from)]);
@@ -101,7 +134,7 @@ function changed(bytes: Buffer, changes: readonly Change[]): Pieces {
   const parts: Buffer[] = [];
   for (const { start, end, text } of changes) {
     if (start > from) parts.push(bytes.subarray(from, start));
-    if (text !== '') parts.push(Buffer.from(text));
+    if (text.length > 0) parts.push(typeof text === 'string' ? Buffer.from(text) : text);
     from = end;
   }
   parts.push(bytes.subarray(from));

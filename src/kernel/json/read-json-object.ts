@@ -3,6 +3,7 @@ import { Fault, fault } from '../errors';
 import { DuplicateName } from './duplicate-name';
 import { JsonReader, readJsonText, type WrittenFields } from './json-reader';
 import { printJson } from './json-text';
+import { printJsonInSlices } from './print-in-slices';
 import { type JsonMember, StructureScan } from './structure-scan';
 
 /** A JSON object as it was written: its bytes, what they say, and where its fields stand in them. */
@@ -41,10 +42,27 @@ export function readJsonObject(given: Buffer): JsonObjectText | Promise<JsonObje
 export const printedJsonObject = (body: JsonObjectText['body']): JsonObjectText =>
   objectText(Buffer.from(printJson(body)), body);
 
+/** The same of a body that may be long. */
+export async function printedInSlices(body: JsonObjectText['body']): Promise<JsonObjectText> {
+  return objectTextInSlices(await printJsonInSlices(body), body);
+}
+
+/** Whether reading or printing such a text takes more than a few milliseconds. */
+export const isLong = ({ bytes }: Pick<JsonObjectText, 'bytes'>): boolean => bytes.length > SHORT_BYTES;
+
 /** A body with its bytes, which are known to say the same. */
 export function objectText(bytes: Buffer, body: JsonObjectText['body']): JsonObjectText {
   const scan = new StructureScan(bytes.toString('latin1'));
   scan.advance(Infinity);
+  return { bytes, body, members: scan.members, isRounded: scan.hasRoundedNumber };
+}
+
+/** The same of a body that may be long. */
+export async function objectTextInSlices(
+  bytes: Buffer,
+  body: JsonObjectText['body'],
+): Promise<JsonObjectText> {
+  const scan = await scanInSlices(bytes.toString('latin1'));
   return { bytes, body, members: scan.members, isRounded: scan.hasRoundedNumber };
 }
 
@@ -73,10 +91,16 @@ function valueOf(text: string, scan: StructureScan): unknown {
 
 async function readInSlices(bytes: Buffer): Promise<JsonObjectText> {
   const latin1 = bytes.toString('latin1');
-  const scan = new StructureScan(latin1);
-  while (!scan.advance(SLICE_BYTES)) await turn();
-  await turn();
+  const scan = await scanInSlices(latin1);
   return parsedInSlices(bytes, isAscii(bytes) ? latin1 : decoded(bytes), scan);
+}
+
+async function scanInSlices(latin1: string): Promise<StructureScan> {
+  const scan = new StructureScan(latin1);
+  do await turn();
+  while (!scan.advance(SLICE_BYTES));
+  await turn();
+  return scan;
 }
 
 async function parsedInSlices(bytes: Buffer, text: string, scan: StructureScan): Promise<JsonObjectText> {

@@ -5,6 +5,8 @@ const MAX_DEPTH = 64;
 const MAX_NAMES = 50_000;
 /** Numbers and empty objects come without names, and a flood of them takes as long to parse. */
 const MAX_VALUES = 500_000;
+/** No number that means something has more, and none may outlast its slice. */
+const MAX_NUMBER = 1_000;
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -51,12 +53,15 @@ export class StructureScan {
   private depth = 0;
   private commas = 0;
   private inString = false;
+  /** Behind the last character that is no space: a loop back over space could outlast its slice. */
+  private solidEnd = 0;
   /** Where the string read last begins and ends, marks included. */
   private stringStart = 0;
   private stringEnd = 0;
   /** Of the field of the top level under way; -1 between two. */
   private nameStart = -1;
   private nameEnd = 0;
+  /** -1: its colon was read, and its first character was not. */
   private valueStart = 0;
 
   constructor(private readonly text: string) {}
@@ -75,37 +80,40 @@ export class StructureScan {
   private take(code: number): void {
     const place = this.at;
     this.at += 1;
+    if (code <= SPACE) return;
+    if (this.valueStart === -1) this.valueStart = place;
+    const before = this.solidEnd;
+    this.solidEnd = this.at;
     if (code === QUOTE) {
       this.inString = true;
       this.stringStart = place;
     } else if (code === COLON) this.takeName();
     else if (code === COMMA) {
       this.commas += 1;
-      this.takeNumber(place);
+      this.takeNumber(before);
       if (this.commas >= MAX_VALUES) throw tooMany('values', MAX_VALUES);
-      if (this.depth === 1) this.closeMember(place);
+      if (this.depth === 1) this.closeMember(before);
     } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
       this.depth += 1;
       if (this.depth > MAX_DEPTH) throw tooDeep();
     } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) {
-      this.takeNumber(place);
-      if (this.depth === 1) this.closeMember(place);
+      this.takeNumber(before);
+      if (this.depth === 1) this.closeMember(before);
       this.depth -= 1;
     }
   }
 
-  /** Looks at the number that ends before this place, if one does. */
-  private takeNumber(place: number): void {
-    if (this.hasRoundedNumber) return;
+  /** Looks at the number that ends here, if one does. */
+  private takeNumber(end: number): void {
     const { text } = this;
-    let end = place;
-    while (text.charCodeAt(end - 1) <= SPACE) end -= 1;
     if (!isDigit(text.charCodeAt(end - 1))) return;
     let start = end - 1;
-    while (isDigit(text.charCodeAt(start - 1))) start -= 1;
+    const furthest = end - MAX_NUMBER;
+    while (start >= furthest && isDigit(text.charCodeAt(start - 1))) start -= 1;
     if (end - start <= EXACT_DIGITS && !isOfNumber(text.charCodeAt(start - 1))) return;
-    while (isOfNumber(text.charCodeAt(start - 1))) start -= 1;
-    this.hasRoundedNumber = isRounded(text.slice(start, end));
+    while (start >= furthest && isOfNumber(text.charCodeAt(start - 1))) start -= 1;
+    if (start < furthest) throw tooLong();
+    this.hasRoundedNumber ||= isRounded(text.slice(start, end));
   }
 
   private takeName(): void {
@@ -115,17 +123,13 @@ export class StructureScan {
     if (this.depth !== 1) return;
     this.nameStart = this.stringStart;
     this.nameEnd = this.stringEnd;
-    this.valueStart = this.at;
+    this.valueStart = -1;
   }
 
-  private closeMember(place: number): void {
+  private closeMember(end: number): void {
     if (this.nameStart === -1) return;
-    const { text } = this;
-    let value = this.valueStart;
-    while (text.charCodeAt(value) <= SPACE) value += 1;
-    let end = place;
-    while (text.charCodeAt(end - 1) <= SPACE) end -= 1;
-    this.members.push({ name: this.nameAt(this.nameStart, this.nameEnd), start: this.nameStart, value, end });
+    const name = this.nameAt(this.nameStart, this.nameEnd);
+    this.members.push({ name, start: this.nameStart, value: this.valueStart, end });
     this.nameStart = -1;
   }
 
@@ -156,7 +160,7 @@ export class StructureScan {
   private endString(quote: number): void {
     this.at = quote + 1;
     this.inString = false;
-    this.stringEnd = this.at;
+    this.stringEnd = this.solidEnd = this.at;
   }
 }
 
@@ -192,6 +196,11 @@ function hasBackslash(text: string, from: number, to: number): boolean {
 
 const tooDeep = (): Fault =>
   fault('invalid_json', { message: `The JSON is nested more than ${MAX_DEPTH} levels deep.` });
+
+const tooLong = (): Fault =>
+  fault('invalid_json', {
+    message: `A number in the JSON has more than ${MAX_NUMBER.toLocaleString('en')} characters.`,
+  });
 
 const tooMany = (what: string, limit: number): Fault =>
   fault('invalid_json', { message: `The JSON has more than ${limit.toLocaleString('en')} ${what}.` });

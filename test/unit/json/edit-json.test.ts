@@ -1,5 +1,11 @@
 import fc from 'fast-check';
-import { editJson, type JsonEdits, type JsonObjectText, readJsonObject } from '../../../src/kernel';
+import {
+  editedJsonObject,
+  editJson,
+  type JsonEdits,
+  type JsonObjectText,
+  readJsonObject,
+} from '../../../src/kernel';
 
 type Json = Record<string, unknown>;
 
@@ -105,5 +111,24 @@ test('says what parsing, changing and printing would have said', async () => {
       },
     ),
     { numRuns: 500 },
+  );
+});
+
+test('a long body is edited in slices, and says the same as a short one', async () => {
+  await fc.assert(
+    fc.asyncProperty(object, object, fc.array(names), async (body, set, remove) => {
+      const short = Buffer.from(JSON.stringify(body));
+      const long = Buffer.concat([short, Buffer.alloc(300_000, ' ')]);
+      const edits = { set, remove };
+      const [one, other] = [
+        await editedJsonObject(await read(short), edits),
+        editedJsonObject(await read(long), edits),
+      ];
+      expect(other).toBeInstanceOf(Promise);
+      const { bytes, ...rest } = await other;
+      expect(bytes.toString().trimEnd()).toBe(one.bytes.toString());
+      expect(rest).toEqual({ body: one.body, members: one.members, isRounded: one.isRounded });
+    }),
+    { numRuns: 60 },
   );
 });

@@ -129,6 +129,16 @@ test.each([
     await expect(read(each)).rejects.toMatchObject({ code: 'invalid_request', options: { param } });
 });
 
+test.each(['1'.repeat(1_001), `-0.${'1'.repeat(2_000)}`, `1e${'0'.repeat(1_000)}1`])(
+  'a number of more than a thousand characters is refused, wherever it stands',
+  async (digits) => {
+    for (const text of [digits, `[1.10, ${digits} ]`, `{"a":${digits} ,"b":12345678901234567890}`])
+      for (const pad of [(text: string) => text, padded])
+        await expect(politely(pad(text))).rejects.toMatchObject(refusal);
+    expect(await politely('1'.repeat(1_000))).toBe(Number('1'.repeat(1_000)));
+  },
+);
+
 test('the fields of the top level are found where they stand, in any spelling', async () => {
   const names = fc.constantFrom('model', 'a"b', 'ü', '', 'ſ', '__proto__', '7', 'x\\u0041', '年');
   const space = fc.constantFrom('', ' ', '\n\t');

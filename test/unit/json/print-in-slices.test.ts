@@ -1,0 +1,54 @@
+import fc from 'fast-check';
+import {
+  JsonText,
+  printedInSlices,
+  printedJsonObject,
+  printJson,
+  printJsonInSlices,
+} from '../../../src/kernel';
+
+const printed = async (value: unknown): Promise<string> => (await printJsonInSlices(value)).toString();
+
+test('prints what is printed at once', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.jsonValue(), async (value) => {
+      expect(await printed(value)).toBe(printJson(value));
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test.each([
+  ['what JSON has no word for', { a: undefined, b: [undefined, () => 1], c: 1 }],
+  ['a number as it was written', { a: new JsonText('1e400'), b: [new JsonText('1.0')] }],
+  ['nothing in it', { a: {}, b: [] }],
+  ['half a character', { a: `x${'\ud83d'}`.repeat(300_000) }],
+  ['marks and line feeds', '"\n\\'.repeat(400_000)],
+  ['characters with two halves, from either place', ['🙂'.repeat(600_000), `x${'🙂'.repeat(600_000)}`]],
+  ['many values', Array.from({ length: 50_000 }, (_, place) => ({ place }))],
+])('prints %s likewise', async (_name, value) => {
+  expect((await printed(value)) === printJson(value)).toBe(true);
+});
+
+test('other work gets its turn, however the body is made', async () => {
+  const texts = ['x'.repeat(8_000_000), '"'.repeat(4_000_000), 'é'.repeat(4_000_000)];
+  const bodies: Readonly<Record<string, unknown>>[] = [
+    ...texts.map((text) => ({ messages: [{ role: 'user', content: text }] })),
+    { tools: Array.from({ length: 200_000 }, (_, place) => place) },
+  ];
+  for (const body of bodies) {
+    let turns = 0;
+    let isOver = false;
+    const count = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    const { bytes, members } = await printedInSlices(body);
+    isOver = true;
+    expect(turns).toBeGreaterThan(5);
+    const whole = printedJsonObject(body);
+    expect(bytes.equals(whole.bytes)).toBe(true);
+    expect(members).toEqual(whole.members);
+  }
+});
