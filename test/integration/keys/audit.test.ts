@@ -96,6 +96,7 @@ test('a record has the fields it is promised to have, tokens as the caller was t
     reasoning_tokens: 3,
     cost: '0.0015',
     price_factor: null,
+    client_request_id: null,
     parts: null,
     price_id: null,
     usage_source: 'supplier',
