@@ -39,7 +39,7 @@ export async function measureMemory(testbed: Testbed, seconds: number): Promise<
   const growth = (median(samples.slice(-part)) / first - 1) * 100;
   const length = seconds < MINUTE ? `${seconds} s` : `${seconds / MINUTE} min`;
   return [
-    single('memory: idle', 'MB', {}, idle),
+    single('memory: idle', 'MB', { must: 200 }, idle),
     { ...single('memory: 64 connections', 'MB', { must: 300 }, 0), measured: spreadOf(samples) },
     {
       ...single(`memory: growth in ${length} of load`, '%', { must: 5, aim: 0 }, growth),

@@ -87,7 +87,6 @@ test('a record has the fields it is promised to have, tokens as the caller was t
     cost_usd: 0.0015,
     latency_ms: 12,
     request_id: records[0]?.requestId,
-    client_request_id: null,
     status: 200,
     code: null,
     failover: true,
