@@ -30,8 +30,9 @@ async function main(): Promise<void> {
     const chance = new Chance(numberGiven('seed', 1));
     const originals = await exportsOf(gateway, chance, findings);
     await changeAll(originals, chance, findings);
-    await attackBeforeTheSeal(gateway, chance, findings);
     await measure(gateway, chance, findings);
+    const verified = async () => (await verify(await exportOf(gateway), false)).findings;
+    await attackBeforeTheSeal(gateway, chance, findings, verified);
   } finally {
     await gateway.stop();
   }

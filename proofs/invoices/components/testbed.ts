@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PostgresServer } from '../../money/postgres-server';
 import { Program } from '../../support/program';
+import { SESSION_SECRET } from '../../support/node';
 import { Rows } from '../../support/rows';
 import { priceFile } from './price-file';
 
@@ -150,7 +151,7 @@ const environmentOf = (postgres: PostgresServer, dataFolder: string): Record<str
   WORKERS: 'inline',
   KEY_PEPPER: 'the same in both programs',
   MASTER_KEY: 'the same in both programs too',
-  SESSION_SECRET: 'and this one',
+  SESSION_SECRET,
   KEY_RATE_LIMIT_RPM: '1000000',
   SUPPLIER_ALLOW: '127.0.0.1',
   SUPPLIER_KEY: 'sim-invoices',

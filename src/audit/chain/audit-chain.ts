@@ -14,6 +14,7 @@ import { allHeads, headsAt, headsSince } from './chain-store';
 import { ChainBreaks } from './review/chain-breaks';
 import { SealWitness } from './seal-witness';
 import { SealingKey } from './sealing-key';
+import type { Finding } from './verify/findings';
 
 /** Half a second of polling and the time of a round stay well below the promised two seconds. */
 const SEAL_EVERY_MS = 500;
@@ -164,8 +165,10 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
 
   /** What this node wrote must be sealed as it wrote it. */
   private async compareWithWitness(): Promise<void> {
-    const findings = (await this.witness?.check()) ?? [];
-    if (findings.length === 0) return;
+    await this.witness?.check((findings) => this.reportUnsealed(findings));
+  }
+
+  private async reportUnsealed(findings: readonly Finding[]): Promise<void> {
     this.logger.error('entries of the activity log were changed or removed before they were sealed', {
       entries: findings.slice(0, 20).map(({ kind, chain, entry }) => ({ kind, chain, entry })),
       see: 'docs/audit.md',

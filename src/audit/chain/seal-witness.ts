@@ -79,9 +79,8 @@ export class SealWitness {
     return oldest === undefined ? null : new Date(oldest.occurredAt);
   }
 
-  /** What became of the entries that were awaited. Each place is found once. */
-  async check(): Promise<Finding[]> {
-    const findings: Finding[] = [];
+  /** Reports what became of the entries that were awaited; an entry is awaited until its report has been kept. */
+  async check(report: (findings: readonly Finding[]) => Promise<void>): Promise<void> {
     while (this.awaited.size > 0) {
       const some = [...this.awaited.values()].slice(0, MOST_AT_ONCE);
       const since = some
@@ -89,15 +88,15 @@ export class SealWitness {
         .reduce((one, other) => (one < other ? one : other));
       const fates = await this.database.query<Fate>(FATES, [some.map(({ id }) => id), since]);
       const over = fates.filter(({ digest, waits }) => digest !== null || !waits);
-      for (const fate of over) {
+      const findings = over.flatMap((fate) => {
         const entry = this.awaited.get(fate.id);
-        this.awaited.delete(fate.id);
-        if (entry !== undefined) findings.push(...findingsIn(entry, fate));
-      }
+        return entry === undefined ? [] : findingsIn(entry, fate);
+      });
+      if (findings.length > 0) await report(findings);
+      for (const { id } of over) this.awaited.delete(id);
       if (over.length < some.length) break;
     }
     if (this.awaited.size === 0) this.forget();
-    return findings;
   }
 
   private committed(tx: Tx): void {
