@@ -45,7 +45,7 @@ export class CredentialAlarm {
       region,
       status,
       code: problem.code,
-      words: underlyingCause(problem),
+      cause: underlyingCause(problem),
     });
     if (isUsed || this.marked.has(provider.id)) return;
     this.marked.add(provider.id);

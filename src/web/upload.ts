@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy } from '@fastify/busboy';
 import { Fault, fault } from '../kernel';
+import { formTypeOf } from '../platform';
 
 const MOST_PARTS = 64;
 const MOST_FIELD_BYTES = 8 * 1024 * 1024;
@@ -12,9 +13,12 @@ const MOST_FIELD_BYTES = 8 * 1024 * 1024;
  */
 export async function readUpload(bytes: Buffer, contentType: string): Promise<Record<string, string>> {
   const form = Object.create(null) as Record<string, string>;
+  const type = formTypeOf(contentType);
+  if (type === null)
+    throw fault('invalid_request', { message: 'The form cannot be read: it has no boundary.' });
   try {
     const parser = new Busboy({
-      headers: { 'content-type': contentType },
+      headers: { 'content-type': type.contentType },
       limits: { parts: MOST_PARTS, fieldSize: MOST_FIELD_BYTES, headerSize: 4_096 },
     });
     const keep = (name: string, value: string): void => {
@@ -23,15 +27,15 @@ export async function readUpload(bytes: Buffer, contentType: string): Promise<Re
       else form[name] = value;
     };
     parser.on('field', keep);
-    parser.on('file', (name, stream, _fileName, _encoding, type) => {
+    parser.on('file', (name, stream, _fileName, _encoding, fileType) => {
       const pieces: Buffer[] = [];
       stream.on('data', (piece: Buffer) => pieces.push(piece));
       // The parser reports the same itself.
       stream.on('error', () => undefined);
       stream.on('end', () => {
         const bytes = Buffer.concat(pieces);
-        const isImage = type.startsWith('image/');
-        keep(name, isImage ? `data:${type};base64,${bytes.toString('base64')}` : bytes.toString('utf8'));
+        const isImage = fileType.startsWith('image/');
+        keep(name, isImage ? `data:${fileType};base64,${bytes.toString('base64')}` : bytes.toString('utf8'));
       });
     });
     parser.on('partsLimit', () => {

@@ -176,7 +176,7 @@ export async function exerciseOddRequests(speaker: Speaker, marks: Marks): Promi
     headers: {
       'user-agent': marks.make('user agent'),
       'x-session-id': marks.makeStored('session id'),
-      'x-request-id': marks.make('request id'),
+      'x-request-id': marks.makeStored('request id'),
       'x-forwarded-for': marks.make('forwarded for'),
       cookie: `svc_session=${marks.make('cookie')}`,
       referer: `http://x/${marks.make('referer')}`,

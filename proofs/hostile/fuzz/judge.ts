@@ -49,6 +49,7 @@ interface Fields {
   readonly human_message?: unknown;
   readonly request_id?: unknown;
   readonly param?: unknown;
+  readonly retryable?: unknown;
   readonly details?: { readonly supplier?: unknown };
 }
 
@@ -65,8 +66,11 @@ function judgeError(draft: Draft, { status, headers, body }: WireAnswer): Verdic
   if (fields.request_id !== headers['x-request-id']) return wrong('another request id in the body');
   if (fields.message !== `${code} - ${String(fields.human_message)}` && !isMessagesWording(fields))
     return wrong('a message of another form');
-  if ((status === 429 || status === 503) && !/^[1-9]\d*$/.test(headers['retry-after'] ?? ''))
-    return wrong('no Retry-After');
+  const wait = headers['retry-after'];
+  if (fields.retryable === false && wait !== undefined)
+    return wrong('Retry-After of what no repetition mends');
+  const isPassing = (status === 429 || status === 503) && fields.retryable !== false;
+  if (isPassing && !/^[1-9]\d*$/.test(wait ?? '')) return wrong('no Retry-After');
   if (lacksParam(draft, status, fields)) return wrong(`no param, though ${draft.field} was at fault`);
   return { label: code, wrong: null };
 }

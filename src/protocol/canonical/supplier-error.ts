@@ -28,13 +28,17 @@ const codeOfKind: Readonly<Record<ErrorMeaning, ErrorCode>> = {
   unknown: 'upstream_error',
 };
 
-/** What a supplier said about our credential or account: for the log, never for a caller. */
+/** A name that a vendor gives an error, not a sentence: sentences may repeat a credential or a caller's words. */
+const NAME = /^[\w.:-]{1,64}$/;
+
+/** What a supplier said about our credential or account, by its names of the error: for the log, never for a caller. */
 class OwnTrouble extends Error {
   constructor(
     readonly kind: 'auth' | 'account',
-    message: string,
+    { type, code, reason }: SupplierError,
   ) {
-    super(message);
+    const names = [type, code, reason].filter((name) => name !== undefined && NAME.test(name));
+    super(names.length === 0 ? 'the supplier names no error' : [...new Set(names)].join(' '));
   }
 }
 
@@ -42,7 +46,7 @@ class OwnTrouble extends Error {
 export function supplierFault(error: SupplierError): Fault {
   const { kind, message, type, code, param, details } = error;
   if (kind === 'auth' || kind === 'account')
-    return fault(codeOfKind[kind], { cause: new OwnTrouble(kind, message) });
+    return fault(codeOfKind[kind], { cause: new OwnTrouble(kind, error) });
   const options: FaultOptions = { details: { ...details, supplier: { message, type, code } } };
   if (kind === 'invalid' || kind === 'context_length') options.param = param;
   // A refusal of the content, not of the caller: agents take any 403 for a failed sign-in.

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { fieldsOf, isForm, parseForm } from '../../../src/gateway/inference/media/form';
 import { encodeForm } from '../../../src/routing/suppliers/kit';
+import { readUpload } from '../../../src/web/upload';
 
 const type = 'multipart/form-data; boundary=frontier';
 const part = (head: string, value: string | Buffer): Buffer =>
@@ -161,6 +162,29 @@ describe('a multipart form', () => {
       }),
     );
   });
+});
+
+test.each([
+  '',
+  '; boundary=',
+  '; boundary=""',
+  '; boundary=;charset=utf-8',
+  '; boundary="',
+  '; boundary="a\\"',
+])('a form whose type ends in <%s> is refused, not waited for', async (end) => {
+  const refused = { code: 'invalid_request', message: expect.stringContaining('no boundary') as string };
+  await expect(parseForm(form(field('model', 'm')), `multipart/form-data${end}`)).rejects.toMatchObject(
+    refused,
+  );
+  await expect(readUpload(form(field('model', 'm')), `multipart/form-data${end}`)).rejects.toMatchObject(
+    refused,
+  );
+});
+
+test('of two boundaries the first one that is there counts', async () => {
+  const two = 'multipart/form-data; boundary=; charset=utf-8; boundary=frontier; boundary=other';
+  expect((await parseForm(form(field('model', 'm')), two)).fields).toEqual([['model', 'm']]);
+  expect(await readUpload(form(field('model', 'm')), two)).toEqual({ model: 'm' });
 });
 
 test.each([

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import { Fault, fault } from '../../../kernel';
+import { formTypeOf } from '../../../platform';
 import type { FormFile } from '../../../routing';
 
 /** A form as it was sent, every part once, in the order it came in. */
@@ -21,12 +22,14 @@ export const isForm = (contentType: string | undefined): contentType is string =
 
 /** Reads `multipart/form-data`, fields and files in any order. */
 export async function parseForm(bytes: Buffer, contentType: string): Promise<Form> {
-  const parts = partsIn(bytes, contentType);
+  const type = formTypeOf(contentType);
+  if (type === null) throw malformed('It has no boundary.');
+  const parts = partsIn(bytes, type.boundary);
   // The parser would read the rest of its slice before it stops.
   if (parts > MOST_PARTS) throw malformed(`It may have at most ${MOST_PARTS} parts.`);
   try {
     const parser = new Busboy({
-      headers: { 'content-type': contentType },
+      headers: { 'content-type': type.contentType },
       preservePath: true,
       isPartAFile: (_field, _type, fileName) => fileName !== undefined,
       limits: { headerSize: MOST_HEAD_BYTES, fieldSize: MOST_FIELD_BYTES },
@@ -37,7 +40,7 @@ export async function parseForm(bytes: Buffer, contentType: string): Promise<For
     if (fields.length + files.length === parts) return { fields, files };
     throw malformed('A part of it has no header of a usable kind and length.');
   } catch (error) {
-    throw error instanceof Fault ? error : malformed('It has no boundary, or ends in the middle of a part.');
+    throw error instanceof Fault ? error : malformed('It ends in the middle of a part.');
   }
 }
 
@@ -60,9 +63,8 @@ export function withoutBoundary({ fields, files }: Form): Buffer {
 }
 
 /** Counted apart, no further than needed: the parser passes over parts that it cannot read, and none may be lost. */
-function partsIn(bytes: Buffer, contentType: string): number {
-  const [, quoted, plain] = /;\s*boundary=(?:"([^"]+)"|([^\s;,"]+))/i.exec(contentType) ?? [];
-  const line = Buffer.from(`\r\n--${quoted ?? plain}`);
+function partsIn(bytes: Buffer, boundary: string): number {
+  const line = Buffer.from(`\r\n--${boundary}`);
   const bare = line.subarray(2);
   let count = bytes.subarray(0, bare.length).equals(bare) ? 1 : 0;
   for (let at = bytes.indexOf(line); at !== -1 && count <= MOST_PARTS + 1; count += 1)

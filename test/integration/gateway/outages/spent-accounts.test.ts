@@ -109,8 +109,9 @@ describe('an account at a supplier that is spent or closed', () => {
         false,
       ]);
       expect(text).toContain('provider_unavailable');
-      // The operator reads the supplier's own words.
-      expect(alerts()[0]).toContain('credit balance');
+      // The operator reads the supplier's name of the error. Its sentences may repeat a credential or a prompt.
+      expect(alerts()[0]).toContain('"cause":"invalid_request_error"');
+      expect(app.log.join('')).not.toContain('credit balance');
       const id = answer.headers.get('x-request-id');
       const [record] = await app.database.query<{ attempts: object }>(
         'SELECT attempts FROM request_record WHERE request_id = $1',
