@@ -28,7 +28,7 @@ const ofOneCall = new Set(['latency_ms', 'created', 'created_at', 'completed_at'
 const generatedIds = /[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}/g;
 
 function canonical(value: unknown): unknown {
-  if (typeof value === 'string') return value.replace(generatedIds, 'made-up');
+  if (typeof value === 'string') return argumentsIn(value) ?? value.replace(generatedIds, 'made-up');
   if (Array.isArray(value)) return value.map(canonical);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
@@ -37,6 +37,16 @@ function canonical(value: unknown): unknown {
       .sort(([one], [other]) => (one < other ? -1 : 1))
       .map(([name, held]) => [name, canonical(held)]),
   );
+}
+
+/** Arguments of a call go on as they are spelled: what they mean is compared. */
+function argumentsIn(text: string): unknown {
+  if (!text.startsWith('{')) return undefined;
+  try {
+    return canonical(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
 }
 
 /** Whether a stream says that its answer is whole. */
