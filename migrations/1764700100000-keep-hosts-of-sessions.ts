@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * A session is good on the host that it was made for. Of those from before nobody knows the host, so all of them end,
+ * A session is good on the host that it was made for. The host of earlier sessions is unknown, so all of them end,
  * with every sign-in under way. Nodes of the version before leave the column null, and null is good nowhere.
  */
 export class KeepHostsOfSessions1764700100000 implements MigrationInterface {

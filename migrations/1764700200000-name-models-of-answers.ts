@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Whose name of the model an answer carries: a key may say it, else its model does. */
+/** The setting decides which model name an answer carries. A key's setting wins over its model's. */
 export class NameModelsOfAnswers1764700200000 implements MigrationInterface {
   readonly name = 'NameModelsOfAnswers1764700200000';
 

@@ -8,7 +8,7 @@ import { type LargeBody, largeBodies } from './large-bodies';
 
 const BAR_MS = 100;
 
-/** A supplier that reads nothing of what it is asked, so that it delays nobody. */
+/** The supplier does not parse requests, so it never delays the gateway. */
 async function startSupplier(): Promise<Server> {
   const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
   const chat = {
@@ -89,7 +89,7 @@ async function main(): Promise<void> {
         turns.push(tried.milliseconds);
         answer = tried.answer;
       }
-      // What one round has beyond another is the machine's.
+      // Other programs only lengthen a round, so the shortest one counts.
       const longest = Math.min(...turns);
       isWithin &&= longest <= BAR_MS;
       const size = `${(body.bytes.length / 1024 / 1024).toFixed(1)} MiB`;

@@ -38,7 +38,7 @@ const nested = (depth: number): string =>
   '{"type":"array","items":'.repeat(depth) + '{"type":"string"}' + '}'.repeat(depth);
 const user = message('"Hello"');
 
-/** What stands in a body beside model and limits, for a caller of chat and for one of messages. */
+/** These functions make the fields beside model and limits, for chat and for messages. */
 const contents: Readonly<Record<string, readonly [chat: () => string, messages: () => string]>> = {
   ...Object.fromEntries(
     Object.entries(texts).map(([name, make]) => {
@@ -123,7 +123,7 @@ const form = (name: string, content: string): LargeBody => ({
   contentType: `multipart/form-data; boundary=${BOUNDARY}`,
   bytes: Buffer.from(`${part('name="model"', 'hearing')}${content}--${BOUNDARY}--\r\n`, 'latin1'),
 });
-/** Of one second at so many bytes, so that its length can be told. */
+/** This makes a WAV recording: its header lets the gateway tell its length. */
 function wave(content: string): string {
   const head = Buffer.alloc(44);
   head.write('RIFF', 0, 'latin1');

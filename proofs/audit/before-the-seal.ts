@@ -27,8 +27,8 @@ interface Tally {
 }
 
 /**
- * What the owner of the database can do before entries are sealed: lock the table of blocks, so that nothing is sealed,
- * and meanwhile remove or change entries. Each is found, by its number, and nothing else; and the wait itself is told.
+ * The owner of the database locks the table of blocks, so that nothing is sealed, and meanwhile removes or changes
+ * entries. Each is found, by its number, and nothing else; and the wait itself is told.
  * `verify` reads an export: it finds those that a seal had read before the lock held it up.
  */
 export async function attackBeforeTheSeal(

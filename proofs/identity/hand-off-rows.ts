@@ -13,7 +13,7 @@ const unprovenHost = 'models.unproven.example';
 const proven = `http://${provenHost}`;
 const unproven = `http://${unprovenHost}`;
 const portals = [resellerOrigin, proven] as const;
-/** What the attacker keeps in a browser of their own at the portal. */
+/** The attacker keeps this cookie in their own browser at the portal. */
 const kept = 'A'.repeat(43);
 const binding = createHash('sha256').update(kept).digest('base64url');
 

@@ -63,7 +63,7 @@ export interface ModelView {
   readonly state: ModelState;
   readonly displayOrder: number;
   readonly laneOrder: LaneOrder;
-  /** Whose name of the model answers carry, unless the key says otherwise. */
+  /** Answers carry the model name of the catalogue or of the supplier. The key's setting wins. */
   readonly answerModel: AnswerModel;
   readonly contextTokens: number | null;
   readonly maxOutputTokens: number | null;

@@ -1,3 +1,3 @@
-/** Whose name of the model an answer carries: the one of this catalogue, or what its supplier says. */
+/** An answer carries the model name of this catalogue (`caller`) or of its supplier (`supplier`). */
 export const ANSWER_MODELS = ['caller', 'supplier'] as const;
 export type AnswerModel = (typeof ANSWER_MODELS)[number];

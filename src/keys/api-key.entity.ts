@@ -66,7 +66,7 @@ export class ApiKey {
   @Column('integer', { name: 'max_parallel', nullable: true })
   maxParallel: number | null;
 
-  /** Whose name of the model answers carry; null: as the model says. */
+  /** Answers carry the model name of the catalogue or of the supplier. Null leaves it to the model. */
   @Column('text', { name: 'answer_model', nullable: true })
   answerModel: AnswerModel | null;
 

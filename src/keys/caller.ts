@@ -20,7 +20,7 @@ export interface Caller {
   readonly rateLimitTpm: number | null;
   /** Null: any number of calls may be open at once. */
   readonly maxParallel: number | null;
-  /** Whose name of the model answers carry; null: as the model says. */
+  /** Answers carry the model name of the catalogue or of the supplier. Null leaves it to the model. */
   readonly answerModel: AnswerModel | null;
   readonly expiresAt: number | null;
   readonly attribution: Attribution;

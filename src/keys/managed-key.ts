@@ -95,7 +95,7 @@ export interface ManagedKey extends Ownership {
   readonly rateLimitRpm: number | null;
   readonly rateLimitTpm: number | null;
   readonly maxParallel: number | null;
-  /** Whose name of the model answers carry; null: as the model says. */
+  /** Answers carry the model name of the catalogue or of the supplier. Null leaves it to the model. */
   readonly answerModel: AnswerModel | null;
   readonly metadata: Readonly<Record<string, string>>;
   readonly expiresAt: Date | null;

@@ -169,7 +169,7 @@ export class ModelChangeForm extends PriceForm {
   @IsIn(LANE_ORDERS)
   lane_order?: LaneOrder;
 
-  /** Whose name of the model answers carry. */
+  /** Answers carry the model name of the catalogue or of the supplier. */
   @IsOptional()
   @IsIn(ANSWER_MODELS)
   answer_model?: AnswerModel;

@@ -37,7 +37,7 @@ class TakeForm extends FromPage {
   @Flag()
   lower?: boolean;
 
-  /** Of the differences that were shown; without one, whatever differs now is taken over. */
+  /** The version of the differences that were shown. Without one, all present differences are taken over. */
   @IsOptional()
   @IsString()
   @MaxLength(64)

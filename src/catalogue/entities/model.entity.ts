@@ -81,7 +81,7 @@ export class Model {
   @Column('text', { name: 'lane_order', default: 'weight' })
   laneOrder: LaneOrder;
 
-  /** Whose name of the model answers carry, unless the key says otherwise. */
+  /** Answers carry the model name of the catalogue or of the supplier. The key's setting wins. */
   @Column('text', { name: 'answer_model', default: 'caller' })
   answerModel: AnswerModel;
 
