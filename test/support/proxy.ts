@@ -12,12 +12,15 @@ export interface Proxy {
   endNewcomers(): void;
   /** How many it has ended so. */
   ended(): number;
+  /** Ends the next connection that begins to listen, in the packet that confirms it. */
+  endNextListener(): void;
   restore(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Two messages of the server: ready for a query, and an error that ends the connection. */
+/** Messages of the server: ready for a query, a subscription confirmed, and an error that ends the connection. */
 const ready = Buffer.from('Z\0\0\0\x05I', 'latin1');
+const listening = message('C', 'LISTEN\0');
 const terminated = message(
   'E',
   'SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0',
@@ -37,7 +40,15 @@ export async function proxyTo(url: string): Promise<Proxy> {
   const sockets = new Set<Socket>();
   let frozen = false;
   let endsNewcomers = false;
+  let endsNextListener = false;
   let ended = 0;
+  const isLast = (chunk: Buffer): boolean => {
+    if (!chunk.subarray(-ready.length).equals(ready)) return false;
+    if (endsNewcomers) return true;
+    if (!endsNextListener || !chunk.includes(listening)) return false;
+    endsNextListener = false;
+    return true;
+  };
   const server = createServer((inward) => {
     const outward = connect(Number(target.port || 5432), target.hostname);
     for (const [from, to] of [
@@ -47,7 +58,7 @@ export async function proxyTo(url: string): Promise<Proxy> {
       sockets.add(from);
       from.on('data', (chunk: Buffer) => {
         if (frozen) return;
-        if (endsNewcomers && from === outward && chunk.subarray(-6).equals(ready)) {
+        if (from === outward && isLast(chunk)) {
           ended += 1;
           to.end(Buffer.concat([chunk, terminated]));
         } else to.write(chunk);
@@ -82,6 +93,7 @@ export async function proxyTo(url: string): Promise<Proxy> {
     freeze: () => void (frozen = true),
     endNewcomers: () => void (endsNewcomers = true),
     ended: () => ended,
+    endNextListener: () => void (endsNextListener = true),
     restore: () => open(port),
     close: cut,
   };

@@ -8,6 +8,10 @@ import {
 import { withDeadline } from '../../kernel';
 
 const RETRY_MS = 250;
+/** BullMQ's event for the loss of the connection on which a worker listens. */
+const LISTENER_LOST = 'listenerinvalidated';
+/** After a failure BullMQ would wait for an hour, and a notice that was lost with a connection costs all of that. */
+const LONGEST_BLOCK_SECONDS = 10;
 /** How long a job waits to be queued before the first connection is there. */
 const LONGEST_WAIT_MS = 5_000;
 
@@ -18,6 +22,25 @@ const LONGEST_WAIT_MS = 5_000;
 class LastingConnection extends PostgresConnection {
   private readonly isReady = Promise.withResolvers<void>();
   private isLooking = false;
+  private isTellingAgain = false;
+
+  constructor(connection: PostgresConnectionOptions) {
+    super(connection);
+    this.on(LISTENER_LOST, () => this.tellAgain());
+  }
+
+  /**
+   * A server can end a connection in the very packet that confirms its subscription. The wait for a job begins after that
+   * loss was told, and would never hear of it: so it is told once more.
+   */
+  private tellAgain(): void {
+    if (this.isTellingAgain) return;
+    this.isTellingAgain = true;
+    setImmediate(() => {
+      this.emit(LISTENER_LOST);
+      this.isTellingAgain = false;
+    });
+  }
 
   override waitUntilReady(): Promise<void> {
     if (!this.isLooking) {
@@ -47,7 +70,13 @@ class LastingConnection extends PostgresConnection {
   }
 }
 
-/** As BullMQ's own factory, but for the connection: a worker is found by the name of the one on which it listens. */
+class LastingBackend extends PostgresQueueBackend {
+  override get maximumBlockTimeout(): number {
+    return LONGEST_BLOCK_SECONDS;
+  }
+}
+
+/** As BullMQ's own factory, but for what outlives its connections: a worker is found by the name of the one on which it listens. */
 export const createPostgresBackend: BackendFactory<PostgresQueueBackend, PostgresConnectionOptions> = (
   name,
   options,
@@ -55,5 +84,5 @@ export const createPostgresBackend: BackendFactory<PostgresQueueBackend, Postgre
 ) => {
   const connection = new LastingConnection(options.connection);
   const listens = withBlockingConnection ? name : undefined;
-  return new PostgresQueueBackend(connection, name, options, true, listens);
+  return new LastingBackend(connection, name, options, true, listens);
 };

@@ -236,6 +236,30 @@ for (const { backend, available } of backends) {
         }
       });
 
+    if (backend === 'PostgreSQL')
+      test('a worker whose connection ends as it begins to listen listens on the next one', async () => {
+        const proxy = await proxyTo(database.url);
+        try {
+          const { queue, diary } = await boot({}, true, proxy.url);
+          await addJob(queue, { name: 'errand', data: { label: 'heard' } });
+          await diary.seen('heard:done');
+          // After a failure the worker relies on being told, however long that takes.
+          proxy.endNewcomers();
+          await until(() => proxy.ended() >= 2);
+          await proxy.cut();
+          proxy.endNextListener();
+          const before = proxy.ended();
+          await proxy.restore();
+          await until(() => proxy.ended() > before);
+          await addJob(queue, { name: 'errand', data: { label: 'told' } });
+          await diary.seen('told:done');
+        } finally {
+          await Promise.all([...open].map((module) => module.close()));
+          open.clear();
+          await proxy.close();
+        }
+      });
+
     test('the same id is one job, and an id cannot break out of its name', async () => {
       const { module, queue, diary } = await boot({ WORKERS: 'off' });
       for (let n = 0; n < 3; n++)
