@@ -17,9 +17,9 @@ const STRIKE_EVERY_MS = 25;
 const AHEAD_MS = 40 * 86_400_000;
 const AHEAD_FOR_MS = 8_000;
 const DAY_MS = 86_400_000;
-/** It runs every twenty seconds. A claim whose answer the storm swallowed is nobody's until it lapses, 90 s later. */
+/** It runs every twenty seconds. */
 const FREQUENT_JOB = 'automatic-top-ups';
-const AGAIN_WITHIN_MS = 120_000;
+const AGAIN_WITHIN_MS = 60_000;
 const name = 'Jobs';
 
 /** What the schedule stands on goes away: connections, the queue's memory, a node's clock. Every job runs on. */

@@ -74,14 +74,17 @@ export class JobRows {
     );
   }
 
-  /** Undefined when another node was first. A claim ends by itself, should this process be killed. */
-  async claim(job: RegisteredJob): Promise<JobClaim | undefined> {
+  /**
+   * Undefined when another node was first. A claim ends by itself, should this process be killed. The caller makes the
+   * id: when the answer is lost, it can still give back what it may have claimed.
+   */
+  async claim(job: RegisteredJob, id: string): Promise<JobClaim | undefined> {
     const [claim] = await this.answer<JobClaim>(
       `WITH claimed AS (
-         UPDATE repeating_job SET claim = gen_random_uuid(), claimed_until = now() + $2 * interval '1 millisecond'
+         UPDATE repeating_job SET claim = $3, claimed_until = now() + $2 * interval '1 millisecond'
           WHERE name = $1 AND due_at <= now() AND claimed_until > now() IS NOT TRUE RETURNING claim)
        SELECT claim AS id, (extract(epoch FROM now()) * 1000)::float8 AS now FROM claimed`,
-      [job.name, deadlineOf(job) + GRACE_MS],
+      [job.name, deadlineOf(job) + GRACE_MS, id],
     );
     return claim;
   }
@@ -107,8 +110,8 @@ export class JobRows {
     );
   }
 
-  /** Of a run that was broken off: another node does it at once. */
-  async release(job: RegisteredJob, { id }: JobClaim): Promise<void> {
+  /** Of a run that was broken off or never began: another node does it at once. */
+  async release(job: RegisteredJob, { id }: Pick<JobClaim, 'id'>): Promise<void> {
     await this.answer(
       'UPDATE repeating_job SET claim = NULL, claimed_until = NULL WHERE name = $1 AND claim = $2',
       [job.name, id],

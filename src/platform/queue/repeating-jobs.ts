@@ -8,7 +8,7 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
-import { monotonicMs } from '../../kernel';
+import { monotonicMs, uuidv7 } from '../../kernel';
 import { Settings } from '../config';
 import { ClockWatch, Database } from '../database';
 import { Logger } from '../logging';
@@ -31,6 +31,8 @@ export class RepeatingJobs implements OnApplicationBootstrap, OnModuleDestroy, B
   private readonly running = new Map<string, Promise<void>>();
   /** Since when this node has seen a job due that nobody runs. */
   private readonly dueSince = new Map<string, number>();
+  /** Claims whose answer was lost: nobody runs their jobs until they are given back. */
+  private readonly unanswered = new Map<string, RegisteredJob>();
   private readonly stopping = new AbortController();
   private readonly rows: JobRows;
   private looking?: Promise<void>;
@@ -119,6 +121,10 @@ export class RepeatingJobs implements OnApplicationBootstrap, OnModuleDestroy, B
   /** Returns how long there is nothing to do. */
   private async look(): Promise<number> {
     if (!this.announced) await this.announce([...this.jobs.values()]);
+    for (const [id, job] of this.unanswered) {
+      await this.rows.release(job, { id });
+      this.unanswered.delete(id);
+    }
     const rows = await this.rows.read(this.names);
     // A node of another version may have removed what it does not know.
     const missing = [...this.jobs.values()].filter(({ name }) => !rows.some((row) => row.name === name));
@@ -150,7 +156,10 @@ export class RepeatingJobs implements OnApplicationBootstrap, OnModuleDestroy, B
 
   private async take(job: RegisteredJob): Promise<void> {
     if (!this.clock.isRight || this.running.size >= MOST_AT_ONCE || this.running.has(job.name)) return;
-    const claim = await this.rows.claim(job);
+    const id = uuidv7();
+    this.unanswered.set(id, job);
+    const claim = await this.rows.claim(job, id);
+    this.unanswered.delete(id);
     if (claim === undefined) return;
     const run = this.runClaimed(job, claim).finally(() => this.running.delete(job.name));
     this.running.set(job.name, run);

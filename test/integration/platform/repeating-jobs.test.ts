@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Module } from '@nestjs/common';
-import { ClockWatch, Metrics, RepeatingJob, RepeatingJobs } from '../../../src/platform';
+import { ClockWatch, Database, Metrics, RepeatingJob, RepeatingJobs } from '../../../src/platform';
 import { startTestApp, type TestApp } from '../../support/app';
 import { until } from '../../support/until';
 
@@ -138,6 +138,27 @@ test('a job whose node was killed runs once its claim has ended, and not before'
   await until(() => Promise.resolve(runs.length > 0));
   expect(runs).toEqual(['sweeper in time']);
   expect(await row('short')).toMatchObject({ claimed: true });
+});
+
+test('a claim whose answer is lost is given back, and its job runs', async () => {
+  const database = app.application.get(Database);
+  const query = database.query.bind(database);
+  let lost = 0;
+  const losing = jest.spyOn(database, 'query').mockImplementation(async (sql, parameters) => {
+    const answer = await query(sql, parameters);
+    if (!sql.includes('WITH claimed') || parameters?.[0] !== 'sweep' || lost > 0) return answer;
+    lost += 1;
+    throw new Error('Connection terminated unexpectedly');
+  });
+  try {
+    await makeDue('sweep');
+    await until(() => Promise.resolve(runs.length > 0));
+    expect(lost).toBe(1);
+    await until(async () => (await row('sweep'))?.due === '04:00:00');
+    expect(runs).toEqual(['sweeper in time']);
+  } finally {
+    losing.mockRestore();
+  }
 });
 
 test('a row that another version has removed is made again', async () => {
