@@ -177,12 +177,12 @@ describe('on one node', () => {
     redis.pause?.();
     const startedAt = monotonicMs();
     const answers = await both(60, text);
-    expect(monotonicMs() - startedAt).toBeLessThan(2_000);
+    expect(monotonicMs() - startedAt).toBeLessThan(10_000);
     expect(letIn(answers)).toBe(20);
     expect(answers.every(({ status }) => status === 200 || status === 429)).toBe(true);
     const again = monotonicMs();
     await both(4, later);
-    expect(monotonicMs() - again).toBeLessThan(500);
+    expect(monotonicMs() - again).toBeLessThan(2_000);
     redis.resume?.();
     await until(
       () => nodes.every(({ log }) => log.some((line) => line.includes('Redis answers again'))),
