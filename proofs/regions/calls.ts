@@ -102,6 +102,8 @@ export const isUnmet = ({ permitted }: RegionCall): boolean => permitted.size ==
 
 /** Whether a call was answered as the rule says, independent of other failures. */
 export function staysInRegion({ call, status, code, region }: Outcome): boolean {
+  if (call.region !== null && !regions.some((known) => known === call.region))
+    return status === 400 && code === 'invalid_request';
   if (isUnmet(call)) return status === 503 && code === 'sovereign_route_unavailable';
   if (status !== 200) return code !== 'sovereign_route_unavailable';
   return [...call.permitted].some((permitted) => permitted === region);

@@ -1,6 +1,6 @@
 import { Injectable, Optional } from '@nestjs/common';
 import { IsNull } from 'typeorm';
-import { defineTransitions, fault, refuseStale } from '../kernel';
+import { defineTransitions, fault, refuseStale, regionNamed, regionsNamed } from '../kernel';
 import { AddressGuard, type Tx } from '../platform';
 import type { Wire } from '../vendors';
 import { given, lockCatalogue, modelCalled, modelNamed } from './catalogue-lock';
@@ -115,16 +115,17 @@ export class CatalogueEditor {
     );
     const kept = new Set<string>();
     for (const [index, input] of inputs.entries()) {
-      const { provider: providerName, priority = index, ...rest } = input;
-      const providerId = await this.providerFor(tx, providerName, input.region);
+      const { provider: providerName, priority = index, region: named, ...rest } = input;
+      const region = regionNamed(named);
+      const providerId = await this.providerFor(tx, providerName, region);
       const fields = { ...given(rest), priority, providerId, modelId: model.id, removedAt: null };
-      const route = routeOf({ ...input, providerId });
+      const route = routeOf({ ...input, region, providerId });
       if (kept.has(route))
         throw fault('validation_error', { param: 'lanes', message: 'A lane is listed twice.' });
       kept.add(route);
       const lane = known.get(route);
       if (lane === undefined)
-        await tx.insert(Lane, { ...fields, upstreamModel: input.upstreamModel, region: input.region });
+        await tx.insert(Lane, { ...fields, upstreamModel: input.upstreamModel, region });
       else await tx.update(Lane, { id: lane.id }, fields);
     }
     for (const [route, lane] of known) {
@@ -200,7 +201,10 @@ export class CatalogueEditor {
 
   /** Where an organisation's requests may be served; null: anywhere. */
   async setOrganisationRegions(tx: Tx, organisationId: number, regions: string[] | null): Promise<void> {
-    await tx.query('UPDATE organisation SET allowed_regions = $2 WHERE id = $1', [organisationId, regions]);
+    await tx.query('UPDATE organisation SET allowed_regions = $2 WHERE id = $1', [
+      organisationId,
+      regions === null ? null : regionsNamed(regions),
+    ]);
   }
 
   async setOrganisationAccess(

@@ -61,7 +61,7 @@ const SELECTION = `
   SELECT m.id, m.name, m.display_name AS "displayName", m.kind, m.state, m.managed, target.name AS redirect,
          m.retires_at AS "retiresAt",
          (SELECT count(*)::integer FROM model_alias a WHERE a.model_id = m.id) AS aliases,
-         (SELECT coalesce(jsonb_agg(jsonb_build_object('provider', p.name, 'region', l.region,
+         (SELECT coalesce(jsonb_agg(jsonb_build_object('provider', p.name, 'region', lower(btrim(l.region)),
                    'rests', NOT (l.enabled AND p.visible)) ORDER BY l.priority, l.id), '[]')
             FROM lane l JOIN provider p ON p.id = l.provider_id
            WHERE l.model_id = m.id AND l.removed_at IS NULL) AS lanes,

@@ -54,6 +54,8 @@ export class CatalogueSnapshot {
   /** In the order in which they are shown. */
   readonly models: readonly ModelView[];
   readonly providers: readonly ProviderView[];
+  /** Of every lane, also of those that are switched off. */
+  readonly regions: ReadonlySet<string>;
   private readonly byId: ReadonlyMap<number, ModelView>;
   private readonly byName: ReadonlyMap<string, ModelView>;
   private readonly byAlias: ReadonlyMap<string, ModelView>;
@@ -69,6 +71,7 @@ export class CatalogueSnapshot {
     const views = viewsOf(rows);
     this.revision = rows.revision;
     this.providers = Object.freeze([...views.providers.values()]);
+    this.regions = new Set(rows.lanes.map(({ region }) => region));
     this.models = Object.freeze(views.models);
     this.prices = views.prices;
     this.byId = new Map(views.models.map((model) => [model.id, model]));

@@ -1,5 +1,5 @@
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
-import { BigintColumn } from '../platform';
+import { BigintColumn, RegionsColumn } from '../platform';
 
 @Entity('organisation')
 export class Organisation {
@@ -22,7 +22,7 @@ export class Organisation {
   @Column('integer', { name: 'billing_user_id', nullable: true })
   billingUserId: number | null;
 
-  @Column('text', { name: 'allowed_regions', array: true, nullable: true })
+  @RegionsColumn({ name: 'allowed_regions', nullable: true })
   allowedRegions: string[] | null;
 
   /** Members sign in through an identity provider alone; their passwords open nothing. */

@@ -16,4 +16,5 @@ export * from './pricing';
 export * from './json';
 export * from './header-text';
 export * from './fields';
+export * from './region';
 export { refuseStale, versionOf } from './contents-version';

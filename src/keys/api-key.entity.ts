@@ -1,5 +1,6 @@
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
 import type { AnswerModel } from '../kernel';
+import { RegionsColumn } from '../platform';
 
 export type KeyKind = 'client' | 'root' | 'webchat';
 export type KeyStatus = 'active' | 'disabled' | 'revoked';
@@ -50,7 +51,7 @@ export class ApiKey {
   @Column('text', { name: 'allowed_models', array: true, nullable: true })
   allowedModels: string[] | null;
 
-  @Column('text', { name: 'allowed_regions', array: true, nullable: true })
+  @RegionsColumn({ name: 'allowed_regions', nullable: true })
   allowedRegions: string[] | null;
 
   /** Whether they were given as a list; as a text they are shown as one. */

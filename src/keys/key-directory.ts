@@ -3,7 +3,7 @@ import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@
 import type { Attribution } from '../audit';
 import { type LimitRef, limitRefs } from '../billing';
 import { PayerService, type Standing } from '../identity';
-import { type AnswerModel, type Fault, fault, fromUnknown, withDeadline } from '../kernel';
+import { type AnswerModel, type Fault, fault, fromUnknown, regionsNamed, withDeadline } from '../kernel';
 import { Database, Notifications, RevisionWatch, Settings } from '../platform';
 import type { KeyKind, KeyStatus } from './api-key.entity';
 import type { Caller } from './caller';
@@ -229,6 +229,7 @@ function intersection(
   left: readonly string[] | null,
   right: readonly string[] | null,
 ): ReadonlySet<string> | null {
-  if (left === null) return right === null ? null : new Set(right);
-  return new Set(right === null ? left : left.filter((region) => right.includes(region)));
+  if (left === null) return right === null ? null : new Set(regionsNamed(right));
+  const others = right === null ? null : new Set(regionsNamed(right));
+  return new Set(regionsNamed(left).filter((region) => others?.has(region) ?? true));
 }

@@ -8,6 +8,7 @@ import {
   orNull,
   parseUsd,
   refused,
+  regionNamed,
   refuseUnknownFields,
   textField,
   wholeNumberField,
@@ -160,7 +161,7 @@ function readRegions(value: unknown): string[] {
       'a region, a list of regions with commas or as an array, or null for all',
     );
   const regions = list.map((item, place) => {
-    const region = typeof item === 'string' ? item.trim().toLowerCase() : '';
+    const region = typeof item === 'string' ? regionNamed(item) : '';
     if (!REGION.test(region)) {
       const param = Array.isArray(value) ? `allowed_regions.${place}` : 'allowed_regions';
       throw refused(param, 'the name of a region, like eu or us-east-1');

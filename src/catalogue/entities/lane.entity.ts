@@ -1,4 +1,5 @@
 import { Check, Column, Entity, ForeignKey, Index, PrimaryGeneratedColumn, Unique } from 'typeorm';
+import { RegionColumn } from '../../platform';
 import { type Wire, WIRES } from '../../vendors';
 import { Model } from './model.entity';
 import { Provider } from './provider.entity';
@@ -31,7 +32,7 @@ export class Lane {
   @Column('text', { name: 'upstream_model' })
   upstreamModel: string;
 
-  @Column('text')
+  @RegionColumn()
   region: string;
 
   /** Lowest first: 0 is the primary, the rest are backups. */

@@ -1,4 +1,5 @@
 import { Check, Column, CreateDateColumn, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
+import { RegionsColumn } from '../../platform';
 
 /** Deadlines towards one supplier, in milliseconds; what is missing is the service's own. */
 export interface ProviderTimeouts {
@@ -40,7 +41,7 @@ export class Provider {
   baseUrl: string;
 
   /** Where it answers; empty: anywhere a lane says. */
-  @Column('text', { array: true, default: [] })
+  @RegionsColumn({ default: [] })
   regions: string[];
 
   /** A hidden provider's lanes are left out, so the backups of its models move up. */

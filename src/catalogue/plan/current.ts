@@ -2,7 +2,7 @@ import type { LaneOrder, ModelBounds, ModelKind, ModelState } from '../entities'
 import { ratesOf, type StoredRates } from '../price-codec';
 import type { FactsOverride, Wire } from '../../vendors';
 import type { ProviderView } from '../views';
-import { type AnswerModel, type PriceRates, RATE_NAMES } from '../../kernel';
+import { type AnswerModel, type PriceRates, RATE_NAMES, regionsNamed } from '../../kernel';
 import type { Tx } from '../../platform';
 
 /** What the database has, by the names that a file uses. */
@@ -91,9 +91,10 @@ interface CurrentDepartment {
 }
 
 export async function readCurrent(tx: Tx): Promise<Current> {
+  const providers = await tx.query<CurrentProvider[]>(PROVIDERS);
   const [models, aliases] = [await readModels(tx), await tx.query<AliasRow[]>(ALIASES)];
   return {
-    providers: byName(await tx.query<CurrentProvider[]>(PROVIDERS)),
+    providers: byName(providers.map((one) => ({ ...one, regions: regionsNamed(one.regions) }))),
     models: byName(models),
     aliases: new Map(aliases.map(({ name, model }) => [name, model])),
     organisations: await readOrganisations(tx),
@@ -126,7 +127,7 @@ const MODELS = `
 
 type LaneRow = Omit<CurrentLane, 'price'> & { readonly modelId: number };
 const LANES = `
-  SELECT l.id, l.model_id AS "modelId", p.name AS provider, l.upstream_model AS "upstreamModel", l.region,
+  SELECT l.id, l.model_id AS "modelId", p.name AS provider, l.upstream_model AS "upstreamModel", lower(btrim(l.region)) AS region,
          l.priority, l.weight, l.retries, l.facts, l.wire, l.enabled
     FROM lane l JOIN provider p ON p.id = l.provider_id WHERE l.removed_at IS NULL ORDER BY l.priority, l.id`;
 
@@ -247,7 +248,11 @@ async function readOrganisations(tx: Tx): Promise<Map<string, CurrentOrganisatio
   return new Map(
     rows.map(({ slug, ...organisation }) => [
       slug,
-      { ...organisation, departments: byName(departments.get(organisation.id) ?? []) },
+      {
+        ...organisation,
+        regions: organisation.regions === null ? null : regionsNamed(organisation.regions),
+        departments: byName(departments.get(organisation.id) ?? []),
+      },
     ]),
   );
 }

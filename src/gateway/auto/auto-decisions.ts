@@ -73,6 +73,7 @@ export class AutoDecisions {
   async route(call: Call): Promise<AutoRoute | null> {
     if (this.catalogue.snapshot.model(AUTO) !== undefined) return null;
     const operation = autoOperation(call.operation);
+    this.admissions.mustKnowRegion(call);
     const policy = await this.policyOf(call);
     if (policy.mode === 'off') return this.fallback(call, policy);
     const view = autoView(call, operation);

@@ -38,9 +38,19 @@ export class Admissions {
       throw fault('billing_limit_reached', { message: NO_PAYER });
   }
 
+  /** Throws where the call names a region that no lane of the catalogue lies in. */
+  mustKnowRegion({ region }: Call): void {
+    if (region === null || this.catalogue.snapshot.regions.has(region)) return;
+    throw fault('invalid_request', {
+      param: 'region',
+      message: `No model is served in a region "${region}".`,
+    });
+  }
+
   /** The model and its lanes for a caller who may use it; the payer is not checked. */
   find(call: Call): Admission {
     const { caller } = call.inbound;
+    this.mustKnowRegion(call);
     const found = this.catalogue.resolve(this.nameOf(call));
     if (found.kind === 'refused') throw fault(found.code, { param: 'model' });
     const { model, lanes } = found;

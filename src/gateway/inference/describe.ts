@@ -1,4 +1,4 @@
-import { type AskedFees, fault, NOTHING_ASKED } from '../../kernel';
+import { type AskedFees, fault, NOTHING_ASKED, regionNamed } from '../../kernel';
 import { pick, type RequestMeasure, textAlone } from '../../protocol';
 import { NO_NEEDS, type WireNeeds } from '../../routing';
 import { thinkingBeside } from '../../vendors';
@@ -110,7 +110,7 @@ export function describeCall(inbound: Inbound, operation: Operation): Call {
     session: sessionOf(inbound),
     endUser: endUserOf(body),
     tags: tagsOf(body),
-    region: textIn(body.region, 'region', REGION_LENGTH),
+    region: regionIn(body.region),
     needs: isConversation(operation) ? needsOf(body) : NO_NEEDS,
     measure,
     serverTools,
@@ -178,6 +178,10 @@ function textIn(value: unknown, param: string, most: number): string | null {
     param,
     message: `${param} must be a text of at most ${most} characters.`,
   });
+}
+
+function regionIn(value: unknown): string | null {
+  return textIn(typeof value === 'string' ? regionNamed(value) : value, 'region', REGION_LENGTH);
 }
 
 function firstCount(body: Readonly<Record<string, unknown>>, names: readonly string[]): number | null {

@@ -9,7 +9,7 @@ import { stickyKey } from './session';
 /** The lanes of a request in the order in which they are tried. */
 export function planFor(call: Call, admission: Admission, tools: AttemptTools): RoutePlan {
   const plan = routePlan(call, admission, tools);
-  if (plan.lanes.length === 0) throw fault('sovereign_route_unavailable', { retryAfterSeconds: 60 });
+  if (plan.lanes.length === 0) throw fault('sovereign_route_unavailable');
   return plan;
 }
 

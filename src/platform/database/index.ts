@@ -4,6 +4,7 @@ export { CLOCK_TOLERANCE_MS, ClockWatch } from './clock-watch';
 export { Database, type Tx } from './database';
 export { DatabaseClock } from './database-clock';
 export { DatabaseModule } from './database.module';
+export { RegionColumn, RegionsColumn } from './region-column';
 export { DataFolderInUse, EmbeddedPostgresFailure } from './embedded-postgres';
 export { everyRow, Keyset, type KeysetColumn, type Page, type PageRequest } from './keyset';
 export { Notifications } from './notifications';

@@ -191,13 +191,7 @@ describe('counting tokens', () => {
       [{ model: 'counted', messages: 'x' }, undefined, 400, 'invalid_request', 'messages'],
       [{ model: 'counted', ...asked }, listed, 403, 'model_not_allowed', 'model'],
       [{ model: 'counted', ...asked }, elsewhere, 503, 'sovereign_route_unavailable', undefined],
-      [
-        { model: 'counted', region: 'mars', ...asked },
-        undefined,
-        503,
-        'sovereign_route_unavailable',
-        undefined,
-      ],
+      [{ model: 'counted', region: 'mars', ...asked }, undefined, 400, 'invalid_request', 'region'],
       [{ model: 'counted', ...asked }, 'svc_nonsense', 401, 'invalid_api_key', undefined],
     ] as const) {
       const answer = await post(body, key === undefined ? undefined : { 'x-api-key': key });

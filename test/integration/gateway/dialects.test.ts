@@ -148,8 +148,8 @@ describe('any client, any supplier', () => {
   test('a region that cannot be met is refused, and no supplier hears of it', async () => {
     await supplier.clearRequests();
     const answer = await ask('chat', 'on-only-chat', 'x', { region: 'mars' });
-    expect(answer.status).toBe(503);
-    expect(await answer.json()).toMatchObject({ error: { code: 'sovereign_route_unavailable' } });
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({ error: { code: 'invalid_request', param: 'region' } });
     expect(await supplier.requests()).toEqual([]);
     expect((await ask('chat', 'on-only-chat', 'x', { region: 'eu' })).status).toBe(200);
   });

@@ -245,10 +245,11 @@ describe('what a key may call', () => {
     const body = { model: 'sim-large', max_tokens: 50, messages: message };
     for (const headers of [bearer(text), apiKey(text)]) {
       expect(await send('/v1/messages', headers, body)).toEqual(forbidden);
-      const elsewhere = { ...body, model: 'sim-small', region: 'eu' };
+      const elsewhere = { ...body, model: 'sim-small', region: 'nowhere' };
       expect(await send('/v1/messages', headers, elsewhere)).toMatchObject({
-        status: 503,
-        code: 'sovereign_route_unavailable',
+        status: 400,
+        code: 'invalid_request',
+        param: 'region',
       });
     }
     const small = { ...body, model: 'sim-small' };

@@ -251,11 +251,10 @@ describe('the native route', () => {
 
   test('a region that cannot be met is refused, be it the call’s or the key’s', async () => {
     const called = await post(asAgent('renamed', 'Hello', '"region":"mars",'));
+    expect([called.status, errorOf(called).code]).toEqual([400, 'invalid_request']);
     const { text } = await keyWith('martian', { allowedRegions: ['mars'] });
     const keyed = await post(asAgent('renamed', 'Hello'), text);
-    for (const answer of [called, keyed]) {
-      expect([answer.status, errorOf(answer).code]).toEqual([503, 'sovereign_route_unavailable']);
-    }
+    expect([keyed.status, errorOf(keyed).code]).toEqual([503, 'sovereign_route_unavailable']);
     expect(await supplier.requests()).toEqual([]);
   });
 

@@ -3,7 +3,7 @@ import { tokenUrlOf } from '../../credential';
 import type { CredentialKind } from '../../credential.entity';
 import { MODEL_KINDS, MODEL_STATES, LANE_ORDERS, type ModelBounds, type ModelKind } from '../../entities';
 import type { ProviderView } from '../../views';
-import { ANSWER_MODELS, Fault } from '../../../kernel';
+import { ANSWER_MODELS, Fault, regionNamed, regionsNamed } from '../../../kernel';
 import type { AddressGuard } from '../../../platform';
 import { type FactsOverride, factsOf, knownModels, readOverride, WIRES } from '../../../vendors';
 import { readCredentials } from './credentials';
@@ -104,7 +104,7 @@ function readProvider(name: string, entry: Entry, advisers: ProviderRules): Desi
     name,
     style: fields.style.required() ?? '',
     baseUrl: fields.base_url.required() ?? '',
-    regions: fields.regions.texts() ?? [],
+    regions: regionsNamed(fields.regions.texts() ?? []),
     visible: fields.visible.truth() ?? true,
     settings: Object.fromEntries(fields.settings.named().map(([key, value]) => [key, value.data()])),
     timeouts: readTimeouts(fields.timeouts),
@@ -295,7 +295,7 @@ function readLane(entry: Entry, place: number, kind: ModelKind): DesiredLane {
     at: entry,
     provider: fields.provider.required() ?? '',
     upstreamModel: fields.model.required() ?? '',
-    region: fields.region.required() ?? '',
+    region: regionNamed(fields.region.required() ?? ''),
     priority: fields.priority.wholeNumber(0) ?? place,
     weight: fields.weight.wholeNumber(1) ?? 1,
     retries: fields.retries.wholeNumber(0, 2) ?? 0,
@@ -325,7 +325,7 @@ function readOrganisation([slug, entry]: [string, Entry]): DesiredOrganisation {
   return {
     at: entry,
     slug,
-    regions: any ? null : fields.regions.isText ? undefined : fields.regions.texts(),
+    regions: any ? null : fields.regions.isText ? undefined : readRegions(fields.regions),
     access: readAccess(fields.models),
     departments: fields.departments.named().map(([name, department]) => ({
       at: department,
@@ -334,6 +334,11 @@ function readOrganisation([slug, entry]: [string, Entry]): DesiredOrganisation {
     })),
   };
 }
+
+const readRegions = (entry: Entry): string[] | undefined => {
+  const list = entry.texts();
+  return list === undefined ? undefined : regionsNamed(list);
+};
 
 function readAccess(entry: Entry): DesiredAccess[] {
   return entry.named().flatMap(([model, word]) => {

@@ -78,12 +78,14 @@ export const routingFaults = [
     rate_limit_state_unavailable: 'Your rate limit cannot be checked right now. Try again shortly.',
     responses_provider_unavailable:
       'No supplier can serve the responses format right now. Try again shortly.',
-    sovereign_route_unavailable:
-      'No supplier within your allowed regions can answer right now. Nothing left the region.',
     sovereign_route_validation_unavailable:
       'The region of the route cannot be confirmed right now. Try again shortly.',
     strict_preferred_runtime_node_unavailable:
       'The node this request insists on is not available. Try again shortly, or allow another node.',
     transcription_provider_unavailable: 'No supplier can transcribe audio right now. Try again shortly.',
+  }),
+  final('B', 503, {
+    sovereign_route_unavailable:
+      'No supplier of this model lies within the regions that are allowed. Nothing left the region.',
   }),
 ] as const;
