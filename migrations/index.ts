@@ -87,6 +87,7 @@ import { KeepClientRequestIds1764700210000 } from './1764700210000-keep-client-r
 import { IndexClientRequestIds1764700220000 } from './1764700220000-index-client-request-ids';
 import { RecordLateSeals1764700230000 } from './1764700230000-record-late-seals';
 import { KeepPaymentHolders1764700300000 } from './1764700300000-keep-payment-holders';
+import { MarkAdminFixtures1764800300000 } from './1764800300000-mark-admin-fixtures';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -176,6 +177,7 @@ export const migrations = [
   IndexClientRequestIds1764700220000,
   RecordLateSeals1764700230000,
   KeepPaymentHolders1764700300000,
+  MarkAdminFixtures1764800300000,
   // New ones go above this line; what takes away goes below it, a release later.
   LoadMoneyFunctions1763800310000,
 ];

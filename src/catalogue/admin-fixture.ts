@@ -2,7 +2,6 @@ import { IsNull } from 'typeorm';
 import { fault } from '../kernel';
 import type { Tx } from '../platform';
 import { checkName } from './catalogue-rules';
-import { lockCatalogue } from './catalogue-lock';
 import { Lane, Model, ModelAlias } from './entities';
 
 export type FixtureOutcome = 'created' | 'repaired' | 'unchanged';
@@ -15,11 +14,11 @@ const wanted = {
   restricted: true,
   redirectTo: null,
   overflowTo: null,
+  fixture: true,
 } as const satisfies Partial<Model>;
 
-/** A model for trying the administration; never called: hidden, granted to none, without a lane. */
+/** A model for trying the administration; never called: its mark hides lanes and redirect from the snapshot. Under the catalogue's lock. */
 export async function ensureAdminFixture(tx: Tx, name: string): Promise<FixtureOutcome> {
-  await lockCatalogue(tx);
   checkName(name);
   const known = await tx.findOneBy(Model, { name });
   if (known === null) {
@@ -28,7 +27,7 @@ export async function ensureAdminFixture(tx: Tx, name: string): Promise<FixtureO
     await tx.insert(Model, { name, displayName: name, ...wanted });
     return 'created';
   }
-  if (known.ownedBy !== OWNER)
+  if (!known.fixture)
     throw fault('conflict', { param: 'model', message: 'A model of another kind has this name.' });
   const { affected: lanes } = await tx.update(
     Lane,

@@ -7,7 +7,7 @@ import { given, lockCatalogue, modelCalled, modelNamed } from './catalogue-lock'
 import { originsOf } from './credential';
 import { ProviderCredential, wiped } from './credential.entity';
 import { Lane, Model, MODEL_STATES, ModelAlias, type ModelState, Provider } from './entities';
-import { checkAddresses, checkName, checkProvider, checkRedirects } from './catalogue-rules';
+import { checkAddresses, checkName, checkProvider, checkRedirects, checkTarget } from './catalogue-rules';
 import { aliasesVersion, redirectVersion, stateVersion } from './sheet-version';
 
 /** A provider is found by id, or by name; fields left out keep their value. */
@@ -96,7 +96,11 @@ export class CatalogueEditor {
   async upsertModel(tx: Tx, input: ModelInput): Promise<Model> {
     await lockCatalogue(tx);
     const known = await tx.findOneBy(Model, { name: input.name });
-    if (known !== null) return this.change(tx, Model, known.id, input);
+    if (known !== null) {
+      if (input.kind !== undefined && input.kind !== known.kind)
+        await this.checkLinks(tx, { ...known, kind: input.kind });
+      return this.change(tx, Model, known.id, input);
+    }
     checkName(input.name);
     if (await tx.existsBy(ModelAlias, { name: input.name })) throw nameTaken('An alias has this name.');
     const { kind, ownedBy } = input;
@@ -138,7 +142,6 @@ export class CatalogueEditor {
     });
   }
 
-  /** Adding an existing alias changes nothing. */
   /** `shown` is the version of the names that its author saw. The same name again changes nothing. */
   async addAlias(tx: Tx, name: string, modelName: string, shown?: string): Promise<void> {
     await lockCatalogue(tx);
@@ -178,6 +181,7 @@ export class CatalogueEditor {
     refuseStale(shown, redirectVersion(model.redirectTo));
     const target = targetName === null ? null : await modelCalled(tx, targetName);
     if (target !== null) {
+      checkTarget(model, target);
       const models = await tx.find(Model, { select: { id: true, redirectTo: true } });
       const redirects = new Map(models.map(({ id, redirectTo }) => [id, redirectTo]));
       checkRedirects(redirects.set(model.id, target.id));
@@ -242,6 +246,13 @@ export class CatalogueEditor {
        ON CONFLICT (department_id, model_id) DO UPDATE SET allowed = $3`,
       [departmentId, model.id, allowed],
     );
+  }
+
+  /** A model keeps its kind while it is redirected, or others are redirected to it. */
+  private async checkLinks(tx: Tx, model: Model): Promise<void> {
+    const target = model.redirectTo === null ? null : await tx.findOneBy(Model, { id: model.redirectTo });
+    if (target !== null) checkTarget(model, target);
+    for (const source of await tx.findBy(Model, { redirectTo: model.id })) checkTarget(source, model);
   }
 
   private async findProvider(

@@ -1,7 +1,7 @@
 import { fault } from '../kernel';
 import type { AddressGuard } from '../platform';
 import { tokenUrlOf } from './credential';
-import type { Provider } from './entities';
+import type { Model, Provider } from './entities';
 import { MAX_REDIRECTS } from './snapshot';
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$/;
@@ -54,6 +54,22 @@ export function checkAddresses(
       throw fault('invalid_provider', { param, message: `The address ${checked.error}.` });
   }
 }
+
+/** Every call of a redirected name would be refused where its target is of another kind, or a fixture. */
+export function checkTarget(model: Pick<Model, 'name' | 'kind'>, target: RedirectEnd): void {
+  const wrong = target.fixture ? 'redirect-fixture' : target.kind === model.kind ? null : 'redirect-kind';
+  if (wrong === null) return;
+  throw fault('alias_redirect_conflict', {
+    param: 'redirect_to',
+    message:
+      wrong === 'redirect-fixture'
+        ? `${target.name} is for trying the administration and is never called.`
+        : `${model.name} is of kind ${model.kind} and ${target.name} of kind ${target.kind}: no call would be answered.`,
+    details: { reason: wrong, model: model.name, target: target.name },
+  });
+}
+
+type RedirectEnd = Pick<Model, 'name' | 'kind' | 'fixture'>;
 
 /** Refuses circles and chains of more than five hops, on the redirects as they would be. */
 export function checkRedirects(redirects: ReadonlyMap<number, number | null>): void {

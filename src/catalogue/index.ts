@@ -44,7 +44,6 @@ export {
   type ProviderBreaker,
   type ProviderTimeouts,
 } from './entities';
-export { ensureAdminFixture } from './admin-fixture';
 export { type DepartmentAccess, ModelAccess } from './model-access.service';
 export { moved, reordered, writeModelOrder } from './model-order';
 export {

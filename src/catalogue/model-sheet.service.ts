@@ -3,6 +3,7 @@ import { In, IsNull, LessThanOrEqual } from 'typeorm';
 import { fault, type PriceRates, priceRates, refuseStale, versionOf } from '../kernel';
 import type { Tx } from '../platform';
 import type { Wire } from '../vendors';
+import { ensureAdminFixture, type FixtureOutcome } from './admin-fixture';
 import { CatalogueEditor, type LaneInput, type ModelInput } from './catalogue-editor.service';
 import { given, lockCatalogue, modelNamed } from './catalogue-lock';
 import { Lane, Model, ModelAlias, Price, PriceSchedule, Provider } from './entities';
@@ -109,6 +110,21 @@ export class ModelSheets {
     await this.editor.upsertModel(tx, input);
     await this.write(tx, input.name, { fields: {}, ...change });
     return this.read(tx, input.name);
+  }
+
+  /** Its record tells all that a repair undoes. */
+  async ensureFixture(
+    tx: Tx,
+    name: string,
+  ): Promise<{
+    readonly before: ModelSheet | null;
+    readonly after: ModelSheet;
+    readonly result: FixtureOutcome;
+  }> {
+    await lockCatalogue(tx);
+    const before = (await tx.existsBy(Model, { name })) ? await this.read(tx, name) : null;
+    const result = await ensureAdminFixture(tx, name);
+    return { before, after: await this.read(tx, name), result };
   }
 
   async change(tx: Tx, name: string, change: ModelChange): Promise<Changed<ModelSheet>> {

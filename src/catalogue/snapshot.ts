@@ -205,14 +205,15 @@ function viewsOf(rows: CatalogueRows) {
   const pricesOf = Map.groupBy(prices.values(), (price) => price.modelId);
   const schedules = Map.groupBy(rows.schedules, (schedule) => schedule.modelId);
   const models = rows.models.map((model): ModelView => {
-    const { managed: _managed, ...shown } = model;
+    const { managed: _managed, fixture, ...shown } = model;
     return Object.freeze({
       ...shown,
+      redirectTo: fixture ? null : model.redirectTo,
       capabilities: new Set(model.capabilities),
       retiresAt: model.retiresAt?.getTime() ?? null,
       createdAt: model.createdAt.getTime(),
       aliases: Object.freeze((aliases.get(model.id) ?? []).map((alias) => alias.name)),
-      lanes: Object.freeze(laneViews(model, lanes.get(model.id) ?? [], providers)),
+      lanes: Object.freeze(fixture ? [] : laneViews(model, lanes.get(model.id) ?? [], providers)),
       prices: Object.freeze((pricesOf.get(model.id) ?? []).sort(newestFirst)),
       schedules: Object.freeze(scheduleViews(schedules.get(model.id) ?? [], prices)),
     });

@@ -48,9 +48,21 @@ export function choiceField<Choice extends string>(
 const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
 
 /** A day alone is its first instant in UTC; a time without a zone would mean something else on every machine. */
+export function instantIn(value: unknown): Date | null {
+  if (typeof value !== 'string' || !INSTANT.test(value) || !isDay(value.slice(0, 10))) return null;
+  const instant = new Date(value);
+  return Number.isNaN(instant.getTime()) ? null : instant;
+}
+
+/** `Date` takes 31 February for 3 March. */
+const isDay = (day: string): boolean => {
+  const at = Date.parse(day);
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(day);
+};
+
 export function instantField(value: unknown, param: string): Date {
-  const instant = typeof value === 'string' && INSTANT.test(value) ? new Date(value) : null;
-  if (instant === null || Number.isNaN(instant.getTime()))
+  const instant = instantIn(value);
+  if (instant === null)
     throw refused(param, 'an ISO 8601 time with its zone, like 2027-01-31T12:00:00Z', { reason: 'moment' });
   return instant;
 }

@@ -3,7 +3,6 @@ import { Body, Controller, Param, Req, Res } from '@nestjs/common';
 import { type ActionName, ActivityLog, changesOf } from '../../audit';
 import {
   CatalogueEditor,
-  ensureAdminFixture,
   type ModelSheet,
   ModelSheets,
   moved,
@@ -25,7 +24,7 @@ import {
   StateForm,
 } from './forms';
 import { PriceDesk } from './price-desk.service';
-import { presentModel, recordedModel } from './present';
+import { presentModel, recordedFixture, recordedModel } from './present';
 import { hasRates, lanesOfForm, modelFields } from './read-forms';
 
 const PLATFORM = Access.role('platform_admin');
@@ -207,17 +206,10 @@ export class ModelsController {
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
     const facts = await this.database.transaction(async (tx) => {
-      const result = await ensureAdminFixture(tx, name);
-      const sheet = await this.sheets.read(tx, name);
-      if (result === 'unchanged') this.activity.nothingChanged();
-      else
-        await this.record(
-          tx,
-          result === 'created' ? 'model.created' : 'model.changed',
-          sheet,
-          changesOf(null, recordedModel(sheet)),
-          form.reason,
-        );
+      const { before, after: sheet, result } = await this.sheets.ensureFixture(tx, name);
+      const action = before === null ? 'model.created' : 'model.changed';
+      const changes = changesOf(before === null ? null : recordedFixture(before), recordedFixture(sheet));
+      await this.recordIfChanged(tx, action, sheet, changes, form.reason);
       return { result, ...presentModel(sheet) };
     });
     return this.answers.done(request, response, form, { text: 'catalogue.done.saved', facts });

@@ -132,6 +132,13 @@ export const recordedModel = ({ model, lanes, overflowTo }: ModelSheet): object 
   ),
 });
 
+/** With what its repair sets beside the fields of a form. */
+export const recordedFixture = (sheet: ModelSheet): object => ({
+  ...recordedModel(sheet),
+  state: sheet.model.state,
+  redirect_to: sheet.redirectTo,
+});
+
 export const recordedPrice = (price: SheetPrice | null): object | null =>
   price === null ? null : { ...pricesOf(price.rates, formatUsd), source: price.source };
 

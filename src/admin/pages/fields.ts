@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
 import { IsIn, IsInt, IsOptional, IsString, Matches, Max, MaxLength, Min, ValidateBy } from 'class-validator';
-import { type Fault, fault, type Nano, parseUsd, validationFault } from '../../kernel';
+import { type Fault, fault, instantIn, type Nano, parseUsd, validationFault } from '../../kernel';
 import { IfGiven, IsCursor, IsFilterText } from '../../web';
 
 const LARGEST_ID = 2_147_483_647;
@@ -63,6 +63,23 @@ export const IsChoice = (choices: readonly unknown[]): PropertyDecorator =>
 
 export const IsFlag = (): PropertyDecorator =>
   applyDecorators(IfGiven(), Transform(toFlag), IsIn([true, false]));
+
+/** A time that is still to come; an empty field is null. A time without a zone is in UTC, as the page says. */
+export const IsComing = (): PropertyDecorator =>
+  applyDecorators(
+    IsOptional(),
+    Transform(({ value }: { value: unknown }) =>
+      value === '' ? null : typeof value === 'string' ? inUtc(value) : value,
+    ),
+    ValidateBy({
+      name: 'isComing',
+      validator: {
+        validate: (value: unknown) => (instantIn(value)?.getTime() ?? 0) > Date.now(),
+        defaultMessage: () =>
+          '$property must be a day or a time that is still to come, like 2027-01-31 or 2027-01-31T12:00:00Z',
+      },
+    }),
+  );
 
 /** Dollars with up to nine decimals, as text or number; empty or null removes a limit. */
 export const IsDollars = (): PropertyDecorator =>

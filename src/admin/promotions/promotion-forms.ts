@@ -1,8 +1,8 @@
-import { Transform } from 'class-transformer';
-import { IsIn, IsOptional, Matches, ValidateIf } from 'class-validator';
+import { IsIn, IsOptional } from 'class-validator';
 import { promotionScopes, type PromotionScope } from '../../billing';
 import {
   ChangeForm,
+  IsComing,
   IsDollars,
   IsFlag,
   IsId,
@@ -12,9 +12,6 @@ import {
   ListQuery,
   type PersonName,
 } from '../pages/fields';
-
-const DAY = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
-const blankToNull = ({ value }: { value: unknown }): unknown => (value === '' ? null : value);
 
 export class PromotionListQuery extends ListQuery {}
 
@@ -39,11 +36,8 @@ export class NewPromotionForm {
   @IsDollars()
   amount?: string | null;
 
-  /** A day is its first instant in UTC. */
-  @IsOptional()
-  @Transform(blankToNull)
-  @ValidateIf((_form, value) => value !== null)
-  @Matches(DAY)
+  /** A day is its first instant in UTC; null for never. */
+  @IsComing()
   expires_at?: string | null;
 }
 
@@ -52,10 +46,7 @@ export class PromotionForm extends ChangeForm {
   @IsLine(100)
   name?: string;
 
-  @IsOptional()
-  @Transform(blankToNull)
-  @ValidateIf((_form, value) => value !== null)
-  @Matches(DAY)
+  @IsComing()
   expires_at?: string | null;
 
   /** Ends the promotion now, before its end date. */

@@ -85,13 +85,7 @@ function createAct(
           translate('people.no-organisation'),
         ),
         { ...textField('amount', `${translate('promotions.amount')} (USD)`, ''), inputMode: 'decimal' },
-        {
-          id: 'expires_at',
-          name: 'expires_at',
-          type: 'date',
-          label: translate('promotions.expires'),
-          optional: true,
-        },
+        endField('expires_at', null, translate),
       ],
     },
     translate,
@@ -107,6 +101,16 @@ const textField = (name: string, label: string, value: string): FieldModel => ({
   autocomplete: 'off',
 });
 
+/** With its time: a day alone would move the end of a promotion that is only renamed. */
+const endField = (id: string, at: Date | null, translate: Localisation['translate']): FieldModel => ({
+  id,
+  name: 'expires_at',
+  type: 'datetime-local',
+  label: `${translate('promotions.expires')} (UTC)`,
+  optional: true,
+  ...(at === null ? {} : { value: at.toISOString().slice(0, 19) }),
+});
+
 function sectionOf(promotion: ListedPromotion, { translate }: Localisation): SectionModel {
   const { id, version, name, expiresAt } = promotion;
   const money = (key: string, value: Nano) => ({
@@ -114,6 +118,7 @@ function sectionOf(promotion: ListedPromotion, { translate }: Localisation): Sec
     figure: { kind: 'money', value } as const,
   });
   const action = `${path}/${id}/update`;
+  const isOver = expiresAt !== null && expiresAt <= new Date();
   const edit = actOf(
     {
       id: `edit-${id}`,
@@ -122,14 +127,7 @@ function sectionOf(promotion: ListedPromotion, { translate }: Localisation): Sec
       version,
       fields: [
         { ...textField('name', translate('people.name'), name), id: `name-${id}` },
-        {
-          id: `expires-${id}`,
-          name: 'expires_at',
-          type: 'date',
-          label: translate('promotions.expires'),
-          optional: true,
-          ...(expiresAt === null ? {} : { value: expiresAt.toISOString().slice(0, 10) }),
-        },
+        ...(isOver ? [] : [endField(`expires-${id}`, expiresAt, translate)]),
       ],
     },
     translate,
@@ -147,7 +145,6 @@ function sectionOf(promotion: ListedPromotion, { translate }: Localisation): Sec
     },
     translate,
   );
-  const isOver = expiresAt !== null && expiresAt <= new Date();
   const target = promotion.target === null ? '' : ` · ${promotion.target}`;
   return {
     id: `promotion-${id}`,

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
-import { Promotions } from '../../billing';
+import { Promotions, type PromotionScope } from '../../billing';
 import { AdminViewService, placeActs, UserRegister } from '../../identity';
-import { instantField, type Nano, platformScope } from '../../kernel';
+import { instantField, type Nano, platformScope, validationFault } from '../../kernel';
 import {
   Access,
   Action,
@@ -14,7 +14,7 @@ import {
   Page,
   PageRenderer,
 } from '../../web';
-import { missingField, nanoOf, textOf } from '../pages/fields';
+import { missingField, nanoOf, type PersonName, textOf } from '../pages/fields';
 import type { ObjectPageModel } from '../pages/object-page';
 import { NewPromotionForm, PromotionForm, PromotionListQuery, PromotionParams } from './promotion-forms';
 import { promotionsPage } from './promotions-page';
@@ -23,8 +23,8 @@ const path = '/dashboard/admin/promotions';
 const access = () => Access.role(placeActs.promotions);
 const ROWS_A_PAGE = 25;
 
-const instantOf = (text: string | null | undefined, param: string): Date | null =>
-  text === null || text === undefined ? null : instantField(text, param);
+const endOf = (text: string | null | undefined): Date | null =>
+  text === null || text === undefined ? null : instantField(text, 'expires_at');
 
 @Controller()
 export class PromotionsController {
@@ -77,13 +77,11 @@ export class PromotionsController {
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
     const { name, version, reason, end, expires_at: expires } = form;
-    const expiresAt =
-      end === true ? new Date() : expires === undefined ? undefined : instantOf(expires, 'expires_at');
     const changes = await this.promotions.change({
       id,
       ...(typeof version === 'number' ? { version } : {}),
       ...(name === undefined ? {} : { name }),
-      ...(expiresAt === undefined ? {} : { expiresAt }),
+      ...(end === true ? { end } : expires === undefined ? {} : { expiresAt: endOf(expires) }),
       ...(reason === undefined ? {} : { reason }),
     });
     this.notices.leave(response, { tone: 'ok', text: 'administration.saved' });
@@ -100,6 +98,9 @@ export class PromotionsController {
     const organisationId = scope === 'organisation' ? (form.org_id ?? null) : null;
     if (scope === 'user' && person === null) throw missingField('user_id');
     if (scope === 'organisation' && organisationId === null) throw missingField('org_id');
+    // A promotion whose fields contradict each other could pay everyone instead of one person.
+    if (person === null) refuseTarget('user_id', form.user_id, scope);
+    if (organisationId === null) refuseTarget('org_id', form.org_id, scope);
     const userId =
       person === null ? null : await this.users.numberOf(platformScope, person, { param: 'user_id' });
     if (userId !== null) await this.users.get(platformScope, userId);
@@ -109,12 +110,18 @@ export class PromotionsController {
       userId,
       organisationId,
       amount: amountOf(form.amount),
-      expiresAt: instantOf(form.expires_at, 'expires_at'),
+      expiresAt: endOf(form.expires_at),
       createdBy: actorOf(request).userId,
     });
     this.notices.leave(response, { tone: 'ok', text: 'administration.created', values: { name } });
     return afterChange(request, response, path, { ok: true, id });
   }
+}
+
+function refuseTarget(name: string, value: PersonName | null | undefined, scope: PromotionScope): void {
+  if (value === null || value === undefined) return;
+  const msg = `${name} is not for the scope ${scope}; leave it out, or choose another scope.`;
+  throw validationFault([{ loc: ['body', name], msg, type: 'otherScope' }], { message: msg });
 }
 
 function amountOf(text: string | null | undefined): Nano {

@@ -37,8 +37,10 @@ export interface PromotionChange {
   readonly id: number;
   readonly version?: number;
   readonly name?: string;
-  /** Null for never; a time that has passed ends it now. */
+  /** Null for never. */
   readonly expiresAt?: Date | null;
+  /** Now, before its end date; it stays as it is where it has ended. */
+  readonly end?: boolean;
   readonly reason?: string;
 }
 
@@ -55,6 +57,13 @@ interface PromotionRow extends Readonly<Record<string, unknown>> {
   readonly expires_at: Date | null;
   readonly created_by: string;
   readonly version: number;
+}
+
+interface StoredPromotion {
+  readonly name: string;
+  readonly expires_at: Date | null;
+  readonly version: number;
+  readonly has_ended: boolean;
 }
 
 const newestFirst = new Keyset([{ sql: 'g.id', kind: 'integer' }], 'descending');
@@ -126,8 +135,9 @@ export class Promotions {
 
   async change(wanted: PromotionChange): Promise<Changes> {
     const changes = await this.database.transaction(async (tx) => {
-      const [found] = await tx.query<{ name: string; expires_at: Date | null; version: number }[]>(
-        'SELECT name, expires_at, version FROM promotion_grant WHERE id = $1 FOR UPDATE',
+      const [found] = await tx.query<StoredPromotion[]>(
+        `SELECT name, expires_at, version, (expires_at <= clock_timestamp()) IS TRUE AS has_ended
+           FROM promotion_grant WHERE id = $1 FOR UPDATE`,
         [wanted.id],
       );
       if (found === undefined) throw fault('not_found', { message: 'There is no such promotion.' });
@@ -140,7 +150,7 @@ export class Promotions {
       const before = { name: found.name, expires_at: found.expires_at };
       const after = {
         name: wanted.name ?? found.name,
-        expires_at: wanted.expiresAt === undefined ? found.expires_at : wanted.expiresAt,
+        expires_at: endAfter(found, wanted),
       };
       const made = changesOf(before, after);
       if (Object.keys(made).length === 0) {
@@ -164,6 +174,19 @@ export class Promotions {
     await this.book.reclaimAll(wanted.id);
     return changes;
   }
+}
+
+/** What was left has been posted back, so an ended promotion is never extended. */
+function endAfter(found: StoredPromotion, { expiresAt, end }: PromotionChange): Date | null {
+  if (!found.has_ended)
+    return end === true ? new Date() : expiresAt === undefined ? found.expires_at : expiresAt;
+  if (expiresAt === undefined || expiresAt?.getTime() === found.expires_at?.getTime())
+    return found.expires_at;
+  throw fault('conflict', {
+    param: 'expires_at',
+    message: 'This promotion has ended. Make a new one.',
+    details: { reason: 'promotion-ended' },
+  });
 }
 
 async function requireTarget(tx: Tx, { scope, userId, organisationId }: NewPromotion): Promise<void> {

@@ -118,6 +118,10 @@ export class Model {
   @Column('boolean', { default: false })
   managed: boolean;
 
+  /** For trying the administration: never called, however it is priced, opened or redirected. */
+  @Column('boolean', { default: false })
+  fixture: boolean;
+
   /** Not served from this date on, unless it redirects to another model. */
   @Column('timestamptz', { name: 'retires_at', nullable: true })
   retiresAt: Date | null;
