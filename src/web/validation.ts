@@ -1,6 +1,6 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
-import { validate, ValidateIf, type ValidationError } from 'class-validator';
+import { getMetadataStorage, IS_OPTIONAL, validate, ValidateIf, type ValidationError } from 'class-validator';
 import { validationFault, type ValidationIssue } from '../kernel';
 
 const places: Readonly<Record<ArgumentMetadata['type'], string>> = {
@@ -14,23 +14,49 @@ const places: Readonly<Record<ArgumentMetadata['type'], string>> = {
 export const IfGiven = (): PropertyDecorator =>
   ValidateIf((_form: object, value: unknown) => value !== undefined);
 
-/** Parameters and forms become their class, or a 422 that names every field at fault. */
+/**
+ * Parameters and forms become their class, or a 422 that names every field at fault. An optional field is left out
+ * where it is blank and its rules refuse a blank; where a blank has a meaning of its own, it keeps it.
+ */
 @Injectable()
 export class FormPipe implements PipeTransform {
   async transform(value: unknown, { metatype, type }: ArgumentMetadata): Promise<unknown> {
     if (metatype === undefined || primitives.has(metatype)) return value;
-    const form = plainToInstance(metatype, isRecord(value) ? { ...value } : {}, {
-      exposeDefaultValues: true,
-    }) as object;
-    const errors = await validate(form, {
-      whitelist: true,
-      forbidNonWhitelisted: true,
-      forbidUnknownValues: true,
-    });
+    const given = isRecord(value) ? { ...value } : {};
+    const read = await formOf(metatype, given);
+    const blank = read.errors.flatMap(({ property }) => (isBlank(given[property]) ? [property] : []));
+    const optional =
+      blank.length === 0 ? [] : optionalFieldsOf(metatype).filter((field) => blank.includes(field));
+    for (const field of optional) Reflect.deleteProperty(given, field);
+    const { form, errors } = optional.length === 0 ? read : await formOf(metatype, given);
     if (errors.length > 0) throw validationFault(errors.flatMap((error) => issuesOf(error, [places[type]])));
     return form;
   }
 }
+
+async function formOf(
+  metatype: FormClass,
+  given: object,
+): Promise<{ form: object; errors: ValidationError[] }> {
+  const form = plainToInstance(metatype, given, { exposeDefaultValues: true }) as object;
+  const errors = await validate(form, {
+    whitelist: true,
+    forbidNonWhitelisted: true,
+    forbidUnknownValues: true,
+  });
+  return { form, errors };
+}
+
+type FormClass = NonNullable<ArgumentMetadata['metatype']>;
+
+/** Browsers send a field that was left empty as an empty text. */
+const isBlank = (value: unknown): boolean => typeof value === 'string' && value.trim() === '';
+
+const optionalFieldsOf = (metatype: FormClass): string[] =>
+  getMetadataStorage()
+    .getTargetValidationMetadatas(metatype, '', false, false)
+    .filter(({ name }) => name === IS_OPTIONAL)
+    .map(({ propertyName }) => propertyName);
 
 const primitives = new Set<unknown>([String, Number, Boolean, Array, Object, Promise]);
 

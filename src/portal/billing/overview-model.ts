@@ -172,6 +172,7 @@ const lowBalanceField = ({ lowBalance }: BillingAccount, translate: Translate): 
   name: 'low_balance',
   label: translate('billing.notices.low-balance'),
   help: translate('billing.notices.help'),
+  required: true,
   value: formatUsd(lowBalance, { fixed: 2 }),
 });
 

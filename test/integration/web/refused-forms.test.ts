@@ -1,7 +1,6 @@
-import { ModulesContainer } from '@nestjs/core';
-import { registeredRoutes } from '../../../src/web';
 import { House, type Person } from '../admin/house';
-import { decoded, formsOf, type PageField, type PageForm } from '../../support/page-forms';
+import { formsOf, type PageField, type PageForm } from '../../support/page-forms';
+import { furnished, offeredForms, type OfferedForm } from './offered-forms';
 
 /*
  * The promise of every form: what is refused comes back on its own page, with what was typed and the field at fault
@@ -14,73 +13,13 @@ const neverKept = new Set(['code']);
 let house: House;
 let owner: Person;
 
-interface Offered extends PageForm {
-  readonly page: string;
-}
-
 beforeAll(async () => {
   house = await House.open();
-  owner = await house.person('platform_owner', { organisationId: house.ours });
-  const member = await house.person('user');
-  const make = async (path: string, body: object): Promise<void> => {
-    const made = await house.post(owner, path, body);
-    if (made.status !== 200) throw new Error(`${path}: ${made.text}`);
-  };
-  await make('/dashboard/toggle-admin-mode', { admin_mode: 'on' });
-  await make('/dashboard/admin/providers', {
-    name: 'acme',
-    style: 'openai-style',
-    base_url: 'https://api.openai.com/v1',
-  });
-  await make('/dashboard/admin/models/create', {
-    model: 'one',
-    kind: 'chat',
-    owned_by: 'acme',
-    input_price: 1,
-    output_price: 2,
-    lanes: [{ provider: 'acme', upstream_model: 'one', region: 'eu' }],
-  });
-  await make('/dashboard/admin/models/add-alias', { model: 'one', alias: 'first' });
-  await make('/dashboard/admin/departments', { name: 'Research', org_id: house.ours, monthly_budget: 5 });
-  await make('/dashboard/admin/projects', { name: 'Moon', org_id: house.ours, monthly_budget: 7 });
-  await make('/dashboard/admin/promotions', { name: 'Hello', scope: 'user', user_id: member.id, amount: 5 });
-  await make('/dashboard/keys/new', { name: 'mine', budget_limit: 5, budget_period: 'monthly' });
+  owner = await furnished(house);
 });
 afterAll(() => house.close());
 
 const read = async (path: string): Promise<{ status: number; text: string }> => house.get(owner, path);
-
-/** Pages by their links, two of each route at most: one route with many objects has the same forms. */
-async function offeredForms(): Promise<Offered[]> {
-  const modules = house.app.application.get(ModulesContainer);
-  const routes = registeredRoutes(modules)
-    .filter(({ method, answer }) => method === 'GET' && answer === 'page')
-    .map(({ path }) => ({ path, pattern: new RegExp(`^${path.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`) }));
-  const routeOf = (address: string): string | undefined =>
-    routes.toSorted((one, other) => one.path.length - other.path.length).find(({ path }) => path === address)
-      ?.path ?? routes.find(({ pattern }) => pattern.test(address))?.path;
-  const waiting = ['/dashboard'];
-  const seen = new Map<string, Set<string>>();
-  const forms: Offered[] = [];
-  for (const address of waiting) {
-    const { status, text } = await read(address);
-    if (status !== 200) continue;
-    forms.push(...formsOf(text).map((form) => ({ ...form, page: address })));
-    for (const [, href = ''] of text.matchAll(/<a\b[^>]* href="(\/dashboard[^"]*)/g)) {
-      const next = decoded(href).split('#')[0] ?? '';
-      const [path = '', query = ''] = next.split('?');
-      const route = routeOf(path);
-      if (route === undefined || path.endsWith('/export') || /cursor=|format=/.test(query)) continue;
-      const known = seen.get(route) ?? new Set();
-      seen.set(route, known);
-      const tab = new URLSearchParams(query).get('tab') ?? '';
-      if (known.has(tab)) continue;
-      known.add(tab);
-      waiting.push(next);
-    }
-  }
-  return forms;
-}
 
 const send = async (action: string, pairs: [string, string][], person = owner) => {
   const answer = await fetch(house.app.url + action, {
@@ -118,14 +57,14 @@ function invalidField(html: string, name: string): string | null {
 }
 
 /** As it is shown, or else with every box ticked, for there are boxes that switch their form on. */
-const refusedAt = async (form: Offered): Promise<string | null> =>
+const refusedAt = async (form: OfferedForm): Promise<string | null> =>
   (await refusedWith(form, ({ isSent }) => isSent)) === null
     ? null
     : refusedWith(form, ({ isSent, type }) => isSent || type === 'checkbox');
 
 /** One field at a time, until one is refused; what is wrong with the answer, or null. */
 async function refusedWith(
-  { action, fields: shown }: Offered,
+  { action, fields: shown }: OfferedForm,
   isSent: (field: PageField) => boolean,
 ): Promise<string | null> {
   const fields = shown.filter(isSent);
@@ -159,7 +98,7 @@ async function refusedWith(
 const isFilledIn = ({ fields }: PageForm): boolean => fields.some((field) => nonsenseFor(field) !== null);
 
 test('every form of the dashboard comes back with what was typed and the field at fault', async () => {
-  const forms = await offeredForms();
+  const forms = await offeredForms(house, owner);
   const distinct = new Map(
     forms
       .filter(isFilledIn)
