@@ -24,9 +24,9 @@ export class ChatModels {
 
   /** In the order of the catalogue; `auto` comes first where there is a choice and it is not switched off. */
   async for(person: Person): Promise<ChatModel[]> {
-    const caller = { allowedModels: null, attribution: person };
+    const caller = { allowedModels: null, allowedRegions: null, attribution: person };
     const { snapshot } = this.catalogue;
-    const models = callableModels(caller, snapshot, 'chat').map((model) => this.chatModel(model));
+    const models = callableModels(caller, snapshot, { kind: 'chat' }).map((model) => this.chatModel(model));
     if (models.length < 2 || snapshot.model(AUTO) !== undefined || !(await this.mayChoose(person)))
       return models;
     const takesImages = models.some((model) => model.takesImages);

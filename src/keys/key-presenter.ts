@@ -1,3 +1,4 @@
+import type { LimitState } from '../billing';
 import { toJsonNumber } from '../kernel';
 import type { IssuedKey, KeyDecision, ManagedKey, RotatedKey } from './managed-key';
 
@@ -50,7 +51,7 @@ export const presentBudget = ({ budget }: ManagedKey): object => ({
   budget_period: budget?.period ?? null,
   budget_raised: budget === null || budget.raised === 0n ? null : toJsonNumber(budget.raised),
   budget_raised_until: budget?.raisedUntil?.toISOString() ?? null,
-  resets_at: budget?.resetsAt?.toISOString() ?? null,
+  resets_at: budget === null ? null : resetOf(budget),
 });
 
 export const presentModelBudgets = ({ modelBudgets }: ManagedKey): object[] =>
@@ -60,8 +61,18 @@ export const presentModelBudgets = ({ modelBudgets }: ManagedKey): object[] =>
     period: state.period,
     used: toJsonNumber(state.spent),
     remaining: toJsonNumber(state.remaining),
-    resets_at: state.resetsAt?.toISOString() ?? null,
+    resets_at: resetOf(state),
   }));
+
+const HOUR_MS = 3_600_000;
+const ROLLING_HOURS = 720;
+
+/** A trailing window in which nothing was spent: what is spent now leaves it with its hour. */
+function resetOf({ resetsAt, period }: LimitState): string | null {
+  if (resetsAt !== null) return resetsAt.toISOString();
+  if (period !== 'rolling') return null;
+  return new Date((Math.floor(Date.now() / HOUR_MS) + ROLLING_HOURS) * HOUR_MS).toISOString();
+}
 
 const presentDecision = (decision: KeyDecision | null): object | null =>
   decision === null ? null : { by: decision.by, at: decision.at.toISOString(), reason: decision.reason };

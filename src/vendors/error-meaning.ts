@@ -2,7 +2,7 @@ import { type ErrorMeaning, type ErrorWord, errorWords } from './error-words';
 
 /** What an error says, as far as its supplier says it. */
 interface ErrorEvidence {
-  readonly code?: string | undefined;
+  readonly code?: string | number | undefined;
   readonly type?: string | undefined;
   /** Anthropic's `details.error_code`, Google's `details[].reason`. */
   readonly reason?: string | undefined;
@@ -43,7 +43,7 @@ const onlyOfFailures: ReadonlySet<ErrorMeaning> = new Set(['rate_limit', 'overlo
  */
 export function meaningOf(evidence: ErrorEvidence): ErrorMeaning {
   const { code, type, reason, status } = evidence;
-  const named = codes.get(code) ?? codes.get(type);
+  const named = codes.get(code === undefined ? code : String(code)) ?? codes.get(type);
   const reasoned = reasons.get(reason);
   const told = reasoned ?? (named === undefined || named === 'invalid' ? undefined : named);
   if (status === undefined || (status < 400 && status >= 200))

@@ -312,9 +312,13 @@ const general = [
     ['status', 401, 'auth', 401],
     ['status', 403, 'auth', 403],
     ['status', 404, 'not_found', 404],
+    ['status', 405, 'not_found', 405],
     ['status', 408, 'overloaded', 408],
+    ['status', 409, 'overloaded', 409],
+    ['status', 415, 'unknown', 415],
     ['status', 429, 'rate_limit', 429],
   ),
+  ...of('any', 'RFC 7725, section 3', '2016-02-01', ['status', 451, 'not_found', 451]),
   ...of(
     'any',
     'answers of vLLM, llama.cpp, Anthropic, Azure and OpenAI without a code of their own',

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { ResellerDomains } from '../identity';
 import { fault } from '../kernel';
-import { isGatewayPath, isLoopback, Settings } from '../platform';
+import { isGatewayPath, isLoopback, isProbePath, Settings } from '../platform';
 import { type HttpRequest, pathOf } from './http-request';
 
 /**
@@ -38,7 +38,7 @@ export class PortalHosts {
   ): void => {
     const path = pathOf(request);
     const named = this.named(request.headers.host);
-    if (isGatewayPath(path) || isProbe(path)) next();
+    if (isGatewayPath(path) || isProbePath(path)) next();
     else if (named !== undefined && this.others.has(named.host)) {
       (request as HttpRequest).portalHost = named.host;
       next();
@@ -67,5 +67,3 @@ export class PortalHosts {
     return host === undefined || !URL.canParse(named) ? undefined : new URL(named);
   }
 }
-
-const isProbe = (path: string): boolean => path === '/health' || path.startsWith('/health/');

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
-import { CatalogueEditor, type ModelState, ModelSheets, refuseManaged } from '../../catalogue';
+import { CatalogueEditor, type ModelState, ModelSheets } from '../../catalogue';
 import { Database } from '../../platform';
 import { Access, Action, type HttpRequest, PageRenderer, wantsPage } from '../../web';
 import { MODELS_PAGE, pathBack } from './answers';
@@ -43,7 +43,6 @@ export class BulkController {
         const { model: found } = await this.sheets.read(tx, name);
         const [before, after] = [found.state, state[place] ?? state[0] ?? found.state];
         if (before === after) continue;
-        if (after === 'deleted') refuseManaged(found);
         await this.editor.setState(tx, name, after);
         await this.activity.write(tx, {
           action: 'model.state-changed',

@@ -222,7 +222,6 @@ export class ModelsController {
   ): Promise<ModelSheet> {
     return this.database.transaction(async (tx) => {
       const before = await this.sheets.read(tx, model);
-      if (state === 'deleted') refuseManaged(before.model);
       await this.editor.setState(tx, model, state, version);
       const after = await this.sheets.read(tx, model);
       const changes = changesOf({ state: before.model.state }, { state });

@@ -90,7 +90,7 @@ export class AutoCandidates {
       return 'inactive';
     // A redirected model is judged by its target, which is in the catalogue too.
     if (model.redirectTo !== null) return 'redirect';
-    if (!isListed(caller, model)) return 'not_allowed';
+    if (!isListed(caller, model, call.byAuto)) return 'not_allowed';
     if (!this.catalogue.snapshot.isOpenTo(model, caller.attribution)) return 'no_access';
     if (!isIncluded(model, policy)) return 'not_included';
     if (!isCapable(model, view)) return 'capability';

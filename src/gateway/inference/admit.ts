@@ -60,7 +60,7 @@ export class Admissions {
         message: `${call.model} is not a model for this route.`,
       });
     }
-    if (!isListed(caller, model)) throw fault('model_not_allowed', { param: 'model' });
+    if (!isListed(caller, model, call.byAuto)) throw fault('model_not_allowed', { param: 'model' });
     if (!this.catalogue.snapshot.isOpenTo(model, caller.attribution))
       throw fault('model_not_accessible', { param: 'model' });
     return { model, lanes: this.priced(this.serving(lanes, call), call) };
@@ -81,7 +81,9 @@ export class Admissions {
   private nameOf({ inbound, model, operation }: Call): string {
     const { snapshot } = this.catalogue;
     if (model !== AUTO || snapshot.model(AUTO) !== undefined) return model;
-    return this.auto.reference(() => callableModels(inbound.caller, snapshot, operation.kind));
+    return this.auto.reference(() =>
+      callableModels(inbound.caller, snapshot, { kind: operation.kind, byAuto: true }),
+    );
   }
 
   /** Lanes whose supplier does not serve the operation are left out, also for failover. */

@@ -78,7 +78,7 @@ export class Attempts {
             if (permit !== null) continue;
           }
           // A caller's mistake would fail on every lane, unless only a backup complains.
-          if (tried.kind === 'refused' && !isUnasked(tried) && outcomes.length === 0) throw tried.problem;
+          if (tried.kind === 'refused' && isOfEveryLane(tried) && outcomes.length === 0) throw tried.problem;
           outcome = tried;
           permit = await this.again(route, tried);
         }
@@ -197,6 +197,10 @@ export class Attempts {
       );
   }
 }
+
+/** Services check bodies by rules of their own and say so with 422: another may take what this one does not. */
+const isOfEveryLane = (tried: Judgement): boolean =>
+  !isUnasked(tried) && !(tried.status === 422 && tried.problem.code === 'invalid_request');
 
 /** The lane could not be given the request at all, or opened while the request waited for a connection. */
 const isUnasked = (tried: Tried): boolean =>

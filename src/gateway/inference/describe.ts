@@ -1,6 +1,6 @@
 import { type AskedFees, fault, NOTHING_ASKED, regionNamed } from '../../kernel';
 import { pick, type RequestMeasure, textAlone } from '../../protocol';
-import { NO_NEEDS, type WireNeeds } from '../../routing';
+import { AUTO, NO_NEEDS, type WireNeeds } from '../../routing';
 import { thinkingBeside } from '../../vendors';
 import { type Recording, recordingIn } from './media/audio';
 import { unknownFields } from './request-checks/field-names';
@@ -28,6 +28,8 @@ export interface Call {
   readonly inbound: Inbound;
   readonly operation: Operation;
   readonly model: string;
+  /** The request leaves the choice of its model to the service. */
+  readonly byAuto: boolean;
   /** Null where the request names its model. */
   readonly auto: AutoTrace | null;
   readonly stream: boolean;
@@ -86,6 +88,7 @@ export function describeCall(inbound: Inbound, operation: Operation): Call {
   if (recording === null) requireAsked(body[operation.asked], operation);
   const speech = operation.speaks === true ? speechIn(body, bytes.length) : null;
   const sound = recording ?? speech;
+  const model = modelIn(body.model ?? operation.defaults?.model);
   const n = countIn(body.n, 'n', MOST_CHOICES) ?? 1;
   const choices = operation.choices?.(body) ?? n;
   const carried = isText(operation) ? operation.dialect.measureRequest(body) : null;
@@ -94,7 +97,8 @@ export function describeCall(inbound: Inbound, operation: Operation): Call {
   return {
     inbound,
     operation,
-    model: modelIn(body.model ?? operation.defaults?.model),
+    model,
+    byAuto: model === AUTO,
     auto: null,
     stream: isText(operation) && (booleanIn(body.stream, 'stream') ?? false),
     includeUsage: wantsUsage(body.stream_options),

@@ -221,7 +221,7 @@ export const operations = {
   speech: {
     ...shot('speech', 'speech', checkSpeech, 'input', checkSpeechAnswer, () => ({ kind: 'absent' })),
     speaks: true,
-    defaults: { voice: 'alloy' },
+    defaults: { response_format: 'mp3' },
     answersRaw: () => true,
   },
   image: {

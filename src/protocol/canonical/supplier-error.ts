@@ -7,7 +7,8 @@ export interface SupplierError {
   /** The supplier's own words. */
   readonly message: string;
   readonly type?: string;
-  readonly code?: string;
+  /** A number where the supplier's own is one. */
+  readonly code?: string | number;
   /** Finer than the type, where a vendor has such. */
   readonly reason?: string;
   readonly param?: string;
@@ -37,7 +38,7 @@ class OwnTrouble extends Error {
     readonly kind: 'auth' | 'account',
     { type, code, reason }: SupplierError,
   ) {
-    const names = [type, code, reason].filter((name) => name !== undefined && NAME.test(name));
+    const names = [type, code, reason].map((name) => String(name ?? '')).filter((name) => NAME.test(name));
     super(names.length === 0 ? 'the supplier names no error' : [...new Set(names)].join(' '));
   }
 }

@@ -29,8 +29,8 @@ export function readChatError(body: unknown): SupplierError | undefined {
     detailIn(pick(error, 'message')) ??
     '';
   const type = textOf(pick(error, 'type'));
-  const number = pick(error, 'code');
-  const code = textOf(number) ?? (typeof number === 'number' ? String(number) : undefined);
+  const given = pick(error, 'code');
+  const code = textOf(given) ?? (typeof given === 'number' ? given : undefined);
   const param = textOf(pick(error, 'param'));
   const details = pick(error, 'details');
   return {

@@ -28,7 +28,7 @@ export function replayCandidates(catalogue: CatalogueService, question: ReplayQu
   const answered = catalogue.snapshot.model(served);
   const reads = (model: ModelView): boolean =>
     !request.isSealed || (answered !== undefined && familyOf(model) === familyOf(answered));
-  return callableModels(caller, catalogue.snapshot, 'chat').filter(
+  return callableModels(caller, catalogue.snapshot, { kind: 'chat' }).filter(
     (model) =>
       model.name !== served &&
       reads(model) &&

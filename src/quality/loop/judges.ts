@@ -57,7 +57,9 @@ export class Judges {
 
   /** The organisation may call them, and a lane lies within the regions. */
   private able({ caller, sample }: JudgeQuestion): readonly ModelView[] {
-    const open = callableModels({ ...caller, allowedModels: null }, this.catalogue.snapshot, 'chat');
+    const open = callableModels({ ...caller, allowedModels: null }, this.catalogue.snapshot, {
+      kind: 'chat',
+    });
     return open.filter(
       ({ name }) => lanesWithin(this.catalogue, name, caller, sample.region_asked).length > 0,
     );

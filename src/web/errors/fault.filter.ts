@@ -11,7 +11,7 @@ import {
   type Rendered,
   underlyingCause,
 } from '../../kernel';
-import { isGatewayPath, LeanAdapter, Logger } from '../../platform';
+import { isGatewayPath, isProbePath, LeanAdapter, Logger } from '../../platform';
 import { type HttpRequest, pathOf, wantsPage } from '../http-request';
 import { strayRoute } from './stray-route';
 import { PageRenderer } from '../pages/page-renderer';
@@ -167,7 +167,7 @@ const straySurface = (request: HttpRequest): Surface =>
 function surfaceOf(request: HttpRequest): Surface {
   const path = pathOf(request);
   if (path === '/v1/messages' || path.startsWith('/v1/messages/')) return 'messages';
-  if (isGatewayPath(path)) return 'gateway';
+  if (isGatewayPath(path) || isProbePath(path)) return 'gateway';
   return wantsPage(request) ? 'page' : 'portal';
 }
 

@@ -349,11 +349,12 @@ test('what a file keeps, pages leave alone, but for its state', async () => {
   expect(
     await house.admin.post('/dashboard/admin/prices', { model: 'kept', input_price: '7' }),
   ).toMatchObject({ status: 409 });
-  const paused = await house.admin.post('/dashboard/admin/model-prices/state', {
-    model: 'kept',
-    state: 'paused',
-  });
-  expect(paused.status).toBe(200);
+  for (const state of ['paused', 'deleted', 'active']) {
+    const moved = await house.admin.post('/dashboard/admin/model-prices/state', { model: 'kept', state });
+    expect([state, moved.status]).toEqual([state, 200]);
+  }
+  const removed = await house.admin.post('/dashboard/admin/model-prices/delete', { model: 'kept' });
+  expect(removed.status).toBe(200);
 });
 
 test('only the platform changes the catalogue, and fields that are not named change nothing', async () => {

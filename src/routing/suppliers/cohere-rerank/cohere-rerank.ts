@@ -11,7 +11,8 @@ export const cohereRerank: SupplierStyle = {
   prepare: (call) => {
     const body = jsonBody(call, (edits) => {
       edits.set.model = call.lane.upstreamModel;
-      edits.dropSteeringWithin('metadata');
+      edits.dropOwnLabels();
+      edits.dropSteeringLabels();
       edits.drop('return_documents', 'unknown to the supplier');
       const { documents } = edits.parsed;
       if (Array.isArray(documents) && documents.some(isStructured)) {

@@ -37,36 +37,29 @@ export class BodyEdits {
     this.dropped.push({ loss: 'dropped', path, reason: 'unknown to the supplier', at: path, count });
   }
 
-  /** Some gateways read them there as well. */
-  dropSteeringWithin(name: string): void {
-    const left = this.dropWithin(name, looksLikeSteering, { loss: 'dropped', reason: 'steers routing' });
-    if (left !== null) this.set[name] = left;
+  /** Some gateways read names that steer among the labels as well. */
+  dropSteeringLabels(): void {
+    this.dropLabels(looksLikeSteering, { loss: 'dropped', reason: 'steers routing' });
   }
 
-  /** Suppliers that check their fields refuse labels that are meant for this service. */
+  /** What is meant for this service, such as the name of a session, is for no supplier. */
   dropOwnLabels(): void {
-    const why = { loss: 'fulfilled', reason: 'meant for the gateway' } as const;
-    const left = this.dropWithin('metadata', (name) => ownLabels.has(name), why);
-    if (left === null) return;
-    if (Object.keys(left).length > 0) this.set.metadata = left;
-    else this.remove.add('metadata');
+    this.dropLabels((name) => ownLabels.has(name), { loss: 'fulfilled', reason: 'meant for the gateway' });
   }
 
-  /** What is left of an object; null where nothing is dropped. */
-  private dropWithin(
-    name: string,
-    isDropped: (inner: string) => boolean,
-    why: Pick<Dropped, 'loss' | 'reason'>,
-  ): object | null {
-    const { [name]: value } = this.parsed;
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
-    const dropped = Object.keys(value).filter(isDropped);
-    if (dropped.length === 0) return null;
-    for (const inner of dropped) {
-      const path = `${name}.${inner}`;
+  private dropLabels(isDropped: (name: string) => boolean, why: Pick<Dropped, 'loss' | 'reason'>): void {
+    const { metadata: value = this.parsed.metadata } = this.set;
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return;
+    const names = Object.keys(value);
+    const dropped = names.filter(isDropped);
+    if (dropped.length === 0 || this.remove.has('metadata')) return;
+    for (const name of dropped) {
+      const path = `metadata.${name}`;
       this.dropped.push({ ...why, path, at: path, count: 1 });
     }
-    return Object.fromEntries(Object.entries(value).filter(([inner]) => !isDropped(inner)));
+    delete this.set.metadata;
+    if (dropped.length === names.length) this.remove.add('metadata');
+    else this.set.metadata = Object.fromEntries(Object.entries(value).filter(([name]) => !isDropped(name)));
   }
 
   /** The value stays, so nothing is lost, unless the new name is taken. */

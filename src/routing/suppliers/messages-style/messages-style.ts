@@ -83,8 +83,8 @@ export function prepareMessages(call: OutgoingCall): ReturnType<SupplierStyle['p
   const path = call.operation === 'count_tokens' ? '/messages/count_tokens' : '/messages';
   const body = jsonBody(call, (edits) => {
     editMessages(edits, call);
-    if (isAnthropic(call.lane.provider)) edits.dropOwnLabels();
-    else edits.dropSteeringWithin('metadata');
+    edits.dropOwnLabels();
+    if (!isAnthropic(call.lane.provider)) edits.dropSteeringLabels();
   });
   return prepared(call, endpoint(call.lane.provider, '/v1', path), body, {
     'anthropic-version': DEFAULT_VERSION,

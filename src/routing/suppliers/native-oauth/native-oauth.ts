@@ -37,12 +37,15 @@ export const nativeOauth: SupplierStyle = {
   readError: dialects.responses.readError,
 };
 
-/** Requests go on as they came; only another name of the model, or a field that would steer them, touches a byte. */
+/** Requests go on as they came; only another name of the model, and what would steer them or is meant for this service, touches a byte. */
 export function prepareNative(call: OutgoingCall, prefix: string): PreparedCall {
   const { lane, headers, credential } = call;
   const { account_header: header } = lane.provider.settings;
   const account = credential?.kind === 'oauth-pool' ? credential.account : undefined;
-  const body = jsonBody(call, (edits) => void (edits.set.model = lane.upstreamModel));
+  const body = jsonBody(call, (edits) => {
+    edits.set.model = lane.upstreamModel;
+    edits.dropOwnLabels();
+  });
   return prepared(call, endpoint(lane.provider, prefix, '/responses'), body, {
     ...passing(headers, passingHeaders),
     ...(typeof header === 'string' && account !== undefined ? { [header.toLowerCase()]: account } : {}),

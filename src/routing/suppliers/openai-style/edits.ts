@@ -9,12 +9,14 @@ const limits = ['max_completion_tokens', 'max_tokens'] as const;
 export function applyProfile(
   edits: BodyEdits,
   profile: Profile,
-  { lane, wire: dialect, stream, maxOutputTokens }: OutgoingCall,
+  { lane, operation, wire: dialect, stream, maxOutputTokens }: OutgoingCall,
 ): void {
   edits.set.model = lane.upstreamModel;
-  if (profile.validates) edits.dropOwnLabels();
-  else edits.dropSteeringWithin('metadata');
+  edits.dropOwnLabels();
+  if (!profile.validates) edits.dropSteeringLabels();
   for (const name of profile.drop) edits.drop(name, 'unknown to the supplier');
+  if (operation === 'speech' && profile.voice !== null && (edits.parsed.voice ?? null) === null)
+    edits.set.voice = profile.voice;
   for (const from in profile.rename) edits.rename(from, profile.rename[from]!);
   if (dialect === 'responses') {
     if (maxOutputTokens !== undefined) edits.set.max_output_tokens = maxOutputTokens;

@@ -28,6 +28,8 @@ export interface Profile {
   /** Fields of messages that answers of others bring into the history, and this one refuses. */
   readonly dropInMessages: readonly string[];
   readonly rename: Readonly<Record<string, string>>;
+  /** The voice for speech where the caller names none; null leaves it to the model. */
+  readonly voice: string | null;
   /** The model is a deployment in the path, and this version of the interface in the query. */
   readonly apiVersion?: string;
 }
@@ -77,6 +79,7 @@ const generic: Profile = {
   drop: [],
   dropInMessages: [],
   rename: {},
+  voice: null,
 };
 
 const openai: Profile = {
@@ -88,6 +91,8 @@ const openai: Profile = {
   validates: true,
   own: {},
   dropInMessages: reasoningFields,
+  // It refuses speech without a voice (https://platform.openai.com/docs/api-reference/audio/createSpeech).
+  voice: 'alloy',
 };
 
 export const profiles: Readonly<Record<string, Profile>> = {
@@ -156,13 +161,22 @@ const known = new WeakMap<object, Profile>();
 export function profileOf({ settings }: ProviderView): Profile {
   const before = known.get(settings);
   if (before !== undefined) return before;
-  const { profile: name, drop, rename, api_version: apiVersion, key_header: keyHeader, anonymous } = settings;
+  const {
+    profile: name,
+    drop,
+    rename,
+    api_version: apiVersion,
+    key_header: keyHeader,
+    anonymous,
+    voice,
+  } = settings;
   const base = (typeof name === 'string' ? profiles[name] : undefined) ?? generic;
   const profile: Profile = {
     ...base,
     ...(typeof apiVersion === 'string' ? { apiVersion } : {}),
     ...(typeof keyHeader === 'string' ? { keyHeader: keyHeader.toLowerCase() } : {}),
     ...(anonymous === true ? { needsCredential: false } : {}),
+    ...(typeof voice === 'string' ? { voice } : {}),
     drop: Array.isArray(drop) ? [...base.drop, ...drop.map(String)] : base.drop,
     rename: { ...base.rename, ...textsOf(rename) },
   };
