@@ -50,6 +50,9 @@ async function serve(engine: Engine, call: Call): Promise<Answer> {
   const refs: LimitRef[] = [
     { kind: 'key', id: call.keyId },
     { kind: 'wallet', id: call.walletId },
+    ...(call.userId === undefined
+      ? []
+      : (['user', 'user_budget'] as const).map((kind) => ({ kind, id: call.userId! }))),
     ...(call.keyModelId === undefined ? [] : [{ kind: 'key_model' as const, id: call.keyModelId }]),
   ];
   const { requestId } = call;
@@ -76,6 +79,7 @@ async function serve(engine: Engine, call: Call): Promise<Answer> {
         costNano: BigInt(call.cost),
         keyId,
         walletId,
+        userId: call.userId ?? null,
         keyModelId: hold.keyModelId,
         latencyMs: Math.round(answerMs),
       }),

@@ -8,6 +8,8 @@ export interface Call {
   readonly keyId: number;
   /** The key and model together, where they have a budget. */
   readonly keyModelId?: number;
+  /** A person with budgets of the platform and of their organisation. */
+  readonly userId?: number;
   /** Nano-dollars, as decimal text: the bound that is held and what it really costs. */
   readonly bound: string;
   readonly cost: string;

@@ -12,7 +12,7 @@ export {
 } from './ledger/ledger';
 export { type BudgetRaise, BudgetRaises } from './ledger/budget-raises';
 export { CreditCeilings } from './ledger/credit-ceilings';
-export { type BudgetScope, type LimitRule, Limits, type LimitState } from './ledger/limits';
+export { type BudgetScope, type LimitRule, Limits, type LimitState, tightestOf } from './ledger/limits';
 export { type Discrepancy, type MoneyCheck, type MoneyReport, verifyMoney } from './ledger/verify-money';
 export {
   type HistoryLine,
@@ -29,7 +29,7 @@ export {
 } from './promotions/promotions.service';
 export { MoneyWatch } from './ledger/money-watch';
 export { MoneyEngine, type MoneyEngineOptions } from './engine/money-engine';
-export { type LimitRef, limitRefs, type ScopeKind } from './scope';
+export { budgetsOfPerson, type LimitRef, limitRefs, type ScopeKind } from './scope';
 export type { UnreadJournal } from './engine/store/money-store';
 export { PostgresMoneyStore } from './engine/store/postgres-money-store';
 export { AutomaticTopUp } from './processor/automatic-top-up';

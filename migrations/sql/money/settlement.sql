@@ -11,7 +11,16 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
   releasing boolean;
+  kinds   text[] := p_kinds;
+  owners  bigint[] := p_owners;
+  hours   timestamptz[] := p_hours;
+  amounts bigint[] := p_amounts;
 BEGIN
+  -- What a person spends counts in both of their budgets.
+  SELECT p_kinds || array_agg('user_budget'::text), p_owners || array_agg(c.owner_id),
+         p_hours || array_agg(c.hour), p_amounts || array_agg(c.amount) INTO kinds, owners, hours, amounts
+    FROM unnest(p_kinds, p_owners, p_hours, p_amounts) AS c (kind, owner_id, hour, amount) WHERE c.kind = 'user';
+
   UPDATE escrow_settled SET last_batch = p_batch WHERE lease_id = p_lease AND last_batch < p_batch;
   releasing := FOUND;
   PERFORM pg_advisory_xact_lock_shared(727310);
@@ -27,7 +36,7 @@ BEGIN
         UNION ALL SELECT id, s.total FROM ledger_account WHERE kind = 'usage') AS side (account_id, amount);
 
   PERFORM FROM spending_window WHERE id IN (
-      SELECT w.id FROM unnest(p_kinds, p_owners, p_hours) AS c (kind, owner_id, hour)
+      SELECT w.id FROM unnest(kinds, owners, hours) AS c (kind, owner_id, hour)
         JOIN spending_window w ON w.kind = c.kind AND w.owner_id = c.owner_id
          AND c.hour >= w.starts_at AND c.hour < w.ends_at
       UNION SELECT unnest(p_windows))
@@ -36,7 +45,7 @@ BEGIN
   RETURN QUERY
   WITH charge AS (
     SELECT w.id, w.period, c.hour, sum(c.amount)::bigint AS amount
-      FROM unnest(p_kinds, p_owners, p_hours, p_amounts) AS c (kind, owner_id, hour, amount)
+      FROM unnest(kinds, owners, hours, amounts) AS c (kind, owner_id, hour, amount)
       JOIN spending_window w ON w.kind = c.kind AND w.owner_id = c.owner_id
        AND c.hour >= w.starts_at AND c.hour < w.ends_at
       GROUP BY w.id, w.period, c.hour),

@@ -20,7 +20,7 @@ RETURNS TABLE (hour timestamptz, spent bigint) LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN QUERY EXECUTE format(
     'SELECT u.hour, sum(u.cost_nano)::bigint FROM usage_hour u
-      WHERE u.%I = $1 AND u.hour >= $2 AND u.hour < $3 GROUP BY 1', p_kind || '_id')
+      WHERE u.%I = $1 AND u.hour >= $2 AND u.hour < $3 GROUP BY 1', CASE p_kind WHEN 'user_budget' THEN 'user_id' ELSE p_kind || '_id' END)
     USING p_owner, p_from, p_to;
 END $$;
 

@@ -190,6 +190,11 @@ export const breakages: readonly Breakage[] = [
           RETURNING kind || ' ' || owner_id AS told`,
   },
   {
+    what: 'the budget that an organisation gave a person spent less than the one of the platform',
+    sql: `UPDATE spending_window SET spent = spent - 1 WHERE kind = 'user_budget' AND spent > 0
+          RETURNING kind || ' ' || owner_id AS told`,
+  },
+  {
     what: 'a window allows more than its budget',
     sql: `UPDATE spending_window SET limit_nano = limit_nano * 2 WHERE id = ${some('spending_window', `kind <> 'wallet'`, 'id')}
           RETURNING kind || ' ' || owner_id AS told`,

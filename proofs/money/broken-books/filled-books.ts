@@ -126,6 +126,11 @@ class Filling {
       await limits.set(tx, { kind: 'user', id: ben.id }, { period: 'monthly', limit: parseUsd('500') });
       await limits.set(
         tx,
+        { kind: 'user_budget', id: ben.id },
+        { period: 'rolling', limit: parseUsd('400') },
+      );
+      await limits.set(
+        tx,
         { kind: 'organisation', id: north },
         { period: 'rolling', limit: parseUsd('900') },
       );

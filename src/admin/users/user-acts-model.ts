@@ -20,6 +20,9 @@ import { billingWords } from './user-list';
 
 export interface UserMoney {
   readonly wallet: WalletState;
+  /** Of the platform. */
+  readonly monthly: LimitState | null;
+  /** Of the organisation, with a period of its own. */
   readonly budget: LimitState | null;
 }
 
@@ -110,6 +113,7 @@ function moneyActs(act: MakeAct, shown: ShownUser, money: UserMoney, localisatio
   return [
     act('billing-config', {
       value: `${billingWords(user, translate)}${user.delegate === null ? '' : ` · ${user.delegate}`}`,
+      note: translate('people.billing-note'),
       fields: billingFields(shown, money, translate),
     }),
     act('credit-limit', {
@@ -117,8 +121,9 @@ function moneyActs(act: MakeAct, shown: ShownUser, money: UserMoney, localisatio
       fields: [moneyField('credit_limit', 'people.credit-limit', money.wallet.creditLimit, translate)],
     }),
     act('monthly-budget', {
-      value: dollars(money.budget?.limit),
-      fields: [moneyField('monthly_budget', 'people.budget', money.budget?.limit, translate)],
+      value: dollars(money.monthly?.limit),
+      note: translate('people.monthly-budget-note'),
+      fields: [moneyField('monthly_budget', 'people.act.monthly-budget', money.monthly?.limit, translate)],
     }),
     act('budget-raise', raiseInput(money.budget, localisation)),
     act('billing-exempt', {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Param, Req, Res } from '@nestjs/common';
 import { type Changes } from '../../audit';
-import { Limits } from '../../billing';
+import { budgetsOfPerson, Limits } from '../../billing';
 import {
   type Acting,
   type ListedUser,
@@ -201,7 +201,7 @@ export class UserActsController {
   }
 
   private async presented(user: ListedUser): Promise<object> {
-    const budget = await this.limits.state({ kind: 'user', id: user.id });
+    const [monthly = null, budget = null] = await this.limits.states(budgetsOfPerson(user.id));
     return {
       id: user.id,
       email: user.email,
@@ -212,6 +212,7 @@ export class UserActsController {
       billing_type: user.billingType,
       billing_exempt: user.billingExempt,
       delegate_user_id: user.delegateUserId,
+      monthly_budget: monthly === null ? null : toJsonNumber(monthly.limit),
       budget: budget === null ? null : toJsonNumber(budget.limit),
       budget_period: budget?.period ?? null,
       budget_raised: budget === null || budget.raised === 0n ? null : toJsonNumber(budget.raised),

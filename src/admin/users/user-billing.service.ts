@@ -53,20 +53,18 @@ export class UserBilling {
     });
   }
 
-  /** Null removes the budget. */
+  /** Of the platform, which nobody else lifts or shortens. Null removes it. */
   setMonthlyBudget(acting: Acting, target: Target, budget: Nano | null): Promise<Changes> {
     const kind = { act: 'monthly-budget', action: 'user.monthly-budget-changed' } as const;
-    return this.editor.change(acting, target, kind, (tx, user) =>
-      this.setBudget(tx, user.id, budget === null ? null : { limit: budget, period: 'monthly' }),
-    );
+    return this.editor.change(acting, target, kind, (tx, user) => this.setMonthly(tx, user.id, budget));
   }
 
-  /** A temporary raise; null ends the present one. */
+  /** A temporary raise of the budget of `setConfig`; null ends the present one. */
   raiseBudget(acting: Acting, target: Target, raise: WantedRaise): Promise<Changes> {
     const kind = { act: 'budget-raise', action: 'user.budget-raised' } as const;
     const why = { ...target, by: acting.actor.userId };
     return this.editor.change(acting, target, kind, (tx, user) =>
-      raiseBudget(this.raises, tx, { kind: 'user', id: user.id }, raise, why),
+      raiseBudget(this.raises, tx, { kind: 'user_budget', id: user.id }, raise, why),
     );
   }
 
@@ -94,17 +92,30 @@ export class UserBilling {
     });
   }
 
+  private async setMonthly(tx: Tx, userId: number, limit: Nano | null): Promise<Changes> {
+    const scope = { kind: 'user', id: userId } as const;
+    const before = await this.limits.state(scope, tx);
+    // Raises of a version before, which knew one budget.
+    const ended = await this.raises.endAll(tx, scope);
+    if (limit === null) await this.limits.remove(tx, scope);
+    else await this.limits.set(tx, scope, { limit, period: 'monthly' });
+    return {
+      ...changesOf({ monthly_budget: dollars(before?.limit) }, { monthly_budget: dollars(limit) }),
+      ...(ended === 0 ? {} : changesOf({ raises: ended }, { raises: 0 })),
+    };
+  }
+
   private async changeBudget(tx: Tx, userId: number, { budget, period }: BillingConfig): Promise<Changes> {
     if (budget === null) return this.setBudget(tx, userId, null);
     if (budget === undefined && period === undefined) return {};
-    const current = await this.limits.state({ kind: 'user', id: userId }, tx);
+    const current = await this.limits.state({ kind: 'user_budget', id: userId }, tx);
     const limit = budget ?? current?.limit;
     if (limit === undefined) return {};
     return this.setBudget(tx, userId, { limit, period: period ?? current?.period ?? 'monthly' });
   }
 
   private async setBudget(tx: Tx, userId: number, rule: LimitRule | null): Promise<Changes> {
-    const scope = { kind: 'user', id: userId } as const;
+    const scope = { kind: 'user_budget', id: userId } as const;
     const before = await this.limits.state(scope, tx);
     const changes = changesOf(
       { budget: dollars(before?.limit), budget_period: before?.period ?? null },

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityQuery, actionTextKey, type Changes } from '../../audit';
-import { Ledger, Limits } from '../../billing';
+import { budgetsOfPerson, Ledger, Limits } from '../../billing';
 import { Departments, deviceName, SessionsService } from '../../identity';
 import { KeyRegister } from '../../keys';
 import type { Figure, Translate } from '../../views';
@@ -103,11 +103,11 @@ export class UserPages {
   }
 
   private async moneyOf(userId: number): Promise<UserMoney> {
-    const [wallet, budget] = await Promise.all([
+    const [wallet, [monthly = null, budget = null]] = await Promise.all([
       this.ledger.wallet(userId),
-      this.limits.state({ kind: 'user', id: userId }),
+      this.limits.states(budgetsOfPerson(userId)),
     ]);
-    return { wallet, budget };
+    return { wallet, monthly, budget };
   }
 
   private async keysOf({ user, acting }: ShownUser, { translate }: Localisation): Promise<SectionModel> {
@@ -154,7 +154,7 @@ export class UserPages {
 
   private async billingOf({ user }: ShownUser, localisation: Localisation): Promise<SectionModel[]> {
     const { translate } = localisation;
-    const [{ wallet, budget }, lines] = await Promise.all([
+    const [{ wallet, monthly, budget }, lines] = await Promise.all([
       this.moneyOf(user.id),
       this.ledger.lines(user.id, ROWS),
     ]);
@@ -166,6 +166,8 @@ export class UserPages {
       money('people.balance', wallet.balance),
       money('people.held', wallet.escrowed),
       money('people.credit-limit', wallet.creditLimit),
+      money('people.act.monthly-budget', monthly?.limit ?? null),
+      money('people.monthly-budget-used', monthly?.spent ?? null),
       money('people.budget', budget?.limit ?? null),
       money('people.budget-used', budget?.spent ?? null),
       {

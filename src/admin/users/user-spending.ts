@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Limits } from '../../billing';
+import { budgetsOfPerson, Limits, tightestOf } from '../../billing';
 import type { ListedUser } from '../../identity';
 import type { Nano } from '../../kernel';
 import { Database } from '../../platform';
@@ -31,13 +31,13 @@ export class UserSpending {
           WHERE user_id = ANY ($1::bigint[]) AND hour >= date_trunc('month', now(), 'UTC') GROUP BY user_id`,
         [ids],
       ),
-      this.limits.states(ids.map((id) => ({ kind: 'user', id }))),
+      this.limits.states(ids.flatMap(budgetsOfPerson)),
     ]);
     const spent = new Map(rows.map((row) => [Number(row.user_id), BigInt(row.spent)]));
     return users.map((user, place) => ({
       ...user,
       spent: spent.get(user.id) ?? 0n,
-      budget: budgets[place] ?? null,
+      budget: tightestOf(budgets.slice(2 * place, 2 * place + 2)),
     }));
   }
 

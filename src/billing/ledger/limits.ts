@@ -58,6 +58,11 @@ export class Limits {
     return (await this.states([scope], tx))[0] ?? null;
   }
 
+  /** Of several budgets that are in force at once, the one with the least left; null where there is none. */
+  async tightest(scopes: readonly BudgetScope[], tx?: Tx): Promise<LimitState | null> {
+    return tightestOf(await this.states(scopes, tx));
+  }
+
   /** In the order asked for; within a transaction, as that one sees them. */
   async states(scopes: readonly BudgetScope[], tx?: Tx): Promise<(LimitState | null)[]> {
     const rows = await (tx ?? this.database.source).query<StateRow[]>(
@@ -71,6 +76,12 @@ export class Limits {
     return rows.map(stateOf);
   }
 }
+
+export const tightestOf = (states: readonly (LimitState | null)[]): LimitState | null =>
+  states.reduce((one, other) => {
+    if (one === null || other === null) return one ?? other;
+    return other.remaining < one.remaining ? other : one;
+  }, null);
 
 async function change(
   tx: Tx,

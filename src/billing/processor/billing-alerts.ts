@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, Logger, RepeatingJob, type Tx } from '../../platform';
-import { BillingMails } from './billing-mails';
+import { BillingMails, type BudgetNotice } from './billing-mails';
 
 const AT_ONCE = 200;
 const MOST_RECIPIENTS = 1_000;
@@ -12,7 +12,7 @@ interface ReachedBudget {
 }
 
 interface RecipientRow {
-  kind: 'key' | 'project' | 'department' | 'user' | 'organisation';
+  kind: BudgetNotice['kind'];
   what: string | null;
   spent: string;
   limit_nano: string;
@@ -47,7 +47,7 @@ const recipientsOfBudget = `
       SELECT k.name AS what, k.user_id FROM api_key k WHERE r.kind = 'key' AND k.id = r.owner_id
       UNION ALL SELECT k.name || ': ' || m.model, k.user_id FROM key_model m JOIN api_key k ON k.id = m.key_id
         WHERE r.kind = 'key_model' AND m.id = r.owner_id
-      UNION ALL SELECT NULL, r.owner_id::integer WHERE r.kind = 'user'
+      UNION ALL SELECT NULL, r.owner_id::integer WHERE r.kind IN ('user', 'user_budget')
       UNION ALL SELECT p.name, coalesce(p.billing_user_id, p.created_by) FROM project p
         WHERE r.kind = 'project' AND p.id = r.owner_id
       UNION ALL SELECT d.name, a.id FROM department d JOIN user_account a

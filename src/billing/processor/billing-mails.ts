@@ -13,7 +13,7 @@ export interface MailRecipient {
 
 /** The used share of a budget, and its owner. */
 export interface BudgetNotice {
-  readonly kind: 'key' | 'project' | 'department' | 'user' | 'organisation';
+  readonly kind: 'key' | 'project' | 'department' | 'user' | 'user_budget' | 'organisation';
   readonly name: string | null;
   readonly percent: number;
   readonly spent: Nano;

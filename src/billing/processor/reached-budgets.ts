@@ -27,7 +27,7 @@ const held = `
     FROM api_key k WHERE k.user_id = $1 AND k.status = 'active'
   UNION ALL SELECT 'key_model', m.id, k.name || ': ' || m.model, k.public_id
     FROM api_key k JOIN key_model m ON m.key_id = k.id WHERE k.user_id = $1 AND k.status = 'active'
-  UNION ALL SELECT 'user', $1, NULL, NULL
+  UNION ALL SELECT unnest(ARRAY['user', 'user_budget']), $1, NULL, NULL
   UNION ALL SELECT 'project', p.id, p.name, NULL FROM project p
    WHERE p.archived_at IS NULL AND coalesce(p.billing_user_id, p.created_by) = $1
   UNION ALL SELECT 'department', d.id, d.name, NULL FROM user_account a JOIN department d ON d.id = a.department_id

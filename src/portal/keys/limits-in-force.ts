@@ -80,7 +80,7 @@ const coversPeople = ({ kind }: Scope): boolean => kind === 'platform' || kind =
 /** What an organisation or department may spend is the business of those who run it. */
 function maySeeAmounts(scope: Scope, { kind, id }: BudgetScope): boolean {
   if (coversPeople(scope) || kind === 'key' || kind === 'project') return true;
-  if (kind === 'user') return scope.kind !== 'user' || scope.userId === id;
+  if (kind === 'user' || kind === 'user_budget') return scope.kind !== 'user' || scope.userId === id;
   return kind === 'department' && scope.kind === 'department';
 }
 

@@ -1,5 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { BillingAccounts, type BudgetScope, Ledger, Limits, type LimitState } from '../../billing';
+import {
+  BillingAccounts,
+  type BudgetScope,
+  budgetsOfPerson,
+  Ledger,
+  Limits,
+  type LimitState,
+} from '../../billing';
 import { type Ownership, PayerService } from '../../identity';
 import type { Nano, Scope } from '../../kernel';
 
@@ -26,16 +33,15 @@ export class SpendableFunds {
   ) {}
 
   async of(scope: Scope): Promise<Funds> {
-    const [owner, budgetOf] = holderOf(scope);
-    if (owner === null || budgetOf === null)
-      return { isExempt: false, remaining: null, lowBalance: null, budget: null };
+    const [owner, budgets] = holderOf(scope);
+    if (owner === null) return { isExempt: false, remaining: null, lowBalance: null, budget: null };
     const { payerUserId, billingExempt } = await this.payers.standingOf(owner);
     const isShown =
       payerUserId !== null && !billingExempt && (scope.kind !== 'user' || payerUserId === scope.userId);
     const [wallet, account, budget] = await Promise.all([
       isShown ? this.ledger.wallet(payerUserId) : null,
       isShown ? this.accounts.of(payerUserId) : null,
-      this.limits.state(budgetOf),
+      this.limits.tightest(budgets),
     ]);
     const isLow = wallet !== null && account !== null && wallet.balance < account.lowBalance;
     return {
@@ -47,28 +53,19 @@ export class SpendableFunds {
   }
 }
 
-function holderOf(scope: Scope): [Ownership | null, BudgetScope | null] {
+function holderOf(scope: Scope): [Ownership | null, readonly BudgetScope[]] {
   switch (scope.kind) {
     case 'platform':
-      return [null, null];
+      return [null, []];
     case 'organisation': {
       const id = scope.organisationId;
-      return [
-        { ...unowned, organisationId: id },
-        { kind: 'organisation', id },
-      ];
+      return [{ ...unowned, organisationId: id }, [{ kind: 'organisation', id }]];
     }
     case 'department': {
       const id = scope.departmentId;
-      return [
-        { ...unowned, departmentId: id },
-        { kind: 'department', id },
-      ];
+      return [{ ...unowned, departmentId: id }, [{ kind: 'department', id }]];
     }
     case 'user':
-      return [
-        { ...unowned, userId: scope.userId },
-        { kind: 'user', id: scope.userId },
-      ];
+      return [{ ...unowned, userId: scope.userId }, budgetsOfPerson(scope.userId)];
   }
 }

@@ -176,9 +176,9 @@ describe('what a person loses, and what stays', () => {
 
   test('a billing configuration that says nothing of the budget leaves it', async () => {
     const person = await house.person('user');
-    await house.post(platform, `${users}/${person.id}/monthly-budget`, { monthly_budget: 50 });
     const set = (form: object) => house.post(admin, `${users}/${person.id}/billing-config`, form);
     const prepaid = { billing_type: 'prepaid' };
+    await set({ ...prepaid, budget: 50 });
     expect((await set(prepaid)).body).toMatchObject({ user: { budget: 50, budget_period: 'monthly' } });
     expect((await set({ ...prepaid, budget_period: 'daily' })).body).toMatchObject({
       user: { budget: 50, budget_period: 'daily' },

@@ -161,7 +161,7 @@ describe('the administration of people', () => {
       user: { billing_exempt: true },
     });
     expect((await set(platform, person.id, 'monthly-budget', { monthly_budget: 5 })).body).toMatchObject({
-      user: { budget: 5, budget_period: 'monthly' },
+      user: { monthly_budget: 5, budget: null },
     });
     expect((await set(platform, person.id, 'monthly-budget', { monthly_budget: -5 })).status).toBe(422);
     expect((await set(platform, person.id, 'monthly-budget', {})).status).toBe(422);
@@ -213,9 +213,11 @@ describe('the administration of people', () => {
     const until = new Date(Date.now() + 86_400_000).toISOString();
     const raise = { raise_amount: '2.5', raise_until: until, reason: 'A trial.' };
     expect((await set(admin, person.id, 'budget-raise', raise)).status).toBe(409);
-    await set(platform, person.id, 'monthly-budget', { monthly_budget: 5 });
+    await set(platform, person.id, 'monthly-budget', { monthly_budget: 9 });
+    expect((await set(admin, person.id, 'budget-raise', raise)).status).toBe(409);
+    await set(admin, person.id, 'billing-config', { billing_type: 'prepaid', budget: 5 });
     expect((await set(admin, person.id, 'budget-raise', raise)).body).toMatchObject({
-      user: { budget: 5, budget_raised: 2.5, budget_raised_until: until },
+      user: { monthly_budget: 9, budget: 5, budget_raised: 2.5, budget_raised_until: until },
     });
     expect((await set(admin, person.id, 'budget-raise', { ...raise, reason: '' })).status).toBe(400);
     expect((await set(admin, person.id, 'budget-raise', { ...raise, raise_amount: '0' })).status).toBe(400);

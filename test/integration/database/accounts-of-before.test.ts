@@ -2,6 +2,7 @@ import { DataSource } from 'typeorm';
 import { KnowAddressesByOneForm1764700000000 } from '../../../migrations/1764700000000-know-addresses-by-one-form';
 import { PlaceConversations1764700010000 } from '../../../migrations/1764700010000-place-conversations';
 import { BoundCreditLimits1764700020000 } from '../../../migrations/1764700020000-bound-credit-limits';
+import { PartBudgetsOfPeople1764800100000 } from '../../../migrations/1764800100000-part-budgets-of-people';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 
 /** What these migrations make of rows that were there before them: each is taken back, the rows made, and it runs again. */
@@ -56,6 +57,44 @@ test('accounts of one address stay as they are and are named; places and ceiling
   ).toEqual([
     { id: 1, ceiling: '12' },
     { id: 2, ceiling: '0' },
+  ]);
+  await runner.release();
+});
+
+test('of one budget a person had, each part stays what it was for whoever set it, raises included', async () => {
+  const runner = source.createQueryRunner();
+  const migration = new PartBudgetsOfPeople1764800100000();
+  await migration.down(runner);
+  const set = (id: number, action: string, minutes: number, changes: object) =>
+    runner.query(
+      `INSERT INTO activity (action, actor_kind, actor_label, user_id, object_type, object_id, changes, occurred_at)
+       VALUES ($1, 'system', 'test', $2::int, 'account', $2::text, $3, now() - $4 * interval '1 minute')`,
+      [action, id, JSON.stringify(changes), minutes],
+    );
+  const [byPlatform, byOrganisation] = ['user.monthly-budget-changed', 'user.billing-config-changed'];
+  const budget = { budget: [null, '5'] };
+  await set(31, byOrganisation, 9, budget);
+  await set(31, byPlatform, 8, budget);
+  await set(31, byOrganisation, 7, { billing_type: ['prepaid', 'delegated'] });
+  await set(32, byPlatform, 9, budget);
+  await set(32, byOrganisation, 8, budget);
+  await runner.query(`
+    INSERT INTO spending_rule (kind, owner_id, period, limit_nano) VALUES
+      ('user', 31, 'monthly', 5), ('user', 32, 'monthly', 6), ('user', 33, 'daily', 7), ('user', 34, 'monthly', 8);
+    INSERT INTO budget_raise (kind, owner_id, amount_nano, reason, ends_at) VALUES
+      ('user', 31, 1, 'r', now() + interval '1 day'), ('user', 32, 2, 'r', now() + interval '1 day');
+  `);
+  await migration.up(runner);
+  expect(
+    await runner.query(
+      `SELECT kind, owner_id, period, limit_nano, budget_raised(kind, owner_id, now()) AS raised FROM spending_rule
+        WHERE kind LIKE 'user%' AND limit_nano IS NOT NULL ORDER BY owner_id`,
+    ),
+  ).toEqual([
+    { kind: 'user', owner_id: '31', period: 'monthly', limit_nano: '5', raised: '1' },
+    { kind: 'user_budget', owner_id: '32', period: 'monthly', limit_nano: '6', raised: '2' },
+    { kind: 'user_budget', owner_id: '33', period: 'daily', limit_nano: '7', raised: '0' },
+    { kind: 'user', owner_id: '34', period: 'monthly', limit_nano: '8', raised: '0' },
   ]);
   await runner.release();
 });

@@ -35,6 +35,8 @@ export class ChargeSheet {
     const wallets = new Map<number, Nano>();
     for (const { who, hour, amount } of callerSums(records)) {
       for (const ref of limitRefs(who)) {
+        // `money_settle` charges both budgets of a person at once, so that a node of the version before does, too.
+        if (ref.kind === 'user_budget') continue;
         const key = `${scopeKey(ref)}:${hour}`;
         const charge = charges.get(key);
         if (charge) charge.amount += amount;

@@ -1,13 +1,20 @@
-import { differingGroups, type MoneyCheckQuery, scopes, sinceSeal } from './money-check';
+import {
+  columnOf,
+  differingGroups,
+  type MoneyCheckQuery,
+  ownerColumns,
+  scopes,
+  sinceSeal,
+} from './money-check';
 
 /** What the records settled since then cost each scope, hour by hour. */
 export const recordedSince = (instant: string): string => `
   SELECT scope.kind, scope.owner_id, r.hour, sum(r.spent) AS spent
-    FROM (SELECT date_trunc('hour', created_at, 'UTC') AS hour, ${scopes.map((scope) => `${scope}_id`).join(', ')},
+    FROM (SELECT date_trunc('hour', created_at, 'UTC') AS hour, ${ownerColumns.join(', ')},
                  sum(cost_nano) AS spent FROM request_record
            WHERE settled_at >= ${instant} AND isfinite(${instant}) AND cost_nano > 0
            GROUP BY 1, 2, 3, 4, 5, 6, 7) AS r
-    CROSS JOIN LATERAL (VALUES ${scopes.map((scope) => `('${scope}', r.${scope}_id)`).join(', ')}) AS scope (kind, owner_id)
+    CROSS JOIN LATERAL (VALUES ${scopes.map((scope) => `('${scope}', r.${columnOf(scope)})`).join(', ')}) AS scope (kind, owner_id)
    WHERE scope.owner_id IS NOT NULL GROUP BY scope.kind, scope.owner_id, r.hour`;
 
 /** What the scope of window `w` used between two hours. Each branch reads an index of its own, or nothing. */
@@ -16,7 +23,7 @@ const usedBetween = (from: string, to: string): string => `
     .map(
       (
         scope,
-      ) => `SELECT u.cost_nano FROM usage_hour u WHERE w.kind = '${scope}' AND u.${scope}_id = w.owner_id
+      ) => `SELECT u.cost_nano FROM usage_hour u WHERE w.kind = '${scope}' AND u.${columnOf(scope)} = w.owner_id
         AND u.hour >= ${from} AND u.hour < ${to}`,
     )
     .join(' UNION ALL ')}) AS used), 0)`;
@@ -27,7 +34,7 @@ const usedByRollingWindows = scopes
   .map(
     (scope) => `
       SELECT w.id, u.hour, sum(u.cost_nano) FROM spending_window w
-        JOIN usage_hour u ON u.${scope}_id = w.owner_id AND u.hour >= w.starts_at
+        JOIN usage_hour u ON u.${columnOf(scope)} = w.owner_id AND u.hour >= w.starts_at
        WHERE w.kind = '${scope}' AND w.period = 'rolling' GROUP BY w.id, u.hour`,
   )
   .join(' UNION ALL ');

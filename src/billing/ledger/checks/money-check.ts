@@ -19,7 +19,22 @@ export const keptRecords = `
    WHERE i.inhparent = 'request_record'::regclass AND c.relname ~ '^request_record_[0-9]{6}$'`;
 
 /** The kinds of limits whose spending records name; a wallet's is in its ledger. */
-export const scopes = ['key', 'project', 'department', 'user', 'organisation', 'key_model'] as const;
+export const scopes = [
+  'key',
+  'project',
+  'department',
+  'user',
+  'organisation',
+  'key_model',
+  'user_budget',
+] as const;
+
+/** The column of records and hours that names the owner of a limit. */
+export const columnOf = (scope: (typeof scopes)[number]): string =>
+  scope === 'user_budget' ? 'user_id' : `${scope}_id`;
+
+/** Each once: the two budgets of a person are counted by the same column. */
+export const ownerColumns = [...new Set(scopes.map(columnOf))];
 
 interface Sides {
   /** Answers the columns of the identity, then the sums. */
