@@ -29,6 +29,7 @@ export {
   type RefusedForm,
   withFocusOnFirstError,
   withFormPages,
+  withNotice,
   withRefusal,
 } from './refused-form';
 export { projectFolder } from './project-folder';

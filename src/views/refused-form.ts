@@ -86,13 +86,16 @@ export function withFocusOnFirstError(html: string): string {
   return unfocused.replace(' aria-invalid="true"', ' aria-invalid="true" autofocus');
 }
 
+/** Puts a piece of markup on top of what a page shows. */
+export function withNotice(html: string, piece: string): string {
+  const main = new RegExp(`<main\\b${ATTRIBUTES}>`).exec(html);
+  const at = main === null ? 0 : main.index + main[0].length;
+  return apply(html, [insertion(at, piece)]);
+}
+
 export function withRefusal(html: string, refused: RefusedForm, pieces: RefusalPieces): string {
   const place = placeOfForm(html, refused);
-  if (place === null) {
-    const main = new RegExp(`<main\\b${ATTRIBUTES}>`).exec(html);
-    const at = main === null ? 0 : main.index + main[0].length;
-    return apply(html, [insertion(at, pieces.banner([...refused.errors.values()]))]);
-  }
+  if (place === null) return withNotice(html, pieces.banner([...refused.errors.values()]));
   const controls = controlsOf(html, place);
   const edits = controls.flatMap(({ markup, start }, index) => {
     const kept = keptMarkup(controls, index, refused);

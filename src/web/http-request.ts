@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { ExecutionContext } from '@nestjs/common';
 import type { FrameFacts } from './frame-facts';
-import type { Actor } from '../kernel';
+import type { Actor, Fault } from '../kernel';
 import type { Refusal } from './pages/refusal';
 import type { ResellerDomain, Viewing } from '../identity';
 import type { Caller } from '../keys';
@@ -34,6 +34,10 @@ export interface HttpRequest extends IncomingMessage {
   formPage?: string;
   /** Set where a page is shown again because a form of it was refused. */
   refusal?: Refusal;
+  /** Set where the answer is a page, before its parameters are read. */
+  isPage?: boolean;
+  /** Set where a page is shown again without a parameter of its address that was refused. */
+  refusedAddress?: Fault;
   /** Set where an inference request failed: what was asked, and the supplier that was asked last. */
   attempted?: { readonly model: string; readonly supplier: string | null };
 }

@@ -23,25 +23,39 @@ export class FormPipe implements PipeTransform {
   async transform(value: unknown, { metatype, type }: ArgumentMetadata): Promise<unknown> {
     if (metatype === undefined || primitives.has(metatype)) return value;
     const given = isRecord(value) ? { ...value } : {};
-    const read = await formOf(metatype, given);
+    const takesUnknown = this.takesUnknown(given, type);
+    const read = await formOf(metatype, given, takesUnknown);
     const blank = read.errors.flatMap(({ property }) => (isBlank(given[property]) ? [property] : []));
     const optional =
       blank.length === 0 ? [] : optionalFieldsOf(metatype).filter((field) => blank.includes(field));
     for (const field of optional) Reflect.deleteProperty(given, field);
-    const { form, errors } = optional.length === 0 ? read : await formOf(metatype, given);
+    const { form, errors } = optional.length === 0 ? read : await formOf(metatype, given, takesUnknown);
     if (errors.length > 0) throw validationFault(errors.flatMap((error) => issuesOf(error, [places[type]])));
     return form;
+  }
+
+  protected takesUnknown(_given: object, _type: ArgumentMetadata['type']): boolean {
+    return false;
+  }
+}
+
+/** A link to a page works with what campaigns and mail programs add to it; programs that ask for its data are told. */
+@Injectable()
+export class PagePipe extends FormPipe {
+  protected override takesUnknown(given: { format?: unknown }, type: ArgumentMetadata['type']): boolean {
+    return type === 'query' && given.format !== 'json';
   }
 }
 
 async function formOf(
   metatype: FormClass,
   given: object,
+  takesUnknown: boolean,
 ): Promise<{ form: object; errors: ValidationError[] }> {
   const form = plainToInstance(metatype, given, { exposeDefaultValues: true }) as object;
   const errors = await validate(form, {
     whitelist: true,
-    forbidNonWhitelisted: true,
+    forbidNonWhitelisted: !takesUnknown,
     forbidUnknownValues: true,
   });
   return { form, errors };

@@ -12,10 +12,10 @@ import {
   underlyingCause,
 } from '../../kernel';
 import { isGatewayPath, isProbePath, LeanAdapter, Logger } from '../../platform';
-import { type HttpRequest, pathOf, wantsPage } from '../http-request';
+import { type HttpRequest, pathOf, queryOf, wantsPage } from '../http-request';
 import { strayRoute } from './stray-route';
 import { PageRenderer } from '../pages/page-renderer';
-import type { Posted, Refusal } from '../pages/refusal';
+import { parametersAtFault, type Posted, type Refusal } from '../pages/refusal';
 
 type Surface = 'gateway' | 'messages' | 'page' | 'portal';
 
@@ -47,7 +47,29 @@ export class FaultFilter implements ExceptionFilter {
     if (!request.complete) response.setHeader('connection', 'close');
     if (stray !== null) this.answer(stray, request, response, straySurface(request));
     else if (request.refusal !== undefined) this.answer(request.refusal.problem, request, response);
-    else if (!this.showAgain(problem, request, response)) this.answer(problem, request, response);
+    else if (!this.showWithout(problem, request, response) && !this.showAgain(problem, request, response))
+      this.answer(request.refusedAddress ?? problem, request, response);
+  }
+
+  /** An address with a bad parameter leads to its page without it, which says so. */
+  private showWithout(problem: Fault, request: HttpRequest, response: ServerResponse): boolean {
+    if (request.method !== 'GET' || request.isPage !== true || !wantsPage(request)) return false;
+    const query = queryOf(request);
+    const bad = parametersAtFault(problem).filter((name) => query.has(name));
+    const path = pathOf(request);
+    const page = this.adapter.routes.find('GET', path);
+    if (bad.length === 0 || page === null) return false;
+    for (const name of bad) query.delete(name);
+    const url = query.size === 0 ? path : `${path}?${query.toString()}`;
+    const refusedAddress = request.refusedAddress ?? problem;
+    const again = Object.assign(Object.create(request) as HttpRequest, {
+      url,
+      originalUrl: url,
+      params: page.params,
+      refusedAddress,
+    });
+    page.handler(again, response, () => this.answer(refusedAddress, request, response));
+    return true;
   }
 
   /** A refused form comes back on its own page, which its handler makes for the same person as ever. */

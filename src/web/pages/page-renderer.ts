@@ -12,6 +12,7 @@ import {
   ViewEngine,
   withFocusOnFirstError,
   withFormPages,
+  withNotice,
   withRefusal,
 } from '../../views';
 import { cookieOf, sessionCookieName } from '../cookies';
@@ -42,10 +43,14 @@ export class PageRenderer {
   page(view: string, model: object, request: HttpRequest): string {
     const context = this.contextOf(request);
     const html = withFormPages(this.engine.render(view, model, context), request.originalUrl);
-    const { refusal } = request;
-    if (refusal === undefined) return request.method === 'POST' ? withFocusOnFirstError(html) : html;
+    const { refusal, refusedAddress } = request;
     const piece = (name: string, values: object): string =>
       this.engine.render(`fragments/${name}`, values, { ...context, fragment: true });
+    if (refusedAddress !== undefined) {
+      const text = addressText(refusedAddress, this.textsFor(request), true) ?? '';
+      return withNotice(html, piece('refused-form', { text, code: refusedAddress.code }));
+    }
+    if (refusal === undefined) return request.method === 'POST' ? withFocusOnFirstError(html) : html;
     return withFocusOnFirstError(withRefusal(html, ...refusedForm(refusal, piece, this.textsFor(request))));
   }
 

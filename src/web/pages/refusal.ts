@@ -19,15 +19,25 @@ export function takeFormPage(body: unknown): string | undefined {
   return typeof page === 'string' ? localPath(page, '') || undefined : undefined;
 }
 
+/** The query parameters that a fault names. */
+export function parametersAtFault({ code, options }: Fault): string[] {
+  if (addressTexts[code] === undefined) return [];
+  const issues = (options.details?.errors ?? []) as ValidationIssue[];
+  const named = issues.flatMap(({ loc }) => (loc[0] === 'query' ? [String(loc[1])] : []));
+  return issues.length > 0 || options.param === undefined ? named : [options.param];
+}
+
 /** In the reader's words: what an address says that its page does not take; null for other problems. */
-export function addressText(problem: Fault, translate: Translate): string | null {
+export function addressText(problem: Fault, translate: Translate, isShown = false): string | null {
   const { code, options } = problem;
   const key = addressTexts[code];
   const param = options.param ?? (options.details?.required as string[] | undefined)?.[0];
   if (key === undefined || param === undefined) return null;
   const issues = (options.details?.errors ?? []) as ValidationIssue[];
   const isUnknown = issues.some(({ type }) => type === 'whitelistValidation');
-  const text = translate(isUnknown ? 'error.parameter-unknown' : key, { param });
+  const text = translate(isShown ? 'error.parameter-ignored' : isUnknown ? 'error.parameter-unknown' : key, {
+    param,
+  });
   const hint = `error.param.${param}`;
   const said = translate(hint);
   return said === hint ? text : `${text} ${said}`;

@@ -14,7 +14,7 @@ import {
 import { Audited, type AuditRule } from '../audited';
 import { SameOriginGuard } from '../guards/same-origin.guard';
 import { bodyLimitMetadata, filesMetadata, PortalBodyInterceptor } from '../portal-body';
-import { FormPipe } from '../validation';
+import { FormPipe, PagePipe } from '../validation';
 import { CsvInterceptor, fileNameMetadata } from './csv.interceptor';
 import { PageInterceptor, type PageOptions, type PageView, viewMetadata } from './page.interceptor';
 
@@ -35,7 +35,7 @@ export const Page = (
     access,
     SetMetadata(viewMetadata, { view, ...options } satisfies PageView),
     UseInterceptors(PageInterceptor),
-    UsePipes(FormPipe),
+    UsePipes(PagePipe),
   );
 
 /** JSON for a page's scripts and for programs. */

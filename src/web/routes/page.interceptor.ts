@@ -20,6 +20,8 @@ export interface PageView extends PageOptions {
   readonly view: string;
 }
 
+const UNPROCESSABLE = 422;
+
 /** A page's handler answers a plain model; this makes the page of it. */
 @Injectable()
 export class PageInterceptor implements NestInterceptor {
@@ -34,13 +36,15 @@ export class PageInterceptor implements NestInterceptor {
     const response = context.switchToHttp().getResponse<ServerResponse>();
     const request = requestOf(context);
     const asksForData = page.data === true && queryOf(request).get('format') === 'json';
+    request.isPage = !asksForData;
     return next.handle().pipe(
       mergeMap(async (answer: unknown) => {
         const model = (answer as { data?: unknown } | undefined) ?? {};
-        setCaching(response, page, asksForData);
+        setCaching(response, request.refusedAddress === undefined ? page : { view: page.view }, asksForData);
         if (asksForData) return model.data;
         if (page.cacheSeconds === undefined) await this.frames.load(request, response);
         response.setHeader('content-type', 'text/html; charset=utf-8');
+        if (request.refusedAddress !== undefined) response.statusCode = UNPROCESSABLE;
         if (request.refusal !== undefined) response.statusCode = portalStatusOf(request.refusal.problem);
         return this.pages.page(page.view, model, request);
       }),
