@@ -16,11 +16,19 @@ export interface Person {
   readonly session: string;
 }
 
+type Ground = readonly [
+  gateway: ProofGateway,
+  organisationId: number,
+  otherOrganisationId: number,
+  provider: IdentityProvider,
+  processor: ProcessorSimulator,
+];
+
 /** One installation with the sandbox's models, two organisations, and a person of every role. */
 export class World {
   private readonly people = new Map<string, Promise<Person>>();
 
-  private constructor(
+  protected constructor(
     readonly gateway: ProofGateway,
     readonly organisationId: number,
     readonly otherOrganisationId: number,
@@ -30,6 +38,10 @@ export class World {
   ) {}
 
   static async open(environment: Readonly<Record<string, string>> = {}): Promise<World> {
+    return new World(...(await World.ground(environment)));
+  }
+
+  protected static async ground(environment: Readonly<Record<string, string>>): Promise<Ground> {
     const provider = await startIdentityProvider();
     const processor = await ProcessorSimulator.start();
     const gateway = await startGateway({
@@ -50,9 +62,10 @@ export class World {
       await gateway.rows.addOrganisation('ours'),
       await gateway.rows.addOrganisation('theirs'),
     ];
-    return new World(gateway, ours, theirs, provider, processor);
+    return [gateway, ours, theirs, provider, processor];
   }
 
+  /** Where callers find the service. */
   get url(): string {
     return this.gateway.node.url;
   }

@@ -1,0 +1,15 @@
+import type { Row } from '../row';
+import { gatewayRows } from './gateway';
+import { portalRows } from './portal';
+
+const places = (section: string): number[] => section.split('.').map(Number);
+
+/** 4.9 before 4.10. */
+function inOrder(one: Row, other: Row): number {
+  const [mine, theirs] = [places(one.section), places(other.section)];
+  const place = mine.findIndex((number, index) => number !== theirs[index]);
+  return place === -1 ? mine.length - theirs.length : (mine[place] ?? 0) - (theirs[place] ?? -1);
+}
+
+/** All statements in the order of the document. */
+export const rows: readonly Row[] = [...gatewayRows, ...portalRows].toSorted(inOrder);

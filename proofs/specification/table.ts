@@ -1,0 +1,34 @@
+import { join } from 'node:path';
+import { projectFolder } from '../../src/views';
+import { isChecked, type Row } from './row';
+
+/** Where the table of all statements lies. */
+export const tablePath = join(projectFolder, 'docs', 'specification.md');
+
+const head = [
+  '# The specification, statement by statement',
+  '',
+  '`npm run prove:specification` asks the running artefact for every statement below. This page is made from the rows of that proof (`node dist/proofs/specification/prove-specification.js --write`), and a test compares both.',
+  '',
+  '*Checked* means that a row of the proof fails where the statement does not hold. A decision stands beside a statement that the specification leaves open. *Not seen* means that no caller can tell, and says why.',
+  '',
+].join('\n');
+
+function settledBy(one: Row): string {
+  if (!isChecked(one)) return `not seen: ${one.why}`;
+  return one.decided === null ? 'checked' : `checked, as decided: ${one.decided}`;
+}
+
+const cell = (text: string): string => text.replaceAll('|', '\\|');
+
+/** The document that the rows make. */
+export function tableOf(rows: readonly Row[]): string {
+  const sections = Map.groupBy(rows, ({ section }) => section);
+  const checked = rows.filter(isChecked).length;
+  const parts = [...sections].map(([section, all]) => {
+    const lines = all.map((one) => `| ${cell(one.statement)} | ${cell(settledBy(one))} |`);
+    return `## ${section}\n\n| Statement | Settled |\n|---|---|\n${lines.join('\n')}\n`;
+  });
+  const count = `${checked} statements are checked, ${rows.length - checked} cannot be seen.\n`;
+  return [head, count, ...parts].join('\n');
+}
