@@ -56,20 +56,25 @@ export function checkAddresses(
 }
 
 /** Every call of a redirected name would be refused where its target is of another kind, or a fixture. */
-export function checkTarget(model: Pick<Model, 'name' | 'kind'>, target: RedirectEnd): void {
-  const wrong = target.fixture ? 'redirect-fixture' : target.kind === model.kind ? null : 'redirect-kind';
-  if (wrong === null) return;
+export function checkTarget(
+  model: Pick<Model, 'name' | 'kind'>,
+  target: Pick<Model, 'name' | 'kind' | 'fixture'>,
+): void {
+  const names = { model: model.name, target: target.name };
+  if (target.fixture) {
+    throw fault('alias_redirect_conflict', {
+      param: 'redirect_to',
+      message: `${target.name} is for trying the administration and is never called.`,
+      details: { reason: 'redirect-fixture', ...names },
+    });
+  }
+  if (target.kind === model.kind) return;
   throw fault('alias_redirect_conflict', {
     param: 'redirect_to',
-    message:
-      wrong === 'redirect-fixture'
-        ? `${target.name} is for trying the administration and is never called.`
-        : `${model.name} is of kind ${model.kind} and ${target.name} of kind ${target.kind}: no call would be answered.`,
-    details: { reason: wrong, model: model.name, target: target.name },
+    message: `${model.name} is of kind ${model.kind} and ${target.name} of kind ${target.kind}: no call would be answered.`,
+    details: { reason: 'redirect-kind', ...names },
   });
 }
-
-type RedirectEnd = Pick<Model, 'name' | 'kind' | 'fixture'>;
 
 /** Refuses circles and chains of more than five hops, on the redirects as they would be. */
 export function checkRedirects(redirects: ReadonlyMap<number, number | null>): void {

@@ -29,7 +29,7 @@ export { csvLine, csvRows } from './routes/csv';
 export { csvFile, type CsvTable } from './routes/csv.interceptor';
 export { Action, Csv, Data, Page, Redirects } from './routes/kinds';
 export { PortalHosts } from './portal-hosts';
-export { FormPipe, IfGiven } from './validation';
+export { FormPipe, IfGiven, TakesOthers } from './validation';
 export { actorOf, adminScope, viewScope } from './view-scope';
 export { WebModule } from './web.module';
 export {

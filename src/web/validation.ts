@@ -14,6 +14,11 @@ const places: Readonly<Record<ArgumentMetadata['type'], string>> = {
 export const IfGiven = (): PropertyDecorator =>
   ValidateIf((_form: object, value: unknown) => value !== undefined);
 
+const takersOfOthers = new WeakSet<object>();
+
+/** Of a form: further properties are left out instead of refused. */
+export const TakesOthers = (): ClassDecorator => (form) => void takersOfOthers.add(form);
+
 /**
  * Parameters and forms become their class, or a 422 that names every field at fault. An optional field is left out
  * where it is blank and its rules refuse a blank; where a blank has a meaning of its own, it keeps it.
@@ -23,7 +28,7 @@ export class FormPipe implements PipeTransform {
   async transform(value: unknown, { metatype, type }: ArgumentMetadata): Promise<unknown> {
     if (metatype === undefined || primitives.has(metatype)) return value;
     const given = isRecord(value) ? { ...value } : {};
-    const takesUnknown = this.takesUnknown(given, type);
+    const takesUnknown = takersOfOthers.has(metatype) || this.takesUnknown(given, type);
     const read = await formOf(metatype, given, takesUnknown);
     const blank = read.errors.flatMap(({ property }) => (isBlank(given[property]) ? [property] : []));
     const optional =

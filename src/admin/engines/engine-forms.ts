@@ -44,13 +44,46 @@ export class KeyAutorouterForm extends AutoForm {
   key_id: number;
 }
 
-export class QualitativeForm {
-  /** The version of the settings that the page showed. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(64)
-  version?: string;
+/** What a form says of automatic routing; its version is of what it changes first. */
+export function autoPartOf(form: QualitativeForm): AutoForm | null {
+  const given = autoFields.filter((name) => form[name] !== undefined);
+  return given.length === 0 ? null : Object.fromEntries(given.map((name) => [name, form[name]]));
+}
 
+/** What it says of quality reports, but for the judge, whose name is checked. */
+export function qualityPartOf(form: QualitativeForm): Partial<QualitySettings> {
+  const given = qualityFields.filter((name) => form[name] !== undefined);
+  return Object.fromEntries(given.map((name) => [name, form[name]]));
+}
+
+const qualityFields = [
+  'availability',
+  'sampling_percent',
+  'sample_named',
+  'replay',
+  'monthly_budget',
+  'content_retention_days',
+  'redaction',
+] as const satisfies readonly (keyof QualitySettings)[];
+
+const autoFields = [
+  'mode',
+  'algorithm',
+  'dial',
+  'reference_model',
+  'include',
+  'exclude',
+  'min_quality',
+  'max_cost_per_request',
+  'latency_target_ms',
+  'stickiness',
+  'stickiness_minutes',
+  'fallback_model',
+  'locked',
+] as const satisfies readonly (keyof AutoForm)[];
+
+/** Of quality reports, and of automatic routing beside them. */
+export class QualitativeForm extends AutoForm {
   @IsOptional()
   @IsId()
   org_id?: number;

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import { CatalogueService, type ModelView } from '../../catalogue';
 import { AdminViewService, PayerService } from '../../identity';
-import { fault, versionOf } from '../../kernel';
+import { fault, validationFault, versionOf } from '../../kernel';
 import { KeyRegister } from '../../keys';
 import {
   EndedSamples,
@@ -31,7 +31,13 @@ import {
   PageRenderer,
   scopeWords,
 } from '../../web';
-import { KeyAutorouterForm, OrganisationAutorouterForm, QualitativeForm } from './engine-forms';
+import {
+  autoPartOf,
+  KeyAutorouterForm,
+  OrganisationAutorouterForm,
+  QualitativeForm,
+  qualityPartOf,
+} from './engine-forms';
 import { settingsModel, type SettingsPageModel } from './engine-model';
 
 const settingsPath = '/dashboard/qualitative/settings';
@@ -76,35 +82,27 @@ export class EnginesController {
     });
   }
 
-  @Action(settingsPath, Access.role('org_admin'), { audit: 'qualitative.settings-changed' })
+  @Action(settingsPath, Access.role('org_admin'), {
+    audit: ['qualitative.settings-changed', 'autorouter.changed'],
+  })
   async setQualitative(
-    @Body()
-    { org_id: wanted, key_id: keyId, excluded, judge_model: judge, version, ...form }: QualitativeForm,
+    @Body() form: QualitativeForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    if (keyId !== undefined) return this.excludeKey(keyId, excluded, request, response);
-    const owner = await this.ownerOf(request, wanted);
-    const change = {
-      ...form,
-      ...(judge === undefined ? {} : { judge_model: this.judgeOf(judge, owner.organisationId) }),
-    };
-    const { organisationId } = owner;
-    if (organisationId === null) refuseOutsideEnvelope(change);
-    const settings = await this.quality.set(owner, change, {
-      label: 'qualitative',
-      concerns: { organisationId },
-      shown: version,
-    });
-    const isOn =
-      organisationId === null
-        ? settings.availability !== 'off'
-        : isSampling(await this.quality.inForce(organisationId));
+    if (form.key_id !== undefined) return this.excludeKey(form.key_id, form, request, response);
+    const owner = await this.ownerOf(request, form.org_id);
+    const change = this.qualityChangeIn(form, owner.organisationId);
+    const auto = autoPartOf(form);
+    // Both are read before either is stored.
+    const routing = auto === null ? null : this.changeIn(auto);
+    const isAlone = Object.keys(change).length === 0 && routing !== null;
+    const facts = await this.setQuality(owner, change, isAlone ? undefined : form.version);
     return this.stored(request, response, 'engines.stored', {
-      org_id: organisationId,
-      settings: organisationId === null ? envelopePart(settings) : organisationPart(settings),
-      version: versionOf(settings),
-      engine: isOn ? 'on' : 'off',
+      ...facts,
+      ...(routing === null
+        ? {}
+        : { autorouter: await this.setRouting(owner, routing, isAlone ? form.version : undefined) }),
     });
   }
 
@@ -115,18 +113,10 @@ export class EnginesController {
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
     const owner = await this.ownerOf(request, wanted);
-    const { organisationId } = owner;
-    const settings = await this.auto.set(autoOwnerOf(organisationId), this.changeIn(form), {
-      label: 'autorouter',
-      concerns: { organisationId },
-      shown: form.version,
-    });
-    const levels = await this.auto.levels({ organisationId, userId: null, keyId: null });
+    const facts = await this.setRouting(owner, this.changeIn(form), form.version);
     return this.stored(request, response, 'engines.stored-autorouter', {
-      org_id: organisationId,
-      settings: presentAutoSettings(settings),
-      version: versionOf(settings),
-      effective: presentAutoPolicy(levels),
+      org_id: owner.organisationId,
+      ...facts,
     });
   }
 
@@ -154,12 +144,68 @@ export class EnginesController {
     });
   }
 
+  private qualityChangeIn(form: QualitativeForm, organisationId: number | null): Partial<QualitySettings> {
+    const { judge_model: judge } = form;
+    const change = {
+      ...qualityPartOf(form),
+      ...(judge === undefined ? {} : { judge_model: this.judgeOf(judge, organisationId) }),
+    };
+    if (organisationId === null) refuseOutsideEnvelope(change);
+    return change;
+  }
+
+  private async setQuality(
+    owner: EngineOwner,
+    change: Partial<QualitySettings>,
+    shown: string | undefined,
+  ): Promise<object> {
+    const { organisationId } = owner;
+    const settings = await this.quality.set(owner, change, {
+      label: 'qualitative',
+      concerns: { organisationId },
+      shown,
+    });
+    const isOn =
+      organisationId === null
+        ? settings.availability !== 'off'
+        : isSampling(await this.quality.inForce(organisationId));
+    return {
+      org_id: organisationId,
+      settings: organisationId === null ? envelopePart(settings) : organisationPart(settings),
+      version: versionOf(settings),
+      engine: isOn ? 'on' : 'off',
+    };
+  }
+
+  private async setRouting(
+    { organisationId }: EngineOwner,
+    change: AutoSettingsChange,
+    shown: string | undefined,
+  ): Promise<object> {
+    const settings = await this.auto.set(autoOwnerOf(organisationId), change, {
+      label: 'autorouter',
+      concerns: { organisationId },
+      shown,
+    });
+    const levels = await this.auto.levels({ organisationId, userId: null, keyId: null });
+    return {
+      settings: presentAutoSettings(settings),
+      version: versionOf(settings),
+      effective: presentAutoPolicy(levels),
+    };
+  }
+
   private async excludeKey(
     keyId: number,
-    excluded: boolean | undefined,
+    form: QualitativeForm,
     request: HttpRequest,
     response: ServerResponse,
   ): Promise<object> {
+    if (autoPartOf(form) !== null) {
+      const msg = 'key_id is for excluded alone; automatic routing of a key has its own form.';
+      throw validationFault([{ loc: ['body', 'key_id'], msg, type: 'keyAlone' }], { message: msg });
+    }
+    const { excluded } = form;
     const key = await this.keys.get(adminScope(request), keyId);
     const { userId, organisationId } = await this.payers.standingOf(key);
     const settings = await this.quality.set(
@@ -194,10 +240,7 @@ export class EnginesController {
   }
 
   /** An organisation outside the scope is answered as not found. */
-  private async ownerOf(
-    request: HttpRequest,
-    wanted: number | undefined,
-  ): Promise<{ organisationId: number | null; keyId: null }> {
+  private async ownerOf(request: HttpRequest, wanted: number | undefined): Promise<EngineOwner> {
     const scope = adminScope(request);
     const own = scope.kind === 'organisation' ? scope.organisationId : null;
     if (wanted === undefined || wanted === own) {
@@ -218,6 +261,11 @@ export class EnginesController {
     this.notices.leave(response, { tone: 'ok', text });
     return afterChange(request, response, settingsPath, { ok: true, ...facts });
   }
+}
+
+interface EngineOwner {
+  readonly organisationId: number | null;
+  readonly keyId: null;
 }
 
 const autoOwnerOf = (organisationId: number | null): AutoSettingsOwner =>

@@ -14,6 +14,7 @@ import {
   IfGiven,
   languageCookie,
   Page,
+  TakesOthers,
 } from '../../web';
 import { Settings } from '../../platform';
 import { AccountNotices } from './account-notices';
@@ -43,6 +44,8 @@ class ProfileForm {
   time_zone?: string;
 }
 
+/** Specified as a JSON object of any properties. */
+@TakesOthers()
 class NameForm {
   @IsLine(100)
   display_name: string;

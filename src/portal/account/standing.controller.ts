@@ -81,12 +81,13 @@ export class StandingController {
     });
   }
 
-  /** Who does not rest as the page says is led to where they belong. */
+  /** A person whose account works is told so; one whose account rests otherwise is led to the notice of it. */
   private async standing(status: string, request: HttpRequest, response: ServerResponse): Promise<object> {
     const { restingAs } = request;
+    if (restingAs === undefined) return { status: 'active' };
     if (restingAs !== status) {
       response.statusCode = 303;
-      response.setHeader('location', restingAs === undefined ? '/dashboard' : `/account/${restingAs}`);
+      response.setHeader('location', `/account/${restingAs}`);
       return { status };
     }
     const { rows } = await this.payments.page(actorOf(request).userId, { limit: RECEIPTS_SHOWN });

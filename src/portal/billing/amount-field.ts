@@ -4,9 +4,13 @@ import type { HttpRequest } from '../../web';
 
 const plainDecimal = /^\d{1,9}(?:\.\d{1,2})?$/;
 
+export const isJson = ({ headers }: HttpRequest): boolean =>
+  headers['content-type']?.includes('json') === true;
+
 /** Cents of a field of the body, as it was written: 1e2 and 10.001 are refused, which as numbers look the same. */
-export function centsField(request: HttpRequest, name: string): bigint {
+export function centsField(request: HttpRequest, name: string, leftOut: bigint | null = null): bigint {
   const text = writtenValue(request, name);
+  if (text === null && leftOut !== null) return leftOut;
   if (text === null) throw refusal(name, 'field required', 'missing');
   if (!plainDecimal.test(text)) {
     throw refusal(
@@ -28,9 +32,10 @@ export function topUpField(request: HttpRequest, name: string): bigint {
   throw refusal(name, `must be from ${least} to ${most} US dollars`, 'range');
 }
 
-function writtenValue({ rawBody, body, headers }: HttpRequest, name: string): string | null {
+function writtenValue(request: HttpRequest, name: string): string | null {
+  const { rawBody, body } = request;
   if (rawBody === undefined) return null;
-  if (headers['content-type']?.includes('json') === true) {
+  if (isJson(request)) {
     const [place] = findMembers(rawBody, name);
     return place === undefined ? null : rawBody.subarray(place.start, place.end).toString('utf8').trim();
   }

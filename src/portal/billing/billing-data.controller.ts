@@ -3,6 +3,7 @@ import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
 import { Allow, IsOptional, Length } from 'class-validator';
 import {
   AutomaticTopUp,
+  type AutomaticTopUpRule,
   BillingAccounts,
   type Card,
   Cards,
@@ -27,7 +28,7 @@ import {
   presentPage,
   queryOf,
 } from '../../web';
-import { centsField, refusal } from './amount-field';
+import { centsField, isJson, refusal } from './amount-field';
 import { concernsOf, overviewOf, WalletParties } from './wallet-party';
 
 class PaymentsQuery {
@@ -157,9 +158,10 @@ export class BillingDataController {
   ): Promise<object> {
     const party = await this.parties.mover(request);
     const { walletId } = party;
-    const enabled = switchOf(form.enabled);
+    const present = isJson(request) ? (await this.accounts.of(walletId)).automatic : null;
+    const enabled = switchOf(form.enabled, present);
     const rule = enabled
-      ? await this.ruleOf(request, walletId)
+      ? await this.ruleOf(request, walletId, present?.enabled === true ? present : null)
       : { enabled, threshold: 0n, amountCents: 0n, monthlyCeilingCents: 0n };
     await this.automatic.change(walletId, rule, concernsOf(party));
     this.notices.leave(response, { tone: 'ok', text: 'billing.automatic-saved' });
@@ -200,10 +202,11 @@ export class BillingDataController {
     return afterChange(request, response, overviewOf(request), { ok: true });
   }
 
-  private async ruleOf(request: HttpRequest, walletId: number) {
-    const [threshold, amountCents, monthlyCeilingCents] = (
-      ['threshold', 'amount', 'monthly_ceiling'] as const
-    ).map((name) => centsField(request, name)) as [bigint, bigint, bigint];
+  /** In JSON, a field that is left out keeps its value while the rule is in force. */
+  private async ruleOf(request: HttpRequest, walletId: number, present: AutomaticTopUpRule | null) {
+    const threshold = centsField(request, 'threshold', present && present.threshold / nanoPerCent);
+    const amountCents = centsField(request, 'amount', present?.amountCents);
+    const monthlyCeilingCents = centsField(request, 'monthly_ceiling', present?.monthlyCeilingCents);
     if (!isTopUp(amountCents)) throw refusal('amount', 'must be from 5.00 to 10000.00 US dollars', 'range');
     if (threshold > MOST_CENTS) throw refusal('threshold', 'must be at most 1000000 US dollars', 'range');
     if (monthlyCeilingCents < topUpCents(amountCents).gross || monthlyCeilingCents > MOST_CENTS) {
@@ -220,10 +223,13 @@ export class BillingDataController {
   }
 }
 
-/** A ticked box, or a truth value; anything else is asked back. */
-function switchOf(value: unknown): boolean {
+/** A ticked box, or a truth value; anything else is asked back. A box that is not ticked is not sent. */
+function switchOf(value: unknown, present: AutomaticTopUpRule | null): boolean {
   if (value === true || value === 'true' || value === 'on') return true;
-  if (value === undefined || value === false || value === 'false' || value === 'off') return false;
+  if (value === false || value === 'false' || value === 'off') return false;
+  if (value === undefined && present === null) return false;
+  if (value === undefined && present?.enabled === true) return true;
+  if (value === undefined) throw refusal('enabled', 'is needed while automatic top-ups are off', 'missing');
   throw refusal('enabled', 'must be true or false', 'boolean');
 }
 

@@ -106,16 +106,20 @@ function tilesOf({ wallet, party }: OverviewFacts, { translate, locale }: Locali
 }
 
 function bannersOf(
-  { account, query, isConnected, isTestMode, isSandbox, wallet }: OverviewFacts,
+  { account, query, isConnected, isTestMode, isSandbox, party, wallet }: OverviewFacts,
   { translate, locale }: Localisation,
 ): BannerModel[] {
   const { failureCode, pausedUntil } = account;
+  const isOwing = wallet.balance < 0n;
+  const owed = formatMoney(locale, -wallet.balance);
+  const isServed = party.isExempt || wallet.balance + wallet.creditLimit > 0n;
   const isAtCeiling = failureCode === 'ceiling' && pausedUntil !== null && pausedUntil > new Date();
   const shown: [boolean, BannerModel['tone'], string, Record<string, string>?][] = [
     [!isConnected, 'info', 'connect'],
     [isConnected && isSandbox, 'warn', 'sandbox'],
     [isConnected && isTestMode && !isSandbox, 'warn', 'test'],
-    [wallet.balance < 0n, 'bad', 'debt', { amount: formatMoney(locale, -wallet.balance) }],
+    [isOwing && !isServed, 'bad', 'debt', { amount: owed }],
+    [isOwing && isServed, 'warn', 'owed', { amount: owed }],
     [failureCode !== null && failureCode !== 'ceiling', 'bad', 'automatic', { code: failureCode ?? '' }],
     [isAtCeiling, 'warn', 'ceiling'],
     [query.cancelled !== undefined, 'info', 'cancelled'],

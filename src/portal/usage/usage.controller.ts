@@ -10,7 +10,7 @@ import {
 } from '../../audit';
 import { AdminViewService } from '../../identity';
 import type { Scope } from '../../kernel';
-import { Access, Csv, type CsvTable, Data, type HttpRequest, Page, PageRenderer, viewScope } from '../../web';
+import { Access, actorOf, Csv, type CsvTable, Data, type HttpRequest, Page, PageRenderer, viewScope } from '../../web';
 import { organisationsFor } from '../lists/organisation-field';
 import { UsagePageQuery } from './usage.form';
 import { usagePage, type UsagePageModel } from './usage-page';
@@ -64,11 +64,12 @@ export class UsageController {
     return { columns: usageFileColumns, rows: usageFileRows(question, answer) };
   }
 
-  /** Usage by bucket, as `/dashboard/usage` shows it, for programs. */
+  /** One's own usage by bucket, in every view, for programs. */
   @Data('/dashboard/api/usage', Access.session())
   async data(@Query() query: UsageParameters, @Req() request: HttpRequest): Promise<object> {
     const question = { ...this.questionOf(query, request, Date.now()), mostGroups: GROUPS_IN_DATA };
-    return presentUsage(question, await this.usage.ask(viewScope(request), question));
+    const own = { kind: 'user', userId: actorOf(request).userId } as const;
+    return presentUsage(question, await this.usage.ask(own, question));
   }
 
   /** A name is read with the usage that the viewer may see. */

@@ -48,6 +48,14 @@ test('the request to the provider has state, nonce and a PKCE challenge, and the
   expect((await browser.page('/login')).text).toContain('House directory');
 });
 
+test('a callback with two codes is a fault of its parameter', async () => {
+  const answer = await house.traveller().get('/oauth/idp1/login/callback/?code=one&code=two&state=x');
+  expect([answer.status, answer.json()]).toEqual([
+    422,
+    expect.objectContaining({ detail: [expect.objectContaining({ loc: ['query', 'code'] })] }),
+  ]);
+});
+
 test('nobody new comes in without the terms, and a forged cookie is no acceptance', async () => {
   const person = await someone(1);
   for (const forged of [undefined, '1~9999999999~AAAA', `2026-11-01~9999999999~${'A'.repeat(43)}`]) {

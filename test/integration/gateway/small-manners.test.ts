@@ -120,6 +120,32 @@ describe('what clients expect beside the answer itself', () => {
     const answer = await post('/v1/chat/completions', body, key);
     const { error } = (await answer.json()) as { error: { code: string; message: string } };
     expect([answer.status, error.code]).toEqual([402, 'budget_exceeded']);
-    expect(error.message).toMatch(/may cost up to \$0\.\d+, and \$0\.\d+ of the budget is left/);
+    expect(error.message).toMatch(
+      /may cost up to \$0\.\d+, and \$0\.\d+ of the budget of this API key is left/,
+    );
+  });
+
+  test('a spent budget is told as whose it is', async () => {
+    const { key, keyId, userId } = await addCustomer(app, 'spender', 1_000_000_000n);
+    const limits = app.application.get(Limits, { strict: false });
+    const told = async (): Promise<unknown> => {
+      const answer = await post('/v1/chat/completions', { model: 'on-chat', messages: [hello] }, key);
+      const { error } = (await answer.json()) as { error: object };
+      return { status: answer.status, ...error };
+    };
+    const spent = (kind: 'user' | 'key', id: number) =>
+      app.database.transaction((tx) => limits.set(tx, { kind, id }, { period: 'monthly', limit: 0n }));
+    await spent('user', userId);
+    expect(await told()).toMatchObject({
+      status: 402,
+      code: 'budget_exceeded',
+      human_message: expect.stringContaining('budget of the person to whom this API key belongs is used up'),
+    });
+    await app.database.transaction((tx) => limits.remove(tx, { kind: 'user', id: userId }));
+    await spent('key', keyId);
+    expect(await told()).toMatchObject({
+      status: 402,
+      human_message: expect.stringContaining('budget of this API key is used up'),
+    });
   });
 });

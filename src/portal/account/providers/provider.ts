@@ -1,6 +1,6 @@
 import type { Strategy, VerifyCallback } from 'passport-oauth2';
 import type { ProvenIdentity } from '../../../identity';
-import { fault } from '../../../kernel';
+import { fault, validationFault } from '../../../kernel';
 import type { Settings } from '../../../platform';
 import type { HttpRequest } from '../../../web';
 import { type Recognised, runStrategy } from '../run-strategy';
@@ -62,8 +62,10 @@ export abstract class Provider {
 
   /** Who came back. A refusal of any kind is one of the request: it opens nothing. */
   async finish(request: HttpRequest): Promise<ProvenIdentity> {
-    const strategy = await this.strategy();
     const query = (request as unknown as { query: Record<string, unknown> }).query;
+    if (query['code'] !== undefined && typeof query['code'] !== 'string')
+      throw validationFault([{ loc: ['query', 'code'], msg: 'code must be given once', type: 'isString' }]);
+    const strategy = await this.strategy();
     if (!(await this.hasAnswered(query['iss']))) throw refused('another provider has answered');
     if (typeof query['code'] !== 'string' || query['code'] === '') throw refused('no code');
     const outcome = await runStrategy<ProvenIdentity>(strategy, request).catch((cause: unknown) => {
