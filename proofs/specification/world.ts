@@ -46,6 +46,12 @@ const priceOf = (kind: ModelKind): object =>
       ? { per_call_price: '0.002' }
       : { input_price: '1', output_price: '2' };
 
+const settings = {
+  /** Few, so that a row can make more. */
+  AUDIT_EXPORT_MAX_ROWS: '25',
+  PROCESSOR_PUBLISHABLE_KEY: 'pk_test_specification',
+};
+
 /**
  * One installation for all rows: the sandbox's models, people of every role, and suppliers that answer as they are
  * told. Callers reach it through a meddler; what a row only needs beforehand goes past that.
@@ -55,7 +61,7 @@ export class SpecificationWorld extends World {
   private between: Meddler | null = null;
 
   static override async open(): Promise<SpecificationWorld> {
-    const world = new SpecificationWorld(...(await World.ground({})));
+    const world = new SpecificationWorld(...(await World.ground(settings)));
     world.between = await Meddler.start(world.gateway.node.url);
     return world;
   }

@@ -1,0 +1,137 @@
+import { expect, expectStatus } from '../../../operations/http';
+import type { World } from '../../../operations/world';
+import { row, type Row } from '../../row';
+import { ADMIN, clientOf, equal, fresh, newDepartment, newModel, okJson, platform, said } from './steps';
+
+const aliases = `${ADMIN}/model-aliases`;
+
+const listedAliases = async (world: World): Promise<string> =>
+  JSON.stringify(okJson(await (await platform(world)).get(aliases))['data']);
+
+const adding: readonly Row[] = [`${ADMIN}/models/add-alias`, aliases].flatMap((path) => [
+  row('4.10', `\`POST ${path}\` adds an alias of a model, by which it can be called`, async (world) => {
+    const [model, alias] = [await newModel(world), fresh('alias')];
+    okJson(await (await platform(world)).post(path, { json: { model, alias } }));
+    const key = await world.newKey(await world.person('user'));
+    expectStatus(await key.client.post('/v1/chat/completions', said(alias)), 200);
+  }),
+  row(
+    '4.10',
+    `\`POST ${path}\` refuses an alias in conflict with a model or another alias`,
+    async (world) => {
+      const [model, other, alias] = [await newModel(world), await newModel(world), fresh('alias')];
+      const client = await platform(world);
+      okJson(await client.post(path, { json: { model, alias } }));
+      for (const taken of [alias, model])
+        expectStatus(
+          await client.post(path, { json: { model: other, alias: taken } }),
+          409,
+          'alias_redirect_conflict',
+        );
+    },
+  ),
+]);
+
+async function newAlias(world: World): Promise<{ model: string; alias: string }> {
+  const [model, alias] = [await newModel(world), fresh('alias')];
+  okJson(await (await platform(world)).post(aliases, { json: { model, alias } }));
+  return { model, alias };
+}
+
+const aliasRows: readonly Row[] = [
+  ...adding,
+  row('4.10', `\`POST ${ADMIN}/models/remove-alias\` removes an alias`, async (world) => {
+    const { alias } = await newAlias(world);
+    okJson(await (await platform(world)).post(`${ADMIN}/models/remove-alias`, { json: { alias } }));
+    expect(!(await listedAliases(world)).includes(alias), 'it is gone');
+  }),
+  row('4.10', `\`GET ${aliases}\` lists every routing alias`, async (world) => {
+    const made = [await newAlias(world), await newAlias(world)];
+    const list = await listedAliases(world);
+    for (const { alias, model } of made)
+      expect(list.includes(alias) && list.includes(model), `${alias} is listed`);
+    const [known] = await world.rows<{ count: string }>('SELECT count(*) FROM model_alias');
+    const { data } = okJson(await (await platform(world)).get(aliases)) as { data: unknown[] };
+    equal(data.length, Number(known?.count), 'how many');
+  }),
+  row('4.10', `\`DELETE ${aliases}/{alias_name}\` deletes an alias by its name`, async (world) => {
+    const { alias } = await newAlias(world);
+    okJson(await (await platform(world)).delete(`${aliases}/${alias}`));
+    expect(!(await listedAliases(world)).includes(alias), 'it is gone');
+    expectStatus(await (await platform(world)).delete(`${aliases}/${alias}`), 404);
+  }),
+];
+
+const policy = `${ADMIN}/api/model-policy`;
+const toggle = `${ADMIN}/models/domain-toggle`;
+
+/** Whether a member of our organisation may call a model. */
+async function isOpen(world: World, model: string, departmentId: number | null = null): Promise<boolean> {
+  const member = await world.newPerson({ organisationId: world.organisationId, departmentId });
+  const { client } = await world.newKey(member);
+  const { status, text } = await client.post('/v1/chat/completions', said(model));
+  expect(status === 200 || /model_not_a|model_not_found/.test(text), `open or not: ${status} ${text}`);
+  return status === 200;
+}
+
+const access: readonly Row[] = [
+  row(
+    '4.10',
+    `\`POST ${toggle}\` lets an administrator of an organisation disable and enable a model for it`,
+    async (world) => {
+      const model = await newModel(world);
+      const client = await clientOf(world, 'org_admin');
+      for (const enabled of [false, true]) {
+        const changed = okJson(await client.post(toggle, { json: { model, enabled } }));
+        equal([changed['enabled'], changed['org_id']], [enabled, world.organisationId], 'the answer');
+        equal(await isOpen(world, model), enabled, 'whether a member may call it');
+      }
+      expectStatus(
+        await (await clientOf(world, 'user')).post(toggle, { json: { model, enabled: false } }),
+        403,
+      );
+    },
+  ),
+  row(
+    '4.10',
+    `\`GET\` and \`POST ${ADMIN}/api/departments/{dept_id}/model-access\` read and set the models of a department`,
+    async (world) => {
+      const model = await newModel(world);
+      const department = await newDepartment(world, world.organisationId);
+      const path = `${ADMIN}/api/departments/${department}/model-access`;
+      const client = await clientOf(world, 'org_admin');
+      equal(okJson(await client.get(path))['blocked'], [], 'blocked before');
+      okJson(await client.post(path, { json: { blocked: [model] } }));
+      equal(okJson(await client.get(path))['blocked'], [model], 'blocked after');
+      equal(await isOpen(world, model, department), false, 'whether a member may call it');
+    },
+  ),
+  row(
+    '4.10',
+    `\`GET\` and \`POST ${policy}\` read and set the model policy`,
+    async (world) => {
+      const model = await newModel(world);
+      const client = await clientOf(world, 'org_admin');
+      okJson(await client.post(policy, { json: { mode: 'deny', patterns: [model] } }));
+      const read = okJson(await client.get(policy));
+      equal([read['mode'], read['patterns']], ['deny', [model]], 'the policy');
+      equal(await isOpen(world, model), false, 'whether a member may call it');
+      okJson(await client.post(policy, { json: { mode: 'all' } }));
+      equal(okJson(await client.get(policy))['mode'], 'all', 'the policy');
+    },
+    { decided: 'all models, all but some, or some alone' },
+  ),
+  row(
+    '4.10',
+    `\`POST ${ADMIN}/api/model-org-access\` adds the access of an organisation to a model`,
+    async (world) => {
+      const model = await newModel(world, { restricted: true });
+      equal(await isOpen(world, model), false, 'before');
+      const json = { model, org_id: world.organisationId, allowed: true };
+      okJson(await (await platform(world)).post(`${ADMIN}/api/model-org-access`, { json }));
+      equal(await isOpen(world, model), true, 'after');
+    },
+  ),
+];
+
+export const modelAccessRows: readonly Row[] = [...aliasRows, ...access];

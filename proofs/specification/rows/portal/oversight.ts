@@ -1,0 +1,334 @@
+import { expect, expectStatus, soon } from '../../../operations/http';
+import type { Person, World } from '../../../operations/world';
+import { row, type Row } from '../../row';
+import {
+  ADMIN,
+  asking,
+  clientOf,
+  equal,
+  expectFrom,
+  fresh,
+  inHtml,
+  type Json,
+  okHtml,
+  okJson,
+  platform,
+  refusesAnonymous,
+  said,
+} from './steps';
+
+const rateState = `${ADMIN}/api/key-rate-limit-state`;
+const tokenLogs = '/api/admin/token-logs';
+
+interface TokenEvent {
+  readonly key_name?: string;
+  readonly kind?: string;
+  readonly source?: string;
+  readonly hoursAgo?: number;
+  readonly error_kind?: string;
+}
+
+/** Events of a supplier that has no others; oldest first. */
+async function happened(world: World, events: readonly TokenEvent[]): Promise<string> {
+  const provider = fresh('supplier');
+  for (const {
+    key_name: name = 'one',
+    kind = 'refreshed',
+    source = 'refresh',
+    hoursAgo = 0,
+    error_kind: error = '',
+  } of events)
+    await world.rows(
+      `INSERT INTO provider_token_event (credential_id, provider, key_name, kind, source, error_kind, at)
+       SELECT id, $1, $2, $3, $4, $5, now() - $6 * interval '1 hour' FROM provider_credential LIMIT 1`,
+      [provider, name, kind, source, error, hoursAgo],
+    );
+  return provider;
+}
+
+interface Logs {
+  readonly data: readonly Json[];
+  readonly limit: number;
+  readonly offset: number;
+  readonly window_hours: number;
+}
+
+const logs = async (world: World, query: string): Promise<Logs> =>
+  okJson(await (await platform(world)).get(`${tokenLogs}?${query}`)) as unknown as Logs;
+
+const count = async (world: World, query: string): Promise<number> => (await logs(world, query)).data.length;
+
+/** A filter of texts: what it names is left, and empty it filters nothing. */
+const filter = (
+  name: 'key_name' | 'kinds' | 'source' | 'error_kind',
+  [one, other]: readonly [TokenEvent, TokenEvent],
+  wanted: string,
+): Row =>
+  row(
+    '4.10',
+    `\`${name}\` of \`GET ${tokenLogs}\` filters events; its default is empty and filters nothing`,
+    async (world) => {
+      const provider = await happened(world, [one, other]);
+      const counts = [
+        await count(world, `provider=${provider}`),
+        await count(world, `provider=${provider}&${name}=`),
+        await count(world, `provider=${provider}&${name}=${wanted}`),
+        await count(world, `provider=${provider}&${name}=no-such`),
+      ];
+      equal(counts, [2, 2, 1, 0], 'without, empty, by one, by another');
+    },
+  );
+
+const tokenRows: readonly Row[] = [
+  row(
+    '4.10',
+    `\`GET ${tokenLogs}\` answers events of tokens, for administrators only`,
+    async (world) => {
+      const provider = await happened(world, [{ kind: 'refreshed' }]);
+      const { data } = await logs(world, `provider=${provider}`);
+      equal(
+        data.map((event) => [event['provider'], event['kind']]),
+        [[provider, 'refreshed']],
+        'the events',
+      );
+      await refusesAnonymous(world, asking('GET', tokenLogs));
+      await expectFrom(world, 'platform_admin', ({ client }) => client.get(tokenLogs));
+    },
+    { decided: 'tokens of suppliers belong to the platform, so its administrators' },
+  ),
+  row(
+    '4.10',
+    `\`provider\` of \`GET ${tokenLogs}\` filters events; its default is empty and filters nothing`,
+    async (world) => {
+      const [one, other] = [await happened(world, [{}]), await happened(world, [{}])];
+      const providers = async (query: string) =>
+        (await logs(world, `limit=1000${query}`)).data.map((event) => event['provider']);
+      equal(await providers(`&provider=${one}`), [one], 'one provider');
+      for (const query of ['', '&provider=']) {
+        const all = await providers(query);
+        expect(all.includes(one) && all.includes(other), 'both are told');
+      }
+    },
+  ),
+  filter('key_name', [{ key_name: 'one' }, { key_name: 'two' }], 'one'),
+  filter('kinds', [{ kind: 'refreshed' }, { kind: 'failed' }], 'failed'),
+  filter('source', [{ source: 'refresh' }, { source: 'request' }], 'request'),
+  filter('error_kind', [{ error_kind: 'timeout' }, { error_kind: 'refused' }], 'refused'),
+  row(
+    '4.10',
+    `\`limit\` of \`GET ${tokenLogs}\` is how many events are told at most; its default is 100`,
+    async (world) => {
+      const provider = await happened(
+        world,
+        Array.from({ length: 101 }, () => ({})),
+      );
+      const usual = await logs(world, `provider=${provider}`);
+      equal([usual.limit, usual.data.length], [100, 100], 'without');
+      equal(await count(world, `provider=${provider}&limit=7`), 7, 'with 7');
+      equal(await count(world, `provider=${provider}&limit=200`), 101, 'with 200');
+    },
+  ),
+  row(
+    '4.10',
+    `\`offset\` of \`GET ${tokenLogs}\` is how many events are passed over; its default is 0`,
+    async (world) => {
+      const provider = await happened(world, [{}, {}, {}]);
+      const ids = async (query: string) =>
+        (await logs(world, `provider=${provider}${query}`)).data.map((event) => event['id']);
+      const all = await ids('');
+      equal((await logs(world, `provider=${provider}`)).offset, 0, 'the default');
+      equal(all.length, 3, 'all');
+      equal(await ids('&offset=2'), all.slice(2), 'after two');
+    },
+  ),
+  row(
+    '4.10',
+    `\`window_hours\` of \`GET ${tokenLogs}\` is how far back events are told; its default is 24`,
+    async (world) => {
+      const provider = await happened(world, [{ hoursAgo: 30 }, { hoursAgo: 23 }, { hoursAgo: 1 }]);
+      equal((await logs(world, `provider=${provider}`)).window_hours, 24, 'the default');
+      const counts = [
+        await count(world, `provider=${provider}`),
+        await count(world, `provider=${provider}&window_hours=2`),
+        await count(world, `provider=${provider}&window_hours=48`),
+      ];
+      equal(counts, [2, 1, 3], 'within 24, 2 and 48 hours');
+    },
+  ),
+  row(
+    '4.10',
+    `\`since_ms\` of \`GET ${tokenLogs}\` is the first moment of which events are told; its default is 0`,
+    async (world) => {
+      const provider = await happened(world, [{ hoursAgo: 5 }, { hoursAgo: 1 }]);
+      const since = Date.now() - 2 * 3_600_000;
+      const counts = [
+        await count(world, `provider=${provider}`),
+        await count(world, `provider=${provider}&since_ms=0`),
+        await count(world, `provider=${provider}&since_ms=${since}`),
+      ];
+      equal(counts, [2, 2, 1], 'without, from 0 and from two hours ago');
+    },
+  ),
+];
+
+const figures: readonly Row[] = [
+  row(
+    '4.10',
+    `\`GET ${rateState}\` answers the state of the limiter of a customer’s key as JSON`,
+    async (world) => {
+      const key = await world.newKey(await world.person('user'));
+      const client = await clientOf(world, 'org_admin');
+      const used = async () => {
+        const state = okJson(await client.get(`${rateState}?key_id=${key.id}`));
+        equal(state['key_id'], key.id, 'the key');
+        return state['used'];
+      };
+      equal(await used(), 0, 'before a request');
+      expectStatus(await key.client.post('/v1/chat/completions', said('sim-small')), 200);
+      equal(await used(), 1, 'after a request');
+    },
+  ),
+  row('4.10', `\`key_id\` of \`GET ${rateState}\` is required`, async (world) => {
+    const answer = await (await platform(world)).get(rateState);
+    expectStatus(answer, 422, '["query","key_id"]');
+  }),
+  row('4.10', `\`GET ${rateState}\` asks for an administrator’s session`, async (world) => {
+    const key = await world.newKey(await world.person('user'));
+    const path = `${rateState}?key_id=${key.id}`;
+    await refusesAnonymous(world, asking('GET', path));
+    expectStatus(await (await clientOf(world, 'user')).get(path), 403, 'permission_denied');
+    okJson(await (await clientOf(world, 'org_admin')).get(path));
+  }),
+  row(
+    '4.10',
+    `\`GET ${rateState}\` is limited to keys of the administrator’s organisation`,
+    async (world) => {
+      const key = await world.newKey(await world.person('user'));
+      const stranger = await world.stranger('org_owner');
+      expectStatus(await stranger.client.get(`${rateState}?key_id=${key.id}`), 404);
+      okJson(await (await platform(world)).get(`${rateState}?key_id=${key.id}`));
+    },
+  ),
+  row(
+    '4.10',
+    `\`GET ${ADMIN}/api/proxy-health\` answers the health of the token pools of proxied providers`,
+    async (world) => {
+      const { pools } = okJson(await (await platform(world)).get(`${ADMIN}/api/proxy-health`));
+      expect(Array.isArray(pools), `pools: ${JSON.stringify(pools)}`);
+      const [known] = await world.rows<{ count: string }>(
+        "SELECT count(DISTINCT provider_id) FROM provider_credential WHERE kind = 'oauth-pool' AND disabled_at IS NULL",
+      );
+      equal(pools.length, Number(known?.count), 'how many pools');
+      await refusesAnonymous(world, asking('GET', `${ADMIN}/api/proxy-health`));
+    },
+  ),
+  row('4.10', `\`GET ${ADMIN}/api/dashboard\` answers the figures of charts and incidents`, async (world) => {
+    const answer = okJson(await (await platform(world)).get(`${ADMIN}/api/dashboard`));
+    const { steps, incidents } = answer as { steps: Json[]; incidents: unknown };
+    expect(Array.isArray(steps) && typeof steps[0]?.['requests'] === 'number', 'a chart has steps');
+    expect(Array.isArray(incidents), `incidents: ${JSON.stringify(incidents)}`);
+  }),
+  row(
+    '4.10',
+    `\`GET ${ADMIN}/api/usage\` answers the usage of the user \`user_id\`, filtered`,
+    async (world) => {
+      const person = await world.newPerson({ organisationId: world.organisationId });
+      const other = await world.newPerson({ organisationId: world.organisationId });
+      const key = await world.newKey(person);
+      expectStatus(await key.client.post('/v1/chat/completions', said('sim-small')), 200);
+      const client = await clientOf(world, 'org_admin');
+      const requests = async (query: string): Promise<unknown> =>
+        (okJson(await client.get(`${ADMIN}/api/usage?${query}`))['total'] as Json)['requests'];
+      await soon(async () => (await requests(`user_id=${person.userId}`)) === 1, 'the request is counted');
+      equal(await requests(`user_id=${person.userId}&model=sim-small`), 1, 'with its model');
+      equal(await requests(`user_id=${person.userId}&model=sim-large`), 0, 'with another model');
+      equal(await requests(`user_id=${other.userId}`), 0, 'of another user');
+    },
+  ),
+];
+
+const conversations = `${ADMIN}/conversations`;
+
+async function talked(world: World): Promise<{ person: Person; id: number }> {
+  const person = await world.newPerson({ organisationId: world.organisationId });
+  const { id } = okJson(await person.client.post('/api/conversations', { json: { model: 'sim-small' } }));
+  okJson(await person.client.post(`/api/chat/${Number(id)}`, { json: { content: 'Hi' } }));
+  return { person, id: Number(id) };
+}
+
+const overseen: readonly Row[] = [
+  row('4.10', `\`GET ${conversations}\` is a page`, async (world) => {
+    const { id } = await talked(world);
+    okHtml(await (await clientOf(world, 'org_admin')).get(conversations), `${conversations}/${id}"`);
+  }),
+  row('4.10', `\`GET ${conversations}/{conv_id}\` is a page`, async (world) => {
+    const { id, person } = await talked(world);
+    okHtml(
+      await (await clientOf(world, 'org_admin')).get(`${conversations}/${id}`),
+      `Conversation ${id}`,
+      person.email.split('@')[0] ?? '',
+    );
+  }),
+  row('4.10', '`DELETE /api/admin/conversations/{conv_id}` deletes a conversation', async (world) => {
+    const { id, person } = await talked(world);
+    okJson(await (await clientOf(world, 'org_admin')).delete(`/api/admin/conversations/${id}`));
+    expectStatus(await person.client.get(`/dashboard/webchat/${id}`), 404);
+  }),
+];
+
+const quality = '/dashboard/qualitative/settings';
+
+const engines: readonly Row[] = [
+  row('4.10', `\`GET ${quality}\` is the page of controls for administrators`, async (world) => {
+    okHtml(await (await clientOf(world, 'org_admin')).get(quality), 'name="availability"');
+    await refusesAnonymous(world, asking('GET', quality));
+    expectStatus(await (await clientOf(world, 'user')).get(quality), 403, 'permission_denied');
+  }),
+  row('4.10', `\`POST ${quality}\` controls the availability of qualitative reports`, async (world) => {
+    const client = await clientOf(world, 'org_owner');
+    for (const availability of ['off', 'everyone']) {
+      const { settings } = okJson(await client.post(quality, { json: { availability } })) as {
+        settings: Json;
+      };
+      equal(settings['availability'], availability, 'the availability');
+    }
+  }),
+  row('4.10', `\`POST ${quality}\` controls the autorouter policy`, async (world) => {
+    const client = await clientOf(world, 'org_owner');
+    for (const dial of [3, 4]) {
+      okJson(await client.post(quality, { json: { dial } }));
+      okHtml(await client.get(quality, inHtml));
+      const { policy } = okJson(await client.get('/dashboard/api/autorouter')) as {
+        policy: { effective: Json };
+      };
+      equal(policy.effective['dial'], dial, 'what is in force');
+    }
+  }),
+  row(
+    '4.10',
+    `\`POST ${ADMIN}/autorouter/org\` keeps autorouter settings of an organisation`,
+    async (world) => {
+      const client = await clientOf(world, 'org_owner');
+      for (const dial of [8, 5]) {
+        okJson(await client.post(`${ADMIN}/autorouter/org`, { json: { dial } }));
+        const member = await world.newPerson({ organisationId: world.organisationId });
+        const { policy } = okJson(await member.client.get('/dashboard/api/autorouter')) as {
+          policy: { effective: Json };
+        };
+        equal(policy.effective['dial'], dial, 'what is in force for a member');
+      }
+    },
+  ),
+  row('4.10', `\`POST ${ADMIN}/autorouter/api-key\` keeps autorouter settings of a key`, async (world) => {
+    const { id } = await world.newKey(await world.person('user'));
+    const json = { key_id: id, dial: 2 };
+    const path = `${ADMIN}/autorouter/api-key`;
+    const { settings } = okJson(await (await clientOf(world, 'org_admin')).post(path, { json })) as {
+      settings: Json;
+    };
+    equal(settings['dial'], 2, 'the setting');
+    expectStatus(await (await world.stranger('org_owner')).client.post(path, { json }), 404);
+  }),
+];
+
+export const oversightRows: readonly Row[] = [...figures, ...tokenRows, ...engines, ...overseen];

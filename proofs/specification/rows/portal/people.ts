@@ -1,0 +1,280 @@
+import { expectSession, mailTo, newAddress } from '../../../operations/accounts';
+import { type Answer, expect, expectStatus } from '../../../operations/http';
+import type { Person, World } from '../../../operations/world';
+import type { Role } from '../../../../src/kernel';
+import { row, type Row } from '../../row';
+import {
+  ADMIN,
+  asking,
+  clientOf,
+  equal,
+  expectFrom,
+  fresh,
+  inHtml,
+  type Json,
+  newDepartment,
+  okHtml,
+  okJson,
+  platform,
+  refusesAnonymous,
+  subject,
+} from './steps';
+
+const users = `${ADMIN}/users`;
+
+/** The account as the answer to a change shows it. */
+const userIn = (answer: Answer): Json => okJson(answer)['user'] as Json;
+
+async function change(world: World, { userId }: Person, act: string, json: object): Promise<Json> {
+  return userIn(await (await platform(world)).post(`${users}/${userId}/${act}`, { json }));
+}
+
+/** The page of an account, at one of its tabs. */
+const pageOf = async (world: World, { userId }: Person, tab = 'overview'): Promise<string> =>
+  okHtml(await (await platform(world)).get(`${users}/${userId}?tab=${tab}`, inHtml));
+
+const lists: readonly Row[] = [
+  row('4.10', `\`GET ${users}\` is the page that lists users`, async (world) => {
+    const { email } = await subject(world);
+    okHtml(await (await platform(world)).get(`${users}?q=${encodeURIComponent(email)}`), email);
+  }),
+  row('4.10', `\`GET ${users}/{user_id}\` is the page of a user`, async (world) => {
+    const { userId, email } = await subject(world);
+    okHtml(await (await platform(world)).get(`${users}/${userId}`), email);
+  }),
+];
+
+const changes: readonly Row[] = [
+  row('4.10', `\`POST ${users}/{user_id}/role\` sets the role`, async (world) => {
+    const person = await subject(world);
+    for (const role of ['department_admin', 'org_admin', 'user'])
+      equal((await change(world, person, 'role', { role }))['role'], role, 'the role');
+  }),
+  row(
+    '4.10',
+    `\`POST ${users}/{user_id}/billing-exempt\` toggles whether the user is exempt from billing`,
+    async (world) => {
+      const person = await world.newPerson({ organisationId: world.organisationId, billingExempt: false });
+      equal(
+        (await change(world, person, 'billing-exempt', {}))['billing_exempt'],
+        true,
+        'after the first time',
+      );
+      equal(
+        (await change(world, person, 'billing-exempt', {}))['billing_exempt'],
+        false,
+        'after the second time',
+      );
+    },
+  ),
+  row('4.10', `\`POST ${users}/{user_id}/credit-limit\` sets the credit limit`, async (world) => {
+    const person = await world.newPerson();
+    await change(world, person, 'credit-limit', { credit_limit: 3 });
+    expect((await pageOf(world, person, 'billing')).includes('$3.00'), 'the page shows it');
+  }),
+  row('4.10', `\`POST ${users}/{user_id}/monthly-budget\` sets the monthly budget`, async (world) => {
+    const person = await subject(world);
+    await change(world, person, 'monthly-budget', { monthly_budget: 4.5 });
+    expect((await pageOf(world, person, 'billing')).includes('$4.50'), 'the page shows it');
+  }),
+  row(
+    '4.10',
+    `\`POST ${users}/{user_id}/billing-config\` sets the type, the budget and the period of a billed user`,
+    async (world) => {
+      const person = await subject(world);
+      const json = { billing_type: 'invoiced', budget: 2, budget_period: 'daily' };
+      const {
+        billing_type: type,
+        budget,
+        budget_period: period,
+      } = await change(world, person, 'billing-config', json);
+      equal([type, budget, period], ['invoiced', 2, 'daily'], 'type, budget and period');
+    },
+  ),
+  row(
+    '2.6',
+    'The monthly budget of a user and the budget of the billing config are two attributes',
+    async (world) => {
+      const person = await subject(world);
+      await change(world, person, 'monthly-budget', { monthly_budget: 7.25 });
+      const config = { billing_type: 'prepaid', budget: 2.5, budget_period: 'daily' };
+      await change(world, person, 'billing-config', config);
+      const page = await pageOf(world, person, 'billing');
+      expect(page.includes('$7.25') && page.includes('$2.50'), 'the page shows both');
+    },
+  ),
+  row('4.10', `\`POST ${users}/{user_id}/status\` sets the status`, async (world) => {
+    const person = await subject(world);
+    for (const status of ['suspended', 'archived', 'active'])
+      equal((await change(world, person, 'status', { status }))['status'], status, 'the status');
+  }),
+  row('4.10', `\`POST ${users}/{user_id}/hard-delete\` deletes a user for good`, async (world) => {
+    const { userId, client, email } = await subject(world);
+    const admin = await platform(world);
+    okJson(await admin.post(`${users}/${userId}/hard-delete`, { json: { reason: 'asked for' } }));
+    await expectSession(client, false);
+    const page = okHtml(await admin.get(`${users}?q=${encodeURIComponent(email)}`, inHtml));
+    expect(!page.includes(`${users}/${userId}"`), 'the user is no longer listed');
+  }),
+  row('4.10', `\`POST ${users}/{user_id}/org\` assigns a user to an organisation`, async (world) => {
+    const person = await subject(world);
+    const to = world.otherOrganisationId;
+    equal((await change(world, person, 'org', { org_id: to }))['org_id'], to, 'the organisation');
+  }),
+  row('4.10', `\`POST ${users}/{user_id}/department\` assigns a user to a department`, async (world) => {
+    const person = await subject(world);
+    const to = await newDepartment(world, world.organisationId);
+    const json = { department_id: to };
+    equal((await change(world, person, 'department', json))['department_id'], to, 'the department');
+  }),
+];
+
+/** From which role on; each role changes a person of its own choosing. */
+const from = (act: string, least: Role, who: string, json: (world: World) => object | Promise<object>): Row =>
+  row('4.10', `\`POST ${users}/{user_id}/${act}\` is for ${who}`, async (world) => {
+    await world.rows('UPDATE organisation SET credit_ceiling_nano = 1000000000000000');
+    await expectFrom(world, least, async ({ client }) => {
+      const { userId } = await subject(world);
+      return client.post(`${users}/${userId}/${act}`, { json: await json(world) });
+    });
+    const foreign = await world.newPerson({ organisationId: world.otherOrganisationId });
+    const stranger = await (
+      await clientOf(world, 'org_owner')
+    ).post(`${users}/${foreign.userId}/${act}`, {
+      json: await json(world),
+    });
+    expect([403, 404].includes(stranger.status), `a user of another organisation: ${stranger.status}`);
+  });
+
+const rights: readonly Row[] = [
+  from('billing-exempt', 'platform_admin', 'owners and administrators of the platform only', () => ({
+    billing_exempt: true,
+  })),
+  from(
+    'credit-limit',
+    'org_admin',
+    'owners, administrators of the platform and of organisations, or above',
+    () => ({
+      credit_limit: 1,
+    }),
+  ),
+  from('monthly-budget', 'platform_admin', 'owners and administrators of the platform only', () => ({
+    monthly_budget: 5,
+  })),
+  from('billing-config', 'org_admin', 'administrators only', () => ({
+    billing_type: 'prepaid',
+    budget: 5,
+    budget_period: 'monthly',
+  })),
+  from('org', 'platform_admin', 'administrators of the platform only', ({ otherOrganisationId }) => ({
+    org_id: otherOrganisationId,
+  })),
+  from(
+    'department',
+    'org_admin',
+    'administrators of the platform and of organisations only',
+    async (world) => ({
+      department_id: await newDepartment(world, world.organisationId),
+    }),
+  ),
+];
+
+const invitePath = `${users}/invite`;
+
+const invites: readonly Row[] = [
+  row('4.10', `\`GET ${invitePath}\` is the form to invite`, async (world) => {
+    okHtml(await (await clientOf(world, 'org_admin')).get(invitePath), `action="${invitePath}"`);
+  }),
+  row('4.10', `\`POST ${invitePath}\` creates an invitation`, async (world) => {
+    const email = newAddress();
+    const client = await clientOf(world, 'org_admin');
+    const made = okJson(await client.post(invitePath, { json: { email, role: 'user' } }));
+    const [id] = made['invites'] as unknown[];
+    expect(Number.isInteger(id), `its id: ${JSON.stringify(made)}`);
+    expect((await mailTo(world, email, /./)).text.includes('/invite/'), 'a mail leads to it');
+  }),
+  row('4.10', `\`POST ${invitePath}/{invite_id}/revoke\` revokes a pending invitation`, async (world) => {
+    const client = await clientOf(world, 'org_admin');
+    const made = okJson(await client.post(invitePath, { json: { email: newAddress(), role: 'user' } }));
+    const [id] = made['invites'] as number[];
+    const stranger = await world.stranger('org_admin');
+    expectStatus(await stranger.client.post(`${invitePath}/${id}/revoke`), 404);
+    okJson(await client.post(`${invitePath}/${id}/revoke`));
+    expectStatus(await client.post(`${invitePath}/${id}/revoke`), 409);
+  }),
+];
+
+const projects = `${ADMIN}/projects`;
+
+async function newProject(world: World, organisationId: number, creator: Person): Promise<string> {
+  const name = fresh('project');
+  await world.rows('INSERT INTO project (organisation_id, name, created_by) VALUES ($1, $2, $3)', [
+    organisationId,
+    name,
+    creator.userId,
+  ]);
+  return name;
+}
+
+/** The names of these projects that the person sees. */
+async function seen(person: Person, names: readonly string[]): Promise<string[]> {
+  const shown = await Promise.all(
+    names.map(async (name) =>
+      okHtml(await person.client.get(`${projects}?q=${name}`, inHtml)).includes(`>${name}<`),
+    ),
+  );
+  return names.filter((_name, at) => shown[at]);
+}
+
+const projectRows: readonly Row[] = [
+  row(
+    '4.10',
+    `\`GET ${projects}\` shows administrators of the platform the projects of all organisations`,
+    async (world) => {
+      const [one, other] = [await world.person('org_admin'), await world.stranger('org_admin')];
+      const names = [
+        await newProject(world, world.organisationId, one),
+        await newProject(world, world.otherOrganisationId, other),
+      ];
+      equal(await seen(await world.person('platform_admin'), names), names, 'the projects');
+    },
+  ),
+  row(
+    '4.10',
+    `\`GET ${projects}\` has a list of organisations to choose from for administrators of the platform`,
+    async (world) => {
+      const page = okHtml(await (await platform(world)).get(projects, inHtml));
+      const choice = /<select[^>]*name="org_id"[\s\S]*?<\/select>/.exec(page)?.[0] ?? '';
+      for (const name of ['ours', 'theirs'])
+        expect(choice.includes(name), `"${name}" can be chosen: ${choice}`);
+    },
+  ),
+  row('4.10', `\`GET ${projects}\` shows administrators of an organisation its projects`, async (world) => {
+    const [one, other] = [await world.person('org_admin'), await world.stranger('org_admin')];
+    const ours = await newProject(world, world.organisationId, await world.person('user'));
+    const names = [ours, await newProject(world, world.otherOrganisationId, other)];
+    equal(await seen(one, names), [ours], 'the projects');
+    equal(await seen(await world.person('org_owner'), names), [ours], 'those of the owner');
+  }),
+  row(
+    '4.10',
+    `\`GET ${projects}\` shows administrators of a department the projects they created or belong to`,
+    async (world) => {
+      const one = await world.newPerson({ role: 'department_admin', organisationId: world.organisationId });
+      const created = await newProject(world, world.organisationId, one);
+      const joined = await newProject(world, world.organisationId, await world.person('org_admin'));
+      const other = await newProject(world, world.organisationId, await world.person('org_admin'));
+      await world.rows(
+        'INSERT INTO project_member (project_id, user_id) SELECT id, $2 FROM project WHERE name = $1',
+        [joined, one.userId],
+      );
+      equal(await seen(one, [created, joined, other]), [created, joined], 'the projects');
+    },
+  ),
+  row('4.10', `\`GET ${projects}\` answers 403 below administrators`, async (world) => {
+    await refusesAnonymous(world, asking('GET', projects));
+    await expectFrom(world, 'department_admin', ({ client }) => client.get(projects));
+  }),
+];
+
+export const peopleRows: readonly Row[] = [...lists, ...changes, ...rights, ...invites, ...projectRows];

@@ -1,0 +1,348 @@
+import { type Client, expect, expectStatus } from '../../../operations/http';
+import type { Person, World } from '../../../operations/world';
+import { mailTo, newAddress } from '../../../operations/accounts';
+import { row, type Row } from '../../row';
+import { newProvider } from './states';
+import {
+  ADMIN,
+  clientOf,
+  equal,
+  expectInvalid,
+  fresh,
+  inHtml,
+  type Json,
+  newDepartment,
+  newModel,
+  okHtml,
+  okJson,
+  platform,
+  said,
+  subject,
+} from './steps';
+
+/** An id of a thing that was made: a path takes the integer, and no text. */
+interface Id {
+  readonly name: string;
+  readonly make: (world: World) => Promise<unknown>;
+  readonly by: (world: World) => Promise<Client>;
+  readonly ask: (client: Client, id: string) => ReturnType<Client['get']>;
+}
+
+const ids: readonly Id[] = [
+  {
+    name: 'user_id',
+    make: async (world) => (await subject(world)).userId,
+    by: platform,
+    ask: (client, id) => client.get(`${ADMIN}/users/${id}`),
+  },
+  {
+    name: 'org_id',
+    make: async (world) => {
+      const slug = fresh('o');
+      return okJson(
+        await (await platform(world)).post(`${ADMIN}/organisations`, { json: { name: slug, slug } }),
+      )['id'];
+    },
+    by: platform,
+    ask: (client, id) => client.get(`${ADMIN}/organisations/${id}/merge-data`),
+  },
+  {
+    name: 'grant_id',
+    make: async (world) => {
+      const { userId } = await subject(world);
+      const json = { name: fresh('grant'), scope: 'user', user_id: userId, amount: 1 };
+      return okJson(await (await platform(world)).post(`${ADMIN}/promotions`, { json }))['id'];
+    },
+    by: platform,
+    ask: (client, id) => client.post(`${ADMIN}/promotions/${id}/update`, { json: { name: 'renamed' } }),
+  },
+  {
+    name: 'provider_id',
+    make: async (world) => (await newProvider(world)).id,
+    by: platform,
+    ask: (client, id) => client.get(`${ADMIN}/providers/${id}/visibility-info`),
+  },
+  {
+    name: 'schedule_id',
+    make: async (world) => {
+      const json = { starts_at: '2080-01-01T00:00:00Z', input_price: '0.5' };
+      return okJson(await (await platform(world)).post(`${ADMIN}/models/sim-small/price-schedule`, { json }))[
+        'id'
+      ];
+    },
+    by: platform,
+    ask: (client, id) => client.delete(`${ADMIN}/models/sim-small/price-schedule/${id}`),
+  },
+  {
+    name: 'invite_id',
+    make: async (world) => {
+      const json = { email: newAddress(), role: 'user' };
+      const made = okJson(await (await clientOf(world, 'org_admin')).post(`${ADMIN}/users/invite`, { json }));
+      return (made['invites'] as unknown[])[0];
+    },
+    by: (world) => clientOf(world, 'org_admin'),
+    ask: (client, id) => client.post(`${ADMIN}/users/invite/${id}/revoke`),
+  },
+  {
+    name: 'conv_id',
+    make: async (world) =>
+      okJson(await (await clientOf(world, 'user')).post('/api/conversations', { json: {} }))['id'],
+    by: (world) => clientOf(world, 'user'),
+    ask: (client, id) => client.delete(`/api/conversations/${id}`),
+  },
+  {
+    name: 'dept_id',
+    make: (world) => newDepartment(world, world.organisationId),
+    by: (world) => clientOf(world, 'org_admin'),
+    ask: (client, id) => client.get(`${ADMIN}/api/departments/${id}/model-access`),
+  },
+];
+
+const idRows: readonly Row[] = [
+  ...ids.map(({ name, make, by, ask }) =>
+    row('2.6', `\`${name}\` is an integer in paths`, async (world) => {
+      const id = await make(world);
+      expect(Number.isInteger(id), `the id: ${JSON.stringify(id)}`);
+      const client = await by(world);
+      expectInvalid(await ask(client, 'abc'), 'path', name);
+      expectStatus(await ask(client, String(id)), 200);
+    }),
+  ),
+  row('2.6', '`key_id` is an integer in paths of the portal', async (world) => {
+    const person = await world.newPerson();
+    const { id, publicId } = await world.newKey(person);
+    const path = '/dashboard/keys';
+    okHtml(await person.client.get(`${path}/${id}`, inHtml), publicId);
+    okJson(await person.client.post(`${path}/${id}`, { json: { name: 'renamed' } }));
+    expectInvalid(await person.client.post(`${path}/abc`, { json: { name: 'renamed' } }), 'path', 'key_id');
+    expectInvalid(await person.client.post(`${path}/${publicId}`, { json: { name: 'x' } }), 'path', 'key_id');
+  }),
+  row('2.6', '`key_id` is an integer wherever the portal tells of a key', async (world) => {
+    const person = await subject(world);
+    const json = { name: fresh('key') };
+    const { key_id: id } = okJson(await person.client.post('/dashboard/keys/new', { json }));
+    expect(Number.isInteger(id), `the answer of a new key: ${String(id)}`);
+    const changed = okJson(
+      await person.client.post(`/dashboard/keys/${Number(id)}`, { json: { name: 'renamed' } }),
+    );
+    equal(changed['key_id'], id, 'the answer of a change');
+    const client = await clientOf(world, 'org_admin');
+    const state = okJson(await client.get(`${ADMIN}/api/key-rate-limit-state?key_id=${Number(id)}`));
+    equal(state['key_id'], id, 'the state of its limiter');
+  }),
+];
+
+const strings: readonly Row[] = [
+  row('2.6', '`request_id` is a string in paths', async (world) => {
+    const client = await clientOf(world, 'user');
+    const answer = await client.get('/dashboard/qualitative/detail/0191-no-such-request');
+    expectStatus(answer, 404, 'not_found');
+  }),
+  row('2.6', '`model` is a string in paths', async (world) => {
+    const model = await newModel(world);
+    const client = await platform(world);
+    equal(okJson(await client.get(`${ADMIN}/models/${model}/price-schedule`))['model'], model, 'the model');
+    expectStatus(await client.get(`${ADMIN}/models/no-such/price-schedule`), 404, 'model_not_found');
+  }),
+  row('2.6', '`alias_name` is a string in paths', async (world) => {
+    const [model, alias] = [await newModel(world), fresh('alias')];
+    const client = await platform(world);
+    okJson(await client.post(`${ADMIN}/model-aliases`, { json: { model, alias } }));
+    okJson(await client.delete(`${ADMIN}/model-aliases/${alias}`));
+  }),
+  row('2.6', '`token` is a string in paths', async (world) => {
+    const email = newAddress();
+    const owner = await clientOf(world, 'org_owner');
+    okJson(await owner.post(`${ADMIN}/users/invite`, { json: { email, role: 'user' } }));
+    const token = /\/invite\/([\w-]{43})/.exec((await mailTo(world, email, /./)).text)?.[1] ?? '';
+    okHtml(await world.anonymous.get(`/invite/${token}`), email);
+    expectStatus(await world.anonymous.get(`/invite/${'A'.repeat(43)}`), 404, 'not_found');
+  }),
+];
+
+const change = async (world: World, { userId }: Person, act: string, json: object): Promise<Json> =>
+  okJson(await (await platform(world)).post(`${ADMIN}/users/${userId}/${act}`, { json }))['user'] as Json;
+
+/** An attribute of users: what is set is what the answer tells. */
+const ofUser = (
+  attribute: string,
+  act: string,
+  json: (world: World) => Json | Promise<Json>,
+  field: string,
+): Row =>
+  row('2.6', `A user has ${attribute}`, async (world) => {
+    const wanted = await json(world);
+    const person = await subject(world);
+    equal((await change(world, person, act, wanted))[field], wanted[field], 'the attribute');
+  });
+
+const users: readonly Row[] = [
+  ofUser('a role', 'role', () => ({ role: 'org_admin' }), 'role'),
+  ofUser('a status', 'status', () => ({ status: 'suspended' }), 'status'),
+  ofUser('`billing_exempt`', 'billing-exempt', () => ({ billing_exempt: false }), 'billing_exempt'),
+  ofUser('an organisation', 'org', ({ otherOrganisationId }) => ({ org_id: otherOrganisationId }), 'org_id'),
+  ofUser(
+    'a department',
+    'department',
+    async (world) => ({ department_id: await newDepartment(world, world.organisationId) }),
+    'department_id',
+  ),
+  ...(['billing_type', 'budget', 'budget_period'] as const).map((field) =>
+    ofUser(
+      `a ${field.replace('billing_', '').replace('_', ' ')} of the billing config`,
+      'billing-config',
+      () => ({ billing_type: 'invoiced', budget: 2.5, budget_period: 'daily' }),
+      field,
+    ),
+  ),
+  row('2.6', 'A user has a credit limit', async (world) => {
+    const person = await world.newPerson({ billingExempt: false });
+    const key = await world.newKey(person);
+    expectStatus(
+      await key.client.post('/v1/chat/completions', said('sim-small')),
+      403,
+      'billing_limit_reached',
+    );
+    await change(world, person, 'credit-limit', { credit_limit: 3 });
+    expectStatus(await key.client.post('/v1/chat/completions', said('sim-small')), 200);
+  }),
+  row('2.6', 'A user has a monthly budget', async (world) => {
+    const person = await subject(world);
+    const key = await world.newKey(person);
+    await change(world, person, 'monthly-budget', { monthly_budget: '0.000000001' });
+    const refused = await key.client.post('/v1/chat/completions', said('sim-small'));
+    expect(refused.status >= 400 && refused.status < 500, `nothing is left: ${refused.status}`);
+    await change(world, person, 'monthly-budget', { monthly_budget: 5 });
+    expectStatus(await key.client.post('/v1/chat/completions', said('sim-small')), 200);
+  }),
+  row('2.6', 'A user has a preferred language', async (world) => {
+    const { client, userId } = await world.newPerson();
+    okJson(await client.post('/dashboard/settings', { json: { preferred_language: 'es' } }));
+    const elsewhere = await world.signIn({ id: userId, email: '' });
+    okHtml(await elsewhere.client.get('/dashboard', inHtml), '<html lang="es"');
+  }),
+];
+
+const ofOrganisation = (attribute: 'name' | 'slug' | 'billing_exempt' | 'monthly_budget'): Row =>
+  row('2.6', `An organisation has \`${attribute}\``, async (world) => {
+    const slug = fresh('o');
+    const client = await platform(world);
+    const { id } = okJson(await client.post(`${ADMIN}/organisations`, { json: { name: slug, slug } }));
+    const values = { name: fresh('name'), slug: fresh('slug'), billing_exempt: true, monthly_budget: 17.25 };
+    const path = `${ADMIN}/organisations/${Number(id)}`;
+    okJson(await client.post(path, { json: { [attribute]: values[attribute] } }));
+    const page = okHtml(await client.get(path, inHtml));
+    const field = new RegExp(
+      `<(input|select)[^>]*name="${attribute}"[^>]*>(\\s*<option[^>]*>[^<]*</option>)*`,
+    );
+    const shown = field.exec(page)?.[0] ?? '';
+    const wanted = `value="${String(values[attribute])}${attribute === 'billing_exempt' ? '" selected' : ''}`;
+    expect(shown.includes(wanted), `the field of the page: ${shown}`);
+  });
+
+const models: readonly Row[] = [
+  row('2.6', 'A model has a state', async (world) => {
+    const model = await newModel(world);
+    const json = { model, state: 'paused' };
+    equal(
+      okJson(await (await platform(world)).post(`${ADMIN}/model-prices/state`, { json }))['state'],
+      'paused',
+      'the state',
+    );
+  }),
+  row('2.6', 'A model has a `display_order`', async (world) => {
+    const [one, two] = [await newModel(world), await newModel(world)];
+    const client = await platform(world);
+    const orders = async () => {
+      const orderOf = async (model: string) =>
+        Number(okJson(await client.post(`${ADMIN}/models/update`, { json: { model } }))['display_order']);
+      return [await orderOf(one), await orderOf(two)] as const;
+    };
+    for (const order of [
+      [two, one],
+      [one, two],
+    ]) {
+      okJson(await client.post(`${ADMIN}/models/reorder`, { json: { order } }));
+      const [first, second] = await orders();
+      equal(first < second, order[0] === one, 'whether the first one comes first');
+    }
+  }),
+  row('2.6', 'A model has a `redirect_to`', async (world) => {
+    const [model, target] = [await newModel(world), await newModel(world)];
+    const json = { model, redirect_to: target };
+    const changed = okJson(await (await platform(world)).post(`${ADMIN}/model-prices/redirect`, { json }));
+    equal(changed['redirect_to'], target, 'the redirect');
+  }),
+  row('2.6', 'A model has aliases', async (world) => {
+    const [model, alias] = [await newModel(world), fresh('alias')];
+    const json = { model, alias };
+    const client = await platform(world);
+    okJson(await client.post(`${ADMIN}/models/add-alias`, { json }));
+    equal(
+      okJson(await client.post(`${ADMIN}/models/update`, { json: { model } }))['aliases'],
+      [alias],
+      'the aliases',
+    );
+  }),
+  ...(['input', 'output', 'ppm'] as const).map((name) =>
+    row('2.6', `A model has a price: ${name}`, async (world) => {
+      const model = await newModel(world, { [`${name}_price`]: '0.375' });
+      const { price } = okJson(
+        await (await platform(world)).get(`${ADMIN}/models/${model}/price-schedule`),
+      ) as { price: Json };
+      equal(price[`${name}_price`], 0.375, 'the price');
+    }),
+  ),
+  row('2.6', 'A model has a preference of replay inclusion', async (world) => {
+    const path = `/admin/models/${await newModel(world)}/replay-inclusion`;
+    const client = await platform(world);
+    for (const included of [true, false])
+      equal(
+        okJson(await client.post(path, { json: { included } }))['replay_included'],
+        included,
+        'the preference',
+      );
+  }),
+  row('2.6', 'A model has access by organisation', async (world) => {
+    const model = await newModel(world);
+    const json = { model, org_id: world.organisationId, allowed: false };
+    okJson(await (await platform(world)).post(`${ADMIN}/api/model-org-access`, { json }));
+    const [ours, theirs] = [
+      await world.newKey(await subject(world)),
+      await world.newKey(await world.stranger('user')),
+    ];
+    const status = async ({ client }: { client: Client }) =>
+      (await client.post('/v1/chat/completions', said(model))).status;
+    equal([(await status(ours)) === 200, await status(theirs)], [false, 200], 'ours and theirs');
+  }),
+  row('2.6', 'A model has access by department', async (world) => {
+    const model = await newModel(world);
+    const departmentId = await newDepartment(world, world.organisationId);
+    const client = await clientOf(world, 'org_admin');
+    okJson(
+      await client.post(`${ADMIN}/api/departments/${departmentId}/model-access`, {
+        json: { blocked: [model] },
+      }),
+    );
+    const member = await world.newPerson({ organisationId: world.organisationId, departmentId });
+    const [inside, beside] = [await world.newKey(member), await world.newKey(await subject(world))];
+    const status = async (key: { client: Client }) =>
+      (await key.client.post('/v1/chat/completions', said(model))).status;
+    equal([(await status(inside)) === 200, await status(beside)], [false, 200], 'within and beside');
+  }),
+  row('2.6', 'A provider is hidden or not', async (world) => {
+    const { id } = await newProvider(world);
+    const client = await platform(world);
+    const path = `${ADMIN}/providers/${id}/visibility`;
+    for (const visible of [false, true])
+      equal(okJson(await client.post(path, { json: { visible } }))['visible'], visible, 'visible');
+  }),
+];
+
+export const resourceRows: readonly Row[] = [
+  ...idRows,
+  ...strings,
+  ...users,
+  ...(['name', 'slug', 'billing_exempt', 'monthly_budget'] as const).map(ofOrganisation),
+  ...models,
+];
