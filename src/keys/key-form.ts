@@ -53,7 +53,7 @@ const restrictions = [
   'expires_at',
 ] as const;
 /** What a reader finds in a budget of a model may be sent back with it. */
-const shownOfModelBudget = ['used', 'remaining', 'resets_at'];
+const shownOfModelBudget = ['used', 'remaining', 'resets_at', 'frees_next'];
 const owners = ['user_id', 'organisation_id', 'department_id', 'project_id'] as const;
 
 export type NewKeyForm = Omit<NewKey, 'kind' | 'createdBy'>;

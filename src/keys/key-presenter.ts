@@ -52,6 +52,7 @@ export const presentBudget = ({ budget }: ManagedKey): object => ({
   budget_raised: budget === null || budget.raised === 0n ? null : toJsonNumber(budget.raised),
   budget_raised_until: budget?.raisedUntil?.toISOString() ?? null,
   resets_at: budget === null ? null : resetOf(budget),
+  frees_next: presentFreesNext(budget),
 });
 
 export const presentModelBudgets = ({ modelBudgets }: ManagedKey): object[] =>
@@ -62,6 +63,7 @@ export const presentModelBudgets = ({ modelBudgets }: ManagedKey): object[] =>
     used: toJsonNumber(state.spent),
     remaining: toJsonNumber(state.remaining),
     resets_at: resetOf(state),
+    frees_next: presentFreesNext(state),
   }));
 
 const HOUR_MS = 3_600_000;
@@ -73,6 +75,11 @@ function resetOf({ resetsAt, period }: LimitState): string | null {
   if (period !== 'rolling') return null;
   return new Date((Math.floor(Date.now() / HOUR_MS) + ROLLING_HOURS) * HOUR_MS).toISOString();
 }
+
+const presentFreesNext = (state: ManagedKey['budget']): object | null =>
+  state === null || state.freesNext === null
+    ? null
+    : { at: state.freesNext.at.toISOString(), amount: toJsonNumber(state.freesNext.amount) };
 
 const presentDecision = (decision: KeyDecision | null): object | null =>
   decision === null ? null : { by: decision.by, at: decision.at.toISOString(), reason: decision.reason };

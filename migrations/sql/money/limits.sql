@@ -23,7 +23,7 @@ BEGIN
   PERFORM pg_notify('money', format('limit %s %s', p_kind, p_owner));
 END $$;
 
--- What a limit looks like now, also before its window was made.
+-- What a limit looks like now, also before its window was made. A rolling one resets when all that was spent has left.
 CREATE OR REPLACE FUNCTION spending_state(p_kind text, p_owner bigint, p_now timestamptz DEFAULT clock_timestamp(),
   OUT period text, OUT limit_nano bigint, OUT spent bigint, OUT escrowed bigint, OUT resets_at timestamptz)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
@@ -45,13 +45,34 @@ BEGIN
   IF period = 'lifetime' THEN
     spent := coalesce(found_window.spent, 0);
   ELSIF period = 'rolling' AND found_window.id IS NOT NULL THEN
-    SELECT coalesce(sum(b.spent), 0), min(b.hour) FILTER (WHERE b.spent > 0) + interval '720 hours'
+    SELECT coalesce(sum(b.spent), 0), max(b.hour) FILTER (WHERE b.spent > 0) + interval '720 hours'
       INTO spent, resets_at FROM spending_bucket b WHERE b.window_id = found_window.id AND b.hour >= span.starts_at;
   ELSIF period = 'rolling' OR found_window.id IS NULL THEN
     SELECT coalesce(sum(r.spent), 0),
-           coalesce(resets_at, min(r.hour) FILTER (WHERE r.spent > 0) + interval '720 hours')
+           coalesce(resets_at, max(r.hour) FILTER (WHERE r.spent > 0) + interval '720 hours')
       INTO spent, resets_at FROM recorded_spend(p_kind, p_owner, span.starts_at, span.ends_at) r;
   ELSE
     spent := found_window.spent;
   END IF;
+END $$;
+
+-- When the oldest spending of a rolling limit leaves it, and how much that is; nothing for other periods.
+CREATE OR REPLACE FUNCTION spending_frees_next(p_kind text, p_owner bigint, p_now timestamptz DEFAULT clock_timestamp(),
+  OUT frees_at timestamptz, OUT frees_nano bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  span record;
+  rolling bigint;
+BEGIN
+  PERFORM FROM spending_rule r WHERE r.kind = p_kind AND r.owner_id = p_owner AND r.period = 'rolling'
+    AND r.limit_nano IS NOT NULL;
+  IF NOT FOUND THEN RETURN; END IF;
+  SELECT * INTO span FROM spending_period('rolling', p_now);
+  SELECT w.id INTO rolling FROM spending_window w WHERE w.kind = p_kind AND w.owner_id = p_owner
+     AND w.period = 'rolling' AND w.starts_at <= p_now AND p_now < w.ends_at;
+  SELECT s.hour + interval '720 hours', s.spent INTO frees_at, frees_nano FROM (
+    SELECT b.hour, b.spent FROM spending_bucket b WHERE b.window_id = rolling AND b.hour >= span.starts_at
+    UNION ALL
+    SELECT r.hour, r.spent FROM recorded_spend(p_kind, p_owner, span.starts_at, span.ends_at) r WHERE rolling IS NULL
+  ) AS s WHERE s.spent > 0 ORDER BY s.hour LIMIT 1;
 END $$;

@@ -18,8 +18,10 @@ export interface LimitState extends LimitRule {
   readonly spent: Nano;
   /** Never negative: a limit may lie below what was spent. */
   readonly remaining: Nano;
-  /** Null for a rolling window in which nothing has been spent. */
+  /** When nothing of what was spent counts any more. Null for a rolling window in which nothing has been spent. */
   readonly resetsAt: Date | null;
+  /** The oldest spending of a rolling window, and when it leaves. */
+  readonly freesNext: { readonly at: Date; readonly amount: Nano } | null;
 }
 
 interface StateRow {
@@ -31,6 +33,8 @@ interface StateRow {
   raised_until: Date | null;
   spent: string;
   resets_at: Date | null;
+  frees_at: Date | null;
+  frees_nano: string | null;
 }
 
 /** Spending limits by scope and period. A change applies from the commit of its transaction. */
@@ -66,11 +70,12 @@ export class Limits {
   /** In the order asked for; within a transaction, as that one sees them. */
   async states(scopes: readonly BudgetScope[], tx?: Tx): Promise<(LimitState | null)[]> {
     const rows = await (tx ?? this.database.source).query<StateRow[]>(
-      `SELECT scope.kind, scope.owner_id, s.*, budget_raised(scope.kind, scope.owner_id, clock_timestamp()) AS raised,
+      `SELECT scope.kind, scope.owner_id, s.*, f.*, budget_raised(scope.kind, scope.owner_id, clock_timestamp()) AS raised,
               (SELECT min(ends_at) FROM budget_raise r WHERE r.kind = scope.kind AND r.owner_id = scope.owner_id
                 AND r.ended_at IS NULL AND r.ends_at > clock_timestamp()) AS raised_until
          FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS scope (kind, owner_id, place)
-         CROSS JOIN LATERAL spending_state(scope.kind, scope.owner_id) s ORDER BY scope.place`,
+         CROSS JOIN LATERAL spending_state(scope.kind, scope.owner_id) s
+         CROSS JOIN LATERAL spending_frees_next(scope.kind, scope.owner_id) f ORDER BY scope.place`,
       [scopes.map(({ kind }) => kind), scopes.map(({ id }) => id)],
     );
     return rows.map(stateOf);
@@ -110,5 +115,9 @@ function stateOf(row: StateRow): LimitState | null {
     spent,
     remaining: inForce > spent ? inForce - spent : 0n,
     resetsAt: row.resets_at,
+    freesNext:
+      row.frees_at === null || row.frees_nano === null
+        ? null
+        : { at: row.frees_at, amount: BigInt(row.frees_nano) },
   };
 }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { BudgetPeriod } from '../../kernel';
 import { Database, Logger, RepeatingJob, type Tx } from '../../platform';
 import { BillingMails, type BudgetNotice } from './billing-mails';
 
@@ -14,6 +15,7 @@ interface ReachedBudget {
 interface RecipientRow {
   kind: BudgetNotice['kind'];
   what: string | null;
+  period: BudgetPeriod;
   spent: string;
   limit_nano: string;
   email: string;
@@ -40,7 +42,7 @@ const reachedBudgets = `
 
 /** The owner, the payer of a project, the heads of a department, or the owners of an organisation. */
 const recipientsOfBudget = `
-  SELECT CASE r.kind WHEN 'key_model' THEN 'key' ELSE r.kind END AS kind, r.spent, r.limit_nano, o.what,
+  SELECT CASE r.kind WHEN 'key_model' THEN 'key' ELSE r.kind END AS kind, r.period, r.spent, r.limit_nano, o.what,
          u.email, u.display_name, u.preferred_language, u.id AS user_id
     FROM spending_window r
     CROSS JOIN LATERAL (
@@ -124,7 +126,14 @@ export class BillingAlerts {
     for (const row of await tx.query<RecipientRow[]>(recipientsOfBudget, [windowId])) {
       await this.mails.budget(
         { email: row.email, name: row.display_name, language: row.preferred_language },
-        { kind: row.kind, name: row.what, percent, spent: BigInt(row.spent), limit: BigInt(row.limit_nano) },
+        {
+          kind: row.kind,
+          name: row.what,
+          period: row.period,
+          percent,
+          spent: BigInt(row.spent),
+          limit: BigInt(row.limit_nano),
+        },
         `budget-${windowId}-${percent}-${row.user_id}-${Date.now()}`,
       );
     }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type Nano } from '../../kernel';
+import { type BudgetPeriod, type Nano } from '../../kernel';
 import { Logger, Mailer, Settings } from '../../platform';
 import { defaultViewContext, formatMoney, isLocale, type MailNoticeModel, ViewEngine } from '../../views';
 import { BillingAccounts } from './billing-accounts';
@@ -15,10 +15,15 @@ export interface MailRecipient {
 export interface BudgetNotice {
   readonly kind: 'key' | 'project' | 'department' | 'user' | 'user_budget' | 'organisation';
   readonly name: string | null;
+  readonly period: BudgetPeriod;
   readonly percent: number;
   readonly spent: Nano;
   readonly limit: Nano;
 }
+
+/** Which words say when a spent budget is there again. */
+const againOf = (period: BudgetPeriod): string =>
+  period === 'rolling' || period === 'total' ? period : 'calendar';
 
 interface BillingNotice {
   /** A key below `billing.mail`. */
@@ -90,14 +95,13 @@ export class BillingMails {
 
   /** Fails where it cannot be queued: then it counts as not sent. */
   async budget(to: MailRecipient, about: BudgetNotice, id: string): Promise<void> {
+    const translate = this.engine.translator(isLocale(to.language) ? to.language : 'en');
     await this.queue(to, {
       notice: 'budget',
       values: {
         name: to.name,
-        what: this.engine.translator(isLocale(to.language) ? to.language : 'en')(
-          `billing.budget.${about.kind}`,
-          { name: about.name ?? '' },
-        ),
+        what: translate(`billing.budget.${about.kind}`, { name: about.name ?? '' }),
+        again: translate(`billing.budget-again.${againOf(about.period)}`),
         percent: String(about.percent),
         spent: this.money(to, about.spent),
         limit: this.money(to, about.limit),

@@ -98,8 +98,13 @@ const isBudget = (ref: LimitRef): ref is BudgetScope => ref.kind !== 'wallet' &&
 const budgetOf = ({ limit, raised }: LimitState): number => Number(limit + raised);
 
 /** In nano-USD; null where the period has no end. */
-function projectedOf({ period, spent, resetsAt }: LimitState, now: number): number | null {
+function projectedOf(
+  { period, spent, resetsAt: allFree, freesNext }: LimitState,
+  now: number,
+): number | null {
   if (period === 'total') return null;
+  // A rolling period is taken as the one that ends when its oldest spending leaves.
+  const resetsAt = freesNext?.at ?? allFree;
   if (resetsAt === null) return Number(spent);
   const endsAt = resetsAt.getTime();
   return projectedSpend(Number(spent), { startedAt: startOf(period, resetsAt), endsAt, now });

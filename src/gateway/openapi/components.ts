@@ -195,6 +195,7 @@ const gatewaySchemas: Readonly<Record<string, Schema>> = {
       budget_remaining: maybe(amount),
       budget_period: maybe(text),
       resets_at: maybe(time),
+      frees_next: { type: ['object', 'null'], properties: { at: time, amount } },
       allowed_models: { type: ['array', 'null'], items: text },
       model_budgets: { type: 'array', items: { type: 'object' } },
       budget_raised: maybe(amount),

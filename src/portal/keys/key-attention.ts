@@ -19,7 +19,7 @@ export function attentionOf(key: ManagedKey, localisation: Localisation): Banner
   });
   return {
     tone: isUsedUp(key) ? 'bad' : 'warn',
-    text: `${text} ${resetWords(budget, locale, translate)}`,
+    text: `${text} ${resetWords(budget, localisation)}`,
     action: actionOf(key, localisation),
   };
 }

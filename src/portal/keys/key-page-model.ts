@@ -269,7 +269,7 @@ function usedCell({ kind, state, showsAmounts }: LimitInForce, localisation: Loc
     share: formatPercent(locale, shown.filled / 100),
     period: translate(`keys.period.${state.period}`),
   });
-  return { kind: 'meter', value: { ...shown, text, note: resetWords(state, locale, translate) } };
+  return { kind: 'meter', value: { ...shown, text, note: resetWords(state, localisation, false) } };
 }
 
 const historyOf = (entries: readonly ActivityEntry[], translate: Translate): TimelineModel => ({

@@ -19,23 +19,31 @@ export function statusBadge(key: Pick<ManagedKey, 'status' | 'budget'>, translat
   return { tone: tones[key.status], label: translate(`keys.status.${key.status}`) };
 }
 
-/** Budgets reset in UTC, and say so. */
+/** Budgets reset in UTC, and say so; a rolling one becomes free hour by hour. */
 export function resetWords(
-  { resetsAt, period }: Pick<LimitState, 'resetsAt' | 'period'>,
-  locale: Locale,
-  translate: Translate,
+  { resetsAt, freesNext, period }: Pick<LimitState, 'resetsAt' | 'freesNext' | 'period'>,
+  { locale, translate }: Words,
+  showsAmounts = true,
 ): string {
   if (period === 'total') return translate('keys.no-end');
-  return resetsAt === null
-    ? translate('keys.no-reset')
-    : translate('keys.resets', { at: `${formatTime(locale, 'UTC', resetsAt, 'minute')} UTC` });
+  if (resetsAt === null) return translate('keys.no-reset');
+  const all = inUtc(resetsAt, locale);
+  if (freesNext === null) return translate('keys.resets', { at: all });
+  const isAll = freesNext.at.getTime() === resetsAt.getTime();
+  const amounts = { amount: formatMoney(locale, freesNext.amount), at: inUtc(freesNext.at, locale), all };
+  if (isAll) return translate('keys.frees-all', amounts);
+  return translate(showsAmounts ? 'keys.frees' : 'keys.frees-part', amounts);
 }
 
-export function budgetMeter(
-  label: string,
-  state: LimitState,
-  { locale, translate }: { readonly locale: Locale; readonly translate: Translate },
-): MeterModel {
+interface Words {
+  readonly locale: Locale;
+  readonly translate: Translate;
+}
+
+const inUtc = (at: Date, locale: Locale): string => `${formatTime(locale, 'UTC', at, 'minute')} UTC`;
+
+export function budgetMeter(label: string, state: LimitState, words: Words): MeterModel {
+  const { locale, translate } = words;
   return meter({
     label,
     used: state.spent,
@@ -45,14 +53,13 @@ export function budgetMeter(
       limit: formatMoney(locale, state.limit + state.raised),
       period: translate(`keys.period.${state.period}`),
     }),
-    note: [resetWords(state, locale, translate), ...raiseWords(state, locale, translate)].join(' '),
+    note: [resetWords(state, words), ...raiseWords(state, locale, translate)].join(' '),
   });
 }
 
 function raiseWords({ raised, raisedUntil }: LimitState, locale: Locale, translate: Translate): string[] {
   if (raised === 0n || raisedUntil === null) return [];
-  const at = `${formatTime(locale, 'UTC', raisedUntil, 'minute')} UTC`;
-  return [translate('keys.raised', { amount: formatMoney(locale, raised), at })];
+  return [translate('keys.raised', { amount: formatMoney(locale, raised), at: inUtc(raisedUntil, locale) })];
 }
 
 const NANO_PER_CENT = 10_000_000n;

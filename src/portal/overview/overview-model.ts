@@ -130,7 +130,7 @@ function budgetAttention(
   });
   return {
     tone: isUsedUp ? 'bad' : shareOf(state) < 0.8 ? 'info' : 'warn',
-    text: `${text} ${resetWords(state, locale, translate)}`,
+    text: `${text} ${resetWords(state, { locale, translate })}`,
     action: {
       label: translate('action.details'),
       href: keyId === null ? '/dashboard/usage' : `/dashboard/keys/${keyId}`,

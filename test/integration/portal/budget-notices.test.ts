@@ -10,6 +10,7 @@ import { sendJson } from '../web/from-page';
 import { ask } from '../web/raw-exchange';
 
 const USD = 1_000_000_000n;
+const HOUR_MS = 3_600_000;
 const scopesOf = (of: Person): readonly BudgetScope[] => [
   { kind: 'key', id: of.keyId },
   { kind: 'key_model', id: of.keyModelId },
@@ -79,10 +80,10 @@ const spend = async (scopes: readonly BudgetScope[], nano: bigint): Promise<void
     ]);
 };
 
-const pageOf = async (userId: number): Promise<string> =>
+const pageOf = async (userId: number, path = '/dashboard'): Promise<string> =>
   (
     await ask(app.url, {
-      path: '/dashboard',
+      path,
       headers: { cookie: await signIn(app, userId), accept: 'text/html' },
     })
   ).body.replaceAll('&#x3D;', '=');
@@ -113,6 +114,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   // Nothing was spent in truth, and the books are checked at the end.
+  await owner.query('DELETE FROM spending_bucket');
   await owner.query('UPDATE spending_window SET spent = 0');
   await owner.end();
   await app.close();
@@ -202,4 +204,54 @@ test('the balance is called low from the amount that its owner set, credit not c
     (21n * USD).toString(),
   ]);
   expect(await low()).toBe('The balance is used up. $49.00 of credit is left');
+});
+
+test('a rolling budget says what becomes available next and when all of it has: page, mail and interface', async () => {
+  const head = await headOf('round');
+  const key = { kind: 'key', id: head.keyId } as const;
+  await app.database.transaction((tx) =>
+    service(Limits).set(tx, key, { period: 'rolling', limit: 10n * USD }),
+  );
+  await owner.query('SELECT open_spending_windows($1::text[], $2::bigint[], now())', [['key'], [head.keyId]]);
+  const { rows } = await owner.query<{ id: string }>(
+    `SELECT id FROM spending_window WHERE kind = 'key' AND owner_id = $1`,
+    [head.keyId],
+  );
+  const windowId = rows[0]?.id;
+  const hour = (ago: number): Date => new Date(Math.floor(Date.now() / HOUR_MS - ago) * HOUR_MS);
+  const [old, young] = [hour(100), hour(5)];
+  for (const [at, spent] of [
+    [old, 2n * USD],
+    [young, 6n * USD],
+  ] as const)
+    await owner.query('INSERT INTO spending_bucket (window_id, hour, spent) VALUES ($1, $2, $3)', [
+      windowId,
+      at,
+      spent.toString(),
+    ]);
+  await spend([key], 8n * USD);
+  const leaves = (at: Date): string => new Date(at.getTime() + 720 * HOUR_MS).toISOString();
+
+  const state = await service(Limits).state(key);
+  expect(state).toMatchObject({
+    spent: 8n * USD,
+    resetsAt: new Date(leaves(young)),
+    freesNext: { at: new Date(leaves(old)), amount: 2n * USD },
+  });
+  const root = await addKey(app, null, { kind: 'root' });
+  const shown = await fetch(`${app.url}/v1/manage/keys/${head.keyPath.split('/').at(-1)}`, {
+    headers: { authorization: `Bearer ${root.text}` },
+  });
+  expect(await shown.json()).toMatchObject({
+    resets_at: leaves(young),
+    frees_next: { at: leaves(old), amount: 2 },
+  });
+  for (const page of [await pageOf(head.userId), await pageOf(head.userId, head.keyPath)]) {
+    expect(page).toMatch(/\$2\.00 becomes available again [^<]+ UTC, all of it by [^<]+ UTC\./);
+    expect(page).not.toMatch(/Resets \d/);
+  }
+  await service(BillingAlerts).look();
+  await mailsTo(head.userId, 1);
+  const [mail] = (await service(Outbox).list()).filter(({ subject }) => subject.includes('key test'));
+  expect(mail?.text).toContain('resume as spending becomes older than 30 days');
 });
