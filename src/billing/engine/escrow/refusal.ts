@@ -7,6 +7,7 @@ const names: Readonly<Record<LimitRef['kind'], string>> = {
   project: 'budget of the project',
   department: 'budget of the department',
   user: 'budget of the person to whom this API key belongs',
+  user_budget: 'budget that the organisation gives the person to whom this API key belongs',
   organisation: 'budget of the organisation',
   wallet: 'balance',
 };
