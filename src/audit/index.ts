@@ -56,7 +56,7 @@ export {
   type UsageQuestion,
 } from './usage/usage-question';
 export { presentUsage, usageFileColumns, usageFileRows } from './usage/present-usage';
-export { idOf, periodOf, textOf, type UsageAsked, usageQuestionOf, zoneOf } from './usage/usage-asked';
+export { periodOf, textOf, type UsageAsked, usageQuestionOf, zoneOf } from './usage/usage-asked';
 export { RecordParameters } from './record-parameters';
 export { UsageDays } from './usage/usage-days';
 export { UsageParameters } from './usage/usage-parameters';

@@ -1,52 +1,50 @@
-import { Type } from 'class-transformer';
-import { IsInt, IsTimeZone, Matches, Max, MaxLength, Min } from 'class-validator';
-import { Given } from '../platform';
+import { dayOrInstant, line, rowId, whole, zone } from '../kernel';
+import { Takes } from '../platform';
 
-const DAY_OR_INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
-const ID = /^[1-9]\d{0,8}$/;
+const [name, id] = [line(256).orBlank(), rowId.orBlank()];
 
 /**
  * The filters of records in an address, for lists and sums alike. Days are those of the zone; a day in `to` is
  * inclusive.
  */
 export abstract class RecordParameters {
-  @Given(Matches(DAY_OR_INSTANT))
+  @Takes(dayOrInstant.orBlank())
   from?: string;
 
-  @Given(Matches(DAY_OR_INSTANT))
+  @Takes(dayOrInstant.orBlank())
   to?: string;
 
   /** The last so many days, in place of `from`. */
-  @Given(Type(() => Number), IsInt(), Min(1), Max(800))
+  @Takes(whole(1, 800).orBlank())
   days?: number;
 
-  @Given(IsTimeZone())
+  @Takes(zone.orBlank())
   zone?: string;
 
-  @Given(MaxLength(256))
+  @Takes(name)
   model?: string;
 
-  @Given(Matches(ID))
-  key?: string;
+  @Takes(id)
+  key?: number;
 
-  @Given(Matches(ID))
-  project?: string;
+  @Takes(id)
+  project?: number;
 
-  @Given(Matches(ID))
-  user?: string;
+  @Takes(id)
+  user?: number;
 
-  @Given(Matches(ID))
-  organisation?: string;
+  @Takes(id)
+  organisation?: number;
 
-  @Given(MaxLength(256))
+  @Takes(name)
   supplier?: string;
 
-  @Given(MaxLength(256))
+  @Takes(name)
   region?: string;
 
-  @Given(MaxLength(256))
+  @Takes(name)
   end_user?: string;
 
-  @Given(MaxLength(64))
+  @Takes(line(64).orBlank())
   tag?: string;
 }

@@ -191,11 +191,5 @@ function shortened(line: string): string {
   return `${(space > most / 2 ? cut.slice(0, space) : cut).replace(/[\s.,:;–-]+$/, '')}…`;
 }
 
-/** The id of an address; what is none belongs to no conversation. */
-export function conversationIdOf(text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw noSuchConversation();
-}
-
 export const noSuchConversation = (): Fault =>
   fault('not_found', { param: 'conv_id', message: 'There is no conversation with this id.' });

@@ -10,6 +10,6 @@ export {
   type OversightFilter,
 } from './conversation-oversight';
 export { ConversationRetention } from './conversation-retention';
-export { conversationIdOf, Conversations } from './conversations.service';
+export { Conversations } from './conversations.service';
 export type { RunningTurn, Turn, TurnEnd } from './turn';
 export { type WebchatKey, WebchatKeys } from './webchat-keys.service';

@@ -17,4 +17,5 @@ export * from './json';
 export * from './header-text';
 export * from './fields';
 export * from './region';
+export * from './schema';
 export { refuseStale, versionOf } from './contents-version';

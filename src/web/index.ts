@@ -29,6 +29,7 @@ export { csvLine, csvRows } from './routes/csv';
 export { csvFile, type CsvTable } from './routes/csv.interceptor';
 export { Action, Csv, Data, Page, Redirects } from './routes/kinds';
 export { PortalHosts } from './portal-hosts';
+export { PathId, PathText, QueryText } from './parameters';
 export { FormPipe, IfGiven, TakesOthers } from './validation';
 export { actorOf, adminScope, viewScope } from './view-scope';
 export { WebModule } from './web.module';
@@ -42,4 +43,3 @@ export {
   type Parameter,
 } from './openapi/document';
 export { registeredRoutes, type RegisteredRoute } from './openapi/registered-routes';
-export type { Schema } from './openapi/schema';

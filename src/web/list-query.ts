@@ -1,9 +1,8 @@
-import { applyDecorators } from '@nestjs/common';
-import { IsOptional, IsString, MaxLength } from 'class-validator';
+import { cursor, line } from '../kernel';
+import { Takes } from '../platform';
 
 /** The words that a list is searched for. */
-export const IsFilterText = (): PropertyDecorator =>
-  applyDecorators(IsOptional(), IsString(), MaxLength(200));
+export const IsFilterText = (): PropertyDecorator => Takes(line(200).orBlank());
 
 /** The position of a page in a list, as the page before it gave it. */
-export const IsCursor = (): PropertyDecorator => applyDecorators(IsOptional(), IsString(), MaxLength(1_000));
+export const IsCursor = (): PropertyDecorator => Takes(cursor.optional());

@@ -5,6 +5,7 @@ import { fault, readJsonObject } from '../kernel';
 import { readBody, Settings } from '../platform';
 import { type HttpRequest, requestOf } from './http-request';
 import { takeFormPage } from './pages/refusal';
+import { unreadable } from './unreadable';
 import { readUpload } from './upload';
 
 export const bodyLimitMetadata = 'switchboard:body-limit';
@@ -34,6 +35,8 @@ export class PortalBodyInterceptor implements NestInterceptor {
           : await parseBody(request.rawBody, type);
       request.formPage = takeFormPage(request.body);
     }
+    // A change without a body is one without fields.
+    request.body ??= {};
     return next.handle();
   }
 }
@@ -65,7 +68,7 @@ const MAX_FIELDS = 1_000;
 function parseForm(bytes: Buffer): Record<string, string | string[]> {
   const text = bytes.toString('utf8');
   if (text.split('&', MAX_FIELDS + 1).length > MAX_FIELDS) {
-    throw fault('invalid_request', { message: `A form has at most ${MAX_FIELDS} fields.` });
+    throw unreadable(`A form has at most ${MAX_FIELDS} fields.`);
   }
   const form = Object.create(null) as Record<string, string | string[]>;
   for (const [name, value] of new URLSearchParams(text)) {

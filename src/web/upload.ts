@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy } from '@fastify/busboy';
-import { Fault, fault } from '../kernel';
+import { Fault } from '../kernel';
 import { formTypeOf } from '../platform';
+import { unreadable } from './unreadable';
 
 const MOST_PARTS = 64;
 const MOST_FIELD_BYTES = 8 * 1024 * 1024;
@@ -14,16 +15,14 @@ const MOST_FIELD_BYTES = 8 * 1024 * 1024;
 export async function readUpload(bytes: Buffer, contentType: string): Promise<Record<string, string>> {
   const form = Object.create(null) as Record<string, string>;
   const type = formTypeOf(contentType);
-  if (type === null)
-    throw fault('invalid_request', { message: 'The form cannot be read: it has no boundary.' });
+  if (type === null) throw unreadable('The form cannot be read: it has no boundary.');
   try {
     const parser = new Busboy({
       headers: { 'content-type': type.contentType },
       limits: { parts: MOST_PARTS, fieldSize: MOST_FIELD_BYTES, headerSize: 4_096 },
     });
     const keep = (name: string, value: string): void => {
-      if (name in form)
-        parser.destroy(fault('invalid_request', { message: `${name} stands in the form twice.` }));
+      if (name in form) parser.destroy(unreadable(`${name} stands in the form twice.`));
       else form[name] = value;
     };
     parser.on('field', keep);
@@ -39,12 +38,12 @@ export async function readUpload(bytes: Buffer, contentType: string): Promise<Re
       });
     });
     parser.on('partsLimit', () => {
-      parser.destroy(fault('invalid_request', { message: `A form has at most ${MOST_PARTS} parts.` }));
+      parser.destroy(unreadable(`A form has at most ${MOST_PARTS} parts.`));
     });
     await pipeline(Readable.from([bytes]), parser);
   } catch (error) {
     if (error instanceof Fault) throw error;
-    throw fault('invalid_request', { message: 'The form cannot be read: it ends in the middle of a part.' });
+    throw unreadable('The form cannot be read: it ends in the middle of a part.');
   }
   return form;
 }

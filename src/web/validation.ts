@@ -1,7 +1,8 @@
-import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/common';
+import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
 import { getMetadataStorage, IS_OPTIONAL, validate, ValidateIf, type ValidationError } from 'class-validator';
-import { validationFault, type ValidationIssue } from '../kernel';
+import { Misfit, validationFault, type ValidationIssue } from '../kernel';
+import { fieldsOf } from '../platform';
 
 const places: Readonly<Record<ArgumentMetadata['type'], string>> = {
   body: 'body',
@@ -36,6 +37,10 @@ export class FormPipe implements PipeTransform {
     for (const field of optional) Reflect.deleteProperty(given, field);
     const { form, errors } = optional.length === 0 ? read : await formOf(metatype, given, takesUnknown);
     if (errors.length > 0) throw validationFault(errors.flatMap((error) => issuesOf(error, [places[type]])));
+    for (const [name, field] of fieldsOf(metatype as Type)) {
+      const usual = field.read(undefined);
+      if (usual !== undefined) (form as Record<string, unknown>)[name] ??= usual;
+    }
     return form;
   }
 
@@ -84,6 +89,15 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 function issuesOf(error: ValidationError, parent: (string | number)[]): ValidationIssue[] {
   const loc = [...parent, error.property];
+  if (error.value instanceof Misfit) return [misfitAt(loc, error.property, error.value)];
+  if (error.constraints?.takes !== undefined)
+    return [misfitAt(loc, error.property, new Misfit('missing', 'is missing'))];
   const own = Object.entries(error.constraints ?? {}).map(([type, msg]) => ({ loc, msg, type }));
   return [...own, ...(error.children ?? []).flatMap((child) => issuesOf(child, loc))];
 }
+
+const misfitAt = (loc: (string | number)[], name: string, { type, msg }: Misfit): ValidationIssue => ({
+  loc,
+  msg: `${name} ${msg}`,
+  type,
+});

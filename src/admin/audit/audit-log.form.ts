@@ -1,62 +1,46 @@
-import { Transform } from 'class-transformer';
-import { IsIn, IsOptional, IsString, Matches, MaxLength } from 'class-validator';
 import { type ActionName, actionNames, type ActivityFilter, objectTypes, type ObjectType } from '../../audit';
-import { dayAfter, fault, startOfDay } from '../../kernel';
+import { day, dayAfter, fault, line, oneOf, startOfDay } from '../../kernel';
+import { Takes } from '../../platform';
 import { IsCursor } from '../../web';
-
-const days = /^(?:20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))?$/;
-const trimmed = ({ value }: { value: unknown }): unknown =>
-  typeof value === 'string' ? value.trim() : value;
 
 /** The address of the audit log. Empty fields of its form stand for no filter. */
 export class AuditLogQuery {
   /** A day, inclusive. */
-  @IsOptional()
-  @Matches(days)
+  @Takes(day.orBlank())
   from?: string;
 
   /** A day, inclusive. */
-  @IsOptional()
-  @Matches(days)
+  @Takes(day.orBlank())
   to?: string;
 
   /** The number of a person, or any part of the name or address of who acted. */
-  @IsOptional()
-  @Transform(trimmed)
-  @IsString()
-  @MaxLength(200)
+  @Takes(line(200).orBlank())
   actor?: string;
 
-  @IsOptional()
-  @IsIn([...actionNames, ''])
-  action?: ActionName | '';
+  @Takes(oneOf(actionNames).orBlank())
+  action?: ActionName;
 
-  @IsOptional()
-  @IsIn([...objectTypes, ''])
-  type?: ObjectType | '';
+  @Takes(oneOf(objectTypes).orBlank())
+  type?: ObjectType;
 
   /** The id of an object, or any part of its name. */
-  @IsOptional()
-  @Transform(trimmed)
-  @IsString()
-  @MaxLength(200)
+  @Takes(line(200).orBlank())
   object?: string;
 
   @IsCursor()
   cursor?: string;
 
   /** The entry whose details are open; scripts open them in place. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(20)
+  @Takes(line(20).optional())
   open?: string;
 }
 
 /** Days are those of the reader's time zone. */
 export function filterOf(
-  { from, to, actor, action, type, object }: AuditLogQuery,
+  { from, to, actor: named, action, type, object }: AuditLogQuery,
   timeZone: string,
 ): Omit<ActivityFilter, 'limit' | 'cursor'> {
+  const actor = named?.trim();
   const isNumber = /^\d{1,9}$/.test(actor ?? '');
   if (from && to && from > to) {
     throw fault('invalid_request', {
@@ -68,10 +52,10 @@ export function filterOf(
   return {
     from: from ? startOfDay(from, timeZone) : null,
     to: to ? startOfDay(dayAfter(to), timeZone) : null,
-    action: action || null,
+    action: action ?? null,
     actorUserId: isNumber ? Number(actor) : null,
     actorText: isNumber ? null : (actor ?? null),
     object: type ? { type } : null,
-    objectText: object ?? null,
+    objectText: object?.trim() ?? null,
   };
 }

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Query, Req, Res } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { IsIn, IsOptional, IsUUID, Length, Matches, MaxLength } from 'class-validator';
+import { IsIn, IsOptional, IsUUID, Length, MaxLength } from 'class-validator';
 import {
   BillingOperators,
   BillingReconciliation,
@@ -11,16 +11,19 @@ import {
   readCents,
 } from '../../billing';
 import { UserRegister } from '../../identity';
-import { nanoPerCent, platformScope, validationFault } from '../../kernel';
+import { line, nanoPerCent, platformScope, validationFault, whole } from '../../kernel';
+import { Takes } from '../../platform';
 import {
   Access,
   Action,
   actorOf,
   afterChange,
   type HttpRequest,
+  IsCursor,
   Notices,
   Page,
   PageRenderer,
+  PathText,
   queryOf,
 } from '../../web';
 import { IsPerson, missingField, type PersonName } from '../pages/fields';
@@ -31,23 +34,19 @@ const trimmed = ({ value }: { value: unknown }): unknown =>
 
 class DeskQuery {
   /** A mail address, the number of a user, or the id of a payment here or at the processor. */
-  @IsOptional()
-  @Length(0, 254)
+  @Takes(line(254).optional())
   q?: string;
 
   /** How many days are compared with the processor's own list. */
-  @IsOptional()
-  @Matches(/^([1-9]\d{0,2})?$/)
-  reconcile?: string;
+  @Takes(whole(1, 999).orBlank())
+  reconcile?: number;
 
   /** Of the list of payments. */
-  @IsOptional()
-  @Length(1, 1_000)
+  @IsCursor()
   cursor?: string;
 
   /** The cursor of the quarantine. */
-  @IsOptional()
-  @Length(1, 1_000)
+  @IsCursor()
   events?: string;
 }
 
@@ -107,12 +106,12 @@ export class BillingDeskController {
 
   @Page(DESK, 'pages/admin/billing', Access.role('platform_admin'))
   async show(@Query() query: DeskQuery, @Req() request: HttpRequest): Promise<object> {
-    const { q = '', reconcile = '', cursor = null, events = null } = query;
-    const wantsReport = reconcile !== '' && this.processor.isConnected;
+    const { q = '', reconcile, cursor = null, events = null } = query;
+    const wantsReport = reconcile !== undefined && this.processor.isConnected;
     const [payments, quarantined, report] = await Promise.all([
       this.payments.search(q.trim(), { cursor, limit: SHOWN }),
       this.inbox.quarantined({ cursor: events, limit: SHOWN }),
-      wantsReport ? this.reconciliation.reconcile(Number(reconcile)) : null,
+      wantsReport ? this.reconciliation.reconcile(reconcile) : null,
     ]);
     const { isConnected, isTestMode, isSandbox } = this.processor;
     return deskModel(
@@ -125,7 +124,7 @@ export class BillingDeskController {
     audit: 'billing.refund-ordered',
   })
   async refund(
-    @Param('payment') publicId: string,
+    @PathText('payment') publicId: string,
     @Body() { amount = '', reason, token }: RefundForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
@@ -150,7 +149,7 @@ export class BillingDeskController {
 
   @Action(`${DESK}/events/:event/resolve`, Access.role('platform_admin'), { audit: 'billing.event-resolved' })
   async resolve(
-    @Param('event') eventId: string,
+    @PathText('event') eventId: string,
     @Body() { reason, how }: ResolveForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,

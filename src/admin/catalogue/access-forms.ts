@@ -1,5 +1,7 @@
 import { IsIn, IsOptional } from 'class-validator';
 import { POLICY_MODES, type PolicyMode } from '../../catalogue';
+import { rowId } from '../../kernel';
+import { Takes } from '../../platform';
 import { Flag, Line, Whole, Words } from './fields';
 import { NAME, VersionedForm } from './forms';
 
@@ -41,8 +43,7 @@ export class PolicyForm extends VersionedForm {
 }
 
 export class OrganisationQuery {
-  @IsOptional()
-  @Whole(1, 2_147_483_647)
+  @Takes(rowId.orBlank())
   org_id?: number;
 }
 

@@ -1,5 +1,4 @@
 import { Controller, Query, Req } from '@nestjs/common';
-import { IsOptional } from 'class-validator';
 import {
   departmentsOf,
   listAccess,
@@ -9,8 +8,8 @@ import {
   POLICY_MODES,
 } from '../../catalogue';
 import { AdminViewService } from '../../identity';
-import { fault, versionOf } from '../../kernel';
-import { Database } from '../../platform';
+import { fault, rowId, versionOf } from '../../kernel';
+import { Database, Takes } from '../../platform';
 import {
   Access,
   actorOf,
@@ -25,19 +24,15 @@ import {
 } from '../../web';
 import { blockedIn } from './access.controller';
 import { MODELS_PAGE } from './answers';
-import { Whole } from './fields';
 
 const ROWS_A_PAGE = 50;
-const LARGEST_ID = 2_147_483_647;
 
 class AccessQuery {
-  @IsOptional()
-  @Whole(1, LARGEST_ID)
-  org_id?: number | null;
+  @Takes(rowId.orBlank())
+  org_id?: number;
 
-  @IsOptional()
-  @Whole(1, LARGEST_ID)
-  dept_id?: number | null;
+  @Takes(rowId.orBlank())
+  dept_id?: number;
 
   @IsFilterText()
   q?: string;

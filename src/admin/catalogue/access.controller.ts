@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
-import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Query, Req, Res } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
 import { type DepartmentAccess, ModelAccess, type ModelPolicy } from '../../catalogue';
 import { fault, refuseStale, versionOf } from '../../kernel';
 import { Database } from '../../platform';
-import { Access, Action, actorOf, adminScope, Data, type HttpRequest } from '../../web';
+import { Access, Action, actorOf, adminScope, Data, type HttpRequest, PathId } from '../../web';
 import { Answers } from './answers';
 import {
   DepartmentAccessForm,
@@ -13,7 +13,6 @@ import {
   PolicyForm,
   ToggleForm,
 } from './access-forms';
-import { idIn } from './providers.controller';
 
 const ORGANISATION = Access.role('org_admin');
 
@@ -96,8 +95,7 @@ export class AccessController {
   }
 
   @Data('/dashboard/admin/api/departments/:dept_id/model-access', ORGANISATION)
-  async department(@Param('dept_id') idText: string, @Req() request: HttpRequest): Promise<object> {
-    const id = idIn(idText, 'dept_id');
+  async department(@PathId('dept_id') id: number, @Req() request: HttpRequest): Promise<object> {
     return presentDepartment(
       await this.access.department(adminScope(request), this.database.source.manager, id),
     );
@@ -107,12 +105,11 @@ export class AccessController {
     audit: 'department.model-access-changed',
   })
   async setDepartment(
-    @Param('dept_id') idText: string,
+    @PathId('dept_id') id: number,
     @Body() form: DepartmentAccessForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    const id = idIn(idText, 'dept_id');
     const department = await this.database.transaction(async (tx) => {
       const known = await this.access.department(adminScope(request), tx, id);
       const wanted = wantedAccess(form, known);

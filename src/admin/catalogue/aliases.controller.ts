@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
-import { Body, Controller, Param, Req, Res } from '@nestjs/common';
+import { Body, Controller, Req, Res } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
 import { CatalogueEditor, listAliases, ModelSheets, refuseManaged } from '../../catalogue';
 import { fault, refuseStale } from '../../kernel';
 import { Database, type Tx } from '../../platform';
-import { Access, Action, Data, type HttpRequest } from '../../web';
+import { Access, Action, Data, type HttpRequest, PathText } from '../../web';
 import { Answers } from './answers';
 import { AliasForm, AliasRemovalForm } from './forms';
 
@@ -68,7 +68,7 @@ export class AliasesController {
     verb: 'delete',
   })
   removeByName(
-    @Param('alias_name') alias: string,
+    @PathText('alias_name') alias: string,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {

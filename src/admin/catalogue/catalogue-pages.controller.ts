@@ -1,5 +1,4 @@
 import { Controller, Query, Req } from '@nestjs/common';
-import { IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
 import {
   aliasesVersion,
   chosenWire,
@@ -21,8 +20,8 @@ import {
   stateVersion,
   visibilityEffect,
 } from '../../catalogue';
-import { ANSWER_MODELS, formatUsd } from '../../kernel';
-import { Database, type Page as Rows } from '../../platform';
+import { ANSWER_MODELS, formatUsd, line, oneOf, rowId } from '../../kernel';
+import { Database, type Page as Rows, Takes } from '../../platform';
 import { ModelLists, SupplierStyles } from '../../routing';
 import { factsOf, overrideFields, WIRES } from '../../vendors';
 import {
@@ -40,7 +39,6 @@ import {
   Redirects,
 } from '../../web';
 import { MODELS_PAGE } from './answers';
-import { Line, Whole } from './fields';
 import { pricesOf, scheduleVersion } from './present';
 
 const tabs = ['models', 'providers', 'prices', 'aliases'] as const;
@@ -49,16 +47,14 @@ const ROWS_A_PAGE = 50;
 const PLATFORM = Access.role('platform_admin');
 
 class CatalogueQuery {
-  @IsOptional()
-  @IsIn(tabs)
+  @Takes(oneOf(tabs).optional())
   tab?: Tab;
 
   @IsFilterText()
   q?: string;
 
-  @IsOptional()
-  @IsIn([...MODEL_STATES, ''])
-  state?: ModelState | '';
+  @Takes(oneOf(MODEL_STATES).orBlank())
+  state?: ModelState;
 
   @IsCursor()
   cursor?: string;
@@ -66,19 +62,17 @@ class CatalogueQuery {
 
 class EditQuery {
   /** The list beside which the model was opened. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(2_000)
+  @Takes(line(2_000).optional())
   back?: string;
 }
 
 class ModelQuery extends EditQuery {
-  @Line(128)
+  @Takes(line(128))
   model: string;
 }
 
 class ProviderQuery extends EditQuery {
-  @Whole(1, 999_999_999)
+  @Takes(rowId)
   id: number;
 }
 

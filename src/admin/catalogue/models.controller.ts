@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { Body, Controller, Param, Req, Res } from '@nestjs/common';
+import { Body, Controller, Req, Res } from '@nestjs/common';
 import { type ActionName, ActivityLog, changesOf } from '../../audit';
 import {
   CatalogueEditor,
@@ -12,7 +12,7 @@ import {
 } from '../../catalogue';
 import { fault } from '../../kernel';
 import { Database, type Tx } from '../../platform';
-import { Access, Action, type HttpRequest } from '../../web';
+import { Access, Action, type HttpRequest, PathText } from '../../web';
 import { Answers } from './answers';
 import {
   ModelChangeForm,
@@ -174,7 +174,7 @@ export class ModelsController {
 
   @Action('/admin/models/:model/replay-inclusion', PLATFORM, { audit: 'model.replay-changed' })
   async replay(
-    @Param('model') name: string,
+    @PathText('model') name: string,
     @Body() form: ReplayForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
@@ -200,7 +200,7 @@ export class ModelsController {
     audit: ['model.created', 'model.changed'],
   })
   async fixture(
-    @Param('model') name: string,
+    @PathText('model') name: string,
     @Body() form: ReasonForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,

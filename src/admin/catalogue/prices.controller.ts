@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { Body, Controller, Param, Req, Res } from '@nestjs/common';
+import { Body, Controller, Req, Res } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
 import {
   type ModelSheet,
@@ -9,9 +9,9 @@ import {
   refuseManaged,
   type SheetSchedule,
 } from '../../catalogue';
-import { fault, formatUsd, refuseStale, wholeNumberField } from '../../kernel';
+import { fault, formatUsd, refuseStale } from '../../kernel';
 import { Database, type Tx } from '../../platform';
-import { Access, Action, Data, type HttpRequest } from '../../web';
+import { Access, Action, Data, type HttpRequest, PathId, PathText } from '../../web';
 import { Answers } from './answers';
 import { PriceForm, ScheduleForm, VersionedForm } from './forms';
 import { PriceDesk, sourceOf } from './price-desk.service';
@@ -19,7 +19,6 @@ import { presentModel, presentPrice, presentSchedule, pricesOf, scheduleVersion 
 import { hasRates, ratesOfForm } from './read-forms';
 
 const PLATFORM = Access.role('platform_admin');
-const LARGEST_ID = 2_147_483_647;
 
 /** Prices and their schedules. No price is ever edited: a change is a version, and requests keep theirs. */
 @Controller()
@@ -52,7 +51,7 @@ export class PricesController {
   }
 
   @Data('/dashboard/admin/models/:model/price-schedule', PLATFORM)
-  async schedules(@Param('model') name: string): Promise<object> {
+  async schedules(@PathText('model') name: string): Promise<object> {
     const sheet = await this.sheets.read(this.database.source.manager, name);
     const now = new Date();
     const active = sheet.schedules.find((schedule) => isRunning(schedule, now));
@@ -67,7 +66,7 @@ export class PricesController {
   /** A scheduled price: an existing version, or one made of the given rates. */
   @Action('/dashboard/admin/models/:model/price-schedule', PLATFORM, { audit: 'model.price-changed' })
   async schedule(
-    @Param('model') name: string,
+    @PathText('model') name: string,
     @Body() form: ScheduleForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
@@ -99,8 +98,8 @@ export class PricesController {
     verb: 'delete',
   })
   async unschedule(
-    @Param('model') name: string,
-    @Param('schedule_id') id: string,
+    @PathText('model') name: string,
+    @PathId('schedule_id') id: number,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
@@ -112,8 +111,8 @@ export class PricesController {
     audit: 'model.price-changed',
   })
   async unscheduleByForm(
-    @Param('model') name: string,
-    @Param('schedule_id') id: string,
+    @PathText('model') name: string,
+    @PathId('schedule_id') id: number,
     @Body() form: VersionedForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
@@ -123,12 +122,11 @@ export class PricesController {
 
   private async removeSchedule(
     name: string,
-    idText: string,
+    id: number,
     form: VersionedForm,
     request: HttpRequest,
     response: ServerResponse,
   ): Promise<object> {
-    const id = wholeNumberField(idText, 'schedule_id', 1, LARGEST_ID);
     await this.database.transaction(async (tx) => {
       const sheet = await this.sheets.read(tx, name);
       refuseManaged(sheet.model);

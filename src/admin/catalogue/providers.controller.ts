@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
-import { Body, Controller, Param, Req, Res } from '@nestjs/common';
+import { Body, Controller, Req, Res } from '@nestjs/common';
 import { type ActionName, ActivityLog, changesOf, type NewActivity } from '../../audit';
 import { type CredentialKind, ProviderSheets, type ProviderSheet, visibilityEffect } from '../../catalogue';
-import { fault, wholeNumberField } from '../../kernel';
+import { fault } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { SupplierStyles } from '../../routing';
-import { Access, Action, Data, type HttpRequest } from '../../web';
+import { Access, Action, Data, type HttpRequest, PathId, PathText } from '../../web';
 import { Answers, MODELS_PAGE } from './answers';
 import { ProviderForm, ReasonForm, VisibilityForm } from './forms';
 import { presentProvider, recordedProvider } from './present';
@@ -13,8 +13,6 @@ import { providerFields, secretOfForm } from './read-forms';
 
 const PLATFORM = Access.role('platform_admin');
 const PROVIDERS = `${MODELS_PAGE}?tab=providers`;
-
-export const idIn = (text: string, param: string): number => wholeNumberField(text, param, 1, 2_147_483_647);
 
 /** Changes of providers and their secrets. */
 @Controller()
@@ -54,12 +52,11 @@ export class ProvidersController {
     audit: ['provider.changed', 'credential.changed'],
   })
   async update(
-    @Param('provider_id') idText: string,
+    @PathId('provider_id') id: number,
     @Body() form: ProviderForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    const id = idIn(idText, 'provider_id');
     const { sheet, cleared } = await this.database.transaction((tx) => this.change(tx, id, form));
     return this.answers.done(request, response, form, {
       text: cleared.length > 0 ? 'catalogue.done.secret-cleared' : 'catalogue.done.saved',
@@ -69,12 +66,11 @@ export class ProvidersController {
 
   @Action('/dashboard/admin/providers/:provider_id/delete', PLATFORM, { audit: 'provider.deleted' })
   async remove(
-    @Param('provider_id') idText: string,
+    @PathId('provider_id') id: number,
     @Body() form: ReasonForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    const id = idIn(idText, 'provider_id');
     const name = await this.database.transaction(async (tx) => {
       const sheet = await this.sheets.remove(tx, id);
       await this.record(tx, 'provider.deleted', sheet, changesOf(recordedProvider(sheet), null), form.reason);
@@ -89,20 +85,19 @@ export class ProvidersController {
   }
 
   @Data('/dashboard/admin/providers/:provider_id/visibility-info', PLATFORM)
-  async visibilityInfo(@Param('provider_id') idText: string): Promise<object> {
-    return this.effect(this.database.source.manager, idIn(idText, 'provider_id'));
+  async visibilityInfo(@PathId('provider_id') id: number): Promise<object> {
+    return this.effect(this.database.source.manager, id);
   }
 
   @Action('/dashboard/admin/providers/:provider_id/visibility', PLATFORM, {
     audit: 'provider.visibility-changed',
   })
   async visibility(
-    @Param('provider_id') idText: string,
+    @PathId('provider_id') id: number,
     @Body() form: VisibilityForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    const id = idIn(idText, 'provider_id');
     const facts = await this.database.transaction(async (tx) => {
       const isChanged = await this.sheets.setVisible(tx, id, form.visible);
       const sheet = await this.sheets.read(tx, id);
@@ -122,13 +117,12 @@ export class ProvidersController {
     audit: 'credential.removed',
   })
   async removeSecret(
-    @Param('provider_id') idText: string,
-    @Param('credential_id') credentialId: string,
+    @PathId('provider_id') id: number,
+    @PathText('credential_id') credentialId: string,
     @Body() form: ReasonForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    const id = idIn(idText, 'provider_id');
     await this.database.transaction(async (tx) => {
       const { label } = await this.sheets.removeCredential(tx, id, credentialId);
       const sheet = await this.sheets.read(tx, id);

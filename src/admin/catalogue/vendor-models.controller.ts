@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { Body, Controller, Param, Req, Res } from '@nestjs/common';
+import { Body, Controller, Req, Res } from '@nestjs/common';
 import { IsOptional, IsString, MaxLength } from 'class-validator';
 import { ActivityLog } from '../../audit';
 import { CatalogueService, ModelSheets, readCurrent } from '../../catalogue';
@@ -14,12 +14,11 @@ import {
   takeToldFacts,
 } from '../../routing';
 import { overrideFields } from '../../vendors';
-import { Access, Action, type HttpRequest, PageRenderer, wantsPage } from '../../web';
+import { Access, Action, type HttpRequest, PageRenderer, PathId, wantsPage } from '../../web';
 import { Answers, pathBack } from './answers';
 import { Flag, Line } from './fields';
 import { FromPage, ReasonForm } from './forms';
 import { presentModel } from './present';
-import { idIn } from './providers.controller';
 
 const PLATFORM = Access.role('platform_admin');
 const PATH = '/dashboard/admin/providers/:provider_id/vendor-models';
@@ -59,12 +58,11 @@ export class VendorModelsController {
 
   @Action(PATH, PLATFORM, { audit: { none: 'a comparison changes nothing' } })
   async compare(
-    @Param('provider_id') idText: string,
+    @PathId('provider_id') id: number,
     @Body() form: ReasonForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object | string> {
-    const id = idIn(idText, 'provider_id');
     // This node's copy of secrets may be older than the last change.
     await this.catalogue.reload();
     const compared = await this.compared(id);
@@ -78,12 +76,12 @@ export class VendorModelsController {
   /** The vendor is asked once more: a form brings no figures. */
   @Action(`${PATH}/take`, PLATFORM, { audit: 'model.changed' })
   async take(
-    @Param('provider_id') idText: string,
+    @PathId('provider_id') id: number,
     @Body() form: TakeForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    const { provider, problem, models } = await this.compared(idIn(idText, 'provider_id'));
+    const { provider, problem, models } = await this.compared(id);
     if (problem !== null) throw fault('upstream_error', { message: `${provider}: ${problem}` });
     const found = models.find(
       ({ model, upstreamModel }) => model === form.model && upstreamModel === form.upstream_model,

@@ -1,12 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import { Body, Controller, Param, Req, Res } from '@nestjs/common';
+import { Body, Controller, Req, Res } from '@nestjs/common';
 import { ActivityLog, type ActionName } from '../../audit';
-import {
-  conversationIdOf,
-  ConversationMessages,
-  ConversationOversight,
-  type OverseenConversation,
-} from '../../chat';
+import { ConversationMessages, ConversationOversight, type OverseenConversation } from '../../chat';
 import { Database, type Tx } from '../../platform';
 import {
   Access,
@@ -18,6 +13,7 @@ import {
   Page,
   PageFrames,
   PageRenderer,
+  PathId,
   wantsPage,
 } from '../../web';
 import { contentOf, conversationFacts } from './conversations-model';
@@ -43,30 +39,29 @@ export class OverseenConversationController {
   ) {}
 
   @Page(`${PATH}/:conv_id`, VIEW, Access.role('org_admin'))
-  async show(@Param('conv_id') id: string, @Req() request: HttpRequest): Promise<object> {
-    const conversation = await this.oversight.get(adminScope(request), conversationIdOf(id));
+  async show(@PathId('conv_id') id: number, @Req() request: HttpRequest): Promise<object> {
+    const conversation = await this.oversight.get(adminScope(request), id);
     return { conversation: this.factsOf(conversation, request) };
   }
 
   @Action(`${PATH}/:conv_id/content`, Access.role('org_admin'), { audit: 'conversation.content-viewed' })
   async content(
-    @Param('conv_id') id: string,
+    @PathId('conv_id') id: number,
     @Body() { reason }: ViewContentForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<unknown> {
     const scope = adminScope(request);
-    const conversationId = conversationIdOf(id);
     const { overseen, head } = await this.database.transaction(async (tx) => {
-      const overseen = await this.oversight.get(scope, conversationId, tx);
+      const overseen = await this.oversight.get(scope, id, tx);
       await this.put(tx, 'conversation.content-viewed', overseen, reason);
-      return { overseen, head: await this.oversight.content(scope, conversationId, tx) };
+      return { overseen, head: await this.oversight.content(scope, id, tx) };
     });
-    const newestFirst = await this.messages.page(conversationId, { limit: MOST_SHOWN });
+    const newestFirst = await this.messages.page(id, { limit: MOST_SHOWN });
     const messages = [...newestFirst.rows].reverse();
     if (!wantsPage(request)) {
       return {
-        id: conversationId,
+        id,
         title: head.title,
         messages: messages.map(({ role, model, text, createdAt }) => ({
           role,
@@ -92,21 +87,21 @@ export class OverseenConversationController {
     verb: 'delete',
   })
   remove(
-    @Param('conv_id') id: string,
+    @PathId('conv_id') id: number,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    return this.removed(conversationIdOf(id), request, response);
+    return this.removed(id, request, response);
   }
 
   /** The same for forms, which know no DELETE. */
   @Action(`${PATH}/:conv_id/delete`, Access.role('org_admin'), { audit: 'conversation.deleted' })
   removeByForm(
-    @Param('conv_id') id: string,
+    @PathId('conv_id') id: number,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    return this.removed(conversationIdOf(id), request, response);
+    return this.removed(id, request, response);
   }
 
   private async removed(id: number, request: HttpRequest, response: ServerResponse): Promise<object> {

@@ -1,6 +1,8 @@
 import { Transform, Type } from 'class-transformer';
 import { IsInt, IsNotEmpty, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
 import type { OversightFilter } from '../../chat';
+import { line } from '../../kernel';
+import { Takes } from '../../platform';
 import { IsCursor, IsFilterText } from '../../web';
 
 /** The address of the list. Empty fields of its form stand for no filter. */
@@ -8,9 +10,7 @@ export class ConversationsQuery {
   @IsFilterText()
   q?: string;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(256)
+  @Takes(line(256).orBlank())
   model?: string;
 
   @IsCursor()

@@ -1,9 +1,7 @@
 import { Controller, Query, Req } from '@nestjs/common';
-import { Type } from 'class-transformer';
-import { IsIn, IsInt, IsOptional } from 'class-validator';
 import { ChainBreaks } from '../../audit';
-import { atLeast } from '../../kernel';
-import { LeanAdapter } from '../../platform';
+import { atLeast, oneNumberOf } from '../../kernel';
+import { LeanAdapter, Takes } from '../../platform';
 import { Access, actorOf, adminScope, Data, type HttpRequest, Page, PageRenderer } from '../../web';
 import { breakBanner } from '../audit/seal-banner';
 import { homeModel } from './home-model';
@@ -11,11 +9,8 @@ import { periods } from './periods';
 import { Traffic, type TrafficAnswer } from './traffic';
 
 class HomeQuery {
-  @IsOptional()
-  @Type(() => Number)
-  @IsInt()
-  @IsIn(periods)
-  hours: number = 24;
+  @Takes(oneNumberOf(periods).default(24))
+  hours: number;
 }
 
 /** The first page of the administration: requests and the health of suppliers. */

@@ -1,20 +1,14 @@
 import { Controller, Query, Req } from '@nestjs/common';
-import { Type } from 'class-transformer';
-import { IsInt, Max, Min } from 'class-validator';
 import { type StoredTokenEvent, TokenEvents } from '../../catalogue';
+import { rowId } from '../../kernel';
 import { KeyRegister, RateLimiter } from '../../keys';
-import { Settings } from '../../platform';
+import { Settings, Takes } from '../../platform';
 import { Access, adminScope, Data, type HttpRequest } from '../../web';
 import { PoolHealthQuery } from './pool-health';
 import { TokenLogQuery } from './token-log.form';
 
-const LARGEST_ID = 2_147_483_647;
-
 class RateStateQuery {
-  @Type(() => Number)
-  @IsInt()
-  @Min(1)
-  @Max(LARGEST_ID)
+  @Takes(rowId)
   key_id: number;
 }
 

@@ -1,5 +1,5 @@
-import { Type } from 'class-transformer';
-import { IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
+import { line, whole } from '../../kernel';
+import { Takes } from '../../platform';
 
 const MOST_ROWS = 1_000;
 const FARTHEST_OFFSET = 100_000;
@@ -7,56 +7,31 @@ const LONGEST_WINDOW_HOURS = 90 * 24;
 
 /** The parameters and defaults are those of the contract; an empty text filters nothing. */
 export class TokenLogQuery {
-  @IsOptional()
-  @IsString()
-  @MaxLength(200)
-  provider: string = '';
+  @Takes(line(200).default(''))
+  provider: string;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(200)
-  key_name: string = '';
+  @Takes(line(200).default(''))
+  key_name: string;
 
-  @IsOptional()
-  @Type(() => Number)
-  @IsInt()
-  @Min(1)
-  @Max(MOST_ROWS)
-  limit: number = 100;
+  @Takes(whole(1, MOST_ROWS).default(100))
+  limit: number;
 
   /** Several, with commas between them. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(200)
-  kinds: string = '';
+  @Takes(line(200).default(''))
+  kinds: string;
 
-  @IsOptional()
-  @Type(() => Number)
-  @IsInt()
-  @Min(0)
-  since_ms: number = 0;
+  @Takes(whole(0, Number.MAX_SAFE_INTEGER).default(0))
+  since_ms: number;
 
-  @IsOptional()
-  @Type(() => Number)
-  @IsInt()
-  @Min(0)
-  @Max(FARTHEST_OFFSET)
-  offset: number = 0;
+  @Takes(whole(0, FARTHEST_OFFSET).default(0))
+  offset: number;
 
-  @IsOptional()
-  @Type(() => Number)
-  @IsInt()
-  @Min(1)
-  @Max(LONGEST_WINDOW_HOURS)
-  window_hours: number = 24;
+  @Takes(whole(1, LONGEST_WINDOW_HOURS).default(24))
+  window_hours: number;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(50)
-  source: string = '';
+  @Takes(line(50).default(''))
+  source: string;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(100)
-  error_kind: string = '';
+  @Takes(line(100).default(''))
+  error_kind: string;
 }

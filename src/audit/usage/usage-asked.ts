@@ -1,4 +1,4 @@
-import { dayIn, isZone, refused, startOfDay } from '../../kernel';
+import { dayIn, dayOrInstant, isDay, isZone, Misfit, refused, startOfDay } from '../../kernel';
 import {
   endsBeforeItBegins,
   type UsageBucket,
@@ -18,10 +18,10 @@ export interface UsageAsked {
   readonly group_by?: string | null;
   readonly zone?: string | null;
   readonly model?: string | null;
-  readonly key?: string | null;
-  readonly project?: string | null;
-  readonly user?: string | null;
-  readonly organisation?: string | null;
+  readonly key?: number | null;
+  readonly project?: number | null;
+  readonly user?: number | null;
+  readonly organisation?: number | null;
   readonly supplier?: string | null;
   readonly region?: string | null;
   readonly end_user?: string | null;
@@ -30,8 +30,6 @@ export interface UsageAsked {
 
 const USUAL_DAYS = 30;
 const DAY_MS = 86_400_000;
-const DAY = /^\d{4}-\d\d-\d\d$/;
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
 /** Longer periods are shown by day instead of by hour, and then by month. */
 const LONG_FOR_HOURS = 3 * DAY_MS;
 const LONG_FOR_DAYS = 190 * DAY_MS;
@@ -72,14 +70,9 @@ export function periodOf(
 }
 
 function edge(text: string, param: string, zone: string, days: number): Date {
-  const isDay = DAY.test(text) && !Number.isNaN(Date.parse(text));
-  const instant = isDay ? startOfDay(text, zone, days) : INSTANT.test(text) ? new Date(text) : null;
-  const year = instant?.getUTCFullYear() ?? 0;
-  if (instant !== null && year >= 2000 && year < 2200) return instant;
-  throw refused(
-    param,
-    'a day, like 2027-01-31, or an ISO 8601 time with its zone, like 2027-01-31T12:00:00Z',
-  );
+  const read = dayOrInstant.read(text);
+  if (read instanceof Misfit) throw refused(param, read.msg.replace('must be ', ''));
+  return isDay(read) ? startOfDay(read, zone, days) : new Date(read);
 }
 
 function usualBucket(lengthMs: number): UsageBucket {
@@ -100,10 +93,10 @@ function choice<Choice extends string>(
 
 const filterOf = (asked: UsageAsked): UsageFilter => ({
   model: textOf(asked.model, 'model'),
-  keyId: idOf(asked.key, 'key'),
-  projectId: idOf(asked.project, 'project'),
-  userId: idOf(asked.user, 'user'),
-  organisationId: idOf(asked.organisation, 'organisation'),
+  keyId: asked.key ?? null,
+  projectId: asked.project ?? null,
+  userId: asked.user ?? null,
+  organisationId: asked.organisation ?? null,
   supplier: textOf(asked.supplier, 'supplier'),
   region: textOf(asked.region, 'region'),
   endUser: textOf(asked.end_user, 'end_user'),
@@ -117,10 +110,4 @@ export function textOf(text: string | null | undefined, param: string): string |
   if (text.length > LONGEST_TEXT || /\0/.test(text))
     throw refused(param, `a text of at most ${LONGEST_TEXT} characters`);
   return text;
-}
-
-export function idOf(text: string | null | undefined, param: string): number | null {
-  if (!text) return null;
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw refused(param, 'an id, a whole number');
-  return Number(text);
 }

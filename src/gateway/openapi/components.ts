@@ -1,5 +1,5 @@
 import { catalogue } from '../../kernel';
-import type { Schema } from '../../web';
+import type { Schema } from '../../kernel';
 
 const text: Schema = { type: 'string' };
 const integer: Schema = { type: 'integer' };

@@ -1,4 +1,5 @@
-import type { Media, OpenApiResponse, OperationNotes, Parameter, Schema } from '../../web';
+import type { Schema } from '../../kernel';
+import type { Media, OpenApiResponse, OperationNotes, Parameter } from '../../web';
 import { schemaRef, svcHeaderRefs } from './components';
 import { examples } from './examples';
 import { bodySchema, type BodyInput } from './fields';

@@ -1,5 +1,5 @@
 import { knownFields, type OperationName } from '../../routing';
-import type { Schema } from '../../web';
+import type { Schema } from '../../kernel';
 
 const text = (description: string): Schema => ({ type: 'string', description });
 const number = (minimum: number, maximum: number, description: string): Schema => ({

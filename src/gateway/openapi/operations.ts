@@ -1,5 +1,6 @@
 import { ANSWER_MODELS, budgetPeriods } from '../../kernel';
-import type { OperationNotes, RegisteredRoute, Schema } from '../../web';
+import type { Schema } from '../../kernel';
+import type { OperationNotes, RegisteredRoute } from '../../web';
 import { schemaRef } from './components';
 import { call, type CallInput, json, orStream, read, stream } from './describe';
 

@@ -70,3 +70,49 @@ export function validationFault(issues: ValidationIssue[], options: FaultOptions
     details: { ...options.details, errors: issues },
   });
 }
+
+export type Place = 'path' | 'query' | 'body';
+
+const ofParameters: ReadonlySet<ErrorCode> = new Set([
+  'validation_error',
+  'invalid_request',
+  'invalid_json',
+  'missing_fields',
+  'unsupported_parameter',
+]);
+
+/** The parameters that a fault names; null for a fault of something else. */
+function parametersOf({ code, options }: Fault): readonly string[] | null {
+  if (!ofParameters.has(code) || options.status !== undefined) return null;
+  if (options.param !== undefined) return [options.param];
+  const required = (options.details?.['required'] ?? []) as readonly string[];
+  const names = required.filter((name) => /^\w+$/.test(name));
+  return names.length === 0 && code === 'invalid_request' ? null : names;
+}
+
+export const isOfParameters = (problem: Fault): boolean => parametersOf(problem) !== null;
+
+const issueTypes: Partial<Record<ErrorCode, string>> = {
+  missing_fields: 'missing',
+  unsupported_parameter: 'whitelistValidation',
+  invalid_json: 'json',
+};
+
+/**
+ * A fault of parameters as the portal tells of it: one code, and the place of each. Services know a parameter by its
+ * name alone, and the programming interface answers their faults with their own codes.
+ */
+export function asValidation(problem: Fault, placeOf: (name: string) => Place): Fault {
+  const { code, options, humanMessage } = problem;
+  const names = parametersOf(problem);
+  const errors = options.details?.['errors'];
+  if (names === null || (Array.isArray(errors) && errors.length > 0)) return problem;
+  const type = issueTypes[code] ?? 'value_error';
+  const issues = names.map((name): ValidationIssue => {
+    const [first = name, ...rest] = name.split('.');
+    const deeper = rest.map((part) => (/^\d+$/.test(part) ? Number(part) : part));
+    return { loc: [placeOf(first), first, ...deeper], msg: humanMessage, type };
+  });
+  const whole: ValidationIssue = { loc: ['body'], msg: humanMessage, type };
+  return validationFault(issues.length > 0 ? issues : [whole], { ...options, message: humanMessage });
+}

@@ -1,7 +1,7 @@
 export { catalogue, isErrorCode, publicCatalogue, publicEntry } from './catalogue';
 export type { ActionClass, CatalogueEntry, ErrorCode, ErrorType, PublicEntry } from './catalogue';
 export { reachableCodes } from './reachable';
-export { Fault, fault, validationFault, type FaultOptions, type ValidationIssue } from './fault';
+export { Fault, fault, validationFault, type FaultOptions, type Place, type ValidationIssue } from './fault';
 export { fromUnknown } from './from-unknown';
 export {
   gatewayError,

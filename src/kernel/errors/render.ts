@@ -1,6 +1,6 @@
 import { parseJsonText } from '../json/parse-json-text';
 import { type ErrorCode, errorTypeOf } from './catalogue';
-import type { Fault, ValidationIssue } from './fault';
+import { asValidation, type Fault, isOfParameters, type Place } from './fault';
 
 export interface Rendered {
   status: number;
@@ -126,18 +126,16 @@ export function renderMessages(fault: Fault, requestId: string): Rendered {
   };
 }
 
-/** The gateway refuses bad values with 400; forms and page parameters have always answered 422. */
-export const portalStatusOf = (fault: Fault): number =>
-  fault.code === 'validation_error' ? (fault.options.status ?? 422) : fault.status;
-
-function issuesOf(fault: Fault): ValidationIssue[] {
-  const errors = fault.options.details?.errors;
-  if (Array.isArray(errors) && errors.length > 0) return errors as ValidationIssue[];
-  return [{ loc: [], msg: fault.humanMessage, type: 'value_error' }];
-}
+/** The gateway refuses bad values with 400, the portal with 422. */
+export const portalStatusOf = (fault: Fault): number => (isOfParameters(fault) ? 422 : fault.status);
 
 /** JSON of the portal: the fields that older clients read, and beside them those of the gateway. */
-export function renderPortal(fault: Fault, requestId: string): Rendered {
+export function renderPortal(
+  problem: Fault,
+  requestId: string,
+  placeOf: (name: string) => Place = () => 'body',
+): Rendered {
+  const fault = asValidation(problem, placeOf);
   const status = portalStatusOf(fault);
   const { type: _category, ...fields } = fieldsOf(fault, requestId, '', fault.humanMessage);
   return {
@@ -145,7 +143,7 @@ export function renderPortal(fault: Fault, requestId: string): Rendered {
     headers: headersOf(fault, requestId, status),
     body: {
       error: fault.humanMessage,
-      detail: fault.code === 'validation_error' ? issuesOf(fault) : fault.humanMessage,
+      detail: (fault.code === 'validation_error' && fault.options.details?.['errors']) || fault.humanMessage,
       ...fields,
     },
   };

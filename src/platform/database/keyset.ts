@@ -1,4 +1,4 @@
-import { fault, parseJsonText } from '../../kernel';
+import { cursorText, type Direction, fault, readCursor } from '../../kernel';
 
 /** How a column travels in a cursor: as SQL reads it out, as SQL reads it back, and what it may look like. */
 const kinds = {
@@ -49,7 +49,6 @@ interface KeysetClause {
 }
 
 type PositionedRow = Readonly<Record<string, unknown>>;
-type Direction = 'next' | 'previous';
 
 /**
  * Keyset pagination of one list along an index: pages continue from the values of a row, never by offset, so that new
@@ -103,7 +102,7 @@ export class Keyset {
 
   /** A cursor beside values that no row needs to have, as they are written in cursors. */
   cursorAt(direction: Direction, values: readonly unknown[]): string {
-    return Buffer.from(JSON.stringify([direction, ...values])).toString('base64url');
+    return cursorText(direction, values);
   }
 
   private cursorOf(direction: Direction, row: PositionedRow): string {
@@ -115,9 +114,9 @@ export class Keyset {
 
   private readCursor(text: string | null): { direction: Direction; values: readonly string[] } {
     if (text === null) return { direction: 'next', values: [] };
-    const [direction, ...values] = partsOf(text);
+    const { direction, values } = readCursor(text) ?? { direction: null, values: [] };
     const isFit =
-      (direction === 'next' || direction === 'previous') &&
+      direction !== null &&
       values.length === this.columns.length &&
       this.columns.every(({ kind }, place) => {
         const value = values[place];
@@ -128,18 +127,6 @@ export class Keyset {
       param: 'cursor',
       message: 'cursor must be the next_cursor or previous_cursor of an earlier page.',
     });
-  }
-}
-
-const LONGEST_CURSOR = 1_000;
-
-function partsOf(text: string): readonly unknown[] {
-  if (text.length > LONGEST_CURSOR) return [];
-  try {
-    const parts: unknown = parseJsonText(Buffer.from(text, 'base64url').toString('utf8'));
-    return Array.isArray(parts) ? parts : [];
-  } catch {
-    return [];
   }
 }
 

@@ -1,17 +1,11 @@
 import type { ServerResponse } from 'node:http';
-import { Controller, Param, Req, Res } from '@nestjs/common';
+import { Controller, Req, Res } from '@nestjs/common';
 import { Payments } from '../../billing';
 import { type InviteShown, InvitesService, SessionsService } from '../../identity';
 import { fault, nanoPerCent } from '../../kernel';
-import { Access, Action, actorOf, type HttpRequest, Page, portalHostOf } from '../../web';
-import { IsToken } from './fields';
+import { Access, Action, actorOf, type HttpRequest, Page, PathText, portalHostOf } from '../../web';
 import { FormAnswers } from './form-answers';
 import { Visitor } from './visitor';
-
-class InvitePath {
-  @IsToken()
-  token: string;
-}
 
 interface InviteModel {
   readonly token: string;
@@ -53,7 +47,7 @@ export class StandingController {
 
   @Page('/invite/:token', 'pages/account/invite', Access.anyone())
   async invite(
-    @Param() { token }: InvitePath,
+    @PathText('token') token: string,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
@@ -67,7 +61,7 @@ export class StandingController {
   /** Accepting needs the account the invite was sent to; the address was confirmed with it. */
   @Action('/invite/:token/accept', Access.session(), { audit: 'invite.accepted' })
   async accept(
-    @Param() { token }: InvitePath,
+    @PathText('token') token: string,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<unknown> {

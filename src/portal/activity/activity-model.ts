@@ -28,7 +28,7 @@ import {
 } from '../../web';
 import { dayLabels, dayNames } from '../lists/days';
 import { addressFor } from './activity-csv';
-import { type ActivityPageQuery, daysOf, periods } from './activity-query.form';
+import { type ActivityPageQuery, periods } from './activity-query.form';
 import { daysField } from '../lists/periods';
 
 export function activityList(
@@ -38,7 +38,7 @@ export function activityList(
 ): ListDescription<ActivityEntry> {
   return {
     heading: translate('activity.page.heading'),
-    scope: `${periodWords(daysOf(query), timeZone, translate)} · ${scopeWords(request, translate)}`,
+    scope: `${periodWords(query.days, timeZone, translate)} · ${scopeWords(request, translate)}`,
     columns: [
       { label: translate('activity.page.time') },
       { label: translate('activity.page.what') },
@@ -56,7 +56,7 @@ export function activityList(
 
 function fieldsOf(query: ActivityPageQuery, translate: Translate): FieldModel[] {
   return [
-    daysField(periods, daysOf(query), translate),
+    daysField(periods, query.days, translate),
     {
       id: 'filter-type',
       name: 'type',

@@ -1,6 +1,6 @@
-import { Type } from 'class-transformer';
-import { IsIn, IsInt, IsOptional, IsString, MaxLength } from 'class-validator';
 import { type ActivityFilter, objectTypes, type ObjectType } from '../../audit';
+import { line, oneNumberOf, oneOf } from '../../kernel';
+import { Takes } from '../../platform';
 import { IsCursor, IsFilterText } from '../../web';
 
 export const periods = [7, 30, 90, 365] as const;
@@ -9,15 +9,11 @@ const DAY_MS = 86_400_000;
 
 /** The address of the activity page. Empty fields of its form stand for no filter. */
 export class ActivityPageQuery {
-  @IsOptional()
-  @Type(() => Number)
-  @IsInt()
-  @IsIn(periods)
-  days?: number;
+  @Takes(oneNumberOf(periods).default(USUAL_DAYS))
+  days: number;
 
-  @IsOptional()
-  @IsIn([...objectTypes, ''])
-  type?: ObjectType | '';
+  @Takes(oneOf(objectTypes).orBlank())
+  type?: ObjectType;
 
   @IsFilterText()
   q?: string;
@@ -26,19 +22,15 @@ export class ActivityPageQuery {
   cursor?: string;
 
   /** The entry whose details are open; scripts open them in place. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(20)
+  @Takes(line(20).optional())
   open?: string;
 }
-
-export const daysOf = ({ days }: ActivityPageQuery): number => days ?? USUAL_DAYS;
 
 export function filterOf(query: ActivityPageQuery, now: number): Omit<ActivityFilter, 'limit' | 'cursor'> {
   const { type, q } = query;
   return {
-    from: new Date(now - daysOf(query) * DAY_MS),
-    object: type === undefined || type === '' ? null : { type },
+    from: new Date(now - query.days * DAY_MS),
+    object: type === undefined ? null : { type },
     text: q === undefined || q.trim() === '' ? null : q.trim(),
   };
 }

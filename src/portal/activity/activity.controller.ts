@@ -17,7 +17,7 @@ import {
 import { searchedNote } from '../lists/searched-note';
 import { activityColumns, activityRow } from './activity-csv';
 import { activityList, dayChart } from './activity-model';
-import { ActivityPageQuery, daysOf, filterOf } from './activity-query.form';
+import { ActivityPageQuery, filterOf } from './activity-query.form';
 
 const ROWS_A_PAGE = 50;
 
@@ -49,7 +49,7 @@ export class ActivityController {
     );
     return counted.days.length === 0
       ? model
-      : { ...model, ...dayChart(counted, daysOf(query), now, localisation) };
+      : { ...model, ...dayChart(counted, query.days, now, localisation) };
   }
 
   @Csv('/dashboard/activity/export', Access.session(), 'activity')

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
-import { Allow, IsOptional, Length } from 'class-validator';
+import { Body, Controller, Query, Req, Res } from '@nestjs/common';
+import { Allow } from 'class-validator';
 import {
   AutomaticTopUp,
   type AutomaticTopUpRule,
@@ -15,29 +15,28 @@ import {
   Payments,
   topUpCents,
 } from '../../billing';
-import { fault, nanoPerCent, toJsonNumber } from '../../kernel';
-import { Settings } from '../../platform';
+import { fault, nanoPerCent, toJsonNumber, whole } from '../../kernel';
+import { Settings, Takes } from '../../platform';
 import {
   Access,
   Action,
   afterChange,
   Data,
   type HttpRequest,
+  IsCursor,
   Notices,
-  pageRequestOf,
+  PathId,
+  PathText,
   presentPage,
-  queryOf,
 } from '../../web';
 import { centsField, isJson, refusal } from './amount-field';
 import { concernsOf, overviewOf, WalletParties } from './wallet-party';
 
 class PaymentsQuery {
-  @IsOptional()
-  @Length(1, 20)
-  limit?: string;
+  @Takes(whole(1, 200).default(50))
+  limit: number;
 
-  @IsOptional()
-  @Length(1, 1_000)
+  @IsCursor()
   cursor?: string;
 }
 
@@ -56,7 +55,6 @@ class AutomaticTopUpForm {
   monthly_ceiling?: unknown;
 }
 
-const PAYMENT_PAGES = { usual: 50, most: 200 };
 const MOST_CENTS = 100_000_000n;
 const notLinked = { none: 'no account is ever linked: there is nothing to change' } as const;
 
@@ -94,9 +92,9 @@ export class BillingDataController {
   }
 
   @Data('/api/billing/payments', Access.session())
-  async paymentList(@Query() _query: PaymentsQuery, @Req() request: HttpRequest): Promise<object> {
+  async paymentList(@Query() query: PaymentsQuery, @Req() request: HttpRequest): Promise<object> {
     const { walletId } = await this.parties.mover(request);
-    const page = await this.payments.page(walletId, pageRequestOf(queryOf(request), PAYMENT_PAGES));
+    const page = await this.payments.page(walletId, query);
     return presentPage(page, presentPayment, ({ publicId }) => publicId);
   }
 
@@ -104,14 +102,14 @@ export class BillingDataController {
     audit: 'billing.card-removed',
     verb: 'delete',
   })
-  removeCard(@Param('pm_id') id: string, @Req() request: HttpRequest): Promise<object> {
+  removeCard(@PathText('pm_id') id: string, @Req() request: HttpRequest): Promise<object> {
     return this.remove(id, request);
   }
 
   /** Forms can only post. */
   @Action('/api/billing/payment-methods/:pm_id/delete', Access.session(), { audit: 'billing.card-removed' })
   async removeCardByForm(
-    @Param('pm_id') id: string,
+    @PathText('pm_id') id: string,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
@@ -124,7 +122,7 @@ export class BillingDataController {
     audit: 'billing.default-card-changed',
   })
   makeDefault(
-    @Param('pm_id') id: string,
+    @PathText('pm_id') id: string,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
@@ -135,19 +133,19 @@ export class BillingDataController {
     audit: 'billing.card-removed',
     verb: 'delete',
   })
-  removeRow(@Param('pm_id') id: string, @Req() request: HttpRequest): Promise<object> {
-    return this.remove(rowNumber(id), request);
+  removeRow(@PathId('pm_id') id: number, @Req() request: HttpRequest): Promise<object> {
+    return this.remove(id, request);
   }
 
   @Action('/api/billing/payment-method/:pm_id/default', Access.session(), {
     audit: 'billing.default-card-changed',
   })
   makeRowDefault(
-    @Param('pm_id') id: string,
+    @PathId('pm_id') id: number,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    return this.choose(rowNumber(id), request, response);
+    return this.choose(id, request, response);
   }
 
   @Action('/api/billing/auto-topup', Access.session(), { audit: 'billing.auto-top-up-changed' })
@@ -231,11 +229,6 @@ function switchOf(value: unknown, present: AutomaticTopUpRule | null): boolean {
   if (value === undefined && present?.enabled === true) return true;
   if (value === undefined) throw refusal('enabled', 'is needed while automatic top-ups are off', 'missing');
   throw refusal('enabled', 'must be true or false', 'boolean');
-}
-
-function rowNumber(text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw refusal('pm_id', 'must be a whole number', 'integer');
 }
 
 const presentCard = (card: Card): object => ({

@@ -1,15 +1,15 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Query, Req, Res } from '@nestjs/common';
-import { Equals, IsOptional, Length, Matches } from 'class-validator';
 import { BillingAccounts, Cards, Ledger, PaymentProcessor, Payments, WalletHistory } from '../../billing';
-import { fault, isUuid } from '../../kernel';
-import { Settings } from '../../platform';
+import { fault, isUuid, line, oneOf, uuid } from '../../kernel';
+import { Settings, Takes } from '../../platform';
 import {
   Access,
   actorOf,
   Csv,
   type CsvTable,
   type HttpRequest,
+  IsCursor,
   Page,
   PageRenderer,
   listPage,
@@ -20,37 +20,31 @@ import { billingTabs, modeBanner, paymentColumns, paymentList, paymentRow } from
 import { WalletParties, type WalletParty } from './wallet-party';
 
 class OverviewQuery {
-  @IsOptional()
-  @Length(0, 20)
+  @Takes(line(20).optional())
   amount?: string;
 
-  @IsOptional()
-  @Length(0, 10)
+  @Takes(line(10).optional())
   cancelled?: string;
 
-  @IsOptional()
-  @Length(0, 10)
+  @Takes(line(10).optional())
   card?: string;
 
   /** The reader's own wallet, while another one pays. */
-  @IsOptional()
-  @Equals('1')
+  @Takes(oneOf(['1']).optional())
   own?: string;
 }
 
 class ListQuery {
-  @IsOptional()
-  @Length(1, 1_000)
+  @IsCursor()
   cursor?: string;
 
   /** The reader's own wallet, while another one pays. */
-  @IsOptional()
-  @Equals('1')
+  @Takes(oneOf(['1']).optional())
   own?: string;
 }
 
 class ReturnQuery {
-  @Matches(/^[0-9a-f-]{36}$/)
+  @Takes(uuid)
   payment: string;
 }
 

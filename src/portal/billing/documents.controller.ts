@@ -1,11 +1,18 @@
 import type { ServerResponse } from 'node:http';
-import { Controller, Get, Param, Query, Req, Res, StreamableFile, UsePipes } from '@nestjs/common';
-import { Type } from 'class-transformer';
-import { Equals, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
+import { Controller, Get, Query, Req, Res, StreamableFile, UsePipes } from '@nestjs/common';
 import { BillingAccounts, Payments, type UsageShare, WalletHistory } from '../../billing';
-import { fault, formatMultiplier, formatUsd, isUuid } from '../../kernel';
-import { Settings } from '../../platform';
-import { Access, Csv, type CsvTable, FormPipe, type HttpRequest, Page, PageRenderer } from '../../web';
+import { day, fault, formatMultiplier, formatUsd, isUuid, oneOf, rowId } from '../../kernel';
+import { Settings, Takes } from '../../platform';
+import {
+  Access,
+  Csv,
+  type CsvTable,
+  FormPipe,
+  type HttpRequest,
+  Page,
+  PageRenderer,
+  PathText,
+} from '../../web';
 import { type DocumentLocalisation, receiptPdf, statementPdf } from './documents';
 import { readSpan, statementModel } from './statement-model';
 import { type WalletParty, WalletParties } from './wallet-party';
@@ -13,28 +20,21 @@ import { type WalletParty, WalletParties } from './wallet-party';
 const statementColumns = ['line', 'at', 'name', 'detail', 'amount_usd', 'price_factor'];
 
 class SpanQuery {
-  @IsOptional()
-  @Matches(/^(\d{4}-\d{2}-\d{2})?$/)
+  @Takes(day.orBlank())
   from?: string;
 
   /** The last day, included. */
-  @IsOptional()
-  @Matches(/^(\d{4}-\d{2}-\d{2})?$/)
+  @Takes(day.orBlank())
   to?: string;
 
   /** The reader's own wallet, while another one pays. */
-  @IsOptional()
-  @Equals('1')
+  @Takes(oneOf(['1']).optional())
   own?: string;
 }
 
 class FileQuery extends SpanQuery {
   /** Another wallet, for those who may read its documents. */
-  @IsOptional()
-  @Type(() => Number)
-  @IsInt()
-  @Min(1)
-  @Max(2_147_483_647)
+  @Takes(rowId.optional())
   wallet?: number;
 }
 
@@ -111,7 +111,7 @@ export class BillingDocumentsController {
   @Get('/dashboard/billing/receipts/:payment')
   @Access.restingSession()
   async receipt(
-    @Param('payment') publicId: string,
+    @PathText('payment') publicId: string,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<StreamableFile> {

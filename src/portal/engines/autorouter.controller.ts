@@ -1,11 +1,10 @@
 import { Controller, Query, Req } from '@nestjs/common';
-import { Type } from 'class-transformer';
-import { IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
 import { ChosenModelsQuery } from '../../audit';
 import { CatalogueService, type ModelView } from '../../catalogue';
 import { PersonalSettings } from '../../identity';
-import { parseUsd, type Scope } from '../../kernel';
+import { line, parseUsd, type Scope, whole } from '../../kernel';
 import { KeyRegister } from '../../keys';
+import { Takes } from '../../platform';
 import {
   DecisionQuery,
   type DialOutcome,
@@ -49,19 +48,13 @@ const MOST_DAYS = 365;
 const MOST_KEYS = 100;
 
 class AutorouterQuery {
-  @IsOptional()
-  @Type(() => Number)
-  @IsInt()
-  @Min(1)
-  @Max(MOST_DAYS)
-  days?: number;
+  @Takes(whole(1, MOST_DAYS).default(USUAL_DAYS))
+  days: number;
 }
 
 class AutorouterPageQuery extends AutorouterQuery {
   /** The key whose settings are open, by its public id. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(64)
+  @Takes(line(64).optional())
   key?: string;
 }
 
@@ -84,10 +77,7 @@ export class AutorouterController {
   ) {}
 
   @Page('/dashboard/autorouter', 'pages/dashboard/autorouter', Access.session())
-  async show(
-    @Query() { days = USUAL_DAYS, key }: AutorouterPageQuery,
-    @Req() request: HttpRequest,
-  ): Promise<object> {
+  async show(@Query() { days, key }: AutorouterPageQuery, @Req() request: HttpRequest): Promise<object> {
     const localisation = localisationOf(this.pages, request);
     const { userId } = actorOf(request);
     const [facts, isHelpClosed, own, keys] = await Promise.all([
@@ -108,7 +98,7 @@ export class AutorouterController {
   }
 
   @Data('/dashboard/api/autorouter', Access.session())
-  async data(@Query() { days = USUAL_DAYS }: AutorouterQuery, @Req() request: HttpRequest): Promise<object> {
+  async data(@Query() { days }: AutorouterQuery, @Req() request: HttpRequest): Promise<object> {
     return presentAutorouter(await this.facts(request, days, 'UTC'), viewScope(request));
   }
 

@@ -1,5 +1,5 @@
-import { Controller, Get, Param, Redirect } from '@nestjs/common';
-import { Access, Redirects } from '../../web';
+import { Controller, Get, Redirect } from '@nestjs/common';
+import { Access, PathId, Redirects } from '../../web';
 
 /** Addresses of earlier releases. */
 @Controller()
@@ -12,7 +12,7 @@ export class OldAddressesController {
   @Get('/dashboard/playground/:conv_id')
   @Access.session()
   @Redirect()
-  conversation(@Param('conv_id') id: string): { url: string } {
+  conversation(@PathId('conv_id') id: number): { url: string } {
     return { url: `/dashboard/webchat/${encodeURIComponent(id)}` };
   }
 }

@@ -1,29 +1,16 @@
-import { Transform } from 'class-transformer';
-import { IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
+import { oneOf, rowId } from '../../kernel';
 import { type KeyFilter, type ShownStatus, shownStatuses } from '../../keys';
+import { Takes } from '../../platform';
 import { IsCursor, IsFilterText } from '../../web';
 
-/** A form sends the fields that were left empty, too. */
-const emptyIsAbsent = ({ value }: { value: unknown }): unknown => (value === '' ? undefined : value);
-
 export class KeysQuery {
-  @IsOptional()
-  @Transform(emptyIsAbsent)
-  @IsIn(shownStatuses)
+  @Takes(oneOf(shownStatuses).orBlank())
   status?: ShownStatus;
 
-  @IsOptional()
-  @Transform(({ value }: { value: unknown }) => (value === '' ? undefined : Number(value)))
-  @IsInt()
-  @Min(1)
-  @Max(2 ** 31 - 1)
+  @Takes(rowId.orBlank())
   project?: number;
 
-  @IsOptional()
-  @Transform(({ value }: { value: unknown }) => (value === '' ? undefined : Number(value)))
-  @IsInt()
-  @Min(1)
-  @Max(2 ** 31 - 1)
+  @Takes(rowId.orBlank())
   organisation?: number;
 
   @IsFilterText()

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Query, Req, Res } from '@nestjs/common';
-import { IsOptional, IsString, MaxLength } from 'class-validator';
 import { ActivityLog } from '../../audit';
 import { CatalogueService } from '../../catalogue';
 import { OwnProjects } from '../../identity';
-import { fault, isUuid, refused, type Scope } from '../../kernel';
+import { fault, isUuid, line, refused, type Scope } from '../../kernel';
 import { type IssuedKey, KeyRegister, type NewKeyForm, presentIssued, readNewKey } from '../../keys';
-import { Settings } from '../../platform';
+import { Settings, Takes } from '../../platform';
 import {
   Access,
   Action,
@@ -27,9 +26,7 @@ import { RecordedKeys } from './recorded-keys';
 
 class NewKeyQuery {
   /** Comes from the list of models: the key is for this one. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(200)
+  @Takes(line(200).optional())
   model?: string;
 }
 

@@ -6,11 +6,9 @@ import type { FieldModel, Translate } from '../../views';
 export const organisationsFor = (
   names: Pick<AdminViewService, 'organisations'>,
   { kind }: Scope,
-  wanted: string | number | undefined,
-): Promise<OrganisationName[]> => {
-  const chosen = /^\d{1,9}$/.test(String(wanted)) ? Number(wanted) : null;
-  return kind === 'platform' ? names.organisations(chosen) : Promise.resolve([]);
-};
+  wanted: number | undefined,
+): Promise<OrganisationName[]> =>
+  kind === 'platform' ? names.organisations(wanted ?? null) : Promise.resolve([]);
 
 /** For those who see several organisations; one that the address names stays to choose in any case. */
 export function organisationField(

@@ -1,12 +1,11 @@
 import { Controller, Query, Req } from '@nestjs/common';
-import { Type } from 'class-transformer';
-import { IsIn, IsInt, IsOptional } from 'class-validator';
 import { LatencyQuery, RequestLogQuery, UsageQuery } from '../../audit';
 import { ReachedBudgets } from '../../billing';
 import { CatalogueService } from '../../catalogue';
 import { PersonalSettings } from '../../identity';
-import type { Scope } from '../../kernel';
+import { oneNumberOf, type Scope } from '../../kernel';
 import { KeyRegister } from '../../keys';
+import { Takes } from '../../platform';
 import { requestSnippets } from '../../views';
 import { Access, actorOf, type HttpRequest, localisationOf, Page, PageRenderer, viewScope } from '../../web';
 import { DAY_MS } from '../lists/days';
@@ -26,11 +25,8 @@ const BUDGETS_CALLED = 5;
 const LATENCIES_LOOKED_AT = 1_000;
 
 class OverviewQuery {
-  @IsOptional()
-  @Type(() => Number)
-  @IsInt()
-  @IsIn(overviewPeriods)
-  days?: number;
+  @Takes(oneNumberOf(overviewPeriods).default(USUAL_DAYS))
+  days: number;
 }
 
 /** The first page after signing in: how things stand, or what to do first. */
@@ -51,7 +47,7 @@ export class OverviewController {
   ) {}
 
   @Page('/dashboard', 'pages/dashboard/overview', Access.session())
-  async show(@Query() { days = USUAL_DAYS }: OverviewQuery, @Req() request: HttpRequest): Promise<object> {
+  async show(@Query() { days }: OverviewQuery, @Req() request: HttpRequest): Promise<object> {
     const scope = viewScope(request);
     const localisation = localisationOf(this.pages, request);
     const isOwn = scope.kind === 'user';

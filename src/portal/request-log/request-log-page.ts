@@ -137,7 +137,7 @@ function fieldsOf(facts: LogFacts): FieldModel[] {
     name,
     type: 'search',
     label: translate(`request-log.${name}`),
-    value: query[name],
+    value: query[name]?.toString(),
     ...more,
   });
   return [

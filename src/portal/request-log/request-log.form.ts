@@ -1,6 +1,4 @@
-import { IsIn, IsUUID, Matches, MaxLength } from 'class-validator';
 import {
-  idOf,
   periodOf,
   RecordParameters,
   type RequestLogFilter,
@@ -8,8 +6,8 @@ import {
   statusClasses,
   zoneOf,
 } from '../../audit';
-import { parseUsd } from '../../kernel';
-import { Given } from '../../platform';
+import { cursor, line, matching, oneOf, parseUsd, uuid, whole } from '../../kernel';
+import { Takes } from '../../platform';
 
 /** Columns that are shown when they are asked for. */
 export const optionalColumns = [
@@ -28,48 +26,48 @@ export type OptionalColumn = (typeof optionalColumns)[number];
 
 /** The filters of the request log. */
 export class RequestLogParameters extends RecordParameters {
-  @Given(IsIn(statusClasses))
+  @Takes(oneOf(statusClasses).orBlank())
   status?: StatusClass;
 
-  @Given(Matches(/^[a-z0-9_.-]{1,64}$/))
+  @Takes(matching(/^[a-z0-9_.-]{1,64}$/, 'a code of an error').orBlank())
   code?: string;
 
-  @Given(IsIn(['yes']))
+  @Takes(oneOf(['yes']).orBlank())
   failover?: 'yes';
 
   /** In US dollars. */
-  @Given(Matches(/^\d{1,9}(\.\d{1,9})?$/))
+  @Takes(matching(/^\d{1,9}(\.\d{1,9})?$/, 'an amount of US dollars, like 0.05').orBlank())
   min_cost?: string;
 
   /** In milliseconds. */
-  @Given(Matches(/^\d{1,9}$/))
-  min_latency?: string;
+  @Takes(whole(0, 999_999_999).orBlank())
+  min_latency?: number;
 
-  @Given(MaxLength(256))
+  @Takes(line(256).orBlank())
   session?: string;
 
-  @Given(IsUUID())
+  @Takes(uuid.orBlank())
   request_id?: string;
 
   /** The caller's own id. */
-  @Given(MaxLength(128))
+  @Takes(line(128).orBlank())
   client_request_id?: string;
 }
 
 /** What the page knows beside the filters. */
 export class RequestLogPageQuery extends RequestLogParameters {
   /** Optional columns, with commas between. */
-  @Given(Matches(/^[a-z_,-]{1,200}$/))
+  @Takes(matching(/^[a-z_,-]{1,200}$/, 'names of columns, with commas between').orBlank())
   columns?: string;
 
-  @Given(IsIn(['on']))
+  @Takes(oneOf(['on']).orBlank())
   live?: 'on';
 
   /** The request whose details are open; scripts open them in place. */
-  @Given(IsUUID())
+  @Takes(uuid.orBlank())
   open?: string;
 
-  @Given(MaxLength(1_000))
+  @Takes(cursor.orBlank())
   cursor?: string;
 }
 
@@ -84,17 +82,17 @@ export function logFilterOf(asked: RequestLogParameters, now: number, usualZone:
     // New requests belong to a period that has no end.
     to: asked.to === undefined ? null : period.to,
     model: asked.model,
-    keyId: idOf(asked.key, 'key'),
-    projectId: idOf(asked.project, 'project'),
-    userId: idOf(asked.user, 'user'),
-    organisationId: idOf(asked.organisation, 'organisation'),
+    keyId: asked.key,
+    projectId: asked.project,
+    userId: asked.user,
+    organisationId: asked.organisation,
     supplier: asked.supplier,
     region: asked.region,
     statusClass: asked.status,
     code: asked.code,
     failoverOnly: asked.failover === 'yes',
     minCostNano: asked.min_cost === undefined ? null : parseUsd(asked.min_cost),
-    minLatencyMs: asked.min_latency === undefined ? null : Number(asked.min_latency),
+    minLatencyMs: asked.min_latency ?? null,
     session: asked.session,
     requestId: asked.request_id?.toLowerCase(),
     clientRequestId: asked.client_request_id,

@@ -171,7 +171,7 @@ function personField({ query: { user }, person, localisation }: UsageFacts): Fie
       label: translate('usage.group.user'),
       options: [
         { value: '', label: translate('list.all') },
-        { value: user, label: person ?? user, selected: true },
+        { value: String(user), label: person ?? String(user), selected: true },
       ],
     },
   ];
@@ -187,7 +187,7 @@ export function choiceFields({
   readonly query: Pick<UsagePageQuery, 'model' | 'key' | 'supplier' | 'region' | 'project' | 'organisation'>;
 }): FieldModel[] {
   const ofUse = (['model', 'key', 'project', 'supplier', 'region'] as const).flatMap((name) => {
-    const wanted = query[name];
+    const wanted = query[name]?.toString();
     const known = choices[name];
     if (known.length === 0 && wanted === undefined) return [];
     const isKnown = wanted === undefined || known.some(({ value }) => value === wanted);
@@ -206,7 +206,7 @@ export function choiceFields({
       },
     ];
   });
-  return [...ofUse, ...organisationField(organisations, query.organisation, translate)];
+  return [...ofUse, ...organisationField(organisations, query.organisation?.toString(), translate)];
 }
 
 const ratio = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);

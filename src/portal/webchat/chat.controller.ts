@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { Body, Controller, Param, Req, Res } from '@nestjs/common';
+import { Body, Controller, Req, Res } from '@nestjs/common';
 import {
   ChatModels,
   ChatTurns,
-  conversationIdOf,
   ConversationMessages,
   Conversations,
   type Message,
@@ -14,7 +13,16 @@ import {
 import { type Actor, fault, formatUsd } from '../../kernel';
 import { Database } from '../../platform';
 import { AnswerFeedback, type AnsweredRequest } from '../../quality';
-import { Access, Action, actorOf, afterChange, type HttpRequest, PageRenderer, wantsPage } from '../../web';
+import {
+  Access,
+  Action,
+  actorOf,
+  afterChange,
+  type HttpRequest,
+  PageRenderer,
+  PathId,
+  wantsPage,
+} from '../../web';
 import { formatCost } from '../../views';
 import { readAttachments } from './attachments';
 import { TurnStream } from './turn-stream';
@@ -59,12 +67,11 @@ export class ChatController {
     bodyLimitBytes: LARGEST_TURN_BYTES,
   })
   async send(
-    @Param('conv_id') id: string,
+    @PathId('conv_id') conversationId: number,
     @Body() form: ChatTurnForm,
     @Req() request: HttpRequest,
     @Res() response: ServerResponse,
   ): Promise<void> {
-    const conversationId = conversationIdOf(id);
     const turn = await this.turns.begin(actorOf(request), conversationId, {
       text: form.content ?? '',
       attachments: readAttachments(form.attachments ?? []),
@@ -84,13 +91,13 @@ export class ChatController {
     audit: { none: 'a thumb on one’s own answer changes nothing of the service' },
   })
   async judge(
-    @Param('conv_id') id: string,
+    @PathId('conv_id') conversationId: number,
     @Body() { message: messageId, verdict }: AnswerFeedbackForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
     const actor = actorOf(request);
-    const { id: conversationId } = await this.conversations.get(actor.userId, conversationIdOf(id));
+    await this.conversations.get(actor.userId, conversationId);
     const message = await this.messages.answer(conversationId, messageId);
     const answered = message === null ? null : answeredRequest(actor, message);
     if (answered === null)

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
-import { Body, Controller, Param, Req, Res } from '@nestjs/common';
+import { Body, Controller, Req, Res } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
-import { ChatModels, conversationIdOf, Conversations, WebchatKeys } from '../../chat';
+import { ChatModels, Conversations, WebchatKeys } from '../../chat';
 import { fault, toJsonNumber } from '../../kernel';
 import { Database } from '../../platform';
-import { Access, Action, actorOf, afterChange, type HttpRequest, Notices } from '../../web';
+import { Access, Action, actorOf, afterChange, type HttpRequest, Notices, PathId } from '../../web';
 import { ConversationModelForm, ConversationTitleForm, NewConversationForm } from './webchat.forms';
 
 const PATH = '/dashboard/webchat';
@@ -61,39 +61,36 @@ export class ConversationsController {
 
   @Action('/api/conversations/:conv_id', Access.session(), { audit: 'conversation.deleted', verb: 'delete' })
   remove(
-    @Param('conv_id') id: string,
+    @PathId('conv_id') id: number,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    return this.removed(conversationIdOf(id), request, response);
+    return this.removed(id, request, response);
   }
 
   /** The same for forms, which know no DELETE. */
   @Action('/dashboard/webchat/:conv_id/delete', Access.session(), { audit: 'conversation.deleted' })
   removeByForm(
-    @Param('conv_id') id: string,
+    @PathId('conv_id') id: number,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    return this.removed(conversationIdOf(id), request, response);
+    return this.removed(id, request, response);
   }
 
   @Action('/api/conversations/:conv_id/model', Access.session(), OWN)
   async chooseModel(
-    @Param('conv_id') id: string,
+    @PathId('conv_id') id: number,
     @Body() { model }: ConversationModelForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
     const actor = actorOf(request);
-    const conversationId = conversationIdOf(id);
-    await this.conversations.get(actor.userId, conversationId);
+    await this.conversations.get(actor.userId, id);
     const { name, takesImages } = await this.models.one(actor, model);
-    await this.database.transaction((tx) =>
-      this.conversations.chooseModel(tx, actor.userId, conversationId, name),
-    );
-    return afterChange(request, response, `${PATH}/${conversationId}`, {
-      id: conversationId,
+    await this.database.transaction((tx) => this.conversations.chooseModel(tx, actor.userId, id, name));
+    return afterChange(request, response, `${PATH}/${id}`, {
+      id,
       model: name,
       takes_images: takesImages,
     });
@@ -101,19 +98,16 @@ export class ConversationsController {
 
   @Action('/api/conversations/:conv_id/title', Access.session(), OWN)
   async rename(
-    @Param('conv_id') id: string,
+    @PathId('conv_id') id: number,
     @Body() { title }: ConversationTitleForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
     const { userId } = actorOf(request);
-    const conversationId = conversationIdOf(id);
     if (title.trim() === '') throw fault('missing_fields', { param: 'title' });
-    await this.database.transaction((tx) =>
-      this.conversations.rename(tx, userId, conversationId, title.trim()),
-    );
-    return afterChange(request, response, `${PATH}/${conversationId}`, {
-      id: conversationId,
+    await this.database.transaction((tx) => this.conversations.rename(tx, userId, id, title.trim()));
+    return afterChange(request, response, `${PATH}/${id}`, {
+      id,
       title: title.trim(),
     });
   }

@@ -1,7 +1,7 @@
-import { Controller, Get, Param, Query, Req, StreamableFile } from '@nestjs/common';
-import { ChatModels, conversationIdOf, ConversationMessages, Conversations } from '../../chat';
+import { Controller, Get, Query, Req, StreamableFile } from '@nestjs/common';
+import { ChatModels, ConversationMessages, Conversations } from '../../chat';
 import { AnswerFeedback, DecisionQuery } from '../../quality';
-import { Access, actorOf, FormPipe, type HttpRequest, Page, PageRenderer } from '../../web';
+import { Access, actorOf, type HttpRequest, Page, PageRenderer, PathId } from '../../web';
 import { markdownOf } from './markdown-export';
 import {
   type ConversationListModel,
@@ -50,13 +50,13 @@ export class WebchatController {
 
   @Page('/dashboard/webchat/:conv_id', 'pages/dashboard/webchat-thread', Access.session())
   async show(
-    @Param('conv_id') id: string,
+    @PathId('conv_id') id: number,
     @Query() query: WebchatQuery,
     @Req() request: HttpRequest,
   ): Promise<{ list: ConversationListModel; thread: ThreadModel }> {
     const actor = actorOf(request);
     const localisation = this.localisationOf(request);
-    const conversation = await this.conversations.get(actor.userId, conversationIdOf(id));
+    const conversation = await this.conversations.get(actor.userId, id);
     const [page, list, models] = await Promise.all([
       this.messages.page(conversation.id, { cursor: query.cursor ?? null, limit: MESSAGES_A_PAGE }),
       this.listFor(actor.userId, query, conversation.id, localisation),
@@ -72,9 +72,9 @@ export class WebchatController {
 
   @Get('/dashboard/webchat/:conv_id/export')
   @Access.session()
-  async export(@Param('conv_id', FormPipe) id: string, @Req() request: HttpRequest): Promise<StreamableFile> {
+  async export(@PathId('conv_id') id: number, @Req() request: HttpRequest): Promise<StreamableFile> {
     const { userId } = actorOf(request);
-    const conversation = await this.conversations.get(userId, conversationIdOf(id));
+    const conversation = await this.conversations.get(userId, id);
     const newestFirst = await Array.fromAsync(this.messages.all(conversation.id));
     const translate = this.pages.textsFor(request);
     return new StreamableFile(Buffer.from(markdownOf(conversation, newestFirst.reverse(), translate)), {

@@ -13,6 +13,8 @@ import {
   MaxLength,
   ValidateNested,
 } from 'class-validator';
+import { line } from '../../kernel';
+import { Takes } from '../../platform';
 import { thumbs } from '../../quality';
 import { IsCursor } from '../../web';
 
@@ -40,9 +42,7 @@ export class WebchatQuery {
   list?: string;
 
   /** Words of a title, for the list. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(100)
+  @Takes(line(100).orBlank())
   q?: string;
 }
 

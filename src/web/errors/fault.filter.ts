@@ -4,6 +4,7 @@ import {
   Fault,
   fault,
   fromUnknown,
+  type Place,
   renderGateway,
   renderMessages,
   renderPageModel,
@@ -138,7 +139,7 @@ export class FaultFilter implements ExceptionFilter {
     const { requestId } = request;
     if (surface === 'messages') return renderMessages(problem, requestId);
     if (surface === 'gateway') return renderGateway(problem, requestId);
-    const rendered = renderPortal(problem, requestId);
+    const rendered = renderPortal(problem, requestId, (name) => placeOf(name, request));
     // Programs read the English texts; scripts of our pages show this one to people.
     const local_message = this.pages.refusalText(problem, request);
     return { ...rendered, body: { ...rendered.body, local_message } };
@@ -163,6 +164,12 @@ export class FaultFilter implements ExceptionFilter {
         : { cause: underlyingCause(problem) ?? undefined }),
     });
   }
+}
+
+/** Where a parameter that a rule names stands in the request. */
+function placeOf(name: string, request: HttpRequest): Place {
+  if (Object.hasOwn(request.params, name)) return 'path';
+  return request.method === 'GET' || queryOf(request).has(name) ? 'query' : 'body';
 }
 
 /** What another entry, or the same a little later, may get through; the rest has a page of its own. */

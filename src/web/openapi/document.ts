@@ -1,5 +1,5 @@
 import type { RegisteredRoute } from './registered-routes';
-import type { Schema } from './schema';
+import type { Schema } from '../../kernel';
 import { schemaOfForm } from './schema-of-form';
 
 export interface Parameter {
@@ -130,13 +130,13 @@ function formContent(form: NonNullable<RegisteredRoute['forms']['body']>): Recor
   return { 'application/json': { schema }, 'application/x-www-form-urlencoded': { schema } };
 }
 
-function parametersOf({ path, forms, queryNames }: RegisteredRoute): Parameter[] {
+function parametersOf({ path, forms, single }: RegisteredRoute): Parameter[] {
   const ofPath = forms.param === undefined ? {} : (schemaOfForm(forms.param).properties ?? {});
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']): Parameter => ({
     name,
     in: 'path',
     required: true,
-    schema: ofPath[name] ?? { type: 'string' },
+    schema: single.param.get(name)?.schema ?? ofPath[name] ?? { type: 'string' },
   }));
   const query = forms.query === undefined ? {} : schemaOfForm(forms.query);
   const inQuery = Object.entries(query.properties ?? {}).map(([name, schema]): Parameter => ({
@@ -145,13 +145,13 @@ function parametersOf({ path, forms, queryNames }: RegisteredRoute): Parameter[]
     required: query.required?.includes(name) ?? false,
     schema,
   }));
-  const single = queryNames.map((name): Parameter => ({
+  const alone = [...single.query].map(([name, { schema, isRequired }]): Parameter => ({
     name,
     in: 'query',
-    required: false,
-    schema: { type: 'string' },
+    required: isRequired,
+    schema,
   }));
-  return [...inPath, ...inQuery, ...single];
+  return [...inPath, ...inQuery, ...alone];
 }
 
 const contentTypes = { page: 'text/html', table: 'text/csv', data: 'application/json' } as const;

@@ -6,7 +6,9 @@ import {
   ROUTE_ARGS_METADATA,
 } from '@nestjs/common/constants';
 import { MetadataScanner, type ModulesContainer, Reflector } from '@nestjs/core';
+import type { Field } from '../../kernel';
 import { accessMetadata, type AccessRule } from '../access-rule';
+import { ParameterPipe } from '../parameters';
 import { fileNameMetadata } from '../routes/csv.interceptor';
 import { type PageView, viewMetadata } from '../routes/page.interceptor';
 
@@ -20,8 +22,8 @@ export interface RegisteredRoute {
   readonly hasData: boolean;
   /** The class that its query, its body or its path parameters are validated by. */
   readonly forms: Readonly<Partial<Record<Place, Type>>>;
-  /** Query parameters that are read one by one. */
-  readonly queryNames: readonly string[];
+  /** Parameters of the path and of the query that are read one by one. */
+  readonly single: Readonly<Record<'param' | 'query', ReadonlyMap<string, Field<unknown>>>>;
 }
 
 type Place = 'body' | 'query' | 'param';
@@ -81,25 +83,28 @@ function openPath(prefix: string, path: string): string {
 interface Argument {
   readonly index: number;
   readonly data?: unknown;
+  readonly pipes: readonly unknown[];
 }
 
 function inputsOf(
   controller: Type,
   prototype: object,
   name: string,
-): Pick<RegisteredRoute, 'forms' | 'queryNames'> {
+): Pick<RegisteredRoute, 'forms' | 'single'> {
   const taken = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) ?? {}) as Record<
     string,
     Argument
   >;
   const types = (Reflect.getMetadata('design:paramtypes', prototype, name) ?? []) as (Type | undefined)[];
   const forms: Partial<Record<Place, Type>> = {};
-  const queryNames: string[] = [];
-  for (const [key, { index, data }] of Object.entries(taken)) {
+  const single = { param: new Map<string, Field<unknown>>(), query: new Map<string, Field<unknown>>() };
+  for (const [key, { index, data, pipes }] of Object.entries(taken)) {
     const place = places[key.split(':')[0] ?? ''];
     const type = types[index];
-    if (place === 'query' && typeof data === 'string') queryNames.push(data);
+    const pipe = pipes.find((one) => one instanceof ParameterPipe);
+    if (pipe !== undefined && (place === 'param' || place === 'query'))
+      single[place].set(String(data), pipe.field);
     else if (place !== undefined && type !== undefined && !plainTypes.has(type)) forms[place] = type;
   }
-  return { forms, queryNames };
+  return { forms, single };
 }

@@ -1,6 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { getMetadataStorage } from 'class-validator';
-import type { Schema } from './schema';
+import type { Schema } from '../../kernel';
+import { fieldsOf } from '../../platform';
 
 interface Rule {
   readonly name: string;
@@ -52,15 +53,18 @@ export function schemaOfForm(form: Type): Schema {
   const found = getMetadataStorage().getTargetValidationMetadatas(form, '', false, false);
   const properties: Record<string, Schema> = {};
   const required: string[] = [];
+  const declared = fieldsOf(form);
   for (const [name, metadata] of Map.groupBy(found, ({ propertyName }) => propertyName)) {
     const ofProperty = metadata.map(({ name: rule, constraints, each }): Rule => ({
       name: rule ?? '',
       constraints: constraints ?? [],
       each,
     }));
-    properties[name] = propertySchema(form, name, ofProperty);
+    const field = declared.get(name);
+    properties[name] = field?.schema ?? propertySchema(form, name, ofProperty);
     // `IsOptional` and its like are conditions in place of rules.
-    if (!metadata.some(({ type }) => type === 'conditionalValidation')) required.push(name);
+    const isRequired = field?.isRequired ?? !metadata.some(({ type }) => type === 'conditionalValidation');
+    if (isRequired) required.push(name);
   }
   return {
     type: 'object',

@@ -132,11 +132,11 @@ test('what a device says of another page, host, person or challenge adds nothing
   ];
   for (const manner of manners) {
     const answer = await enrol(browser, device.create(await begin(browser), manner));
-    expect([manner, answer.status, answer.json()['code']]).toEqual([manner, 400, 'invalid_request']);
+    expect([manner, answer.status, answer.json()['code']]).toEqual([manner, 422, 'validation_error']);
   }
   for (const credential of ['{}', 'null', '{"id":"x"}', '{"id":"x","response":{}}', 'no JSON', '[1]']) {
     await begin(browser);
-    expect([credential, (await enrol(browser, credential)).status]).toEqual([credential, 400]);
+    expect([credential, (await enrol(browser, credential)).status]).toEqual([credential, 422]);
   }
   expect((await browser.page(settings)).text.match(/<b>Laptop<\/b>/g)).toHaveLength(1);
 });

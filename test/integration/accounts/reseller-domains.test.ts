@@ -200,7 +200,7 @@ test('what is no host, no colour, no logo, or another’s, is refused with its r
     [{ ...look, accent: '#ffd0d0' }, ours, 422, 'contrast'],
     [{ ...look, accent_dark: '#402020' }, ours, 422, 'contrast'],
     [{ ...look, accent: 'red' }, ours, 422, 'accent'],
-    [{ host, name: 'x', accent: '#7a1f3d' }, ours, 400, 'pair'],
+    [{ host, name: 'x', accent: '#7a1f3d' }, ours, 422, 'pair'],
     [
       { ...look, logo: `data:image/png;base64,${Buffer.from('<svg/>').toString('base64')}` },
       ours,

@@ -87,7 +87,7 @@ test('what is refused: no reason, no amount, a past end, a stale page, no budget
       await post(raise, stranger),
     ];
     const foreign = scope.kind === 'organisation' ? 403 : 404;
-    expect([scope.kind, refusals]).toEqual([scope.kind, [400, 400, 422, 400, 409, 422, 403, foreign]]);
+    expect([scope.kind, refusals]).toEqual([scope.kind, [422, 422, 422, 422, 409, 422, 403, foreign]]);
   }
   const bare = await house.post(admin, `${desk}/departments`, { name: 'Bare' });
   const path = `${desk}/departments/${String(bare.body['id'])}`;
@@ -117,7 +117,7 @@ test('the form says in words what is missing, and keeps what was typed', async (
   });
   const html = await answer.text();
   expect([answer.status, html.includes('Give a reason; it is recorded in the activity log.')]).toEqual([
-    400,
+    422,
     true,
   ]);
   const form = formsOf(html).find(({ action }) => action === path);

@@ -204,7 +204,7 @@ test('the order, by list, by step and by number', async () => {
   expect(await order()).toEqual(['order-a', 'order-c', 'order-b']);
   expect(await reorder({ order: ['order-a', 'order-a'] })).toMatchObject({ status: 422 });
   expect(await reorder({ order: ['no-such-model'] })).toMatchObject({ status: 404 });
-  expect(await reorder({})).toMatchObject({ status: 400 });
+  expect(await reorder({})).toMatchObject({ status: 422 });
 });
 
 test('the fixture is made, repaired, left alone, and never called; a real model is never turned into one', async () => {

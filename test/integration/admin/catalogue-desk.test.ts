@@ -70,7 +70,7 @@ test('who chooses nothing is told just that', async () => {
 test('a test of a connection without a provider and its address says what is missing', async () => {
   const fields = { provider_id: '', upstream_model: 'one', region: 'eu' };
   const answer = await house.admin.form('/dashboard/admin/providers/test', fields);
-  expect(answer.status).toBe(400);
+  expect(answer.status).toBe(422);
   expect(answer.body).toContain('Something that is needed is missing.');
 });
 

@@ -195,7 +195,7 @@ models: { needy: { lanes: [{ provider: four, model: m, region: eu }], price: { i
   const before = await catalogue();
   const needy = await apply(looked, { row: ['model needy'] });
   expect(needy).toMatchObject({ status: 409, json: { code: 'conflict' } });
-  expect(await apply(looked, {})).toMatchObject({ status: 400, json: { code: 'missing_fields' } });
+  expect(await apply(looked, {})).toMatchObject({ status: 422, json: { code: 'validation_error' } });
   expect(await catalogue()).toBe(before);
   await house.admin.post('/dashboard/admin/providers', {
     name: 'four',

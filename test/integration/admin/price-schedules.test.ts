@@ -33,5 +33,5 @@ test('a schedule that is edited keeps its own rates; none starts at no time, and
     starts_at: '2030-01-01T00:00:00Z',
     output_price: '6',
   });
-  expect(half).toMatchObject({ status: 400, json: { code: 'missing_fields' } });
+  expect(half).toMatchObject({ status: 422, json: { code: 'validation_error' } });
 });

@@ -219,11 +219,11 @@ describe('the administration of people', () => {
     expect((await set(admin, person.id, 'budget-raise', raise)).body).toMatchObject({
       user: { monthly_budget: 9, budget: 5, budget_raised: 2.5, budget_raised_until: until },
     });
-    expect((await set(admin, person.id, 'budget-raise', { ...raise, reason: '' })).status).toBe(400);
-    expect((await set(admin, person.id, 'budget-raise', { ...raise, raise_amount: '0' })).status).toBe(400);
+    expect((await set(admin, person.id, 'budget-raise', { ...raise, reason: '' })).status).toBe(422);
+    expect((await set(admin, person.id, 'budget-raise', { ...raise, raise_amount: '0' })).status).toBe(422);
     expect(
       (await set(admin, person.id, 'budget-raise', { ...raise, raise_until: '2020-01-01' })).status,
-    ).toBe(400);
+    ).toBe(422);
     const head = await house.person('department_admin');
     expect((await set(head, person.id, 'budget-raise', raise)).status).toBe(403);
     expect((await set(admin, person.id, 'budget-raise', { raise_amount: null })).body).toMatchObject({

@@ -96,8 +96,8 @@ describe('titles, models and files', () => {
     expect((await open(`/dashboard/webchat/${id}`, anna)).body).toContain('bee.png');
     const lie = { ...picture, data: Buffer.from('<svg onload=x>').toString('base64') };
     expect(await post(`/api/chat/${id}`, anna, { content: 'x', attachments: [lie] })).toMatchObject({
-      status: 400,
-      json: { code: 'invalid_request' },
+      status: 422,
+      json: { code: 'validation_error' },
     });
     expect(
       (await post(`/api/chat/${id}`, anna, { attachments: [{ ...picture, type: 'image/svg+xml' }] })).status,
@@ -117,8 +117,8 @@ describe('titles, models and files', () => {
 
 describe('bad input', () => {
   test.each([
-    ['no message', {}, 400, 'missing_fields'],
-    ['an empty one', { content: '  ' }, 400, 'missing_fields'],
+    ['no message', {}, 422, 'validation_error'],
+    ['an empty one', { content: '  ' }, 422, 'validation_error'],
     ['a field that is not known', { content: 'x', system: 'y' }, 422, 'validation_error'],
     ['a turn that is no uuid', { content: 'x', turn: '1' }, 422, 'validation_error'],
     ['nothing to ask again', { retry: true }, 409, 'conflict'],

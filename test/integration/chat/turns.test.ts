@@ -226,9 +226,10 @@ describe('a refusal', () => {
     ]);
     const id = await begin(reader);
     const empty = await client.send('POST', `/api/chat/${id}`, reader, { content: '' }, inGerman);
-    expect(empty.status).toBe(400);
+    expect(empty.status).toBe(422);
     expect(JSON.parse(empty.body)).toMatchObject({
-      code: 'missing_fields',
+      code: 'validation_error',
+      detail: [{ loc: ['body', 'content'], type: 'missing' }],
       error: 'Write a message first.',
       human_message: 'Write a message first.',
       local_message: 'Es fehlt etwas Nötiges. Füllen Sie alle Felder aus, die es braucht.',

@@ -251,10 +251,10 @@ test('the form sets every limit and shows it again', async () => {
   expect(shown).toContain('a week');
   expect(shown).toContain('<option value="supplier" selected>');
   const refused = await send(path, { ...form, _page: path, max_parallel: '0' }, owner.cookie);
-  expect(refused.status).toBe(400);
+  expect(refused.status).toBe(422);
   expect(refused.body).toContain('Requests at once must be');
   const unknown = await send(path, { ...form, _page: path, answer_model: 'nobody' }, owner.cookie);
-  expect(unknown.status).toBe(400);
+  expect(unknown.status).toBe(422);
   expect(unknown.body).toContain('Choose one of the names offered.');
   expect(
     (await send(path, { ...form, _page: path, model_budgets: 'no model' }, owner.cookie)).body,
@@ -309,9 +309,9 @@ describe('a budget raised for a while', () => {
 
   test.each([
     ['without a budget', {}, 409],
-    ['by nothing', { raise_amount: '0' }, 400],
-    ['until yesterday', { raise_until: '2020-01-01' }, 400],
-    ['without a reason', { reason: '' }, 400],
+    ['by nothing', { raise_amount: '0' }, 422],
+    ['until yesterday', { raise_until: '2020-01-01' }, 422],
+    ['without a reason', { reason: '' }, 422],
   ])('%s it is refused', async (_what, rest, status) => {
     if (status !== 409) await tell(administrator, { budget_limit: 1 });
     expect((await tell(administrator, raise(rest))).status).toBe(status);

@@ -100,7 +100,7 @@ describe('a new key', () => {
   ])('a form that is refused for %s comes again with what was written', async (param, wrong) => {
     const before = (await keysOf(userId)).length;
     const answer = await send('/dashboard/keys/new', { ...form(randomUUID()), ...wrong });
-    expect(answer.status).toBe(400);
+    expect(answer.status).toBe(422);
     expect(answer.body).toContain('role="alert"');
     const fields: Record<string, string> = {
       allowed_models: 'models_mode',
@@ -194,7 +194,7 @@ describe('a key', () => {
     await send(path, { ...form, budget_limit: '', rate_limit_rpm: '' });
     expect(await limits.state({ kind: 'key', id })).toBeNull();
     const wrong = await send(path, { ...form, budget_limit: 'many', _page: path });
-    expect(wrong.status).toBe(400);
+    expect(wrong.status).toBe(422);
     expect(wrong.body).toContain('value="many"');
   });
 
@@ -206,8 +206,8 @@ describe('a key', () => {
       rate: 9,
       limit: 2,
     });
-    expect((await tell(path, { rate_limit: 9 })).status).toBe(400);
-    expect((await tell(path, { action: 'eat' })).status).toBe(400);
+    expect((await tell(path, { rate_limit: 9 })).status).toBe(422);
+    expect((await tell(path, { action: 'eat' })).status).toBe(422);
   });
 
   test('gets a new secret while the old one lives on for its grace', async () => {

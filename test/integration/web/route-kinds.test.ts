@@ -115,7 +115,7 @@ test('a form with thousands of fields is not taken apart', async () => {
     'application/x-www-form-urlencoded',
     '/trial/open-change',
   );
-  expect([answer.status, answer.json.code]).toEqual([400, 'invalid_request']);
+  expect([answer.status, answer.json.code]).toEqual([422, 'validation_error']);
 });
 
 test('a table is a file of rows that no spreadsheet runs', async () => {

@@ -226,7 +226,27 @@ describe('in the portal', () => {
     });
     expect(renderPortal(fault('validation_error', { message: 'No.' }), id)).toMatchObject({
       status: 422,
-      body: { detail: [{ loc: [], msg: 'No.', type: 'value_error' }] },
+      body: { detail: [{ loc: ['body'], msg: 'No.', type: 'value_error' }] },
+    });
+    const placeOf = (name: string) => (name === 'cursor' ? 'query' : 'body');
+    const refusals = [
+      fault('invalid_request', { param: 'cursor', message: 'No.' }),
+      fault('unsupported_parameter', { param: 'items.0.name', message: 'No.' }),
+      fault('missing_fields', { message: 'No.', details: { required: ['name', 'or another one'] } }),
+      fault('invalid_json', { message: 'No.' }),
+    ];
+    expect(refusals.map((refusal) => renderPortal(refusal, id, placeOf))).toMatchObject(
+      [
+        { loc: ['query', 'cursor'], msg: 'No.', type: 'value_error' },
+        { loc: ['body', 'items', 0, 'name'], msg: 'No.', type: 'whitelistValidation' },
+        { loc: ['body', 'name'], msg: 'No.', type: 'missing' },
+        { loc: ['body'], msg: 'No.', type: 'json' },
+      ].map((issue) => ({ status: 422, body: { code: 'validation_error', detail: [issue] } })),
+    );
+    // What concerns no parameter stays as it is.
+    expect(renderPortal(fault('invalid_request', { message: 'No.' }), id)).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_request', detail: 'No.' },
     });
     expect(renderPortal(fault('validation_error', { status: 400 }), id).status).toBe(400);
   });

@@ -1,9 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Header, Query, Req, Res } from '@nestjs/common';
-import { IsOptional } from 'class-validator';
 import { bindingOf, HandOffs } from '../../../identity';
-import { fault } from '../../../kernel';
-import { Settings } from '../../../platform';
+import { fault, line } from '../../../kernel';
+import { Settings, Takes } from '../../../platform';
 import {
   Access,
   Action,
@@ -24,9 +23,8 @@ import { Visitor } from '../visitor';
 import { handOffCookie } from './provider-states';
 
 class CompleteQuery {
-  @IsOptional()
-  @IsToken()
-  token?: string;
+  @Takes(line(100).default(''))
+  token: string;
 }
 
 class AgreeForm {
@@ -40,8 +38,6 @@ const view = 'pages/account/hand-off';
 /** From BASE_URL, where the person was recognised, to the portal where the sign-in began (ADR 58). */
 @Controller()
 export class HandOffController {
-  private readonly pipe = new FormPipe();
-
   constructor(
     private readonly handOffs: HandOffs,
     private readonly entrance: Entrance,
@@ -89,10 +85,8 @@ export class HandOffController {
   async complete(
     @Req() request: HttpRequest,
     @Res() response: ServerResponse,
-    @Query() given: object,
+    @Query(FormPipe) { token }: CompleteQuery,
   ): Promise<void> {
-    const query = await this.pipe.transform(given, { type: 'query', metatype: CompleteQuery });
-    const { token = '' } = query as CompleteQuery;
     const name = privateCookieName(this.settings, handOffCookie);
     const kept = cookieOf(request.headers, name) ?? '';
     const from = this.visitor.originOf(request);

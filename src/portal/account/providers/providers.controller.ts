@@ -26,6 +26,7 @@ import {
   PortalHosts,
   privateCookieName,
   wantsPage,
+  QueryText,
 } from '../../../web';
 import { LegalLibrary } from '../../public/legal/legal-library';
 import { AccountNotices } from '../account-notices';
@@ -68,8 +69,6 @@ class TermsForm {
 
 @Controller()
 export class ProvidersController {
-  private readonly pipe = new FormPipe();
-
   constructor(
     private readonly providers: Providers,
     private readonly identities: LinkedIdentities,
@@ -113,7 +112,7 @@ export class ProvidersController {
   startFirst(
     @Req() request: HttpRequest,
     @Res() response: ServerResponse,
-    @Query() query: object,
+    @Query(FormPipe) query: StartQuery,
   ): Promise<void> {
     return this.start('idp1', request, response, query);
   }
@@ -124,7 +123,7 @@ export class ProvidersController {
   startSecond(
     @Req() request: HttpRequest,
     @Res() response: ServerResponse,
-    @Query() query: object,
+    @Query(FormPipe) query: StartQuery,
   ): Promise<void> {
     return this.start('idp2', request, response, query);
   }
@@ -133,7 +132,11 @@ export class ProvidersController {
   @Access.anyone()
   @Audited(['session.signed-in', 'account.identity-linked'])
   @Header('cache-control', 'no-store')
-  backFromFirst(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<void> {
+  backFromFirst(
+    @QueryText('code') _code: string,
+    @Req() request: HttpRequest,
+    @Res() response: ServerResponse,
+  ): Promise<void> {
     return this.back('idp1', request, response);
   }
 
@@ -141,7 +144,11 @@ export class ProvidersController {
   @Access.anyone()
   @Audited(['session.signed-in', 'account.identity-linked'])
   @Header('cache-control', 'no-store')
-  backFromSecond(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<void> {
+  backFromSecond(
+    @QueryText('code') _code: string,
+    @Req() request: HttpRequest,
+    @Res() response: ServerResponse,
+  ): Promise<void> {
     return this.back('idp2', request, response);
   }
 
@@ -149,9 +156,8 @@ export class ProvidersController {
     slot: ProviderSlot,
     request: HttpRequest,
     response: ServerResponse,
-    given: object,
+    query: StartQuery,
   ): Promise<void> {
-    const query = (await this.pipe.transform(given, { type: 'query', metatype: StartQuery })) as StartQuery;
     this.providers.find(slot);
     if (query.purpose === 'link') return redirect(response, '/dashboard/settings#providers-heading');
     const next = localPath(query.next, '');

@@ -1,4 +1,4 @@
-import { Controller, Param, Query, Req } from '@nestjs/common';
+import { Controller, Query, Req } from '@nestjs/common';
 import { ActivityLog } from '../../../audit';
 import { PersonalSettings } from '../../../identity';
 import { atLeast, fault, isAdministrator, isUuid } from '../../../kernel';
@@ -25,6 +25,7 @@ import {
   localisationOf,
   Page,
   PageRenderer,
+  PathText,
 } from '../../../web';
 import { QualityAccess } from './quality-access';
 import { filterOf, QualitativeQuery, ScoreDetailQuery } from './qualitative.form';
@@ -95,7 +96,7 @@ export class QualitativeController {
   @Data('/dashboard/qualitative/detail/:request_id', Access.session())
   @Audited(['qualitative.content-viewed'])
   async detail(
-    @Param('request_id') requestId: string,
+    @PathText('request_id') requestId: string,
     @Query() { model }: ScoreDetailQuery,
     @Req() request: HttpRequest,
   ): Promise<object> {

@@ -1,6 +1,5 @@
-import { Type } from 'class-transformer';
-import { IsIn, IsInt, MaxLength } from 'class-validator';
-import { Given } from '../../../platform';
+import { cursor, line, oneNumberOf, oneOf } from '../../../kernel';
+import { Takes } from '../../../platform';
 import type { ScoreFilter } from '../../../quality';
 
 export const periods = [7, 30, 90, 365] as const;
@@ -12,38 +11,36 @@ const DAY_MS = 86_400_000;
 
 /** The address of the page of quality reports. Empty fields of its form stand for no filter. */
 export class QualitativeQuery {
-  @Given(Type(() => Number), IsInt(), IsIn(periods))
-  days?: number;
+  @Takes(oneNumberOf(periods).orBlank().default(USUAL_DAYS))
+  days: number;
 
-  @Given(MaxLength(256))
+  @Takes(line(256).orBlank())
   model?: string;
 
-  @Given(IsIn(roles))
+  @Takes(oneOf(roles).orBlank())
   role?: (typeof roles)[number];
 
-  @Given(IsIn(verdicts))
+  @Takes(oneOf(verdicts).orBlank())
   verdict?: (typeof verdicts)[number];
 
-  @Given(MaxLength(100))
+  @Takes(line(100).orBlank())
   bucket?: string;
 
-  @Given(MaxLength(1_000))
+  @Takes(cursor.orBlank())
   cursor?: string;
 
   /** The row whose details are open; scripts open them in place. */
-  @Given(MaxLength(20))
+  @Takes(line(20).orBlank())
   open?: string;
 }
 
 export class ScoreDetailQuery {
   /** Without it, the served answer. */
-  @Given(MaxLength(256))
+  @Takes(line(256).orBlank())
   model?: string;
 }
 
-export const daysOf = ({ days }: QualitativeQuery): number => days ?? USUAL_DAYS;
-
 export function filterOf(query: QualitativeQuery, now: number): ScoreFilter {
   const { model, role, verdict, bucket } = query;
-  return { from: new Date(now - daysOf(query) * DAY_MS), model, role, verdict, bucket };
+  return { from: new Date(now - query.days * DAY_MS), model, role, verdict, bucket };
 }

@@ -23,7 +23,7 @@ import {
   scopeWords,
 } from '../../../web';
 import { decimalText } from '../autorouter-words';
-import { daysOf, periods, type QualitativeQuery, roles, verdicts } from './qualitative.form';
+import { periods, type QualitativeQuery, roles, verdicts } from './qualitative.form';
 import { daysField } from '../../lists/periods';
 
 export interface QualityFacts {
@@ -72,7 +72,7 @@ function describe({ request, query, choices, localisation }: QualityFacts): List
   const text = (name: string): string => translate(`qualitative.${name}`);
   return {
     heading: translate('navigation.quality'),
-    scope: `${periodWords(daysOf(query), timeZone, translate)} · ${scopeWords(request, translate)}`,
+    scope: `${periodWords(query.days, timeZone, translate)} · ${scopeWords(request, translate)}`,
     columns: [
       { label: translate('requests.time') },
       { label: translate('requests.model') },
@@ -107,7 +107,7 @@ function fieldsOf(
     ],
   });
   return [
-    daysField(periods, daysOf(query), translate),
+    daysField(periods, query.days, translate),
     select('model', models),
     select('role', roles, (role) => translate(`qualitative.roles.${role}`)),
     select('verdict', verdicts, (verdict) => translate(`qualitative.verdicts.${verdict}`)),

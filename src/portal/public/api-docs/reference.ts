@@ -1,5 +1,6 @@
 import type { ModelKind } from '../../../catalogue';
-import type { Media, OpenApiDocument, OpenApiOperation, Schema } from '../../../web';
+import type { Schema } from '../../../kernel';
+import type { Media, OpenApiDocument, OpenApiOperation } from '../../../web';
 import type { PublicModel } from '../public-models';
 import { operationSnippets } from './operation-snippets';
 

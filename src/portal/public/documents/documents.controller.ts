@@ -1,6 +1,6 @@
-import { Controller, Param, Req } from '@nestjs/common';
+import { Controller, Req } from '@nestjs/common';
 import { fault } from '../../../kernel';
-import { Access, type HttpRequest, Page, PageRenderer, pathOf } from '../../../web';
+import { Access, type HttpRequest, Page, PageRenderer, pathOf, PathText } from '../../../web';
 import { DocumentLibrary } from './document-library';
 
 const view = 'pages/public/document';
@@ -23,7 +23,7 @@ export class DocumentsController {
 
   /** The reference texts of the product, as they come with this version. */
   @Page('/developers/:name', view, Access.anyone())
-  reference(@Param('name') name: string): object {
+  reference(@PathText('name') name: string): object {
     const reference = this.library.reference(name);
     if (reference === undefined) throw fault('not_found');
     return {

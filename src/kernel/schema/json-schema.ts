@@ -1,4 +1,4 @@
-/** As much of JSON Schema as forms need. */
+/** As much of JSON Schema as fields need. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];

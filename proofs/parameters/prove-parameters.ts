@@ -1,0 +1,166 @@
+import type { Answer, Client } from '../operations/http';
+import { World } from '../operations/world';
+import { Findings, inParallel, runProof } from '../support/findings';
+import { type ContractOperation, type ContractParameter, portalOperations } from './contract';
+import { type OddValue, oddValuesOf } from './odd-values';
+
+const ROLES = ['platform_owner', 'org_admin', 'user'] as const;
+const AT_ONCE = 6;
+const MOST_SHOWN = 60;
+const LONGEST_SHOWN = 40;
+
+/** Rights come first: without them a value is not looked at. */
+const refusals = new Set([401, 403]);
+
+/** What is no object of fields; a change without a body is one without fields. */
+const noObjects = [undefined, 'null', '[]', '"text"', '0', '{', '{"a":1,"a":2}'];
+
+interface Case {
+  readonly operation: ContractOperation;
+  readonly parameter: ContractParameter;
+  readonly value: OddValue;
+}
+
+/**
+ * Odd values for every parameter of every operation of the portal, by three roles. The parameters are the contract's,
+ * and so is what they take: the service's own description is not asked. Then bodies that are no fields at all.
+ */
+async function main(): Promise<void> {
+  const findings = new Findings('prove:parameters');
+  const world = await World.open();
+  try {
+    const operations = portalOperations();
+    for (const role of ROLES) {
+      const { client } = await world.person(role);
+      await proveValues(findings, role, client, operations);
+    }
+    for (const role of ROLES) {
+      const { client } = await world.newPerson({ role, organisationId: world.organisationId });
+      await proveBodies(findings, role, client, operations);
+    }
+  } finally {
+    await world.close();
+  }
+  findings.end();
+}
+
+async function proveValues(
+  findings: Findings,
+  role: string,
+  client: Client,
+  operations: readonly ContractOperation[],
+): Promise<void> {
+  const cases = operations.flatMap((operation) =>
+    (operation.parameters ?? []).flatMap((parameter) =>
+      oddValuesOf(parameter).map((value): Case => ({ operation, parameter, value })),
+    ),
+  );
+  const wrong: string[] = [];
+  let refused = 0;
+  await inParallel(AT_ONCE, cases, async (one) => {
+    const { method, path } = one.operation;
+    const answer = await client.send(method, addressOf(one), method === 'GET' ? {} : { json: {} });
+    if (answer.status === 422) refused += 1;
+    const problem = problemOf(one, answer);
+    if (problem === null) return;
+    const shown = JSON.stringify(one.value.text).slice(0, LONGEST_SHOWN);
+    wrong.push(`${method} ${path} ${one.parameter.name}=${shown}: ${problem}`);
+  });
+  tell(wrong);
+  findings.add(
+    `${role}: every value outside of its type is 422, every other has an ordinary answer`,
+    wrong.length === 0,
+    `${cases.length} values, ${refused} refused, ${wrong.length} wrong`,
+  );
+}
+
+/** Other ids of the path are absent ones. */
+function addressOf({ operation, parameter, value }: Case): string {
+  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    parameter.in === 'path' && parameter.name === name ? encodeURIComponent(value.text) : '999999',
+  );
+  const query = new URLSearchParams();
+  for (const other of operation.parameters ?? [])
+    if (other.in === 'query' && other.required && other.name !== parameter.name)
+      query.append(other.name, '999999');
+  if (parameter.in === 'query')
+    for (let time = value.isTwice === true ? 2 : 1; time > 0; time -= 1)
+      query.append(parameter.name, value.text);
+  return query.size === 0 ? path : `${path}?${query.toString()}`;
+}
+
+function problemOf({ parameter, value }: Case, answer: Answer): string | null {
+  const { status } = answer;
+  if (status >= 500) return `${status} ${answer.text.slice(0, 200)}`;
+  if (refusals.has(status)) return null;
+  const fault = status === 422 ? faultOf(answer) : null;
+  if (typeof fault === 'string') return fault;
+  const isNamed = fault?.some(([place, name]) => place === parameter.in && name === parameter.name) ?? false;
+  if (value.verdict === 'outside' && !isNamed) return `${status}, wanted 422 for it`;
+  if (value.verdict === 'inside' && isNamed) return '422, though it fits';
+  return value.verdict !== 'outside' && status === 400 ? '400' : null;
+}
+
+type Place = readonly (string | number)[];
+
+/** The places that a refusal names, or what is wrong with its body. */
+function faultOf({ text }: Answer): readonly Place[] | string {
+  const body = JSON.parse(text) as Record<string, unknown>;
+  if (body['code'] !== 'validation_error') return `422 with code ${String(body['code'])}`;
+  if (!('message' in body) || !('human_message' in body)) return '422 without its texts';
+  const detail = body['detail'] as { loc?: Place; msg?: unknown; type?: unknown }[] | undefined;
+  if (!Array.isArray(detail) || detail.length === 0) return '422 without a list of details';
+  const isWhole = detail.every(
+    ({ loc, msg, type }) =>
+      Array.isArray(loc) &&
+      ['path', 'query', 'body'].includes(String(loc[0])) &&
+      typeof msg === 'string' &&
+      typeof type === 'string',
+  );
+  return isWhole ? detail.map(({ loc = [] }) => loc) : `422 with ${JSON.stringify(detail).slice(0, 200)}`;
+}
+
+async function proveBodies(
+  findings: Findings,
+  role: string,
+  client: Client,
+  operations: readonly ContractOperation[],
+): Promise<void> {
+  const changes = operations.filter(({ method }) => method !== 'GET');
+  const wrong: string[] = [];
+  let sent = 0;
+  await inParallel(AT_ONCE, changes, async ({ method, path }) => {
+    for (const body of noObjects) {
+      sent += 1;
+      const headers = { 'content-type': 'application/json' };
+      const address = path.replaceAll(/\{\w+\}/g, '999999');
+      const answer = await client.send(method, address, body === undefined ? {} : { headers, body });
+      const problem = problemOfBody(body, answer);
+      if (problem !== null) wrong.push(`${method} ${path} with ${body ?? 'no body'}: ${problem}`);
+    }
+  });
+  tell(wrong);
+  findings.add(
+    `${role}: a body that is no object of fields is refused with its place`,
+    wrong.length === 0,
+    `${sent} bodies, ${wrong.length} wrong`,
+  );
+}
+
+function problemOfBody(body: string | undefined, answer: Answer): string | null {
+  const { status, text } = answer;
+  if (status >= 500 || (status === 400 && !text.includes('signature')))
+    return `${status} ${text.slice(0, 200)}`;
+  if (refusals.has(status)) return null;
+  if (status === 422) {
+    const fault = faultOf(answer);
+    return typeof fault === 'string' ? fault : null;
+  }
+  return body === undefined ? null : `${status}, wanted 422`;
+}
+
+function tell(wrong: readonly string[]): void {
+  for (const line of wrong.slice(0, MOST_SHOWN)) process.stdout.write(`wrong   ${line}\n`);
+}
+
+runProof(main);

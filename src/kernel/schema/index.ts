@@ -1,0 +1,18 @@
+export type { Schema } from './json-schema';
+export { Field, type Kind, Misfit } from './field';
+export { cursorText, type CursorText, type Direction, readCursor } from './cursor';
+export {
+  cursor,
+  day,
+  dayOrInstant,
+  isDay,
+  LARGEST_ROW_ID,
+  line,
+  matching,
+  oneNumberOf,
+  oneOf,
+  rowId,
+  uuid,
+  whole,
+  zone,
+} from './kinds';

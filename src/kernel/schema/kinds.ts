@@ -1,0 +1,137 @@
+import { isZone } from '../period';
+import { isUuid } from '../ids';
+import { readCursor } from './cursor';
+import { Field, Misfit } from './field';
+import type { Schema } from './json-schema';
+
+/** The kinds of fields. A rule's name is the one that the texts of the pages are found by. */
+
+const field = <Value>(schema: Schema, read: (given: unknown) => Value | Misfit): Field<Value> =>
+  new Field<Value>({ schema, read });
+
+/** Of texts alone. */
+const text =
+  <Value>(misfit: Misfit, read: (text: string) => Value | undefined) =>
+  (given: unknown): Value | Misfit =>
+    (typeof given === 'string' ? read(given) : undefined) ?? misfit;
+
+/** Digits and nothing else: no sign, space, exponent, other base or digit of another script. */
+const DIGITS = /^\d{1,16}$/;
+
+export function whole(least: number, most: number): Field<number> {
+  const misfit = new Misfit('isInt', `must be a whole number from ${least} to ${most}`);
+  const [below, above] = [
+    new Misfit('min', `must not be less than ${least}`),
+    new Misfit('max', `must not be greater than ${most}`),
+  ];
+  return field({ type: 'integer', minimum: least, maximum: most }, (given): number | Misfit => {
+    const number = typeof given === 'string' && DIGITS.test(given) ? Number(given) : given;
+    if (typeof number !== 'number' || !Number.isInteger(number)) return misfit;
+    if (number < least) return below;
+    return number > most ? above : number;
+  });
+}
+
+export const LARGEST_ROW_ID = 2_147_483_647;
+
+/** The number of a row. */
+export const rowId = whole(1, LARGEST_ROW_ID);
+
+/** One of a few whole numbers. */
+export function oneNumberOf<Choice extends number>(choices: readonly Choice[]): Field<Choice> {
+  const misfit = new Misfit('isIn', `must be one of the following values: ${choices.join(', ')}`);
+  return field({ type: 'integer', enum: choices }, (given): Choice | Misfit => {
+    const number = typeof given === 'string' && DIGITS.test(given) ? Number(given) : given;
+    return choices.find((choice) => choice === number) ?? misfit;
+  });
+}
+
+export function oneOf<Choice extends string>(choices: readonly Choice[]): Field<Choice> {
+  const misfit = new Misfit('isIn', `must be one of the following values: ${choices.join(', ')}`);
+  return field(
+    { type: 'string', enum: choices },
+    text(misfit, (given) => choices.find((choice) => choice === given)),
+  );
+}
+
+/** Half of a character, which no encoding can hold. */
+const isWhole = (given: string): boolean => given.isWellFormed();
+
+/** A text without control characters, which could forge lines and cells wherever it is shown. */
+export function line(most: number): Field<string> {
+  const long = new Misfit('maxLength', `must be shorter than or equal to ${most} characters`);
+  const misfit = new Misfit('isString', 'must be a text without control characters');
+  return field({ type: 'string', maxLength: most }, (given): string | Misfit => {
+    if (typeof given !== 'string' || /\p{Cc}/u.test(given) || !isWhole(given)) return misfit;
+    return given.length > most ? long : given;
+  });
+}
+
+/** A text of a form that a pattern describes. */
+export function matching(pattern: RegExp, expected: string): Field<string> {
+  const misfit = new Misfit('matches', `must be ${expected}`);
+  return field(
+    { type: 'string', pattern: pattern.source },
+    text(misfit, (given) => (pattern.test(given) && isWhole(given) ? given : undefined)),
+  );
+}
+
+const DAY = /^(\d{4})-\d\d-\d\d$/;
+const INSTANT = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
+
+/** A day that the calendar has, from 2000 to 2199. */
+export function isDay(given: string): boolean {
+  const year = Number(DAY.exec(given)?.[1]);
+  if (!(year >= 2000 && year < 2200)) return false;
+  const at = new Date(`${given}T00:00:00Z`);
+  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(given);
+}
+
+const isInstant = (given: string): boolean =>
+  isDay(INSTANT.exec(given)?.[1] ?? '') && !Number.isNaN(Date.parse(given));
+
+/** A day of the calendar, like 2027-01-31. */
+export const day: Field<string> = field(
+  { type: 'string', format: 'date' },
+  text(new Misfit('matches', 'must be a day, like 2027-01-31'), (given) =>
+    isDay(given) ? given : undefined,
+  ),
+);
+
+/** A day, or an instant with its zone. */
+export const dayOrInstant: Field<string> = field(
+  {
+    anyOf: [
+      { type: 'string', format: 'date' },
+      { type: 'string', format: 'date-time' },
+    ],
+  },
+  text(
+    new Misfit(
+      'matches',
+      'must be a day, like 2027-01-31, or an ISO 8601 time with its zone, like 2027-01-31T12:00:00Z',
+    ),
+    (given) => (isDay(given) || isInstant(given) ? given : undefined),
+  ),
+);
+
+/** The name of a time zone. */
+export const zone: Field<string> = field(
+  { type: 'string', maxLength: 64 },
+  text(new Misfit('timeZone', 'must be the name of a time zone, like Europe/Zurich'), (given) =>
+    given.length <= 64 && isZone(given) ? given : undefined,
+  ),
+);
+
+export const uuid: Field<string> = field(
+  { type: 'string', format: 'uuid' },
+  text(new Misfit('isUuid', 'must be a UUID'), (given) => (isUuid(given.toLowerCase()) ? given : undefined)),
+);
+
+/** The place of a page in a list, as the page before it told. */
+export const cursor: Field<string> = field(
+  { type: 'string', maxLength: 1_000 },
+  text(new Misfit('matches', 'must be the next_cursor or previous_cursor of an earlier page'), (given) =>
+    readCursor(given) === null ? undefined : given,
+  ),
+);

@@ -1,0 +1,39 @@
+import type { Type } from '@nestjs/common';
+import { Transform } from 'class-transformer';
+import { getMetadataStorage, ValidateBy } from 'class-validator';
+import { type Field, Misfit } from '../kernel';
+
+const RULE = 'takes';
+
+/** A property of a form or a query that is read by its field. */
+export const Takes =
+  <Value>(field: Field<Value>): PropertyDecorator =>
+  (target, name) => {
+    const read = Transform(({ value }: { value: unknown }): unknown => field.read(value));
+    const rule = ValidateBy({
+      name: RULE,
+      constraints: [field],
+      validator: {
+        // An absent property is never transformed.
+        validate: (value: unknown) => !((value === undefined ? field.read(value) : value) instanceof Misfit),
+      },
+    });
+    for (const decorate of [read, rule]) decorate(target, name);
+  };
+
+const known = new WeakMap<Type, ReadonlyMap<string, Field<unknown>>>();
+
+/** The properties of a class that fields read. */
+export function fieldsOf(form: Type): ReadonlyMap<string, Field<unknown>> {
+  let fields = known.get(form);
+  if (fields === undefined) {
+    const rules = getMetadataStorage().getTargetValidationMetadatas(form, '', false, false);
+    fields = new Map(
+      rules.flatMap(({ name, propertyName, constraints = [] }) =>
+        name === RULE ? [[propertyName, constraints[0] as Field<unknown>]] : [],
+      ),
+    );
+    known.set(form, fields);
+  }
+  return fields;
+}
