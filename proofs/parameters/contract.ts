@@ -14,6 +14,7 @@ export interface ContractOperation {
   readonly method: string;
   readonly path: string;
   readonly area: string;
+  readonly auth: string;
   readonly parameters?: readonly ContractParameter[];
 }
 

@@ -89,7 +89,7 @@ function addressOf({ operation, parameter, value }: Case): string {
   return query.size === 0 ? path : `${path}?${query.toString()}`;
 }
 
-function problemOf({ parameter, value }: Case, answer: Answer): string | null {
+function problemOf({ operation, parameter, value }: Case, answer: Answer): string | null {
   const { status } = answer;
   if (status >= 500) return `${status} ${answer.text.slice(0, 200)}`;
   if (refusals.has(status)) return null;
@@ -98,7 +98,9 @@ function problemOf({ parameter, value }: Case, answer: Answer): string | null {
   const isNamed = fault?.some(([place, name]) => place === parameter.in && name === parameter.name) ?? false;
   if (value.verdict === 'outside' && !isNamed) return `${status}, wanted 422 for it`;
   if (value.verdict === 'inside' && isNamed) return '422, though it fits';
-  return value.verdict !== 'outside' && status === 400 ? '400' : null;
+  // A callback that answers no sign-in of this browser is refused for that.
+  const isAstray = operation.path.includes('/login/callback');
+  return value.verdict !== 'outside' && status === 400 && !isAstray ? '400' : null;
 }
 
 type Place = readonly (string | number)[];
@@ -129,13 +131,14 @@ async function proveBodies(
   const changes = operations.filter(({ method }) => method !== 'GET');
   const wrong: string[] = [];
   let sent = 0;
-  await inParallel(AT_ONCE, changes, async ({ method, path }) => {
+  await inParallel(AT_ONCE, changes, async ({ method, path, auth }) => {
     for (const body of noObjects) {
       sent += 1;
       const headers = { 'content-type': 'application/json' };
       const address = path.replaceAll(/\{\w+\}/g, '999999');
       const answer = await client.send(method, address, body === undefined ? {} : { headers, body });
-      const problem = problemOfBody(body, answer);
+      const isStranger = auth === 'processor signature' && answer.text.includes('signature');
+      const problem = isStranger ? null : problemOfBody(body, answer);
       if (problem !== null) wrong.push(`${method} ${path} with ${body ?? 'no body'}: ${problem}`);
     }
   });
@@ -149,8 +152,7 @@ async function proveBodies(
 
 function problemOfBody(body: string | undefined, answer: Answer): string | null {
   const { status, text } = answer;
-  if (status >= 500 || (status === 400 && !text.includes('signature')))
-    return `${status} ${text.slice(0, 200)}`;
+  if (status >= 500 || status === 400) return `${status} ${text.slice(0, 200)}`;
   if (refusals.has(status)) return null;
   if (status === 422) {
     const fault = faultOf(answer);

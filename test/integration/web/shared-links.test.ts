@@ -62,9 +62,11 @@ const nonsense = '\u0001'.repeat(3_000);
 test('a bad value of a known parameter shows the page with its default and says so', async () => {
   const faults: string[] = [];
   let refused = 0;
-  for (const { path, forms, queryNames } of pages) {
+  for (const { path, forms, single } of pages) {
     const plain = await read(path);
-    const names = [...new Set([...queryNames, ...namesOf(forms.query)])].filter((name) => name !== 'format');
+    const names = [...new Set([...single.query.keys(), ...namesOf(forms.query)])].filter(
+      (name) => name !== 'format',
+    );
     for (const name of plain.status === 200 ? names : []) {
       const { status, text, type } = await read(
         `${path}?utm_source=news&${name}=${encodeURIComponent(nonsense)}`,
