@@ -89,6 +89,7 @@ import { RecordLateSeals1764700230000 } from './1764700230000-record-late-seals'
 import { KeepPaymentHolders1764700300000 } from './1764700300000-keep-payment-holders';
 import { MarkAdminFixtures1764800300000 } from './1764800300000-mark-admin-fixtures';
 import { PartBudgetsOfPeople1764800100000 } from './1764800100000-part-budgets-of-people';
+import { OpenInvoiceAccounts1764800110000 } from './1764800110000-open-invoice-accounts';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -180,6 +181,7 @@ export const migrations = [
   KeepPaymentHolders1764700300000,
   MarkAdminFixtures1764800300000,
   PartBudgetsOfPeople1764800100000,
+  OpenInvoiceAccounts1764800110000,
   // New ones go above this line; what takes away goes below it, a release later.
   LoadMoneyFunctions1763800310000,
 ];

@@ -3,6 +3,7 @@ import { AuditModule } from '../audit';
 import { Database, Notifications, OutgoingModule, Settings } from '../platform';
 import { ViewsModule } from '../views';
 import { Escrow } from './engine/escrow/escrow';
+import { Invoices } from './ledger/invoices';
 import { Ledger } from './ledger/ledger';
 import { PromotionBook } from './promotions/promotion-book';
 import { Promotions } from './promotions/promotions.service';
@@ -60,6 +61,7 @@ const processing = [
     Ledger,
     BudgetRaises,
     CreditCeilings,
+    Invoices,
     Limits,
     PromotionBook,
     Promotions,
@@ -83,6 +85,7 @@ const processing = [
     Escrow,
     BudgetRaises,
     CreditCeilings,
+    Invoices,
     Ledger,
     Limits,
     MoneyEngine,

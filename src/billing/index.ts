@@ -10,6 +10,7 @@ export {
   postingKinds,
   type WalletState,
 } from './ledger/ledger';
+export { type InvoicePayment, Invoices, type InvoiceState } from './ledger/invoices';
 export { type BudgetRaise, BudgetRaises } from './ledger/budget-raises';
 export { CreditCeilings } from './ledger/credit-ceilings';
 export { type BudgetScope, type LimitRule, Limits, type LimitState, tightestOf } from './ledger/limits';

@@ -40,7 +40,13 @@ export { closestAddress, hasAddress } from './account-address';
 export { actorOf } from './activity-actor';
 export { IdentityModule } from './identity.module';
 export { OwnProjects, PROJECT_OF_PERSON, type ProjectName } from './own-projects.service';
-export { type Ownership, PayerService, type PriceFactorVersion, type Standing } from './payer.service';
+export {
+  MOST_DELEGATES,
+  type Ownership,
+  PayerService,
+  type PriceFactorVersion,
+  type Standing,
+} from './payer.service';
 export { type HelpPage, noticeTopics, type NoticeTopic, PersonalSettings } from './personal-settings.service';
 export * from './people';
 export { ProfileService } from './profile.service';

@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { invoiceAccountOf } from '../kernel';
 import { Database, type Tx } from '../platform';
+import type { BillingType } from './billing-type';
 import type { UserStatus } from './user-status';
 
 /** The owner of a key or conversation. */
@@ -14,8 +16,13 @@ export interface Ownership {
 export interface Standing extends Ownership {
   readonly userStatus: UserStatus | null;
   readonly organisationRegions: readonly string[] | null;
-  /** The user whose wallet is charged: project's billing user, organisation's, the user's delegate, the user. */
+  /** The project's billing user, the organisation's, or the user; or who pays for that one, delegate by delegate. */
   readonly payerUserId: number | null;
+  /** Everyone on the way to the payer, who is the last: a change of one of them may change who pays. */
+  readonly payerChain: readonly number[];
+  readonly payerBillingType: BillingType | null;
+  /** The payer's wallet, or their account of invoices; null where nobody pays or nothing is charged. */
+  readonly chargedAccount: number | null;
   readonly billingExempt: boolean;
   /** What the organisation pays of a price, the latest version first; null where it never had a mark-up. */
   readonly priceFactors: readonly PriceFactorVersion[] | null;
@@ -36,13 +43,18 @@ interface StandingRow {
   user_status: UserStatus | null;
   organisation_regions: string[] | null;
   payer_user_id: number | null;
+  payer_chain: number[] | null;
+  payer_billing_type: BillingType | null;
   billing_exempt: boolean;
   price_factors: PriceFactorVersion[] | null;
 }
 
+/** More delegates in a row are not followed; `billing-config` refuses them, and circles. */
+export const MOST_DELEGATES = 4;
+
 const statement = `
-  WITH owner AS (
-    SELECT u.id AS user_id, u.status AS user_status, u.delegate_user_id,
+  WITH RECURSIVE owner AS (
+    SELECT u.id AS user_id, u.status AS user_status,
            p.id AS project_id, p.billing_user_id AS project_payer,
            coalesce(p.organisation_id, d.organisation_id, $2::integer, u.organisation_id) AS organisation_id,
            coalesce(d.id, u.department_id) AS department_id
@@ -50,9 +62,17 @@ const statement = `
     LEFT JOIN user_account u ON u.id = $1
     LEFT JOIN department d ON d.id = $3
     LEFT JOIN project p ON p.id = $4
+  ),
+  payer AS (
+    SELECT u.*, ARRAY[u.id] AS chain
+      FROM owner w LEFT JOIN organisation o ON o.id = w.organisation_id
+      JOIN user_account u ON u.id = coalesce(w.project_payer, o.billing_user_id, w.user_id)
+    UNION ALL
+    SELECT u.*, p.chain || u.id FROM payer p JOIN user_account u ON u.id = p.delegate_user_id
+     WHERE u.id <> ALL (p.chain) AND cardinality(p.chain) <= ${MOST_DELEGATES}
   )
   SELECT w.user_id, w.organisation_id, w.department_id, w.project_id, w.user_status,
-         o.allowed_regions AS organisation_regions, payer.id AS payer_user_id,
+         o.allowed_regions AS organisation_regions, payer.id AS payer_user_id, payer.chain AS payer_chain, payer.billing_type AS payer_billing_type,
          coalesce(o.billing_exempt, false) OR coalesce(payer.billing_exempt, false) AS billing_exempt,
          (SELECT jsonb_agg(jsonb_build_object('from', floor(extract(epoch FROM m.valid_from) * 1000), 'factor', m.factor)
                            ORDER BY m.valid_from DESC)
@@ -61,8 +81,8 @@ const statement = `
                    WHERE n.organisation_id = w.organisation_id AND n.valid_from <= now()), '-infinity')) AS price_factors
   FROM owner w
   LEFT JOIN organisation o ON o.id = w.organisation_id
-  LEFT JOIN user_account payer
-    ON payer.id = coalesce(w.project_payer, o.billing_user_id, w.delegate_user_id, w.user_id)`;
+  LEFT JOIN payer ON true
+  ORDER BY cardinality(payer.chain) DESC NULLS LAST LIMIT 1`;
 
 @Injectable()
 export class PayerService {
@@ -86,8 +106,14 @@ export class PayerService {
       userStatus: row.user_status,
       organisationRegions: row.organisation_regions,
       payerUserId: row.payer_user_id,
+      payerChain: row.payer_chain ?? [],
+      payerBillingType: row.payer_billing_type,
+      chargedAccount: row.billing_exempt ? null : accountOf(row),
       billingExempt: row.billing_exempt,
       priceFactors: row.price_factors,
     };
   }
 }
+
+const accountOf = ({ payer_user_id: id, payer_billing_type: type }: StandingRow): number | null =>
+  id !== null && type === 'invoiced' ? invoiceAccountOf(id) : id;

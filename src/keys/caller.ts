@@ -26,6 +26,8 @@ export interface Caller {
   readonly attribution: Attribution;
   /** Whose wallet pays, also when nothing is charged to it because the account is exempt; null without a payer. */
   readonly payerId: number | null;
+  /** The payer, and everyone whose delegate pays in their place. */
+  readonly payerChain: readonly number[];
   readonly billingExempt: boolean;
   /** Every limit a request of this key counts against. */
   readonly limits: readonly LimitRef[];
@@ -72,6 +74,7 @@ export const evaluationCaller = (caller: Caller, organisationId: number): Caller
   ...caller,
   keyId: -organisationId,
   payerId: null,
+  payerChain: [],
   billingExempt: true,
   limits: [],
   modelLimits: null,

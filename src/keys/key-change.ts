@@ -20,7 +20,7 @@ export function concerns(change: KeyChange | null, caller: Caller): boolean {
     case 'key':
       return caller.keyId === change.id;
     case 'user_account':
-      return attribution.userId === change.id || caller.payerId === change.id;
+      return attribution.userId === change.id || caller.payerChain.includes(change.id);
     case 'organisation':
       return attribution.organisationId === change.id;
     case 'department':

@@ -194,7 +194,7 @@ function toCaller(row: KeyRow, standing: Standing, usualRpm: number): Caller {
     organisationId: standing.organisationId,
     departmentId: standing.departmentId,
     projectId: standing.projectId,
-    walletId: standing.billingExempt ? null : standing.payerUserId,
+    walletId: standing.chargedAccount,
   };
   const limits = limitRefs(attribution);
   return {
@@ -212,6 +212,7 @@ function toCaller(row: KeyRow, standing: Standing, usualRpm: number): Caller {
     expiresAt: row.expires_at?.getTime() ?? null,
     attribution,
     payerId: standing.payerUserId,
+    payerChain: standing.payerChain,
     billingExempt: standing.billingExempt,
     limits,
     modelLimits: row.model_budgets === null ? null : limitsByModel(limits, row.model_budgets),

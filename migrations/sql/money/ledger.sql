@@ -27,7 +27,7 @@ RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_t
 DECLARE
   posted bigint;
 BEGIN
-  IF p_kind = 'settlement' OR p_against NOT IN ('processor', 'promotion', 'adjustment') THEN
+  IF p_kind = 'settlement' OR p_against NOT IN ('processor', 'promotion', 'adjustment', 'receipt') THEN
     RAISE EXCEPTION 'a wallet is not credited as % against %', p_kind, p_against USING ERRCODE = 'check_violation';
   END IF;
   INSERT INTO ledger_transaction (kind, ref) VALUES (p_kind, p_ref)

@@ -75,7 +75,8 @@ export const beyondContract: readonly Scenario[] = [
       const { userId } = await world.newPerson({ role: 'user', organisationId: world.organisationId });
       const client = await admin(world);
       const path = `${ADMIN}/users/${userId}`;
-      expectStatus(await client.post(`${path}/monthly-budget`, { json: { monthly_budget: '5' } }), 200);
+      const config = { billing_type: 'prepaid', budget: '5' };
+      expectStatus(await client.post(`${path}/billing-config`, { json: config }), 200);
       const raised = jsonOf(
         await client.post(`${path}/budget-raise`, {
           json: { raise_amount: '2', raise_until: TOMORROW, reason: 'a fair' },
@@ -83,7 +84,7 @@ export const beyondContract: readonly Scenario[] = [
       );
       expect(JSON.stringify(raised).includes(TOMORROW.slice(0, 10)), `until when: ${JSON.stringify(raised)}`);
       const [state] = await world.rows<{ limit_nano: string }>(
-        "SELECT limit_nano::text FROM spending_state('user', $1)",
+        "SELECT limit_nano::text FROM spending_state('user_budget', $1)",
         [userId],
       );
       expect(state?.limit_nano === '7000000000', `it counts at once: ${JSON.stringify(state)}`);

@@ -71,7 +71,7 @@ const userScenarios = [
     act: 'monthly-budget',
     wanted: () => Promise.resolve({ monthly_budget: '4.5' }),
     wrong: { monthly_budget: 'much' },
-    seen: (_world, _id, answer) => Promise.resolve(userOf(answer)['budget'] === 4.5),
+    seen: (_world, _id, answer) => Promise.resolve(userOf(answer)['monthly_budget'] === 4.5),
   }),
   userScenario({
     act: 'billing-config',

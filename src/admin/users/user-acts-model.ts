@@ -1,4 +1,4 @@
-import type { LimitState, WalletState } from '../../billing';
+import type { InvoicePayment, InvoiceState, LimitState, WalletState } from '../../billing';
 import { billingTypes, type ListedDepartment, refusalOf, type UserAct, userActs } from '../../identity';
 import { atLeast, budgetPeriods, mayGrant, roles } from '../../kernel';
 import { type FieldModel, formatMoney, type Translate } from '../../views';
@@ -20,6 +20,9 @@ import { billingWords } from './user-list';
 
 export interface UserMoney {
   readonly wallet: WalletState;
+  readonly invoice: InvoiceState;
+  /** The newest payments of invoices. */
+  readonly payments: readonly InvoicePayment[];
   /** Of the platform. */
   readonly monthly: LimitState | null;
   /** Of the organisation, with a period of its own. */
@@ -55,6 +58,7 @@ export function actsOf(
   return [
     ...membershipActs(act, shown, departments, translate),
     ...moneyActs(act, shown, money, localisation),
+    ...(isOfInvoices(shown, money) ? invoiceActs(act, shown, money, localisation) : []),
     act('hard-delete', {
       danger: true,
       submit: translate('people.act.hard-delete'),
@@ -131,6 +135,62 @@ function moneyActs(act: MakeAct, shown: ShownUser, money: UserMoney, localisatio
       fields: [
         flagField('billing_exempt', translate('people.act.billing-exempt'), user.billingExempt, translate),
       ],
+    }),
+  ];
+}
+
+/** Whoever is billed by invoice, or was and owes or paid. */
+export const isOfInvoices = ({ user }: ShownUser, { invoice, payments }: UserMoney): boolean =>
+  user.billingType === 'invoiced' || invoice.owed !== 0n || payments.length > 0;
+
+/** Payments of invoices, for those who may record them; others see them on the tab of billing. */
+function invoiceActs(
+  act: MakeAct,
+  shown: ShownUser,
+  { invoice, payments }: UserMoney,
+  { translate, locale }: Localisation,
+): ActModel[] {
+  if (refusalOf(shown.acting.actor, 'invoice-payment', shown.user) !== null) return [];
+  const standing = payments.filter(({ undoneAt }) => undoneAt === null);
+  const choices = standing.map(({ id, reference, amount }) => ({
+    value: String(id),
+    label: `${reference} · ${formatMoney(locale, amount)}`,
+  }));
+  return [
+    act('invoice-payment', {
+      value: `${translate('people.invoice.owed')}: ${formatMoney(locale, invoice.owed)}`,
+      note: translate('people.invoice.record-note'),
+      fields: [
+        {
+          id: 'invoice-amount',
+          name: 'amount',
+          label: `${translate('people.amount')} (USD)`,
+          inputMode: 'decimal',
+          autocomplete: 'off',
+          required: true,
+        },
+        {
+          id: 'invoice-reference',
+          name: 'reference',
+          label: translate('people.invoice.reference'),
+          autocomplete: 'off',
+          required: true,
+        },
+      ],
+    }),
+    act('invoice-payment-undo', {
+      value: translate('people.invoice.payments'),
+      note: translate('people.invoice.undo-note'),
+      fields: [
+        {
+          id: 'invoice-payment-id',
+          name: 'payment_id',
+          type: 'select',
+          label: translate('people.invoice.payment'),
+          options: choices,
+        },
+      ],
+      ...(choices.length === 0 ? { refusal: translate('people.invoice.no-payments') } : {}),
     }),
   ];
 }

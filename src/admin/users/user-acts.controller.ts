@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Param, Req, Res } from '@nestjs/common';
 import { type Changes } from '../../audit';
-import { budgetsOfPerson, Limits } from '../../billing';
+import { budgetsOfPerson, Invoices, Limits } from '../../billing';
 import {
   type Acting,
   type ListedUser,
@@ -10,7 +10,7 @@ import {
   UserErasure,
   UserRegister,
 } from '../../identity';
-import { toJsonNumber } from '../../kernel';
+import { refused, toJsonNumber } from '../../kernel';
 import { Access, Action, actorOf, adminScope, afterChange, type HttpRequest, Notices } from '../../web';
 import { BudgetRaiseForm, raiseOf } from '../pages/budget-raise';
 import { missingField, nanoOf, type PersonName, targetOf, unconfirmed } from '../pages/fields';
@@ -19,6 +19,8 @@ import {
   BillingConfigForm,
   CreditLimitForm,
   ExemptForm,
+  InvoicePaymentForm,
+  InvoicePaymentUndoForm,
   HardDeleteForm,
   MonthlyBudgetForm,
   RoleForm,
@@ -44,6 +46,7 @@ export class UserActsController {
     private readonly billing: UserBilling,
     private readonly erasure: UserErasure,
     private readonly limits: Limits,
+    private readonly invoices: Invoices,
     private readonly notices: Notices,
   ) {}
 
@@ -134,6 +137,37 @@ export class UserActsController {
     return this.answer(id, work, request, response);
   }
 
+  /** A payment is known by its reference: sent again, it is recorded once. */
+  @Action(below('invoice-payment'), allowed('invoice-payment'), { audit: 'user.invoice-paid' })
+  async invoicePayment(
+    @Param() { user_id: id }: UserParams,
+    @Body() form: InvoicePaymentForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const reference = form.reference?.trim() ?? '';
+    if (reference === '') throw missingField('reference');
+    const amount = nanoOf(form.amount);
+    if (amount === null) throw missingField('amount');
+    if (amount === 0n) throw refused('amount', 'an amount above zero');
+    const work = this.billing.recordPayment(actingOf(request), targetOf(id, form), reference, amount);
+    return this.answer(id, work, request, response);
+  }
+
+  @Action(below('invoice-payment-undo'), allowed('invoice-payment-undo'), {
+    audit: 'user.invoice-payment-undone',
+  })
+  invoicePaymentUndo(
+    @Param() { user_id: id }: UserParams,
+    @Body() form: InvoicePaymentUndoForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    if ((form.reason ?? '').trim() === '') throw refused('reason', 'given: why the payment is undone');
+    const work = this.billing.undoPayment(actingOf(request), targetOf(id, form), form.payment_id);
+    return this.answer(id, work, request, response);
+  }
+
   private async delegateOf(
     { scope }: Acting,
     userId: number,
@@ -201,7 +235,10 @@ export class UserActsController {
   }
 
   private async presented(user: ListedUser): Promise<object> {
-    const [monthly = null, budget = null] = await this.limits.states(budgetsOfPerson(user.id));
+    const [[monthly = null, budget = null], { owed, credit }] = await Promise.all([
+      this.limits.states(budgetsOfPerson(user.id)),
+      this.invoices.state(user.id),
+    ]);
     return {
       id: user.id,
       email: user.email,
@@ -217,6 +254,8 @@ export class UserActsController {
       budget_period: budget?.period ?? null,
       budget_raised: budget === null || budget.raised === 0n ? null : toJsonNumber(budget.raised),
       budget_raised_until: budget?.raisedUntil?.toISOString() ?? null,
+      owed_usd: toJsonNumber(owed),
+      may_owe_usd: toJsonNumber(credit),
       version: user.version,
     };
   }

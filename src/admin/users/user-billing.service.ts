@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { type Changes, changesOf } from '../../audit';
-import { BudgetRaises, CreditCeilings, Ledger, Limits, type LimitRule } from '../../billing';
+import { BudgetRaises, CreditCeilings, Invoices, Ledger, Limits, type LimitRule } from '../../billing';
 import {
   type Acting,
   type BillingType,
+  MOST_DELEGATES,
   notInOrganisation,
   refuseSuperior,
   type Target,
@@ -35,6 +36,7 @@ export class UserBilling {
     private readonly ledger: Ledger,
     private readonly raises: BudgetRaises,
     private readonly ceilings: CreditCeilings,
+    private readonly invoices: Invoices,
   ) {}
 
   setCreditLimit(acting: Acting, target: Target, limit: Nano): Promise<Changes> {
@@ -49,6 +51,7 @@ export class UserBilling {
       )
         await this.ceilings.requireRoom(tx, user.organisationId, limit - creditLimit);
       await this.limits.setCreditLimit(tx, user.id, limit);
+      await this.followCredit(tx, acting, user.id, user.billingType);
       return changesOf({ credit_limit: dollars(creditLimit) }, { credit_limit: dollars(limit) });
     });
   }
@@ -56,7 +59,11 @@ export class UserBilling {
   /** Of the platform, which nobody else lifts or shortens. Null removes it. */
   setMonthlyBudget(acting: Acting, target: Target, budget: Nano | null): Promise<Changes> {
     const kind = { act: 'monthly-budget', action: 'user.monthly-budget-changed' } as const;
-    return this.editor.change(acting, target, kind, (tx, user) => this.setMonthly(tx, user.id, budget));
+    return this.editor.change(acting, target, kind, async (tx, user) => {
+      const changes = await this.setMonthly(tx, user.id, budget);
+      await this.followCredit(tx, acting, user.id, user.billingType);
+      return changes;
+    });
   }
 
   /** A temporary raise of the budget of `setConfig`; null ends the present one. */
@@ -82,14 +89,49 @@ export class UserBilling {
       if (delegateUserId !== user.delegateUserId)
         await refuseSuperior(tx, acting.actor, delegateUserId, 'delegate_user_id');
       await tx.getRepository(UserAccount).update(user.id, { billingType: type, delegateUserId });
+      const budgets = await this.changeBudget(tx, user.id, config);
+      await this.followCredit(tx, acting, user.id, type);
       return {
         ...changesOf(
           { billing_type: user.billingType, delegate_user_id: user.delegateUserId },
           { billing_type: type, delegate_user_id: delegateUserId },
         ),
-        ...(await this.changeBudget(tx, user.id, config)),
+        ...budgets,
+        ...(user.billingType === 'invoiced' && type !== 'invoiced'
+          ? await this.leaveInvoices(tx, user.id)
+          : {}),
       };
     });
+  }
+
+  /** A payment of invoices that reached the operator; repeated with its reference, it changes nothing. */
+  recordPayment(acting: Acting, target: Target, reference: string, amount: Nano): Promise<Changes> {
+    const kind = { act: 'invoice-payment', action: 'user.invoice-paid' } as const;
+    return this.editor.change(acting, target, kind, async (tx, user) => {
+      const made = await this.invoices.record(tx, user.id, reference, amount);
+      return made === null ? {} : changesOf(null, { paid_usd: dollars(amount), reference });
+    });
+  }
+
+  /** By a posting that reverses it. */
+  undoPayment(acting: Acting, target: Target, paymentId: number): Promise<Changes> {
+    const kind = { act: 'invoice-payment-undo', action: 'user.invoice-payment-undone' } as const;
+    return this.editor.change(acting, target, kind, async (tx, user) => {
+      const undone = await this.invoices.undo(tx, user.id, paymentId);
+      if (undone === null) return {};
+      const { amount, reference } = undone;
+      return changesOf({ paid_usd: dollars(amount), reference }, null);
+    });
+  }
+
+  private async followCredit(tx: Tx, { actor }: Acting, userId: number, type: BillingType): Promise<void> {
+    if (type !== 'invoiced') return;
+    await this.invoices.followCredit(tx, userId, atLeast(actor.role, 'platform_admin'));
+  }
+
+  private async leaveInvoices(tx: Tx, userId: number): Promise<Changes> {
+    const owed = await this.invoices.leave(tx, userId);
+    return changesOf(null, owed === 0n ? {} : { owed_moved_to_wallet_usd: dollars(owed) });
   }
 
   private async setMonthly(tx: Tx, userId: number, limit: Nano | null): Promise<Changes> {
@@ -144,5 +186,31 @@ async function delegateOf(tx: Tx, user: UserAccount, delegateUserId: number | nu
   if (found.length === 0) {
     throw notInOrganisation('delegate_user_id');
   }
+  await refuseLongWay(tx, user.id, delegateUserId);
   return delegateUserId;
+}
+
+/** Who pays has to be found in a few steps, and not in a circle. Changes of accounts take turns: none comes meanwhile. */
+async function refuseLongWay(tx: Tx, userId: number, delegateUserId: number): Promise<void> {
+  const [way] = await tx.query<[{ circle: boolean; steps: number }]>(
+    `WITH RECURSIVE payer AS (
+       SELECT id, delegate_user_id, 1 AS steps FROM user_account WHERE id = $2
+       UNION ALL SELECT u.id, u.delegate_user_id, p.steps + 1 FROM payer p JOIN user_account u ON u.id = p.delegate_user_id
+        WHERE p.steps <= $3 AND p.id <> $1),
+     paid AS (
+       SELECT id, 0 AS steps FROM user_account WHERE id = $1
+       UNION ALL SELECT u.id, p.steps + 1 FROM paid p JOIN user_account u ON u.delegate_user_id = p.id
+        WHERE p.steps <= $3 AND u.id <> $1)
+     SELECT (SELECT bool_or(id = $1) FROM payer) AS circle,
+            (SELECT max(steps) FROM payer) + (SELECT max(steps) FROM paid) AS steps`,
+    [userId, delegateUserId, MOST_DELEGATES],
+  );
+  if (!way.circle && way.steps <= MOST_DELEGATES) return;
+  throw fault('invalid_request', {
+    param: 'delegate_user_id',
+    message: way.circle
+      ? 'That account is paid for by this one: payers would go round in a circle.'
+      : `Who pays would be found after more than ${MOST_DELEGATES} delegates. Name the payer directly.`,
+    details: { reason: way.circle ? 'delegate-circle' : 'delegate-chain' },
+  });
 }

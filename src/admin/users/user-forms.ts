@@ -1,4 +1,4 @@
-import { IsIn, IsOptional } from 'class-validator';
+import { IsIn, IsOptional, Length } from 'class-validator';
 import { billingTypes, type BillingType, type UserStatus } from '../../identity';
 import { budgetPeriods, type BudgetPeriod, type Role, roles } from '../../kernel';
 import { IsCursor } from '../../web';
@@ -44,6 +44,15 @@ export class UserPageQuery {
   cursor?: string;
 }
 
+export class InvoicePaymentsQuery {
+  @IsOptional()
+  @Length(1, 20)
+  limit?: string;
+
+  @IsCursor()
+  cursor?: string;
+}
+
 export class RoleForm extends ChangeForm {
   @IsIn(roles)
   role: Role;
@@ -82,6 +91,21 @@ export class BillingConfigForm extends ChangeForm {
 
   @IsPerson()
   delegate_user_id?: PersonName | null;
+}
+
+export class InvoicePaymentForm extends ChangeForm {
+  @IsDollars()
+  amount?: string | null;
+
+  /** Of the payment, such as that of the bank. */
+  @IsOptional()
+  @IsLine(120)
+  reference?: string;
+}
+
+export class InvoicePaymentUndoForm extends ChangeForm {
+  @IsId()
+  payment_id: number;
 }
 
 export class UserOrganisationForm extends ChangeForm {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityQuery, actionTextKey, type Changes } from '../../audit';
-import { budgetsOfPerson, Ledger, Limits } from '../../billing';
+import { budgetsOfPerson, type InvoicePayment, Invoices, Ledger, Limits } from '../../billing';
 import { Departments, deviceName, SessionsService } from '../../identity';
 import { KeyRegister } from '../../keys';
 import type { Figure, Translate } from '../../views';
@@ -9,7 +9,7 @@ import type { ObjectPageModel, SectionModel } from '../pages/object-page';
 import { type TableInput, tableOf } from '../pages/table';
 import type { ShownUser } from './shown-user';
 import { raisedWords } from '../pages/budget-raise';
-import { actsOf, type UserMoney } from './user-acts-model';
+import { actsOf, isOfInvoices, type UserMoney } from './user-acts-model';
 import { userTabs, type UserTab } from './user-forms';
 import { billingWords, statusBadge } from './user-list';
 import { UserSpending } from './user-spending';
@@ -24,6 +24,7 @@ export class UserPages {
     private readonly keys: KeyRegister,
     private readonly ledger: Ledger,
     private readonly limits: Limits,
+    private readonly invoices: Invoices,
     private readonly sessions: SessionsService,
     private readonly activity: ActivityQuery,
     private readonly spending: UserSpending,
@@ -103,11 +104,13 @@ export class UserPages {
   }
 
   private async moneyOf(userId: number): Promise<UserMoney> {
-    const [wallet, [monthly = null, budget = null]] = await Promise.all([
+    const [wallet, [monthly = null, budget = null], invoice, { rows: payments }] = await Promise.all([
       this.ledger.wallet(userId),
       this.limits.states(budgetsOfPerson(userId)),
+      this.invoices.state(userId),
+      this.invoices.payments(userId, { limit: ROWS }),
     ]);
-    return { wallet, monthly, budget };
+    return { wallet, monthly, budget, invoice, payments };
   }
 
   private async keysOf({ user, acting }: ShownUser, { translate }: Localisation): Promise<SectionModel> {
@@ -152,12 +155,11 @@ export class UserPages {
     });
   }
 
-  private async billingOf({ user }: ShownUser, localisation: Localisation): Promise<SectionModel[]> {
+  private async billingOf(person: ShownUser, localisation: Localisation): Promise<SectionModel[]> {
+    const { user } = person;
     const { translate } = localisation;
-    const [{ wallet, monthly, budget }, lines] = await Promise.all([
-      this.moneyOf(user.id),
-      this.ledger.lines(user.id, ROWS),
-    ]);
+    const [state, lines] = await Promise.all([this.moneyOf(user.id), this.ledger.lines(user.id, ROWS)]);
+    const { wallet, monthly, budget, invoice, payments } = state;
     const money = (key: string, value: bigint | null) => ({
       label: translate(key),
       figure: { kind: 'money', value } as const,
@@ -190,6 +192,19 @@ export class UserPages {
       translate,
     );
     return [
+      ...(isOfInvoices(person, state)
+        ? [
+            {
+              id: 'invoices',
+              heading: translate('people.invoice.heading'),
+              facts: [
+                money('people.invoice.owed', invoice.owed),
+                money('people.invoice.credit', invoice.credit),
+              ],
+              table: paymentTable(payments, translate),
+            },
+          ]
+        : []),
       { id: 'wallet', heading: translate('people.wallet'), facts },
       { id: 'ledger', heading: translate('people.ledger'), table },
     ];
@@ -247,6 +262,31 @@ const section = (tab: UserTab, translate: Translate, table: Omit<TableInput, 'ca
   heading: translate(`people.user-tab.${tab}`),
   table: tableOf({ ...table, caption: `people.user-tab.${tab}` }, translate),
 });
+
+const paymentTable = (payments: readonly InvoicePayment[], translate: Translate) =>
+  tableOf(
+    {
+      caption: 'people.invoice.payments',
+      columns: [
+        'people.when',
+        'people.invoice.reference',
+        'people.status-label',
+        { key: 'people.amount', end: true },
+      ],
+      rows: payments.map(({ recordedAt, reference, undoneAt, amount }) => ({
+        cells: [
+          { kind: 'time', value: recordedAt },
+          { kind: 'text', value: reference },
+          {
+            kind: 'text',
+            value: translate(undoneAt === null ? 'people.invoice.stands' : 'people.invoice.undone'),
+          },
+          { kind: 'money', value: amount },
+        ],
+      })),
+    },
+    translate,
+  );
 
 const changeWords = (changes: Changes | null): string =>
   Object.entries(changes ?? {})

@@ -1,6 +1,7 @@
 import { Controller, Param, Query, Req } from '@nestjs/common';
+import { type InvoicePayment, Invoices } from '../../billing';
 import { AdminViewService, placeActs, userActs, UserRegister } from '../../identity';
-import { atLeast } from '../../kernel';
+import { atLeast, toJsonNumber } from '../../kernel';
 import { everyRow, Settings } from '../../platform';
 import {
   Access,
@@ -9,21 +10,35 @@ import {
   Csv,
   csvRows,
   type CsvTable,
+  Data,
   type HttpRequest,
   listPage,
   localisationOf,
   Page,
   PageRenderer,
+  pageRequestOf,
+  presentPage,
+  queryOf,
 } from '../../web';
 import { textOf } from '../pages/fields';
 import type { ObjectPageModel } from '../pages/object-page';
-import { UserListQuery, UserPageQuery, UserParams } from './user-forms';
+import { InvoicePaymentsQuery, UserListQuery, UserPageQuery, UserParams } from './user-forms';
 import { type UserLine, userColumns, userList, userRow, userTabs } from './user-list';
 import { UserPages } from './user-pages.service';
 import { UserSpending } from './user-spending';
 
 const ROWS_A_PAGE = 50;
 const ROWS_AT_ONCE = 500;
+
+const PAYMENT_PAGES = { usual: 50, most: 200 };
+
+const presentPayment = ({ id, reference, amount, recordedAt, undoneAt }: InvoicePayment): object => ({
+  id,
+  reference,
+  amount_usd: toJsonNumber(amount),
+  recorded_at: recordedAt.toISOString(),
+  undone_at: undoneAt?.toISOString() ?? null,
+});
 
 const filterOf = (query: UserListQuery) => ({
   text: textOf(query.q),
@@ -39,6 +54,7 @@ export class UsersController {
     private readonly spending: UserSpending,
     private readonly userPages: UserPages,
     private readonly organisations: AdminViewService,
+    private readonly invoices: Invoices,
     private readonly pages: PageRenderer,
     private readonly settings: Settings,
   ) {}
@@ -81,6 +97,25 @@ export class UsersController {
     const user = await this.users.get(acting.scope, id);
     const names = await this.namesFor(acting.scope, user.organisationId, acting.actor.role);
     return this.userPages.page({ user, acting, names, query }, localisationOf(this.pages, request));
+  }
+
+  /** What a person owes by invoice, and what was paid, the newest first. */
+  @Data('/dashboard/admin/users/:user_id/invoice-payments', Access.role(userActs['invoice-payment'].minimum))
+  async invoicePayments(
+    @Param() { user_id: id }: UserParams,
+    @Query() _query: InvoicePaymentsQuery,
+    @Req() request: HttpRequest,
+  ): Promise<object> {
+    await this.users.get(adminScope(request), id);
+    const [{ owed, credit }, page] = await Promise.all([
+      this.invoices.state(id),
+      this.invoices.payments(id, pageRequestOf(queryOf(request), PAYMENT_PAGES)),
+    ]);
+    return {
+      ...presentPage(page, presentPayment, (payment) => String(payment.id)),
+      owed_usd: toJsonNumber(owed),
+      may_owe_usd: toJsonNumber(credit),
+    };
   }
 
   private async namesFor(

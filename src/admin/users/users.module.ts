@@ -1,6 +1,6 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 import { changesOf } from '../../audit';
-import { BillingModule, Cards, Ledger } from '../../billing';
+import { BillingModule, Cards, Invoices, Ledger } from '../../billing';
 import { UserEditor, UserErasure } from '../../identity';
 import { fault, formatUsd } from '../../kernel';
 import { KeyTransfers } from '../../keys';
@@ -22,6 +22,7 @@ export class UsersModule implements OnModuleInit {
     private readonly editor: UserEditor,
     private readonly erasure: UserErasure,
     private readonly ledger: Ledger,
+    private readonly invoices: Invoices,
     private readonly keys: KeyTransfers,
     private readonly cards: Cards,
     private readonly learner: AutoLearner,
@@ -40,7 +41,14 @@ export class UsersModule implements OnModuleInit {
           details: { reason: 'balance', balance: formatUsd(balance) },
         });
       }
-      if (escrowed !== 0n) {
+      const { owed, escrowed: invoiced } = await this.invoices.state(id);
+      if (owed !== 0n) {
+        throw fault('conflict', {
+          message: `This account owes ${formatUsd(owed)} USD by invoice; record the payment first, or change the type of billing.`,
+          details: { reason: 'owed', balance: formatUsd(owed) },
+        });
+      }
+      if (escrowed !== 0n || invoiced !== 0n) {
         throw fault('conflict', {
           message: 'Requests of this account are still being settled.',
           details: { reason: 'settling' },

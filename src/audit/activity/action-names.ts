@@ -118,6 +118,8 @@ export const actionNames = [
   'user.credit-limit-changed',
   'user.deleted',
   'user.department-changed',
+  'user.invoice-paid',
+  'user.invoice-payment-undone',
   'user.monthly-budget-changed',
   'user.organisation-changed',
   'user.role-changed',

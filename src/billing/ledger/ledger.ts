@@ -3,7 +3,7 @@ import type { Nano } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 
 /** The account on the other side of a posting. */
-export type Counterpart = 'processor' | 'promotion' | 'adjustment';
+export type Counterpart = 'processor' | 'promotion' | 'adjustment' | 'receipt';
 
 /** The kinds of postings, each with its words on pages and documents. */
 export const postingKinds = [
@@ -17,12 +17,15 @@ export const postingKinds = [
   'promotion-expired',
   'merge',
   'rerate',
+  'invoice-payment',
+  'invoice-payment-undone',
+  'invoice-left',
 ] as const;
 
 export type PostingKind = (typeof postingKinds)[number];
 
 export interface Posting {
-  /** A wallet bears the id of the user who pays from it. */
+  /** A wallet bears the id of the user who pays from it, an account of invoices the negated one. */
   readonly walletId: number;
   /** Negative takes money back: a refund, a dispute, a correction. The balance may fall below zero. */
   readonly amount: Nano;

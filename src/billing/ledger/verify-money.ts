@@ -1,6 +1,7 @@
 import type { Database, Tx } from '../../platform';
 import { paymentChecks } from '../processor/payment-checks';
 import { promotionChecks } from '../promotions/promotion-checks';
+import { invoiceChecks } from './checks/invoice-checks';
 import { accountSums, ledgerChecks } from './checks/ledger-checks';
 import { limitChecks, recordedSince } from './checks/limit-checks';
 import { keptRecords, longestTransaction, type MoneyCheckQuery } from './checks/money-check';
@@ -103,7 +104,14 @@ async function seal(tx: Tx, since: string | null): Promise<void> {
   );
 }
 
-const moneyChecks = [...limitChecks, ...usageChecks, ...ledgerChecks, ...paymentChecks, ...promotionChecks];
+const moneyChecks = [
+  ...limitChecks,
+  ...usageChecks,
+  ...ledgerChecks,
+  ...invoiceChecks,
+  ...paymentChecks,
+  ...promotionChecks,
+];
 
 async function allChecks(tx: Tx, since: string | null): Promise<MoneyReport> {
   const done: MoneyCheck[] = [];

@@ -88,7 +88,7 @@ export class BillingAlerts {
       AND ${balance} < a.low_balance_nano`;
     const low = await this.database.query<{ wallet_id: number }>(
       `SELECT a.wallet_id FROM billing_account a, spending_window w, user_account u
-        WHERE ${isLow} AND u.id = a.wallet_id AND u.status = 'active' AND NOT u.billing_exempt
+        WHERE ${isLow} AND u.id = a.wallet_id AND u.status = 'active' AND NOT u.billing_exempt AND u.billing_type <> 'invoiced'
           AND ${wants('u.id', 'balance')}
           AND EXISTS (SELECT FROM payment p WHERE p.wallet_id = a.wallet_id AND p.state = 'paid')
         ORDER BY a.wallet_id LIMIT ${AT_ONCE}`,

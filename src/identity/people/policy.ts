@@ -21,6 +21,8 @@ export const userActs = {
   organisation: { minimum: 'platform_admin' },
   'billing-exempt': { minimum: 'platform_admin' },
   'monthly-budget': { minimum: 'platform_admin' },
+  'invoice-payment': { minimum: 'platform_admin' },
+  'invoice-payment-undo': { minimum: 'platform_admin' },
 } as const satisfies Record<string, ActRule>;
 
 export type UserAct = keyof typeof userActs;

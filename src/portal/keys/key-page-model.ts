@@ -233,10 +233,15 @@ function modelBudgetRow(
 
 function walletRow({ wallet, isExempt }: LimitsInForce, translate: Translate): RowModel {
   const unpaid = isExempt ? 'keys.exempt' : 'keys.no-payer';
-  const paid = wallet !== null && wallet.remaining > 0n ? 'keys.wallet-filled' : 'keys.wallet-empty';
+  const filled = wallet !== null && wallet.remaining > 0n;
+  const paid = `keys.${wallet?.isInvoice === true ? 'invoice' : 'wallet'}-${filled ? 'filled' : 'empty'}`;
   return {
     cells: [
-      { kind: 'text', value: translate('keys.limit.wallet'), heading: true },
+      {
+        kind: 'text',
+        value: translate(wallet?.isInvoice === true ? 'keys.limit.invoice' : 'keys.limit.wallet'),
+        heading: true,
+      },
       { kind: 'text', value: translate(wallet === null ? unpaid : paid) },
       wallet?.showsAmounts === true
         ? { kind: 'money', value: wallet.remaining, align: 'end' }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type BudgetScope, Ledger, type LimitRef, limitRefs, Limits, type LimitState } from '../../billing';
 import { PayerService } from '../../identity';
-import type { Scope } from '../../kernel';
+import { isInvoiceAccount, type Scope } from '../../kernel';
 import type { ManagedKey } from '../../keys';
 
 export interface LimitInForce {
@@ -16,6 +16,8 @@ export interface LimitInForce {
 interface PayingWallet {
   /** What may still be spent, the credit limit included. */
   readonly remaining: bigint;
+  /** Credit of a payer by invoice, in place of a balance. */
+  readonly isInvoice: boolean;
   readonly showsAmounts: boolean;
   readonly isTightest: boolean;
 }
@@ -39,10 +41,10 @@ export class LimitsOfKey {
   async of(scope: Scope, key: ManagedKey): Promise<LimitsInForce> {
     const standing = await this.payers.standingOf(key);
     const refs = limitRefs({ ...standing, keyId: key.id, walletId: null }).filter(isBudget);
-    const payer = standing.billingExempt ? null : standing.payerUserId;
+    const account = standing.chargedAccount;
     const [states, wallet] = await Promise.all([
       this.limits.states(refs),
-      payer === null ? null : this.ledger.wallet(payer),
+      account === null ? null : this.ledger.wallet(account),
     ]);
     const found = refs.flatMap((ref, place) => {
       const state = states[place] ?? null;
@@ -65,7 +67,9 @@ export class LimitsOfKey {
           ? null
           : {
               remaining: walletLeft > 0n ? walletLeft : 0n,
-              showsAmounts: coversPeople(scope) || (scope.kind === 'user' && scope.userId === payer),
+              isInvoice: account !== null && isInvoiceAccount(account),
+              showsAmounts:
+                coversPeople(scope) || (scope.kind === 'user' && scope.userId === standing.payerUserId),
               isTightest: walletLeft === least,
             },
       isExempt: standing.billingExempt,

@@ -35,12 +35,12 @@ export class SpendableFunds {
   async of(scope: Scope): Promise<Funds> {
     const [owner, budgets] = holderOf(scope);
     if (owner === null) return { isExempt: false, remaining: null, lowBalance: null, budget: null };
-    const { payerUserId, billingExempt } = await this.payers.standingOf(owner);
+    const { payerUserId, billingExempt, chargedAccount } = await this.payers.standingOf(owner);
     const isShown =
       payerUserId !== null && !billingExempt && (scope.kind !== 'user' || payerUserId === scope.userId);
     const [wallet, account, budget] = await Promise.all([
-      isShown ? this.ledger.wallet(payerUserId) : null,
-      isShown ? this.accounts.of(payerUserId) : null,
+      isShown && chargedAccount !== null ? this.ledger.wallet(chargedAccount) : null,
+      isShown && chargedAccount === payerUserId ? this.accounts.of(payerUserId) : null,
       this.limits.tightest(budgets),
     ]);
     const isLow = wallet !== null && account !== null && wallet.balance < account.lowBalance;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Organisation, UserAccount } from '../../../src/identity';
 import type { Role } from '../../../src/kernel';
-import { startTestApp, type TestApp } from '../../support/app';
+import { startTestApp, type TestApp, type TestAppOptions } from '../../support/app';
 import { signIn } from '../../support/people';
 
 export interface Person {
@@ -24,8 +24,8 @@ export class House {
     readonly theirs: number,
   ) {}
 
-  static async open(): Promise<House> {
-    const app = await startTestApp();
+  static async open(options: TestAppOptions = {}): Promise<House> {
+    const app = await startTestApp(options);
     const [ours, theirs] = await Promise.all([organisation(app), organisation(app)]);
     return new House(app, ours, theirs);
   }

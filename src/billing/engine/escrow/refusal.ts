@@ -1,7 +1,7 @@
-import { type Fault, fault, formatUsd, type Nano } from '../../../kernel';
-import type { LimitRef } from '../../scope';
+import { type Fault, fault, formatUsd, isInvoiceAccount, type Nano } from '../../../kernel';
+import type { LimitRef, ScopeKind } from '../../scope';
 
-const names: Readonly<Record<LimitRef['kind'], string>> = {
+const names: Readonly<Record<ScopeKind | 'invoice', string>> = {
   key: 'budget of this API key',
   key_model: 'budget of this API key for this model',
   project: 'budget of the project',
@@ -10,33 +10,49 @@ const names: Readonly<Record<LimitRef['kind'], string>> = {
   user_budget: 'budget that the organisation gives the person to whom this API key belongs',
   organisation: 'budget of the organisation',
   wallet: 'balance',
+  invoice: 'credit limit',
 };
 
 /** What is left of the limit, with everything that runs paid for, is less than the request needs. */
 export function spent(ref: LimitRef, needed: Nano, remaining: Nano, resetsAt: number): Fault {
-  const what = names[ref.kind];
-  const isWallet = ref.kind === 'wallet';
-  return fault(isWallet ? 'billing_limit_reached' : 'budget_exceeded', {
-    ...(remaining > 0n
-      ? {
-          message:
-            `This request may cost up to $${formatUsd(needed)}, and $${formatUsd(remaining)} of the ${what} is left. ` +
-            'Ask for a shorter answer, or have more made available.',
-        }
-      : !isWallet && { message: `The ${what} is used up. It resets by itself, or its limit can be raised.` }),
+  const scope = nameOf(ref);
+  return fault(ref.kind === 'wallet' ? 'billing_limit_reached' : 'budget_exceeded', {
+    ...messageOf(scope, needed, remaining),
     details: {
       needed_usd: formatUsd(needed),
       remaining_usd: formatUsd(remaining > 0n ? remaining : 0n),
-      scope: ref.kind,
+      scope,
     },
     ...(Number.isFinite(resetsAt) ? { resetsAt: new Date(resetsAt) } : {}),
   });
 }
 
+/** What a payer by invoice has left is credit, not a balance. */
+const nameOf = ({ kind, id }: LimitRef): ScopeKind | 'invoice' =>
+  kind === 'wallet' && isInvoiceAccount(id) ? 'invoice' : kind;
+
+function messageOf(scope: ReturnType<typeof nameOf>, needed: Nano, remaining: Nano): { message?: string } {
+  if (remaining > 0n) {
+    return {
+      message:
+        `This request may cost up to $${formatUsd(needed)}, and $${formatUsd(remaining)} of the ${names[scope]} is left. ` +
+        'Ask for a shorter answer, or have more made available.',
+    };
+  }
+  if (scope === 'wallet') return {};
+  if (scope !== 'invoice')
+    return { message: `The ${names[scope]} is used up. It resets by itself, or its limit can be raised.` };
+  return {
+    message:
+      'What is not invoiced or not paid yet has reached the credit limit of the payer. ' +
+      'Have an invoice paid, or the credit limit raised.',
+  };
+}
+
 /** Enough is left, but other requests hold it. */
 export const inUse = (scope: LimitRef | undefined, needed: Nano): Fault =>
   fault('capacity_exceeded', {
-    details: { needed_usd: formatUsd(needed), ...(scope ? { scope: scope.kind } : {}) },
+    details: { needed_usd: formatUsd(needed), ...(scope ? { scope: nameOf(scope) } : {}) },
     retryAfterSeconds: 1,
   });
 
