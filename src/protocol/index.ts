@@ -3,6 +3,7 @@ export { checkSpeechAnswer, checkTranscriptionAnswer } from './audio/check-answe
 export { findTranscriptionUsage, normaliseTranscriptionUsage, speechUsageByCharacters } from './audio/usage';
 export { checkCompletionsAnswer } from './chat/check-answer';
 export { findChatUsage, normaliseChatUsage } from './chat/usage';
+export { type AnswerForm, membersLacking } from './complete-answer';
 export { checkEmbeddingsAnswer } from './embeddings/check-answer';
 export { type AllowedTool, askedFees, ServedUses } from './fees';
 export { findImageUsage, normaliseImageUsage } from './image/usage';

@@ -1,8 +1,9 @@
 import type { ModelKind } from '../../catalogue';
-import { type AskedFees, fault, type UsageReading, usageOf } from '../../kernel';
+import { type AskedFees, type Fault, fault, type UsageReading, usageOf } from '../../kernel';
 import {
   type AllowedTool,
   type AnswerCheck,
+  type AnswerForm,
   askedFees,
   checkCompletionsAnswer,
   checkEmbeddingsAnswer,
@@ -28,6 +29,7 @@ import { checkNative } from './request-checks/check-native';
 import { pictureFees, pictureKey } from './media/pictures';
 import { completionBytes, completionsAsked, USUAL_COMPLETION_TOKENS } from './answer-shapes/completions';
 import { inAskedEncoding } from './answer-shapes/embeddings-encoding';
+import { tooLongToEmbed } from './request-checks/embedding-length';
 import {
   checkChat,
   checkCompletions,
@@ -55,6 +57,8 @@ export interface Operation {
   readonly asked: string;
   /** Throws for what this route does not take and its dialect would. */
   readonly check?: (body: Body) => void;
+  /** Why a valid request is certainly too long for a model; null where only its supplier can tell. */
+  readonly tooLong?: (body: Body, contextTokens: number | null) => Fault | null;
   /** Its answers may be stored for the caller, and later requests may refer to them. */
   readonly keepsAnswers?: true;
   /** The request is forwarded unchanged: no output limit can be inserted. */
@@ -83,6 +87,8 @@ export interface Operation {
   readonly answersRaw?: (request: Body) => boolean;
   /** How many bytes of text a whole answer holds, for when its supplier reports no usage. */
   readonly writtenIn?: (answer: Body) => number;
+  /** The fields that a whole answer has in any case. */
+  readonly form?: AnswerForm;
   /** A whole answer in the shape the caller asked for; unchanged where the supplier used it already. */
   readonly shape?: (answer: Body, request: Body) => Body;
 }
@@ -117,6 +123,7 @@ const text = (
 ): TextOperation => ({
   name,
   dialect: dialects[name],
+  form: name,
   kind: 'chat',
   limitFields,
   asked,
@@ -194,6 +201,7 @@ export const operations = {
   completions: {
     ...text('chat', checkCompletions, 'prompt', 'max_tokens'),
     name: 'completions',
+    form: 'completions',
     choices: completionsAsked,
     usualOutput: USUAL_COMPLETION_TOKENS,
     defaults: { max_tokens: USUAL_COMPLETION_TOKENS },
@@ -204,6 +212,8 @@ export const operations = {
     ...shot('embeddings', 'embedding', checkEmbeddings, 'input', checkEmbeddingsAnswer, (answer) =>
       normaliseEmbeddingsUsage(findEmbeddingsUsage(answer)),
     ),
+    form: 'embeddings',
+    tooLong: ({ input }: Body, contextTokens: number | null) => tooLongToEmbed(input, contextTokens),
     shape: inAskedEncoding,
   },
   rerank: {

@@ -95,7 +95,7 @@ export class Pipeline {
       const { auto } = progress;
       const call = auto === null ? described : { ...described, auto };
       progress.call = call;
-      const admission = auto?.admission ?? this.admissions.admit(call);
+      const admission = auto?.admission ?? this.fitting(call, this.admissions.admit(call), progress);
       progress.model = admission.model.name;
       return await replayOr(this.idempotency, received, { call, work }, () =>
         this.answer(call, admission, work, progress, response),
@@ -257,6 +257,16 @@ export class Pipeline {
     if (status < 500 && code !== 'supplier_limit' && !isUntranslatable) return null;
     if (!isUntranslatable) auto.failed(model);
     return lanesIn(tries) < MOST_LANES ? auto.next() : null;
+  }
+
+  /** What is certainly too long goes to the larger model at once, or is refused before anything is held or sent. */
+  private fitting(call: Call, admission: Admission, progress: RequestProgress): Admission {
+    const { operation, inbound } = call;
+    const problem = operation.tooLong?.(inbound.body, admission.model.contextTokens) ?? null;
+    if (problem === null) return admission;
+    const larger = this.largerFor(call, admission, progress, problem);
+    if (larger === null) throw problem;
+    return larger;
   }
 
   /** A conversation too long for its model goes to the larger model of the catalogue, if there is one. */

@@ -4,6 +4,7 @@ import {
   parseJsonText,
   printJson,
   readJsonText,
+  type Usage,
   type WrittenFields,
 } from '../../kernel';
 import {
@@ -11,6 +12,7 @@ import {
   collect,
   type DecodedAnswer,
   errorIn,
+  membersLacking,
   type ReplyContext,
   type SupplierError,
   type SupplierSide,
@@ -73,18 +75,19 @@ function passOn(answer: LaneAnswer, bytes: Buffer, readError: ReadError): Delive
   const reading = soldSound(reported, call, route.price.rates, { sound: bytes, textBytes: written });
   // Speech is counted here, as no reliable report exists.
   const isCounted = speech !== null && reading.kind === 'ok';
-  const usage = isCounted ? reading.usage : usageOfWhole(reading, routed, written);
+  const read = isCounted ? reading.usage : usageOfWhole(reading, routed, written);
+  const usage = chargedUsage(withServedUses(read, call, told), call, answer.outbound);
   return {
     by: answer,
     status: answer.status,
-    usage: chargedUsage(withServedUses(usage, call, told), call, answer.outbound),
+    usage,
     finishReason: isText(operation) && told !== null ? operation.dialect.finishReasonIn(told) : null,
     calls: call.auto !== null && isText(operation) ? operation.dialect.callsIn(told) : [],
     seals: isText(operation) && told !== null ? operation.dialect.sealsIn(told) : [],
     firstTokenMs: null,
     dropped: answer.dropped,
     problem: null,
-    body: told === null ? bytes : shaped(answer, bytes, told),
+    body: told === null ? bytes : shaped(answer, bytes, told, usage),
   };
 }
 
@@ -99,18 +102,22 @@ export const contentTypeOf = (answer: LaneAnswer): string =>
     : 'application/json';
 
 /** Adapts the answer and its name. Unchanged bytes stay, such as numbers that a double would round. */
-function shaped({ routed, route }: LaneAnswer, bytes: Buffer, told: Body): Buffer {
+function shaped({ routed, route }: LaneAnswer, bytes: Buffer, told: Body, usage: Usage): Buffer {
   const { call } = routed;
-  const { operation } = call;
+  const { operation, inbound } = call;
+  const { form, shape } = operation;
   const ours = answeredName(routed);
   const theirs = toldModel(told);
   const model = ours ?? theirs ?? route.lane.upstreamModel;
-  const answer = operation.shape?.(told, call.inbound.body) ?? told;
-  const isNamed = isText(operation) || answer.model !== undefined;
-  if (answer !== told) return Buffer.from(JSON.stringify(isNamed ? { ...answer, model } : answer));
+  const answer = shape?.(told, inbound.body) ?? told;
+  const isNamed = form !== undefined || answer.model !== undefined;
+  const lacking =
+    form === undefined ? {} : membersLacking(form, answer, { usage, requestId: inbound.requestId });
+  if (answer !== told)
+    return Buffer.from(JSON.stringify({ ...answer, ...lacking, ...(isNamed ? { model } : {}) }));
   if (!isNamed) return bytes;
   const names = ours === null && theirs !== null ? [] : namesIn(bytes, told, model);
-  const edits = [...names, ...memberEdits(bytes, [], told, echoOf(call))];
+  const edits = [...names, ...memberEdits(bytes, [], told, { ...lacking, ...echoOf(call) })];
   return applyEdits(bytes, 0, edits.length === 1 ? edits : edits.sort((a, b) => a.start - b.start));
 }
 

@@ -43,6 +43,58 @@ describe('embeddings', () => {
     expect(unpack(packed)).toEqual(numbers.map(Math.fround));
   });
 
+  describe('of a text that is certainly too long', () => {
+    const refused = async (input: unknown, param: string): Promise<void> => {
+      const answer = await embed({ model: 'short', input });
+      expect([answer.status, await answer.json()]).toMatchObject([
+        400,
+        { error: { code: 'context_length_exceeded', param } },
+      ]);
+    };
+
+    beforeAll(async () => {
+      const editor = new CatalogueEditor();
+      await app.database.transaction(async (tx) => {
+        for (const [name, contextTokens] of [
+          ['short', null],
+          ['longer', 4_000],
+        ] as const) {
+          await editor.upsertModel(tx, { name, kind: 'embedding', ownedBy: 'test', contextTokens });
+          await editor.setLanes(tx, name, [
+            { provider: 'sandbox', upstreamModel: 'sim-embed', region: 'local' },
+          ]);
+          const rates = priceRates({ input: parseUsdPerMillion('0.02') });
+          await new PriceService().addPrice(tx, { model: name, rates, source: 'test' });
+        }
+      });
+      await app.application.get(CatalogueService).reload();
+    });
+
+    test('are refused before anything is sent', async () => {
+      const words = 'a '.repeat(2_049);
+      await refused(words, 'input');
+      await refused(['one', words], 'input[1]');
+      await refused([7, ...Array<number>(2_048).fill(1)], 'input');
+      await refused([[1], Array<number>(2_049).fill(1)], 'input[1]');
+      await refused('漢'.repeat(90_000), 'input');
+      expect(await supplier.requests()).toEqual([]);
+    });
+
+    test('are sent where they may fit, by what the model takes', async () => {
+      for (const input of ['a '.repeat(2_048), ' '.repeat(9_000) + 'x', 'x'.repeat(9_000)])
+        expect((await embed({ model: 'short', input })).status).toBe(200);
+      expect((await embed({ model: 'longer', input: 'a '.repeat(4_000) })).status).toBe(200);
+      expect((await embed({ model: 'longer', input: 'a '.repeat(4_001) })).status).toBe(400);
+    });
+
+    test('go to the larger model where there is one', async () => {
+      await app.database.transaction((tx) => new CatalogueEditor().setOverflow(tx, 'short', 'longer'));
+      await app.application.get(CatalogueService).reload();
+      const answer = await embed({ model: 'short', input: 'a '.repeat(3_000) });
+      expect([answer.status, ((await answer.json()) as { model: string }).model]).toEqual([200, 'longer']);
+    });
+  });
+
   test('are numbers for whoever asks for them, though the supplier packed them', async () => {
     const bytes = Buffer.alloc(8);
     bytes.writeFloatLE(0.5, 0);

@@ -275,7 +275,7 @@ describe('a whole answer', () => {
   });
 
   test('bears our name of the model, and the rest as it came to the byte', async () => {
-    const body = ` {\n  "id": "x",  "model" : "upstream-name", "big": 12345678901234567890,\n"choices":[{"index":0,"message":{"role":"assistant","content":"h\\u0069"},"finish_reason":"stop"}],"usage":${JSON.stringify(usage)}}`;
+    const body = ` {\n  "id": "x", "object":"chat.completion", "model" : "upstream-name", "big": 12345678901234567890,\n"choices":[{"index":0,"message":{"role":"assistant","content":"h\\u0069"},"finish_reason":"stop"}],"usage":${JSON.stringify(usage)}}`;
     const answer = await ask('chat', ['first'], { body });
     expect(answer.text).toBe(body.replace('upstream-name', answer.model));
     expect(answer.headers.get('x-svc-upstream-model')).toBe(`up-${answer.model}`);

@@ -112,7 +112,7 @@ describe('what callers try to get past the gateway', () => {
     expect(Reflect.get({}, 'polluted')).toBeUndefined();
     const made = await fetch(`${app.url}/v1/manage/keys`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${app.firstKeys?.root}` },
+      headers: { authorization: `Bearer ${app.firstKeys?.root}`, 'content-type': 'application/json' },
       body: `{"name":"x","metadata":{${pollution}}}`,
     });
     expect([made.status, await made.json()]).toMatchObject([400, { error: { code: 'invalid_request' } }]);
