@@ -94,12 +94,3 @@ export function formatTime(locale: Locale, timeZone: string, instant: Date, styl
   }
   return formatter.format(instant);
 }
-
-export function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -17,7 +17,6 @@ export {
   formatNumber,
   formatPercent,
   formatTime,
-  isTimeZone,
 } from './formatting';
 export { filterFields } from './components/filter-fields';
 export type * from './components/models';

@@ -1,4 +1,4 @@
-import { dayIn, dayOrInstant, isDay, isZone, Misfit, refused, startOfDay } from '../../kernel';
+import { canonicalZone, dayIn, dayOrInstant, isDay, Misfit, refused, startOfDay } from '../../kernel';
 import {
   endsBeforeItBegins,
   type UsageBucket,
@@ -49,8 +49,9 @@ export function usageQuestionOf(asked: UsageAsked, now: number, usualZone = 'UTC
 
 export function zoneOf(asked: string | null | undefined, usual: string): string {
   if (!asked) return usual;
-  if (!isZone(asked)) throw refused('zone', 'the name of a time zone, like Europe/Zurich');
-  return asked;
+  const zone = canonicalZone(asked);
+  if (zone === null) throw refused('zone', 'the name of a time zone, like Europe/Zurich');
+  return zone;
 }
 
 /**

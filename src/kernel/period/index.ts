@@ -1,2 +1,2 @@
 export { type BudgetPeriod, budgetPeriods } from './calendar';
-export { dayAfter, dayIn, isZone, startOfDay } from './zone';
+export { canonicalZone, dayAfter, dayIn, startOfDay, timeZones } from './zone';

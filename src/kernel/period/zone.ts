@@ -46,11 +46,45 @@ export const dayAfter = (day: string): string =>
 export const dayIn = (instant: Date | number, zone: string): string =>
   new Date(Number(instant) + offsetMs(Number(instant), zone)).toISOString().slice(0, 10);
 
-export function isZone(name: string): boolean {
+/** Zones that the time zone database has renamed, and that Node.js still lists by their former names. */
+const renamed: Readonly<Record<string, string>> = {
+  'Africa/Asmera': 'Africa/Asmara',
+  'America/Buenos_Aires': 'America/Argentina/Buenos_Aires',
+  'America/Catamarca': 'America/Argentina/Catamarca',
+  'America/Coral_Harbour': 'America/Atikokan',
+  'America/Cordoba': 'America/Argentina/Cordoba',
+  'America/Godthab': 'America/Nuuk',
+  'America/Indianapolis': 'America/Indiana/Indianapolis',
+  'America/Jujuy': 'America/Argentina/Jujuy',
+  'America/Louisville': 'America/Kentucky/Louisville',
+  'America/Mendoza': 'America/Argentina/Mendoza',
+  'Asia/Calcutta': 'Asia/Kolkata',
+  'Asia/Katmandu': 'Asia/Kathmandu',
+  'Asia/Rangoon': 'Asia/Yangon',
+  'Asia/Saigon': 'Asia/Ho_Chi_Minh',
+  'Atlantic/Faeroe': 'Atlantic/Faroe',
+  'Europe/Kiev': 'Europe/Kyiv',
+  'Pacific/Enderbury': 'Pacific/Kanton',
+  'Pacific/Ponape': 'Pacific/Pohnpei',
+  'Pacific/Truk': 'Pacific/Chuuk',
+};
+
+/** Every zone by its name of today. */
+export const timeZones: readonly string[] = [
+  ...Intl.supportedValuesOf('timeZone')
+    .map((name) => renamed[name] ?? name)
+    .toSorted(),
+  'UTC',
+];
+const known: ReadonlySet<string> = new Set(timeZones);
+
+/** The name of today for a zone by any of its names; null for what is no zone. */
+export function canonicalZone(name: string): string | null {
   try {
-    offsetMs(0, name);
-    return true;
+    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions();
+    const today = renamed[timeZone] ?? timeZone;
+    return known.has(today) ? today : null;
   } catch {
-    return false;
+    return null;
   }
 }

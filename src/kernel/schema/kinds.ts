@@ -1,4 +1,4 @@
-import { isZone } from '../period';
+import { canonicalZone } from '../period';
 import { isUuid } from '../ids';
 import { readCursor } from './cursor';
 import { Field, Misfit } from './field';
@@ -119,7 +119,7 @@ export const dayOrInstant: Field<string> = field(
 export const zone: Field<string> = field(
   { type: 'string', maxLength: 64 },
   text(new Misfit('timeZone', 'must be the name of a time zone, like Europe/Zurich'), (given) =>
-    given.length <= 64 && isZone(given) ? given : undefined,
+    given.length <= 64 ? (canonicalZone(given) ?? undefined) : undefined,
   ),
 );
 

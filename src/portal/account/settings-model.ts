@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { OwnAccountService, Passkeys, PASSWORD_LEAST, SecondFactors } from '../../identity';
+import { canonicalZone, timeZones } from '../../kernel';
 import { type Locale, locales } from '../../views';
 import { actorOf, type HttpRequest, PageRenderer, PortalHosts } from '../../web';
 import { PasskeyDoor } from './passkeys/passkey-door';
@@ -73,9 +74,11 @@ export class SettingsModel {
 
 const choicesOf = (language: string, zone: string): Pick<SettingsPage, 'languages' | 'zones'> => ({
   languages: locales.map((value) => ({ value, label: nameOf(value), selected: value === language })),
-  zones: Intl.supportedValuesOf('timeZone')
-    .concat('UTC')
-    .map((value) => ({ value, label: value, selected: value === zone })),
+  zones: timeZones.map((value) => ({
+    value,
+    label: value,
+    selected: value === (canonicalZone(zone) ?? 'UTC'),
+  })),
 });
 
 const nameOf = (locale: Locale): string =>

@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http';
-import { Controller, Query, Req, Res } from '@nestjs/common';
+import { applyDecorators, Controller, Query, Req, Res } from '@nestjs/common';
+import { Transform } from 'class-transformer';
 import { IsIn, IsOptional, IsString, IsUUID, MaxLength, ValidateBy } from 'class-validator';
 import { AccountProof, OwnAccountService, UserErasure } from '../../identity';
-import { fault } from '../../kernel';
-import { isTimeZone, type Locale, locales } from '../../views';
+import { canonicalZone, fault } from '../../kernel';
+import { type Locale, locales } from '../../views';
 import {
   Access,
   Action,
@@ -24,11 +25,17 @@ import { type Done, FormAnswers, type FormView } from './form-answers';
 import { SettingsModel } from './settings-model';
 import { Visitor } from './visitor';
 
+/** Any name of a zone becomes its name of today. */
 const IsZone = (): PropertyDecorator =>
-  ValidateBy({
-    name: 'timeZone',
-    validator: { validate: (value) => typeof value === 'string' && isTimeZone(value) },
-  });
+  applyDecorators(
+    Transform(({ value }: { value: unknown }) =>
+      typeof value === 'string' ? (canonicalZone(value) ?? value) : value,
+    ),
+    ValidateBy({
+      name: 'timeZone',
+      validator: { validate: (value) => typeof value === 'string' && canonicalZone(value) !== null },
+    }),
+  );
 
 class ProfileForm {
   @IfGiven()

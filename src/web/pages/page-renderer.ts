@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type ErrorPageModel, type Fault, renderPageModel } from '../../kernel';
+import { canonicalZone, type ErrorPageModel, type Fault, renderPageModel } from '../../kernel';
 import { ResellerDomains } from '../../identity';
 import { Settings } from '../../platform';
 import {
@@ -149,10 +149,6 @@ export function localeOf(request: HttpRequest): Locale {
 const themeOf = (value: string | null): ViewContext['theme'] =>
   value === 'light' || value === 'dark' ? value : 'system';
 
-const knownZones: ReadonlySet<string> = new Set(Intl.supportedValuesOf('timeZone'));
-
-function timeZoneOf(value: string | null): string {
-  // The one character of a zone's name that scripts escape in a cookie.
-  const zone = value?.replaceAll(/%2f/gi, '/') ?? 'UTC';
-  return knownZones.has(zone) ? zone : 'UTC';
-}
+// A slash is the one character of a zone's name that scripts escape in a cookie.
+const timeZoneOf = (value: string | null): string =>
+  canonicalZone(value?.replaceAll(/%2f/gi, '/') ?? 'UTC') ?? 'UTC';

@@ -1,5 +1,6 @@
 import type { TestApp } from '../../support/app';
 import { addUser, signIn } from '../../support/people';
+import { formsOf } from '../../support/page-forms';
 import { Browser, goodPassword, mailTo, registered, signedIn, startAccountHouse } from './account-house';
 
 let app: TestApp;
@@ -37,6 +38,26 @@ test('name, language and time zone are saved from the page, and from a program o
   ]) {
     expect((await browser.post('/dashboard/settings', body)).status).toBe(422);
   }
+});
+
+test.each([
+  ['Europe/Kyiv', 'Europe/Kyiv'],
+  ['Asia/Calcutta', 'Asia/Kolkata'],
+])('the zone %s is kept by its name of today, whatever else is saved', async (stored, today) => {
+  const email = await registered(app);
+  const browser = await signedIn(app, email);
+  await app.database.query('UPDATE user_account SET time_zone = $2 WHERE email = $1', [email, stored]);
+  const { text } = await browser.page('/dashboard/settings');
+  expect(/<option value="([^"]+)" selected>[^<]*\/[^<]*</.exec(text)?.[1]).toBe(today);
+  expect((await browser.page('/dashboard/usage')).text).toContain(today);
+  const form = formsOf(text).find(({ action }) => action === '/dashboard/settings');
+  const sent = Object.fromEntries(
+    form?.fields.filter(({ isSent }) => isSent).map(({ name, value }) => [name, value]) ?? [],
+  );
+  expect((await browser.submit('/dashboard/settings', { ...sent, display_name: 'Ada' })).status).toBe(303);
+  expect(await account(email)).toMatchObject({ display_name: 'Ada', time_zone: today });
+  expect((await browser.submit('/dashboard/settings', { ...sent, time_zone: stored })).status).toBe(303);
+  expect(await account(email)).toMatchObject({ time_zone: today });
 });
 
 test('a new password needs the old one, ends every other session and keeps this one', async () => {

@@ -6,7 +6,6 @@ import {
   formatMoney,
   formatNumber,
   formatPercent,
-  isTimeZone,
 } from '../../../src/views';
 
 test.each([
@@ -65,9 +64,4 @@ test('counts, shares', () => {
   expect(formatCompact('en', 100_000)).toBe('100K');
   expect(formatPercent('en', 0.672)).toBe('67%');
   expect(formatPercent('en', 0.004)).toBe('0.4%');
-});
-
-test('only zones that exist are zones', () => {
-  expect(isTimeZone('Europe/Berlin')).toBe(true);
-  expect(isTimeZone('Europe/Atlantis')).toBe(false);
 });

@@ -1,0 +1,23 @@
+import { canonicalZone, timeZones } from '../../../src/kernel';
+
+test.each([
+  ['Asia/Calcutta', 'Asia/Kolkata'],
+  ['Asia/Kolkata', 'Asia/Kolkata'],
+  ['Europe/Kiev', 'Europe/Kyiv'],
+  ['Europe/Kyiv', 'Europe/Kyiv'],
+  ['america/godthab', 'America/Nuuk'],
+  ['US/Eastern', 'America/New_York'],
+  ['Etc/UTC', 'UTC'],
+  ['Europe/Atlantis', null],
+  ['+01:00', null],
+  ['', null],
+])('a zone has one name, that of today: %s', (name, today) => {
+  expect(canonicalZone(name)).toBe(today);
+});
+
+test('every zone that is offered has its own name, once', () => {
+  expect(timeZones.filter((name) => canonicalZone(name) !== name)).toEqual([]);
+  expect(new Set(timeZones).size).toBe(timeZones.length);
+  expect(timeZones).not.toContain('Europe/Kiev');
+  expect(timeZones.length).toBeGreaterThan(400);
+});
