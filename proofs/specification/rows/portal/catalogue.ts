@@ -17,6 +17,7 @@ import {
   platform,
   refusesAnonymous,
   said,
+  untilInForce,
 } from './steps';
 
 const priceOf = async (world: World, model: string): Promise<Json> =>
@@ -259,19 +260,21 @@ const models: readonly Row[] = [
     const client = await platform(world);
     const name = fresh('fixture');
     okJson(await client.post(`/admin/models/${name}/ensure-admin-fixture`, { json: {} }));
+    const access = { model: name, org_id: world.organisationId, allowed: true };
+    await client.post(`${ADMIN}/api/model-org-access`, { json: access });
     const key = await world.newKey(await world.person('user'));
-    const refused = async (after: string): Promise<void> => {
+    const lanes = [{ provider: 'sandbox', upstream_model: 'sim-small', region: 'local' }];
+    for (const [path, more] of [
+      ['model-prices/state', { state: 'active' }],
+      ['model-prices/update', { input_price: '1', output_price: '1' }],
+      ['models/update', { lanes }],
+      ['model-prices/redirect', { redirect_to: 'sim-small' }],
+    ] as const) {
+      await client.post(`${ADMIN}/${path}`, { json: { model: name, ...more } });
+      await untilInForce(world);
       const { status } = await key.client.post('/v1/chat/completions', said(name));
-      expect(status >= 400 && status < 500, `it is refused ${after}: ${status}`);
-    };
-    await refused('when it was made');
-    await client.post(`${ADMIN}/model-prices/state`, { json: { model: name, state: 'active' } });
-    await client.post(`${ADMIN}/model-prices/update`, {
-      json: { model: name, input_price: '1', output_price: '1' },
-    });
-    await refused('with a price');
-    await client.post(`${ADMIN}/model-prices/redirect`, { json: { model: name, redirect_to: 'sim-small' } });
-    await refused('with a redirect');
+      expect(status >= 400 && status < 500, `it is refused after ${path}: ${status}`);
+    }
   }),
   row(
     '4.10',

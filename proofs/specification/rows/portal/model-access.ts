@@ -1,7 +1,18 @@
 import { expect, expectStatus } from '../../../operations/http';
 import type { World } from '../../../operations/world';
 import { row, type Row } from '../../row';
-import { ADMIN, clientOf, equal, fresh, newDepartment, newModel, okJson, platform, said } from './steps';
+import {
+  ADMIN,
+  clientOf,
+  equal,
+  fresh,
+  newDepartment,
+  newModel,
+  okJson,
+  platform,
+  said,
+  untilInForce,
+} from './steps';
 
 const aliases = `${ADMIN}/model-aliases`;
 
@@ -67,6 +78,7 @@ const toggle = `${ADMIN}/models/domain-toggle`;
 
 /** Whether a member of our organisation may call a model. */
 async function isOpen(world: World, model: string, departmentId: number | null = null): Promise<boolean> {
+  await untilInForce(world);
   const member = await world.newPerson({ organisationId: world.organisationId, departmentId });
   const { client } = await world.newKey(member);
   const { status, text } = await client.post('/v1/chat/completions', said(model));

@@ -18,6 +18,7 @@ import {
   platform,
   said,
   subject,
+  untilInForce,
 } from './steps';
 
 /** An id of a thing that was made: a path takes the integer, and no text. */
@@ -307,6 +308,7 @@ const models: readonly Row[] = [
     const model = await newModel(world);
     const json = { model, org_id: world.organisationId, allowed: false };
     okJson(await (await platform(world)).post(`${ADMIN}/api/model-org-access`, { json }));
+    await untilInForce(world);
     const [ours, theirs] = [
       await world.newKey(await subject(world)),
       await world.newKey(await world.stranger('user')),
@@ -324,6 +326,7 @@ const models: readonly Row[] = [
         json: { blocked: [model] },
       }),
     );
+    await untilInForce(world);
     const member = await world.newPerson({ organisationId: world.organisationId, departmentId });
     const [inside, beside] = [await world.newKey(member), await world.newKey(await subject(world))];
     const status = async (key: { client: Client }) =>

@@ -1,5 +1,13 @@
 import type { Role } from '../../../../src/kernel';
-import { type Answer, type Client, expect, expectStatus, jsonOf, type Sent } from '../../../operations/http';
+import {
+  type Answer,
+  type Client,
+  expect,
+  expectStatus,
+  jsonOf,
+  type Sent,
+  soon,
+} from '../../../operations/http';
 import type { Person, World } from '../../../operations/world';
 
 export type Json = Record<string, unknown>;
@@ -95,14 +103,14 @@ export const roles: readonly Role[] = [
   'platform_owner',
 ];
 
-/** From this role on the operation answers 200, below it 403; each role has a thing of its own to ask about. */
+/** From this role on the operation answers 200, below it 403. Each role is a new person of our organisation. */
 export async function expectFrom(
   world: World,
   least: Role,
   ask: (person: Person) => Promise<Answer>,
 ): Promise<void> {
   for (const role of roles) {
-    const answer = await ask(await world.person(role));
+    const answer = await ask(await world.newPerson({ role, organisationId: world.organisationId }));
     const may = roles.indexOf(role) >= roles.indexOf(least);
     expect(answer.status === (may ? 200 : 403), `${role}: ${answer.status} ${answer.text.slice(0, 200)}`);
     if (!may)
@@ -141,3 +149,15 @@ export async function newModel(world: World, more: Json = {}): Promise<string> {
 export const said = (model: string) => ({
   json: { model, messages: [{ role: 'user', content: 'hello' }], max_tokens: 8 },
 });
+
+const chat = '/v1/chat/completions';
+
+/** Callers see changes of the catalogue a moment later, in their order: a last one tells that all before it are seen. */
+export async function untilInForce(world: World): Promise<void> {
+  const model = await newModel(world);
+  const { client } = await world.newKey(await world.person('user'));
+  expectStatus(await client.post(chat, said(model)), 200);
+  const json = { model, state: 'paused' };
+  okJson(await (await platform(world)).post(`${ADMIN}/model-prices/state`, { json }));
+  await soon(async () => (await client.post(chat, said(model))).status !== 200, 'the change is in force');
+}
