@@ -1,4 +1,4 @@
-import type { Breakage, Passed } from './meddler';
+import { type Breakage, type Passed, routeOf } from './meddler';
 import { eventsOf, textOf, withEvents } from './stream';
 import { changeAt, pathsIn, type Step } from './paths';
 
@@ -13,20 +13,32 @@ interface Way {
  * before the earlier ones, and a wrong status last of all.
  */
 export function breakagesOf(answers: readonly Passed[], statement: string): Breakage[] {
-  const all = answers.flatMap((passed, at) => {
-    const where = `${passed.method} ${passed.path.split('?')[0] ?? ''}`;
+  const seen = new Map<string, number>();
+  const numberOf = (of: string): number => {
+    const number = seen.get(of) ?? 0;
+    seen.set(of, number + 1);
+    return number;
+  };
+  const all = answers.flatMap((passed) => {
+    const route = routeOf(passed.method, passed.path);
+    const of = `${route} ${passed.status}`;
+    const [at, asked] = [numberOf(of), numberOf(route)];
     const ways = [...waysOf(passed), ...statusWays(passed)];
-    const broken = ways.map(({ name, change }): Breakage => ({ name: `${where}: ${name}`, at, change }));
-    return [...broken, ...swallowed(passed, at, where)];
+    const broken = ways.map(({ name, change }): Breakage => ({ name: `${route}: ${name}`, of, at, change }));
+    return [...broken, ...swallowed(passed, route, asked)].toReversed();
   });
-  return all.toSorted((one, other) => rank(one, statement) - rank(other, statement) || other.at - one.at);
+  return all.toReversed().toSorted((one, other) => rank(one, statement) - rank(other, statement));
 }
 
+/** What the statement speaks of, what is ours alone, what an answer says, what surrounds it, its status. */
 function rank({ name }: Breakage, statement: string): number {
   const [, what = ''] = /'([^']+)'/.exec(name) ?? [];
-  const last = what.split('.').at(-1) ?? '';
-  if (last !== '' && statement.toLowerCase().includes(last.toLowerCase())) return 0;
-  return name.includes(': status') ? 2 : 1;
+  const words = (what.split('.').at(-1) ?? '').toLowerCase().split(/[-_]/);
+  const said = statement.toLowerCase();
+  if (words.some((word) => word.length > 3 && said.includes(word))) return 0;
+  if (/: status \d/.test(name)) return 4;
+  if (/'x-|'retry-after'|not done$/.test(name)) return 1;
+  return name.includes(' header ') ? 3 : 2;
 }
 
 const isText = ({ headers }: Passed): boolean =>
@@ -204,10 +216,10 @@ function statusWays({ status }: Passed): Way[] {
 }
 
 /** What changes something is answered as before, and nothing is done. */
-const swallowed = (passed: Passed, at: number, where: string): Breakage[] =>
+const swallowed = (passed: Passed, route: string, at: number): Breakage[] =>
   passed.method === 'GET' || passed.status >= 400
     ? []
-    : [{ name: `${where}: answered, not done`, at, change: () => null, instead: passed }];
+    : [{ name: `${route}: answered, not done`, of: route, at, change: () => null, instead: passed }];
 
 function parsed(text: string): unknown {
   try {

@@ -18,9 +18,12 @@ export interface Passed {
   readonly trailers: Readonly<Record<string, string>>;
 }
 
-/** One way to break one answer, by its number among those of a row. */
+/** One way to break one answer of a row. */
 export interface Breakage {
   readonly name: string;
+  /** The route and status of the answer; of what is not asked at all, the route. */
+  readonly of: string;
+  /** Its number among those. */
   readonly at: number;
   /** Null where there is nothing to break in this answer. */
   readonly change: (passed: Passed) => Passed | null;
@@ -28,12 +31,16 @@ export interface Breakage {
   readonly instead?: Passed;
 }
 
+/** A route without what tells one object from another. */
+export const routeOf = (method: string, path: string): string =>
+  `${method} ${(path.split('?')[0] ?? '').replaceAll(/[^/]*\d[^/]*/g, (part) => (part === 'v1' ? part : '*'))}`;
+
 const hops = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length']);
 
 /** Stands between the rows and the service. Passes everything on as it comes, unless told to break an answer. */
 export class Meddler {
   private breakage: Breakage | null = null;
-  private count = 0;
+  private readonly counts = new Map<string, number>();
   private seen: Promise<Passed>[] = [];
   private hasBroken = false;
 
@@ -56,7 +63,7 @@ export class Meddler {
   /** Counts from the start again; from now on this is broken, or nothing. */
   arm(breakage: Breakage | null): void {
     this.breakage = breakage;
-    this.count = 0;
+    this.counts.clear();
     this.seen = [];
     this.hasBroken = false;
   }
@@ -78,21 +85,28 @@ export class Meddler {
     await once(this.server, 'close');
   }
 
+  /** What is to be broken, if this is where. */
+  private due(of: string): Breakage | null {
+    const count = this.counts.get(of) ?? 0;
+    this.counts.set(of, count + 1);
+    return this.breakage?.of === of && this.breakage.at === count ? this.breakage : null;
+  }
+
   private pass(request: IncomingMessage, response: ServerResponse): void {
-    const breakage = this.breakage?.at === this.count ? this.breakage : null;
-    this.count += 1;
-    if (breakage?.instead !== undefined) {
+    const { method = 'GET', url: path = '/', headers } = request;
+    const instead = this.due(routeOf(method, path))?.instead;
+    if (instead !== undefined) {
       this.hasBroken = true;
-      request.resume().once('end', () => give(response, breakage.instead as Passed));
+      request.resume().once('end', () => give(response, instead));
       return;
     }
-    const { method = 'GET', url: path = '/', headers } = request;
     const upstream = send({ host: this.target.hostname, port: this.target.port, method, path, headers });
     upstream.on('error', () => response.destroy());
     response.on('close', () => upstream.destroy());
     const whole = new Promise<Passed>((resolve, reject) => {
       upstream.on('close', () => reject(new Error('cut')));
       upstream.on('response', (answer) => {
+        const breakage = this.due(`${routeOf(method, path)} ${answer.statusCode}`);
         if (breakage === null) head(response, answer);
         const chunks: Buffer[] = [];
         answer.on('data', (chunk: Buffer) => {

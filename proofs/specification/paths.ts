@@ -6,11 +6,11 @@ const MOST = 120;
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The ways to all values; of a list its first and last member count. */
+/** The ways to all values and lists; of a list its first and last member count. */
 export function pathsIn(value: unknown): (readonly Step[])[] {
   const found: (readonly Step[])[] = [];
   const walk = (inner: unknown, path: readonly Step[]): void => {
-    if (path.length > 0) found.push(path);
+    if (path.length > 0 && !isObject(inner)) found.push(path);
     if (path.length >= DEEPEST || found.length >= MOST) return;
     if (Array.isArray(inner)) {
       for (const index of new Set([0, inner.length - 1]))

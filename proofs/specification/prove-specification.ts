@@ -51,15 +51,11 @@ async function redden(chosen: readonly Row[], world: SpecificationWorld): Promis
   const count = { red: 0, never: 0, broken: 0 };
   for (const one of chosen.filter(isChecked)) {
     const what = `${one.section} ${one.statement}`;
-    const saw = await outcomeOf(one, world);
-    if (saw !== null) {
-      count.broken += 1;
-      say(`broken  ${what}\n          ${saw}`);
-      continue;
-    }
-    const by = await seeRed(world, () => outcomeOf(one, world), one.statement);
-    count[by === null ? 'never' : 'red'] += 1;
-    say(by === null ? `NEVER   ${what}` : `red     ${what}: ${by}`);
+    const seen = await seeRed(world, () => outcomeOf(one, world), one.statement);
+    count[seen.is] += 1;
+    if (seen.is === 'red') say(`red     ${what}: ${seen.by}`);
+    else if (seen.is === 'never') say(`NEVER   ${what}`);
+    else say(`broken  ${what}\n          ${seen.saw}`);
   }
   const { red, never, broken } = count;
   say(`\nprove:specification --red: ${red} seen red, ${never} never, ${broken} broken as they are`);

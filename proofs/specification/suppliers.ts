@@ -1,9 +1,6 @@
 import { type SimulatorServer, startSimulatorServer } from '../../simulator/server';
 import type { ProofNode } from '../support/node';
-
-/** One provider each: two of the chat dialect, one of the messages dialect, one that takes native tokens. */
-export const places = ['first', 'second', 'messages', 'native'] as const;
-export type Place = (typeof places)[number];
+import { catalogueOf, type Place, places } from './catalogue';
 
 /** A fault as the simulator's README describes them. */
 export type SupplierFault = { readonly kind: string } & Readonly<Record<string, unknown>>;
@@ -13,8 +10,12 @@ export interface Heard {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** The parsed body where it is JSON. */
   readonly body: unknown;
+  readonly rawBody: string | null;
   readonly model: string;
+  /** Who heard it. */
+  readonly at: Place;
 }
 
 /** Suppliers that answer like real ones, and otherwise as they are told for a model. */
@@ -26,24 +27,7 @@ export class Suppliers {
       places.map(async (name) => [name, await startSimulatorServer({ name, ringSize: 5_000 })] as const),
     );
     const servers = Object.fromEntries(started) as Record<Place, SimulatorServer>;
-    await node.apply({
-      providers: {
-        first: { style: 'openai-style', base_url: servers.first.url, api_key: '${SUPPLIER_KEY}' },
-        second: { style: 'openai-style', base_url: servers.second.url, api_key: '${SUPPLIER_KEY}' },
-        messages: { style: 'messages-style', base_url: servers.messages.url, api_key: '${SUPPLIER_KEY}' },
-        native: {
-          style: 'native-oauth',
-          base_url: servers.native.url,
-          credentials: { one: { kind: 'oauth-pool', access_token: '${SUPPLIER_KEY}' } },
-        },
-      },
-      models: {
-        'spec-everyday': {
-          lanes: [{ provider: 'first', model: 'sim-everyday', region: 'eu' }],
-          price: { input: 1, output: 2 },
-        },
-      },
-    });
+    await node.apply(catalogueOf(servers));
     return new Suppliers(servers);
   }
 
@@ -58,14 +42,26 @@ export class Suppliers {
     return this.fault(at, model, { kind: 'status', status: 200, body });
   }
 
+  /** What suppliers were asked that holds this text, the oldest first at each. */
+  async heardWith(text: string): Promise<readonly Heard[]> {
+    const all = await Promise.all(places.map(async (at) => [at, await this.requestsAt(at)] as const));
+    return all.flatMap(([at, requests]) =>
+      requests.filter((one) => one.rawBody?.includes(text) ?? false).map((one) => ({ ...one, at })),
+    );
+  }
+
   /** What this supplier was asked for the model of this name, the oldest first. */
   async heard(at: Place, model: string): Promise<readonly Heard[]> {
-    const { requests } = await this.control<{ requests: Heard[] }>(at, 'GET', '/requests');
-    return requests.filter((request) => request.model === model);
+    const requests = await this.requestsAt(at);
+    return requests.filter((request) => request.model === model).map((one) => ({ ...one, at }));
   }
 
   async stop(): Promise<void> {
     await Promise.all(Object.values(this.servers).map((server) => server.stop()));
+  }
+
+  private async requestsAt(at: Place): Promise<Omit<Heard, 'at'>[]> {
+    return (await this.control<{ requests: Omit<Heard, 'at'>[] }>(at, 'GET', '/requests')).requests;
   }
 
   private async control<Answer>(at: Place, method: string, path: string, body?: object): Promise<Answer> {

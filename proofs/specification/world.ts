@@ -3,7 +3,8 @@ import type { ModelKind } from '../../src/catalogue';
 import { Client, expectStatus, soon } from '../operations/http';
 import { World } from '../operations/world';
 import { Meddler } from './meddler';
-import { type Place, Suppliers } from './suppliers';
+import { type Place, regions } from './catalogue';
+import { Suppliers } from './suppliers';
 
 export interface SpecifiedKey {
   readonly id: string;
@@ -32,13 +33,6 @@ export interface SpecifiedModel {
   readonly upstream: readonly string[];
 }
 
-const regions: Readonly<Record<Place, string>> = {
-  first: 'eu',
-  second: 'us',
-  messages: 'eu',
-  native: 'us',
-};
-
 const priceOf = (kind: ModelKind): object =>
   kind === 'transcription'
     ? { ppm_price: '0.006' }
@@ -50,6 +44,8 @@ const settings = {
   /** Few, so that a row can make more. */
   AUDIT_EXPORT_MAX_ROWS: '25',
   PROCESSOR_PUBLISHABLE_KEY: 'pk_test_specification',
+  /** The models that rows spoil are not chosen. */
+  AUTO_MODEL: 'sim-small',
 };
 
 /**
@@ -58,6 +54,7 @@ const settings = {
  */
 export class SpecificationWorld extends World {
   private told: Promise<Suppliers> | null = null;
+  private usual: Promise<SpecifiedKey> | null = null;
   private between: Meddler | null = null;
 
   static override async open(): Promise<SpecificationWorld> {
@@ -88,6 +85,13 @@ export class SpecificationWorld extends World {
   suppliers(): Promise<Suppliers> {
     this.told ??= Suppliers.start(this.gateway.node);
     return this.told;
+  }
+
+  /** Somebody with a key without limits, once there is somebody to answer. */
+  async caller(): Promise<SpecifiedKey> {
+    await this.suppliers();
+    this.usual ??= this.keyWith({ name: 'caller' });
+    return this.usual;
   }
 
   /** A key with these fields, made past the meddler. */

@@ -1,5 +1,25 @@
 import type { Row } from '../../row';
+import { accessRows } from './access';
+import { answerRows } from './answers';
+import { chatRows } from './chat';
+import { errorRows } from './errors';
+import { keyRows } from './keys';
+import { limitRows } from './limits';
+import { mediaRows } from './media';
+import { messagesRows } from './messages';
+import { nativeRows } from './native';
 import { serviceRows } from './service';
 
 /** What is served below `/v1`, and the limits of it. */
-export const gatewayRows: readonly Row[] = [...serviceRows];
+export const gatewayRows: readonly Row[] = [
+  ...serviceRows,
+  ...accessRows,
+  ...keyRows,
+  ...errorRows,
+  ...chatRows,
+  ...messagesRows,
+  ...nativeRows,
+  ...mediaRows,
+  ...answerRows,
+  ...limitRows,
+];

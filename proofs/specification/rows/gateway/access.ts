@@ -1,0 +1,220 @@
+import { expect, expectStatus, jsonOf } from '../../../operations/http';
+import { row, type Row } from '../../row';
+import type { SpecificationWorld } from '../../world';
+import {
+  ask,
+  at,
+  chat,
+  chatOf,
+  field,
+  headerOf,
+  interfaces,
+  listAt,
+  messages,
+  ok,
+  okJson,
+  recording,
+  recordOf,
+  refused,
+  same,
+  textAt,
+  transcriptions,
+} from './asking';
+
+const modelRows: readonly Row[] = [
+  row('2.1', '`id` is a string that is taken as `model`', async (world) => {
+    const { client } = await world.caller();
+    const list = listAt(await okJson(client.get('/v1/models')), 'data');
+    const ids = list.map((model) => textAt(model, 'id'));
+    expect(ids.includes('spec-chat') && ids.includes('sim-small'), `listed: ${ids.join(' ')}`);
+    await ok(ask(world, chat, chatOf('Hello', { model: ids.find((id) => id === 'spec-chat') })));
+  }),
+  row('2.1', '`object` is always `model`', async (world) => {
+    const { client } = await world.caller();
+    const list = listAt(await okJson(client.get('/v1/models')), 'data');
+    expect(list.length > 5 && list.every((model) => at(model, 'object') === 'model'), 'another object');
+  }),
+  row('2.1', '`owned_by` is the name of the provider', async (world) => {
+    const { client } = await world.caller();
+    const list = listAt(await okJson(client.get('/v1/models')), 'data');
+    for (const model of list) field(model, 'owned_by', 'string');
+    same(
+      at(
+        list.find((model) => at(model, 'id') === 'spec-chat'),
+        'owned_by',
+      ),
+      'first',
+      'owned_by',
+    );
+  }),
+  row(
+    '4.1',
+    '`GET /v1/models` answers 200 with a list of models',
+    async (world) => {
+      const { client } = await world.caller();
+      const answer = await okJson(client.get('/v1/models'));
+      same(at(answer, 'object'), 'list', 'object');
+      expect(listAt(answer, 'data').length > 5, 'few models');
+    },
+    { decided: 'docs/api.md' },
+  ),
+  row(
+    '4.1',
+    '`GET /v1/models` lists what the key may call, and nothing else',
+    async (world) => {
+      await world.suppliers();
+      const { client } = await world.keyWith({
+        allowed_models: ['spec-chat', 'spec-native'],
+        allowed_regions: 'eu',
+      });
+      const list = listAt(await okJson(client.get('/v1/models')), 'data');
+      same(
+        list.map((model) => at(model, 'id')),
+        ['spec-chat'],
+        'models',
+      );
+    },
+    { decided: 'docs/api.md' },
+  ),
+  row('4.1', '`GET /health` needs no key and answers 200 with `status` `ok`', async (world) => {
+    const answer = await world.anonymous.get('/health');
+    expectStatus(answer, 200);
+    same(jsonOf(answer)['status'], 'ok', 'status');
+  }),
+];
+
+const byBearer = [...interfaces, [transcriptions, {}] as const];
+const routeRows: readonly Row[] = [
+  ...byBearer.map(([path, json]) =>
+    row(
+      '4.1',
+      `\`POST ${path}\` takes a Bearer token, and answers 401 without one and to a wrong one`,
+      async (world) => {
+        const { client } = await world.caller();
+        const sent = path === transcriptions ? recording() : { json };
+        await ok(client.post(path, sent));
+        await refused(world.anonymous.post(path, sent), 401, 'missing_api_key');
+        await refused(world.as('svc_wrong').post(path, sent), 401, 'invalid_api_key');
+      },
+    ),
+  ),
+  row(
+    '4.1',
+    '`GET /v1/models` takes a Bearer token, and answers 401 without one and to a wrong one',
+    async (world) => {
+      const { client } = await world.caller();
+      await ok(client.get('/v1/models'));
+      await refused(world.anonymous.get('/v1/models'), 401, 'missing_api_key');
+      await refused(world.as('svc_wrong').get('/v1/models'), 401, 'invalid_api_key');
+    },
+  ),
+  row(
+    '5.1',
+    '`x-api-key` is taken by `/v1/messages` and `/v1/messages/count_tokens`, and nowhere else',
+    async (world) => {
+      const { text } = await world.caller();
+      const headers = { 'x-api-key': text };
+      for (const [path, json] of interfaces) {
+        const sent = world.anonymous.post(path, { json, headers });
+        if (path.startsWith(messages)) await ok(sent);
+        else await refused(sent, 401, 'missing_api_key');
+      }
+    },
+  ),
+  row(
+    '4.1',
+    'another method on a route of the gateway is refused',
+    async (world) => {
+      const { client } = await world.caller();
+      for (const [path] of interfaces) await refused(client.get(path), 405, 'method_not_allowed');
+      await refused(world.anonymous.post('/health'), 405, 'method_not_allowed');
+    },
+    { decided: 'docs/api.md' },
+  ),
+  row(
+    '4.1',
+    'a path that nobody serves is refused',
+    async (world) => {
+      const { client } = await world.caller();
+      await refused(client.get('/v1/nowhere'), 404, 'not_found');
+    },
+    { decided: 'docs/api.md' },
+  ),
+];
+
+const sessionOf = async (world: SpecificationWorld, headers: Record<string, string>, metadata: object) => {
+  const { client } = await world.caller();
+  const answer = await ok(client.post(chat, { json: chatOf('Hello', { metadata }), headers }));
+  return at(await recordOf(client, answer), 'session_id');
+};
+
+const sessionRows: readonly Row[] = [
+  row('2.4', '`X-Session-Id` comes before `metadata.session_id` and `metadata.sticky_key`', async (world) => {
+    same(
+      await sessionOf(world, { 'x-session-id': 'a' }, { session_id: 'b', sticky_key: 'c' }),
+      'a',
+      'session',
+    );
+  }),
+  row('2.4', '`metadata.session_id` comes before `metadata.sticky_key`', async (world) => {
+    same(await sessionOf(world, {}, { session_id: 'b', sticky_key: 'c' }), 'b', 'session');
+  }),
+  row('2.4', '`metadata.sticky_key` counts where nothing else is given', async (world) => {
+    same(await sessionOf(world, {}, { sticky_key: 'c' }), 'c', 'session');
+  }),
+  row('2.4', 'the identifier traces each request: it stands in its record', async (world) => {
+    same(await sessionOf(world, { 'x-session-id': 'traced' }, {}), 'traced', 'session');
+  }),
+  row('2.4', 'requests of one session stay on the supplier that answered first', async (world) => {
+    const { client } = await world.caller();
+    const lanes = new Set<string>();
+    for (let session = 0; session < 12; session += 1) {
+      const headers = { 'x-session-id': `stays-${session}` };
+      const seen = new Set<string>();
+      for (let turn = 0; turn < 4; turn += 1) {
+        const json = chatOf(`Turn ${turn} of ${session}`, { model: 'spec-shared' });
+        seen.add(headerOf(await ok(client.post(chat, { json, headers })), 'x-svc-supplier'));
+      }
+      same(seen.size, 1, `suppliers of session ${session}`);
+      lanes.add([...seen].join());
+    }
+    same([...lanes].toSorted(), ['first', 'second'], 'suppliers of all sessions');
+  }),
+  row(
+    '2.4',
+    'without an identifier continuity is inferred from the beginning of the conversation',
+    async (world) => {
+      const { client } = await world.caller();
+      for (let talk = 0; talk < 6; talk += 1) {
+        const first = { role: 'user', content: `Talk ${talk} ${Math.random()}` };
+        const rest = [
+          { role: 'assistant', content: 'Yes?' },
+          { role: 'user', content: 'Go on.' },
+        ];
+        const suppliers = [];
+        for (const turns of [[first], [first, ...rest], [first, ...rest, ...rest]]) {
+          const json = chatOf('', { model: 'spec-shared', messages: turns });
+          suppliers.push(headerOf(await ok(client.post(chat, { json })), 'x-svc-supplier'));
+        }
+        same(new Set(suppliers).size, 1, `suppliers of one conversation`);
+      }
+    },
+    { decided: 'docs/glossary.md' },
+  ),
+  row('2.4', 'identifiers of sessions are not sent to suppliers', async (world) => {
+    const { client } = await world.caller();
+    const text = `kept ${Math.random()}`;
+    const metadata = { session_id: 'secret-session', sticky_key: 'secret-key' };
+    for (const model of ['spec-chat', 'spec-messages'])
+      await ok(
+        client.post(chat, {
+          json: chatOf(text, { model, metadata }),
+          headers: { 'x-session-id': 'secret-header' },
+        }),
+      );
+    const heard = await (await world.suppliers()).heardWith(text);
+    same([heard.length, JSON.stringify(heard).includes('secret-')], [2, false], 'heard');
+  }),
+];
+
+export const accessRows: readonly Row[] = [...modelRows, ...routeRows, ...sessionRows];

@@ -1,0 +1,316 @@
+import { type Answer, expect, jsonOf } from '../../../operations/http';
+import { recordingNamed } from '../../../../test/support/forged-recordings';
+import { row, type Row, unseen } from '../../row';
+import type { SpecificationWorld } from '../../world';
+import type { Place } from '../../catalogue';
+import {
+  ask,
+  at,
+  chat,
+  chatOf,
+  embeddings,
+  embeddingsOf,
+  field,
+  headerOf,
+  messages,
+  messagesOf,
+  native,
+  nativeOf,
+  numberAt,
+  ok,
+  recordingOf,
+  recordOf,
+  rerank,
+  rerankOf,
+  same,
+  speech,
+  speechOf,
+  type Streamed,
+  streamed,
+  textAt,
+  transcriptions,
+} from './asking';
+
+/** Every inference call that is answered whole. */
+const wholes: readonly [what: string, ask: (world: SpecificationWorld) => Promise<Answer>][] = [
+  ['chat', (world) => ask(world, chat, chatOf())],
+  ['messages', (world) => ask(world, messages, messagesOf())],
+  ['embeddings', (world) => ask(world, embeddings, embeddingsOf())],
+  ['rerank', (world) => ask(world, rerank, rerankOf())],
+  ['speech', (world) => ask(world, speech, speechOf('Hello', { voice: 'nova' }))],
+  [
+    'transcription',
+    async (world) => {
+      const form = recordingOf({ model: 'spec-whisper' }, recordingNamed('pcm.wav'), 'speech.wav');
+      return (await world.caller()).client.post(transcriptions, form);
+    },
+  ],
+];
+
+const numbers = /^\d+(\.\d+)?$/;
+
+const wholeRows: readonly Row[] = wholes.flatMap(([what, send]) => [
+  row(
+    '4.9',
+    `\`x-svc-supplier\` and \`x-svc-region\` name the lane that answered (${what})`,
+    async (world) => {
+      const answer = await ok(send(world));
+      const lane = what === 'messages' ? ['messages', 'eu'] : ['first', 'eu'];
+      same([headerOf(answer, 'x-svc-supplier'), headerOf(answer, 'x-svc-region')], lane, 'lane');
+    },
+  ),
+  row('4.9', `\`x-svc-failover\` is false where the first supplier answered (${what})`, async (world) => {
+    same(headerOf(await ok(send(world)), 'x-svc-failover'), 'false', 'failover');
+  }),
+  row('4.9', `\`x-svc-latency-ms\` is a count of milliseconds (${what})`, async (world) => {
+    const before = performance.now();
+    const latency = headerOf(await ok(send(world)), 'x-svc-latency-ms');
+    expect(numbers.test(latency) && Number(latency) <= performance.now() - before + 1, `latency ${latency}`);
+  }),
+  row(
+    '4.9',
+    `\`x-svc-input-tokens\` and \`x-svc-output-tokens\` are whole numbers, as on record (${what})`,
+    async (world) => {
+      const answer = await ok(send(world));
+      const record = await recordOf((await world.caller()).client, answer);
+      for (const name of ['input', 'output']) {
+        const header = headerOf(answer, `x-svc-${name}-tokens`);
+        same(Number(header), field(record, `${name}_tokens`, 'integer'), `${name} tokens`);
+      }
+    },
+  ),
+  row('4.9', `\`x-svc-cost-usd\` is the cost in US dollars, as on record (${what})`, async (world) => {
+    const answer = await ok(send(world));
+    const cost = headerOf(answer, 'x-svc-cost-usd');
+    const record = await recordOf((await world.caller()).client, answer);
+    same([numbers.test(cost), Number(cost)], [true, numberAt(record, 'cost_usd')], 'cost');
+    expect(Number(cost) > 0, 'free');
+  }),
+]);
+
+const tokenRows: readonly Row[] = [
+  row('4.9', 'token headers say what the body says, and the cost follows from the price', async (world) => {
+    const answer = await ok(ask(world, chat, chatOf()));
+    const { usage } = jsonOf(answer);
+    const [input, output] = [numberAt(usage, 'prompt_tokens'), numberAt(usage, 'completion_tokens')];
+    same(
+      [headerOf(answer, 'x-svc-input-tokens'), headerOf(answer, 'x-svc-output-tokens')],
+      [`${input}`, `${output}`],
+      'tokens',
+    );
+    same(
+      Number(headerOf(answer, 'x-svc-cost-usd')).toFixed(9),
+      ((input + 2 * output) / 1e6).toFixed(9),
+      'cost',
+    );
+  }),
+  row(
+    '4.9',
+    '`x-svc-failover` is true when the first supplier is rate-limited and the second answers',
+    async (world) => {
+      const { name, upstream } = await world.newModel({ lanes: [{ at: 'first' }, { at: 'second' }] });
+      await (await world.suppliers()).fault('first', upstream[0] ?? '', { kind: 'status', status: 429 });
+      const answer = await ok(ask(world, chat, chatOf('Hello', { model: name })));
+      const said = ['failover', 'supplier', 'region'].map((one) => headerOf(answer, `x-svc-${one}`));
+      same(said, ['true', 'second', 'us'], 'failover, supplier and region');
+    },
+  ),
+];
+
+/** Every dialect that streams, how it ends, and where its last usage stands. */
+interface Dialect {
+  readonly at: Place;
+  readonly path: string;
+  readonly json: object;
+  readonly end: string;
+}
+const dialects: Readonly<Record<string, Dialect>> = {
+  chat: {
+    at: 'first',
+    path: chat,
+    json: chatOf('Hello', { stream: true, stream_options: { include_usage: true } }),
+    end: '[DONE]',
+  },
+  messages: {
+    at: 'messages',
+    path: messages,
+    json: messagesOf('Hello', { stream: true }),
+    end: 'message_stop',
+  },
+  native: { at: 'native', path: native, json: nativeOf(), end: 'response.completed' },
+};
+
+const flowing = async (
+  world: SpecificationWorld,
+  { path, json }: Dialect,
+  more: object = {},
+): Promise<Streamed> => {
+  const { client } = await world.caller();
+  return streamed(world, client, path, { ...json, ...more });
+};
+const ends = (events: Streamed['events'], end: string): boolean =>
+  events.at(-1)?.data === end || events.at(-1)?.type === end;
+
+const streamRows: readonly Row[] = Object.entries(dialects).flatMap(([what, dialect]) => [
+  row('4.9', `a stream names supplier, region and failover at its head (${what})`, async (world) => {
+    const { headers } = await flowing(world, dialect);
+    const lane = [dialect.at, dialect.at === 'native' ? 'us' : 'eu'];
+    same(
+      [headers['x-svc-supplier'], headers['x-svc-region'], headers['x-svc-failover']],
+      [...lane, 'false'],
+      'head',
+    );
+  }),
+  row(
+    '4.9',
+    `a stream has latency, tokens and cost as trailers (${what})`,
+    async (world) => {
+      const { trailers } = await flowing(world, dialect);
+      for (const name of ['latency-ms', 'input-tokens', 'output-tokens', 'cost-usd'])
+        expect(numbers.test(trailers[`x-svc-${name}`] ?? ''), `x-svc-${name}: ${trailers[`x-svc-${name}`]}`);
+    },
+    { decided: 'docs/api.md' },
+  ),
+  row('6.3', `a stream is server-sent events, and ends as its style says (${what})`, async (world) => {
+    const { status, headers, events } = await flowing(world, dialect);
+    same([status, headers['content-type']?.split(';')[0]], [200, 'text/event-stream'], 'head');
+    expect(ends(events, dialect.end), `ends with ${events.at(-1)?.text}`);
+  }),
+  ...(['error-event', 'cut'] as const).map((kind) =>
+    row(
+      '6.3',
+      `a stream that began with 200 and fails (${kind}) has an error event, and no end (${what})`,
+      async (world) => {
+        const { name, upstream } = await world.newModel({
+          lanes: [{ at: dialect.at }],
+          fields: { capabilities: ['native'], max_output_tokens: 4_000 },
+        });
+        await (await world.suppliers()).fault(dialect.at, upstream[0] ?? '', { kind, after: 12 });
+        const { status, events, data } = await flowing(world, dialect, { model: name });
+        same(status, 200, 'status');
+        const error = at(data.at(-1), 'error') ?? at(data.at(-1), 'response.error');
+        // What the supplier itself says on the native route is passed on as it is.
+        const isTheirs = what === 'native' && kind === 'error-event';
+        const code = kind === 'cut' ? 'stream_interrupted' : isTheirs ? 'server_error' : 'stream_error';
+        same(textAt(error, 'code'), code, 'code');
+        same(isTheirs || textAt(error, 'message').startsWith(`${code} - `), true, 'message');
+        expect(
+          !events.some((event) => event.data === dialect.end || event.type === dialect.end),
+          'it ends as if it were whole',
+        );
+      },
+      { decided: 'docs/api.md' },
+    ),
+  ),
+]);
+
+const chunkRows: readonly Row[] = [
+  row(
+    '6.7',
+    'chunks of chat: `chat.completion.chunk`, the role first, one reason to finish, then `[DONE]`',
+    async (world) => {
+      const { data, events } = await flowing(world, {
+        ...dialects['chat']!,
+        json: chatOf('Hello', { stream: true }),
+      });
+      expect(
+        data.length > 3 && data.every((chunk) => at(chunk, 'object') === 'chat.completion.chunk'),
+        'objects',
+      );
+      same(at(data[0], 'choices.0.delta.role'), 'assistant', 'role');
+      const reasons = data
+        .map((chunk) => at(chunk, 'choices.0.finish_reason'))
+        .filter((reason) => typeof reason === 'string');
+      same(reasons, ['stop'], 'reasons');
+      same(new Set(data.map((chunk) => textAt(chunk, 'id'))).size, 1, 'ids');
+      same(new Set(data.map((chunk) => textAt(chunk, 'model'))).size, 1, 'models');
+      same(events.at(-1)?.data, '[DONE]', 'end');
+    },
+    { decided: 'docs/api.md' },
+  ),
+  row(
+    '6.7',
+    'with `stream_options.include_usage` a last chunk without choices has the whole usage',
+    async (world) => {
+      const { data } = await flowing(world, dialects['chat']!);
+      const last = data.at(-1);
+      same(at(last, 'choices'), [], 'choices');
+      const sum = numberAt(last, 'usage.prompt_tokens') + numberAt(last, 'usage.completion_tokens');
+      same(numberAt(last, 'usage.total_tokens'), sum, 'usage');
+    },
+    { decided: 'docs/api.md' },
+  ),
+  row(
+    '6.6',
+    'the messages stream tells input tokens at its begin and cumulative usage at its end',
+    async (world) => {
+      const { data, trailers } = await flowing(world, dialects['messages']!);
+      expect(numberAt(data[0], 'message.usage.input_tokens') > 0, 'no input tokens');
+      const delta = data.find((event) => at(event, 'type') === 'message_delta');
+      same(textAt(delta, 'delta.stop_reason'), 'end_turn', 'stop_reason');
+      same(`${numberAt(delta, 'usage.output_tokens')}`, trailers['x-svc-output-tokens'], 'output tokens');
+    },
+    { decided: 'docs/api.md' },
+  ),
+  ...Object.entries(dialects)
+    .filter(([what]) => what !== 'native')
+    .map(([what, dialect]) =>
+      row(
+        '4.9',
+        `a stream that another supplier finished names that one in its trailers (${what})`,
+        (world) => broken(world, dialect.at, dialect),
+        { decided: 'docs/adr/0011-one-answer-from-two-lanes.md' },
+      ),
+    ),
+  unseen(
+    '6.4',
+    'no outgoing webhook is sent',
+    'that nothing is sent to anybody is not seen at one address; docs/security.md lists what leaves',
+  ),
+];
+
+/** The lane that breaks off is named at the head, the one that finishes in the trailers. */
+async function broken(world: SpecificationWorld, place: Place, dialect: Dialect): Promise<void> {
+  const { name, upstream } = await world.newModel({ lanes: [{ at: place }, { at: 'second' }] });
+  await (await world.suppliers()).fault(place, upstream[0] ?? '', { kind: 'cut', after: 6 });
+  const { headers, trailers, events } = await flowing(world, dialect, { model: name });
+  expect(ends(events, dialect.end), 'it was not finished');
+  same(headers['x-svc-supplier'], place, 'head');
+  same([trailers['x-svc-supplier'], trailers['x-svc-region']], ['second', 'us'], 'trailers');
+}
+
+const versionRows: readonly Row[] = [
+  row('9.1', 'every path of the gateway begins with `/v1`; without it nothing answers', async (world) => {
+    const { client } = await world.caller();
+    for (const path of [chat, messages, embeddings, native]) {
+      const answer = await client.post(path.replace('/v1', ''), { json: chatOf() });
+      same(answer.status, 404, `status of ${path.replace('/v1', '')}`);
+    }
+    await ok(ask(world, chat, chatOf()));
+  }),
+  row('9.1', 'the native base is `/v1/native`', async (world) => {
+    same((await flowing(world, dialects['native']!)).status, 200, 'status');
+  }),
+  row('9.2', 'the messages style takes a version header with a date', async (world) => {
+    const { client } = await world.caller();
+    for (const headers of [{ 'anthropic-version': '2023-06-01' }, {}] as Record<string, string>[])
+      await ok(client.post(messages, { json: messagesOf(), headers }));
+  }),
+  row(
+    '9.3',
+    'the machine-readable description of the portal has version `0.1.0`, and says that it is the portal',
+    async (world) => {
+      const description = jsonOf(await ok(world.anonymous.get('/openapi.json')));
+      same(at(description, 'info.version'), '0.1.0', 'version');
+      expect(/portal/i.test(textAt(description, 'info.title')), `title ${textAt(description, 'info.title')}`);
+    },
+  ),
+];
+
+export const answerRows: readonly Row[] = [
+  ...wholeRows,
+  ...tokenRows,
+  ...streamRows,
+  ...chunkRows,
+  ...versionRows,
+];

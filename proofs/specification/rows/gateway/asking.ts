@@ -1,0 +1,217 @@
+import { randomBytes } from 'node:crypto';
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { type Answer, type Client, expect, jsonOf, type Sent } from '../../../operations/http';
+import { recordingNamed } from '../../../../test/support/forged-recordings';
+import { eventsOf, type StreamEvent } from '../../stream';
+import type { SpecificationWorld } from '../../world';
+
+export const chat = '/v1/chat/completions';
+export const messages = '/v1/messages';
+export const native = '/v1/native/responses';
+export const embeddings = '/v1/embeddings';
+export const rerank = '/v1/rerank';
+export const transcriptions = '/v1/audio/transcriptions';
+export const speech = '/v1/audio/speech';
+export const manage = '/v1/manage/keys';
+
+/** A word that no other request holds. */
+export const mark = (): string => `mark${randomBytes(6).toString('hex')}`;
+
+export const chatOf = (content = 'Hello', more: object = {}) => ({
+  model: 'spec-chat',
+  messages: [{ role: 'user', content }],
+  max_tokens: 60,
+  ...more,
+});
+export const messagesOf = (content = 'Hello', more: object = {}) => ({
+  ...chatOf(content),
+  model: 'spec-messages',
+  ...more,
+});
+export const nativeOf = (text = 'Hello', more: object = {}) => ({
+  model: 'spec-native',
+  input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }],
+  stream: true,
+  ...more,
+});
+export const embeddingsOf = (input: unknown = 'Hello', more: object = {}) => ({
+  model: 'spec-embed',
+  input,
+  ...more,
+});
+export const rerankOf = (more: object = {}) => ({
+  model: 'spec-rerank',
+  query: 'capital of France',
+  documents: ['Berlin lies in Germany', 'Paris is the capital of France', 'A cat sleeps'],
+  ...more,
+});
+export const speechOf = (input = 'Hello', more: object = {}) => ({ model: 'spec-speech', input, ...more });
+
+/** Asks with the usual key. */
+export async function ask(world: SpecificationWorld, path: string, json: object): Promise<Answer> {
+  return (await world.caller()).client.post(path, { json });
+}
+
+/** Asks, and gives what a supplier heard of it. */
+export async function heardOf(world: SpecificationWorld, path: string, of: (text: string) => object) {
+  const text = mark();
+  await ok(ask(world, path, of(text)));
+  const heard = (await (await world.suppliers()).heardWith(text)).at(-1);
+  if (heard === undefined) throw new Error('no supplier was asked');
+  return heard;
+}
+
+export async function ok(sent: Promise<Answer>): Promise<Answer> {
+  const answer = await sent;
+  expect(answer.status === 200, `status ${answer.status}, wanted 200: ${answer.text.slice(0, 300)}`);
+  return answer;
+}
+
+export const okJson = async (sent: Promise<Answer>): Promise<Record<string, unknown>> =>
+  jsonOf(await ok(sent));
+
+type Type = 'string' | 'number' | 'integer' | 'boolean' | 'list' | 'time' | 'object';
+
+const fits: Readonly<Record<Type, (value: unknown) => boolean>> = {
+  string: (value) => typeof value === 'string' && value !== '',
+  number: (value) => typeof value === 'number' && Number.isFinite(value),
+  integer: (value) => Number.isSafeInteger(value),
+  boolean: (value) => typeof value === 'boolean',
+  list: Array.isArray,
+  object: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  time: (value) =>
+    typeof value === 'string' &&
+    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(value) &&
+    !isNaN(Date.parse(value)),
+};
+
+/** What lies at `choices.0.message`. */
+export const at = (value: unknown, path: string): unknown =>
+  path
+    .split('.')
+    .reduce<unknown>(
+      (inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined),
+      value,
+    );
+
+/** The value of this field, which has to be of this type. */
+export function field(value: unknown, path: string, type: Type): unknown {
+  const found = at(value, path);
+  expect(
+    fits[type](found),
+    `${path} is no ${type}: ${JSON.stringify(found)} in ${JSON.stringify(value).slice(0, 300)}`,
+  );
+  return found;
+}
+export const numberAt = (value: unknown, path: string): number => Number(field(value, path, 'number'));
+export const textAt = (value: unknown, path: string): string => String(field(value, path, 'string'));
+export const listAt = (value: unknown, path: string): unknown[] => field(value, path, 'list') as unknown[];
+
+export function same(seen: unknown, wanted: unknown, what: string): void {
+  const [one, other] = [JSON.stringify(seen), JSON.stringify(wanted)];
+  expect(one === other, `${what} is ${one}, wanted ${other}`);
+}
+
+/** Refused with exactly this status and code. */
+export async function refused(
+  sent: Promise<Answer>,
+  status: number,
+  code: string,
+  param?: string,
+): Promise<Answer> {
+  const answer = await sent;
+  expect(answer.status === status, `status ${answer.status}, wanted ${status}: ${answer.text.slice(0, 300)}`);
+  same(at(jsonOf(answer), 'error.code'), code, 'error.code');
+  if (param !== undefined) same(at(jsonOf(answer), 'error.param'), param, 'error.param');
+  return answer;
+}
+
+export const headerOf = (answer: Answer, name: string): string => {
+  const value = answer.headers.get(name);
+  if (value === null) throw new Error(`no header ${name}`);
+  return value;
+};
+
+export interface Streamed {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly trailers: NodeJS.Dict<string>;
+  readonly text: string;
+  readonly events: readonly StreamEvent[];
+  /** The data of each event that is JSON. */
+  readonly data: readonly Record<string, unknown>[];
+}
+
+/** Asks for a stream and reads it to its end, with its trailers. */
+export async function streamed(
+  world: SpecificationWorld,
+  client: Client,
+  path: string,
+  json: object,
+): Promise<Streamed> {
+  const { status, headers, trailers, text } = await rawly(world.url, client, path, json);
+  const events = eventsOf(text);
+  const data = events.flatMap((event) => {
+    try {
+      return [JSON.parse(event.data) as Record<string, unknown>];
+    } catch {
+      return [];
+    }
+  });
+  return { status, headers, trailers, text, events, data };
+}
+
+function rawly(url: string, client: Client, path: string, json: object) {
+  return new Promise<Omit<Streamed, 'events' | 'data'>>((resolve, reject) => {
+    const headers = { ...client.headers, 'content-type': 'application/json' };
+    const sent = request(url + path, { method: 'POST', headers, timeout: 30_000 }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          trailers: response.trailers,
+          text: Buffer.concat(chunks).toString(),
+        }),
+      );
+    });
+    sent.on('error', reject);
+    sent.on('timeout', () => sent.destroy(new Error('no answer in time')));
+    sent.end(JSON.stringify(json));
+  });
+}
+
+/** The record of an answered request, once it is committed. */
+export async function recordOf(client: Client, answer: Answer): Promise<Record<string, unknown>> {
+  const path = `/v1/generations/${headerOf(answer, 'x-request-id')}`;
+  for (let tries = 0; tries < 60; tries += 1) {
+    const record = await client.get(path);
+    if (record.status === 200) return jsonOf(record);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error('no record');
+}
+
+/** A form with a recording of so many bytes that begins as a file of this kind does. */
+export function recordingOf(fields: Readonly<Record<string, string>>, file: Uint8Array, name: string): Sent {
+  const body = new FormData();
+  for (const [key, value] of Object.entries(fields)) body.append(key, value);
+  body.append('file', new Blob([new Uint8Array(file)]), name);
+  return { body };
+}
+
+/** Every inference route with a body that it takes. */
+export const interfaces: readonly [path: string, json: object][] = [
+  [chat, chatOf()],
+  [messages, messagesOf()],
+  [`${messages}/count_tokens`, messagesOf()],
+  [native, nativeOf()],
+  [embeddings, embeddingsOf()],
+  [rerank, rerankOf()],
+  [speech, speechOf('Hello', { voice: 'nova' })],
+];
+/** A recording that is taken. */
+export const recording = () =>
+  recordingOf({ model: 'spec-whisper' }, recordingNamed('pcm.wav'), 'speech.wav');

@@ -1,0 +1,362 @@
+import { type Client, expect, expectStatus, jsonOf } from '../../../operations/http';
+import { row, type Row } from '../../row';
+import type { SpecificationWorld } from '../../world';
+import {
+  at,
+  chat,
+  chatOf,
+  field,
+  headerOf,
+  listAt,
+  manage,
+  numberAt,
+  ok,
+  okJson,
+  recordOf,
+  refused,
+  same,
+  textAt,
+} from './asking';
+
+const S = '2.2';
+
+const full = {
+  name: 'whole',
+  allowed_models: ['spec-chat', 'spec-embed'],
+  allowed_regions: 'eu',
+  budget_limit: 12.5,
+  budget_period: 'monthly',
+  rate_limit_rpm: 77,
+  metadata: { cost: 'four', team: 'search' },
+};
+
+const create = (world: SpecificationWorld, json: unknown) => world.rootKey.post(manage, { json });
+const made = (world: SpecificationWorld, more: object = {}) =>
+  okJson(create(world, { name: 'made', ...more }));
+
+/** A key made past the meddler, as the root key reads it. */
+async function read(world: SpecificationWorld, fields: object = {}): Promise<Record<string, unknown>> {
+  const { id } = await world.keyWith({ name: 'read', ...fields });
+  return okJson(world.rootKey.get(`${manage}/${id}`));
+}
+
+const refuses =
+  (name: string, ...values: unknown[]) =>
+  async (world: SpecificationWorld) => {
+    for (const value of values)
+      await refused(create(world, { ...full, [name]: value }), 400, 'invalid_request', name);
+  };
+
+const createRows: readonly Row[] = [
+  row(S, '`name` is a string, kept as the label of the key', async (world) => {
+    const key = await made(world, { name: 'My label' });
+    same(at(key, 'name'), 'My label', 'name');
+    same(at(await okJson(world.rootKey.get(`${manage}/${textAt(key, 'id')}`)), 'name'), 'My label', 'name');
+    await refuses('name', 7, '')(world);
+  }),
+  row(S, '`allowed_models` is an explicit list: the key calls these and no others', async (world) => {
+    await world.suppliers();
+    const { client } = await world.keyWith({ allowed_models: ['spec-embed', 'spec-chat'] });
+    await ok(client.post(chat, { json: chatOf() }));
+    await refused(
+      client.post(chat, { json: chatOf('Hello', { model: 'sim-small' }) }),
+      403,
+      'model_not_allowed',
+      'model',
+    );
+  }),
+  row(S, '`allowed_models` is a list of strings', refuses('allowed_models', 'spec-chat', 7, {})),
+  row(S, '`allowed_models: ["auto"]` lets the key call `auto`', async (world) => {
+    const { client } = await world.keyWith({ allowed_models: ['auto'] });
+    await ok(client.post('/v1/messages', { json: chatOf('Hello', { model: 'auto' }) }));
+  }),
+  row(S, '`allowed_regions` is a string that locks the key to its regions', async (world) => {
+    await world.suppliers();
+    const { client } = await world.keyWith({ allowed_regions: 'us' });
+    same(headerOf(await ok(client.post(chat, { json: chatOf() })), 'x-svc-region'), 'us', 'region');
+    const key = await read(world, { allowed_regions: 'us' });
+    same(at(key, 'allowed_regions'), 'us', 'allowed_regions');
+  }),
+  row(S, '`allowed_regions` is no number', refuses('allowed_regions', 7)),
+  row(S, '`budget_limit` is a number of US dollars', async (world) => {
+    const { id } = await made(world, { budget_limit: 0.25 });
+    same(
+      at(await okJson(world.rootKey.get(`${manage}/${String(id)}`)), 'budget_limit'),
+      0.25,
+      'budget_limit',
+    );
+    await refuses('budget_limit', -1, 'much', true)(world);
+  }),
+  ...['daily', 'monthly', 'rolling'].map((period) =>
+    row(S, `\`budget_period\` may be \`${period}\``, async (world) => {
+      const { id } = await made(world, { budget_limit: 1, budget_period: period });
+      same(
+        at(await okJson(world.rootKey.get(`${manage}/${String(id)}`)), 'budget_period'),
+        period,
+        'budget_period',
+      );
+    }),
+  ),
+  row(S, '`budget_period` is none but those that are known', refuses('budget_period', 'yearly', 7)),
+  row(S, '`rate_limit_rpm` is a whole number of requests a minute', async (world) => {
+    const { text } = await world.keyWith({ rate_limit_rpm: 7 });
+    const answer = await world.as(text).post(chat, { json: chatOf('Hello', { model: 'sim-small' }) });
+    same(headerOf(answer, 'x-ratelimit-limit-requests'), '7', 'limit');
+    await refuses('rate_limit_rpm', 0, -1, 1.5, 'many')(world);
+  }),
+  row(S, '`metadata` is an object of strings, kept as it is', async (world) => {
+    const { id } = await made(world, { metadata: full.metadata });
+    same(
+      at(await okJson(world.rootKey.get(`${manage}/${String(id)}`)), 'metadata'),
+      full.metadata,
+      'metadata',
+    );
+    await refuses('metadata', 'team', ['team'])(world);
+    await refused(create(world, { ...full, metadata: { team: 7 } }), 400, 'invalid_request', 'metadata.team');
+  }),
+  row(S, 'creating answers `id` (string)', async (world) => {
+    expect(textAt(await made(world), 'id') !== textAt(await made(world), 'id'), 'one id for two keys');
+  }),
+  row(S, 'creating answers `key` (string), the secret, which works', async (world) => {
+    const key = textAt(await made(world), 'key');
+    await ok(world.as(key).get('/v1/models'));
+  }),
+  row(S, 'creating answers `name` (string)', async (world) => {
+    same(at(await made(world), 'name'), 'made', 'name');
+  }),
+  row(S, 'creating answers `created` (ISO 8601 timestamp), the present', async (world) => {
+    const created = Date.parse(String(field(await made(world), 'created', 'time')));
+    expect(Math.abs(Date.now() - created) < 60_000, `created ${created}`);
+  }),
+];
+
+const readRows: readonly Row[] = [
+  row(S, 'reading answers `id` and `name`', async (world) => {
+    const { id } = await world.keyWith({ name: 'known' });
+    const key = await okJson(world.rootKey.get(`${manage}/${id}`));
+    same([at(key, 'id'), at(key, 'name')], [id, 'known'], 'id and name');
+  }),
+  row(
+    S,
+    'reading answers `budget_limit`, `budget_used` and `budget_remaining` as numbers that add up',
+    async (world) => {
+      await world.suppliers();
+      const { id, client } = await world.keyWith({ budget_limit: 3 });
+      const answer = await ok(client.post(chat, { json: chatOf() }));
+      await recordOf(client, answer);
+      const key = await okJson(world.rootKey.get(`${manage}/${id}`));
+      const [limit, used, left] = ['limit', 'used', 'remaining'].map((name) =>
+        numberAt(key, `budget_${name}`),
+      );
+      same(limit, 3, 'budget_limit');
+      same(used, Number(headerOf(answer, 'x-svc-cost-usd')), 'budget_used');
+      same(left?.toFixed(9), (3 - (used ?? 0)).toFixed(9), 'budget_remaining');
+    },
+  ),
+  row(S, 'reading answers `budget_period` (string)', async (world) => {
+    same(
+      at(await read(world, { budget_limit: 1, budget_period: 'daily' }), 'budget_period'),
+      'daily',
+      'budget_period',
+    );
+  }),
+  ...['daily', 'monthly', 'rolling'].map((period) =>
+    row(S, `reading answers \`resets_at\` of a ${period} budget as a time to come`, async (world) => {
+      const key = await read(world, { budget_limit: 1, budget_period: period });
+      const resets = Date.parse(String(field(key, 'resets_at', 'time')));
+      const [day, month] = [86_400_000, 31 * 86_400_000];
+      const longest = period === 'daily' ? day : month;
+      expect(
+        resets > Date.now() && resets <= Date.now() + longest,
+        `resets at ${new Date(resets).toISOString()}`,
+      );
+    }),
+  ),
+  row(S, 'reading answers `status` (string), `active` for a new key', async (world) => {
+    same(at(await read(world), 'status'), 'active', 'status');
+  }),
+  row(S, 'reading never answers the secret', async (world) => {
+    const { id, text } = await world.keyWith();
+    const answer = await ok(world.rootKey.get(`${manage}/${id}`));
+    same([answer.text.includes(text), at(jsonOf(answer), 'key')], [false, undefined], 'the secret');
+  }),
+  row(S, '`budget_limit` can be changed alone: everything else stays', async (world) => {
+    const { id } = await world.keyWith(full);
+    const before = await okJson(world.rootKey.get(`${manage}/${id}`));
+    const after = await okJson(world.rootKey.patch(`${manage}/${id}`, { json: { budget_limit: 20 } }));
+    same(at(after, 'budget_limit'), 20, 'budget_limit');
+    const again = await okJson(world.rootKey.get(`${manage}/${id}`));
+    for (const name of Object.keys(before).filter((one) => !/budget_(limit|remaining)|updated/.test(one)))
+      same(again[name], before[name], name);
+    same([again['budget_limit'], again['budget_remaining']], [20, 20], 'the budget');
+  }),
+  row(
+    '3',
+    '`resets_at` of a spent key gives the next reset of its period, and calls are refused with `budget_exceeded`',
+    async (world) => {
+      await world.suppliers();
+      const { id, client } = await world.keyWith({ budget_limit: 0, budget_period: 'daily' });
+      const answer = await refused(client.post(chat, { json: chatOf() }), 402, 'budget_exceeded');
+      const midnight = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+      const key = await okJson(world.rootKey.get(`${manage}/${id}`));
+      same(Date.parse(textAt(key, 'resets_at')), Date.parse(`${midnight}T00:00:00Z`), 'resets_at');
+      const told = /\d{4}-\d\d-\d\dT[\d:.]+Z/.exec(answer.text)?.[0] ?? '';
+      same(Date.parse(told), Date.parse(`${midnight}T00:00:00Z`), 'resets_at of the refusal');
+    },
+  ),
+];
+
+async function audited(world: SpecificationWorld) {
+  const { id, client } = await world.keyWith();
+  await world.caller();
+  const answer = await ok(client.post(chat, { json: chatOf() }));
+  await recordOf(client, answer);
+  const list = listAt(await okJson(world.rootKey.get(`${manage}/${id}/audit`)), 'data');
+  same(list.length, 1, 'records');
+  return { id, answer, entry: list[0] };
+}
+
+const header = (answer: Parameters<typeof headerOf>[0], name: string) => headerOf(answer, `x-svc-${name}`);
+
+const auditRows: readonly Row[] = [
+  row('2.3', '`timestamp` is an ISO 8601 timestamp, that of the call', async (world) => {
+    const before = Date.now();
+    const { entry } = await audited(world);
+    const time = Date.parse(String(field(entry, 'timestamp', 'time')));
+    expect(time > before - 5_000 && time < Date.now() + 5_000, `timestamp ${time}`);
+  }),
+  row('2.3', '`key_id` is the id of the key', async (world) => {
+    const { id, entry } = await audited(world);
+    same(at(entry, 'key_id'), id, 'key_id');
+  }),
+  row('2.3', '`model` is the model', async (world) => {
+    same(at((await audited(world)).entry, 'model'), 'spec-chat', 'model');
+  }),
+  row('2.3', '`supplier` and `region` are those that the answer names', async (world) => {
+    const { answer, entry } = await audited(world);
+    same([at(entry, 'supplier'), at(entry, 'region')], ['first', 'eu'], 'lane');
+    same([header(answer, 'supplier'), header(answer, 'region')], ['first', 'eu'], 'lane of the answer');
+  }),
+  ...['input', 'output'].map((name) =>
+    row('2.3', `\`${name}_tokens\` is a whole number, that of the answer`, async (world) => {
+      const { answer, entry } = await audited(world);
+      same(
+        field(entry, `${name}_tokens`, 'integer'),
+        Number(header(answer, `${name}-tokens`)),
+        `${name}_tokens`,
+      );
+    }),
+  ),
+  row('2.3', '`cost_usd` is a number, that of the answer', async (world) => {
+    const { answer, entry } = await audited(world);
+    same(numberAt(entry, 'cost_usd'), Number(header(answer, 'cost-usd')), 'cost_usd');
+  }),
+  row('2.3', '`latency_ms` is a whole number', async (world) => {
+    expect(Number(field((await audited(world)).entry, 'latency_ms', 'integer')) >= 0, 'negative');
+  }),
+  row(
+    '1.6',
+    'audit records of a key are kept and can be read, with model, tokens, cost, region, supplier and latency',
+    async (world) => {
+      const { entry } = await audited(world);
+      const names = [
+        'model',
+        'input_tokens',
+        'output_tokens',
+        'cost_usd',
+        'region',
+        'supplier',
+        'latency_ms',
+      ];
+      for (const name of names) expect(at(entry, name) !== undefined, `no ${name}`);
+    },
+    { decided: 'docs/keys.md' },
+  ),
+];
+
+const issueRows: readonly Row[] = [
+  row('1.5', 'keys are issued and inspected by programs', async (world) => {
+    const { id, key } = await made(world, { name: 'issued' });
+    same(at(await okJson(world.rootKey.get(`${manage}/${String(id)}`)), 'name'), 'issued', 'name');
+    await ok(world.as(String(key)).get('/v1/key'));
+  }),
+  row(
+    '4.1',
+    'revoking a managed key is possible and immediate',
+    async (world) => {
+      const { id, client } = await world.keyWith();
+      await ok(client.get('/v1/key'));
+      await ok(world.rootKey.delete(`${manage}/${id}`));
+      await refused(client.get('/v1/key'), 401, 'invalid_api_key');
+    },
+    { decided: 'docs/keys.md' },
+  ),
+  row(
+    '4.1',
+    'managed keys are listed',
+    async (world) => {
+      const { id } = await world.keyWith();
+      const list = listAt(await okJson(world.rootKey.get(`${manage}?limit=1`)), 'data');
+      same(at(list[0], 'id'), id, 'the newest');
+    },
+    { decided: 'docs/keys.md' },
+  ),
+  ...[
+    ['POST', manage],
+    ['GET', `${manage}/{id}`],
+    ['PATCH', `${manage}/{id}`],
+  ].map(([method = '', path = '']) =>
+    row(
+      '4.1',
+      `\`${method} ${path.replace('{id}', '{key_id}')}\` takes the root admin key alone`,
+      async (world) => {
+        const { id, client } = await world.keyWith();
+        const address = path.replace('{id}', id);
+        const sent =
+          method === 'GET' ? {} : { json: method === 'POST' ? { name: 'x' } : { budget_limit: 1 } };
+        await refused(client.send(method, address, sent), 403, 'forbidden');
+        await refused(world.anonymous.send(method, address, sent), 401, 'missing_api_key');
+        const other: Client = world.rootKey;
+        expectStatus(await other.send(method, address, sent), 200);
+      },
+    ),
+  ),
+  row('4.1', '`PATCH /v1/manage/keys/{key_id}` answers the updated key', async (world) => {
+    const { id } = await world.keyWith({ budget_limit: 1 });
+    const key = await okJson(world.rootKey.patch(`${manage}/${id}`, { json: { budget_limit: 2 } }));
+    same([at(key, 'id'), at(key, 'budget_limit'), at(key, 'status')], [id, 2, 'active'], 'key');
+  }),
+  row('4.1', 'management takes JSON: another content type is refused', async (world) => {
+    const sent = { body: JSON.stringify({ name: 'text' }), headers: { 'content-type': 'text/plain' } };
+    await refused(world.rootKey.post(manage, sent), 415, 'unsupported_media_type');
+    await refused(world.rootKey.post(manage, { form: { name: 'form' } }), 415, 'unsupported_media_type');
+  }),
+];
+
+const authRows: readonly Row[] = [
+  row('5.1', 'tokens start with `svc_`', async (world) => {
+    expect(textAt(await made(world), 'key').startsWith('svc_'), 'another prefix');
+  }),
+  row('5.1', 'the root admin key creates and revokes all other keys', async (world) => {
+    const { id } = await made(world);
+    await ok(world.rootKey.delete(`${manage}/${String(id)}`));
+    same(at(await okJson(world.rootKey.get(`${manage}/${String(id)}`)), 'status'), 'revoked', 'status');
+  }),
+  row('5.1', 'a key is returned once', async (world) => {
+    const key = await made(world);
+    const list = await ok(world.rootKey.get(`${manage}?limit=5`));
+    same(list.text.includes(textAt(key, 'key')), false, 'the secret stands in the list');
+  }),
+  row('5.1', 'calls beyond the limits of a key are refused with the codes of section 7', async (world) => {
+    await world.suppliers();
+    const outside = await world.keyWith({ allowed_models: ['spec-embed'] });
+    await refused(outside.client.post(chat, { json: chatOf() }), 403, 'model_not_allowed');
+    const spent = await world.keyWith({ budget_limit: 0 });
+    await refused(spent.client.post(chat, { json: chatOf() }), 402, 'budget_exceeded');
+    const slow = await world.keyWith({ rate_limit_rpm: 1 });
+    await ok(slow.client.post(chat, { json: chatOf() }));
+    await refused(slow.client.post(chat, { json: chatOf() }), 429, 'rate_limit_exceeded');
+  }),
+];
+
+export const keyRows: readonly Row[] = [...createRows, ...readRows, ...auditRows, ...issueRows, ...authRows];

@@ -1,0 +1,334 @@
+import { recordingNamed } from '../../../../test/support/forged-recordings';
+import { type Answer, expect } from '../../../operations/http';
+import { row, type Row } from '../../row';
+import type { SpecificationWorld } from '../../world';
+import {
+  ask,
+  at,
+  embeddings,
+  embeddingsOf,
+  field,
+  heardOf,
+  listAt,
+  mark,
+  numberAt,
+  ok,
+  okJson,
+  recordingOf,
+  refused,
+  rerank,
+  rerankOf,
+  same,
+  speech,
+  speechOf,
+  textAt,
+  transcriptions,
+} from './asking';
+
+const embedded = (world: SpecificationWorld, input: unknown = 'Hello', more: object = {}) =>
+  ask(world, embeddings, embeddingsOf(input, more));
+
+const embeddingRows: readonly Row[] = [
+  row('4.5', '`model` is required, and a string', async (world) => {
+    await refused(embedded(world, 'Hello', { model: undefined }), 400, 'missing_model', 'model');
+    await refused(embedded(world, 'Hello', { model: 7 }), 400, 'invalid_request', 'model');
+  }),
+  row('4.5', '`input` is required', async (world) => {
+    await refused(ask(world, embeddings, { model: 'spec-embed' }), 400, 'invalid_request', 'input');
+  }),
+  row('4.5', '`input` is a string or a list of strings', async (world) => {
+    same(listAt(await okJson(embedded(world, 'Hello')), 'data').length, 1, 'vectors');
+    same(listAt(await okJson(embedded(world, ['one', 'two', 'three'])), 'data').length, 3, 'vectors');
+    for (const wrong of [7, {}, [{}]]) same((await embedded(world, wrong)).status, 400, 'status');
+  }),
+  row('4.5', '`region` restricts the call to that region', async (world) => {
+    const heard = await heardOf(world, embeddings, (text) => embeddingsOf(text, { region: 'us' }));
+    same([heard.at, at(heard.body, 'region')], ['second', undefined], 'the supplier');
+  }),
+  row('4.5', '`object` is `list`', async (world) => {
+    same(at(await okJson(embedded(world)), 'object'), 'list', 'object');
+  }),
+  row('4.5', '`model` is the model that was asked', async (world) => {
+    same(at(await okJson(embedded(world)), 'model'), 'spec-embed', 'model');
+  }),
+  row('4.5', '`data[].object` is `embedding`', async (world) => {
+    const data = listAt(await okJson(embedded(world, ['one', 'two'])), 'data');
+    same(data.map((one) => at(one, 'object')).join(), 'embedding,embedding', 'object');
+  }),
+  row('4.5', '`data[].index` is the position of the input', async (world) => {
+    const data = listAt(await okJson(embedded(world, ['one', 'two', 'three'])), 'data');
+    same(data.map((one) => at(one, 'index')).join(), '0,1,2', 'index');
+  }),
+  row('4.5', '`data[].embedding` is a list of numbers, that of the text at its position', async (world) => {
+    const [one, two] = [mark(), mark()];
+    const both = listAt(await okJson(embedded(world, [one, two])), 'data');
+    const alone = at(await okJson(embedded(world, two)), 'data.0.embedding');
+    expect(
+      listAt(both[0], 'embedding').every((value) => typeof value === 'number'),
+      'not all are numbers',
+    );
+    same(at(both[1], 'embedding'), alone, 'the second vector');
+  }),
+  row('4.5', '`data[].index` is there where the supplier leaves it out', async (world) => {
+    const { name, upstream } = await world.newModel({ kind: 'embedding', fields: { output_price: '0' } });
+    await (
+      await world.suppliers()
+    ).answer('first', upstream[0] ?? '', {
+      object: 'list',
+      model: upstream[0],
+      data: [
+        { object: 'embedding', embedding: [1, 0] },
+        { object: 'embedding', embedding: [0, 1] },
+      ],
+      usage: { prompt_tokens: 2, total_tokens: 2 },
+    });
+    const data = listAt(await okJson(embedded(world, ['one', 'two'], { model: name })), 'data');
+    same(data.map((one) => at(one, 'index')).join(), '0,1', 'index');
+  }),
+  row('4.5', '`usage.prompt_tokens` and `usage.total_tokens` are whole numbers, and equal', async (world) => {
+    const answer = await okJson(embedded(world, 'Hello to all of you'));
+    const prompt = Number(field(answer, 'usage.prompt_tokens', 'integer'));
+    expect(prompt > 0, 'no tokens');
+    same(field(answer, 'usage.total_tokens', 'integer'), prompt, 'total_tokens');
+  }),
+];
+
+const ranked = (world: SpecificationWorld, more: object = {}) => ask(world, rerank, rerankOf(more));
+
+const rerankRows: readonly Row[] = [
+  row('4.6', '`model` is required, and a string', async (world) => {
+    await refused(ranked(world, { model: undefined }), 400, 'missing_model', 'model');
+    await refused(ranked(world, { model: 7 }), 400, 'invalid_request', 'model');
+  }),
+  row('4.6', '`query` is required, and a string', async (world) => {
+    await refused(ranked(world, { query: undefined }), 400, 'invalid_request', 'query');
+    await refused(ranked(world, { query: 7 }), 400, 'invalid_request', 'query');
+  }),
+  row('4.6', '`documents` is required, and a list of strings', async (world) => {
+    await refused(ranked(world, { documents: undefined }), 400, 'invalid_request', 'documents');
+    await refused(ranked(world, { documents: 'one' }), 400, 'invalid_request', 'documents');
+    same((await ranked(world, { documents: [7] })).status, 400, 'status');
+  }),
+  row('4.6', '`model` is the model that was asked', async (world) => {
+    same(at(await okJson(ranked(world)), 'model'), 'spec-rerank', 'model');
+  }),
+  row('4.6', '`results[].index` is the original position, each once', async (world) => {
+    const results = listAt(await okJson(ranked(world)), 'results');
+    same(results.map((one) => Number(field(one, 'index', 'integer'))).toSorted(), [0, 1, 2], 'indexes');
+    same(at(results[0], 'index'), 1, 'the best');
+  }),
+  row('4.6', '`results[].relevance_score` is a number, higher is more relevant', async (world) => {
+    const results = listAt(await okJson(ranked(world)), 'results');
+    const score = (index: number) =>
+      numberAt(
+        results.find((one) => at(one, 'index') === index),
+        'relevance_score',
+      );
+    expect(score(1) > score(2), `Paris has ${score(1)}, the cat ${score(2)}`);
+  }),
+  row(
+    '4.6',
+    '`results` are sorted by score, the highest first, whatever the supplier does',
+    async (world) => {
+      const { name, upstream } = await world.newModel({ kind: 'rerank' });
+      const results = [0.1, 0.9, 0.5].map((relevance_score, index) => ({ index, relevance_score }));
+      await (await world.suppliers()).answer('first', upstream[0] ?? '', { id: 'one', results, meta: {} });
+      const sorted = listAt(await okJson(ranked(world, { model: name })), 'results');
+      same(
+        sorted.map((one) => at(one, 'index')),
+        [1, 2, 0],
+        'order',
+      );
+    },
+  ),
+];
+
+async function transcribed(
+  world: SpecificationWorld,
+  fields: Readonly<Record<string, string>> = { model: 'spec-whisper' },
+  file: Uint8Array = recordingNamed('pcm.wav'),
+  name = 'speech.wav',
+): Promise<Answer> {
+  return (await world.caller()).client.post(transcriptions, recordingOf(fields, file, name));
+}
+
+const MOST_BYTES = 25 * 1024 * 1024;
+const recordings: readonly [kind: string, file: string][] = [
+  ['WAV', 'pcm.wav'],
+  ['MP3', 'constant.mp3'],
+  ['M4A', 'aac.m4a'],
+  ['FLAC', 'flac.flac'],
+  ['OGG', 'opus.ogg'],
+  ['WebM', 'opus.webm'],
+];
+
+/** A recording of exactly so many bytes. */
+function recordingOfSize(bytes: number): Uint8Array {
+  const head = Buffer.alloc(44);
+  head.write('RIFF');
+  head.writeUInt32LE(bytes - 8, 4);
+  head.write('WAVEfmt ', 8);
+  head.writeUInt32LE(16, 16);
+  head.writeUInt16LE(1, 20);
+  head.writeUInt16LE(1, 22);
+  head.writeUInt32LE(48_000, 24);
+  head.writeUInt32LE(96_000, 28);
+  head.writeUInt16LE(2, 32);
+  head.writeUInt16LE(16, 34);
+  head.write('data', 36);
+  head.writeUInt32LE(bytes - 44, 40);
+  return Buffer.concat([head, Buffer.alloc(bytes - 44)]);
+}
+
+const transcriptionRows: readonly Row[] = [
+  row('4.7', 'the body is multipart/form-data, and nothing else', async (world) => {
+    await refused(ask(world, transcriptions, { model: 'spec-whisper' }), 415, 'unsupported_media_type');
+  }),
+  row('4.7', '`file` is required', async (world) => {
+    const body = new FormData();
+    body.append('model', 'spec-whisper');
+    await refused(
+      (await world.caller()).client.post(transcriptions, { body }),
+      400,
+      'invalid_request',
+      'file',
+    );
+  }),
+  ...recordings.map(([kind, file]) =>
+    row('4.7', `\`file\` may be ${kind}`, async (world) => {
+      const name = `speech.${file.split('.').at(-1)}`;
+      textAt(await okJson(transcribed(world, { model: 'spec-whisper' }, recordingNamed(file), name)), 'text');
+    }),
+  ),
+  row('4.7', '`file` in another format is refused', async (world) => {
+    const text = Buffer.from('This is no recording at all. '.repeat(20));
+    await refused(
+      transcribed(world, { model: 'spec-whisper' }, text, 'speech.wav'),
+      415,
+      'unsupported_media_type',
+      'file',
+    );
+  }),
+  row('4.7', '`model` left out means `whisper`', async (world) => {
+    const answer = await ok(transcribed(world, {}));
+    same(answer.headers.get('x-svc-upstream-model') ?? 'sim-spec-whisper', 'sim-spec-whisper', 'model');
+  }),
+  row(
+    '4.7',
+    '`language`, an ISO-639-1 code, reaches the supplier; left out, the supplier detects it',
+    async (world) => {
+      const fields = { model: 'spec-whisper', response_format: 'verbose_json' };
+      same(at(await okJson(transcribed(world, { ...fields, language: 'de' })), 'language'), 'de', 'language');
+      same(at(await okJson(transcribed(world, fields)), 'language'), 'english', 'language');
+    },
+  ),
+  row('4.7', '`text` is what the supplier heard', async (world) => {
+    const text = mark();
+    const answer = await okJson(transcribed(world, { model: 'spec-whisper', prompt: `[[echo=${text}]]` }));
+    same(at(answer, 'text'), text, 'text');
+  }),
+];
+
+const spoken = (world: SpecificationWorld, input = 'Hello', more: object = {}) =>
+  ask(world, speech, speechOf(input, more));
+
+const speechRows: readonly Row[] = [
+  row('4.8', '`model` is required, and a string', async (world) => {
+    await refused(spoken(world, 'Hello', { model: undefined }), 400, 'missing_model', 'model');
+    await refused(spoken(world, 'Hello', { model: 7 }), 400, 'invalid_request', 'model');
+  }),
+  row('4.8', '`input` is required, and a string', async (world) => {
+    await refused(ask(world, speech, { model: 'spec-speech' }), 400, 'invalid_request', 'input');
+    await refused(ask(world, speech, { model: 'spec-speech', input: 7 }), 400, 'invalid_request', 'input');
+  }),
+  row('4.8', '`voice` reaches the supplier', async (world) => {
+    const heard = await heardOf(world, speech, (text) => speechOf(text, { voice: 'nova' }));
+    same(at(heard.body, 'voice'), 'nova', 'voice');
+  }),
+  row('4.8', '`voice` left out is left to the model', async (world) => {
+    const text = mark();
+    await spoken(world, text);
+    const [heard] = await (await world.suppliers()).heardWith(text);
+    expect(heard !== undefined, 'no supplier was asked');
+    same(at(heard.body, 'voice'), undefined, 'voice');
+  }),
+  ...(['mp3', 'wav'] as const).map((format) =>
+    row('4.8', `\`response_format\` may be \`${format}\`, and the content type says so`, async (world) => {
+      const answer = await ok(spoken(world, 'Hello', { response_format: format, voice: 'nova' }));
+      same(answer.headers.get('content-type'), format === 'mp3' ? 'audio/mpeg' : 'audio/wav', 'content type');
+      const begins = format === 'mp3' ? /^(ID3|\xff[\xe0-\xff])/ : /^RIFF....WAVE/s;
+      expect(
+        begins.test(answer.bytes.toString('latin1', 0, 16)),
+        `begins with ${answer.bytes.toString('hex', 0, 8)}`,
+      );
+    }),
+  ),
+  row('4.8', '`response_format` left out means `mp3`, for the supplier too', async (world) => {
+    const text = mark();
+    const answer = await ok(spoken(world, text, { voice: 'nova' }));
+    same(answer.headers.get('content-type'), 'audio/mpeg', 'content type');
+    const [heard] = await (await world.suppliers()).heardWith(text);
+    same(at(heard?.body, 'response_format'), 'mp3', 'response_format');
+  }),
+  row('4.8', 'another `response_format` than the supplier knows is refused', async (world) => {
+    await refused(
+      spoken(world, 'Hello', { response_format: 'text' }),
+      400,
+      'invalid_request',
+      'response_format',
+    );
+  }),
+  row('4.8', '`speed` left out means 1.0', async (world) => {
+    const heard = await heardOf(world, speech, (text) => speechOf(text, { voice: 'nova' }));
+    expect([undefined, 1].includes(at(heard.body, 'speed') as number), 'another speed was sent');
+  }),
+  row('4.8', '`speed` is a number', async (world) => {
+    await refused(spoken(world, 'Hello', { speed: 'fast' }), 400, 'invalid_request', 'speed');
+  }),
+  row('4.8', 'the body is the audio as it is', async (world) => {
+    const whole = await ok(spoken(world, 'Hello', { voice: 'nova' }));
+    const again = await ok(spoken(world, 'Hello', { voice: 'nova' }));
+    expect(whole.bytes.length > 100 && whole.bytes.equals(again.bytes), `${whole.bytes.length} bytes`);
+  }),
+];
+
+const limitRows: readonly Row[] = [
+  row('8', 'a recording of 25 MB is taken, one byte more refused', async (world) => {
+    textAt(await okJson(transcribed(world, { model: 'spec-whisper' }, recordingOfSize(MOST_BYTES))), 'text');
+    const more = transcribed(world, { model: 'spec-whisper' }, recordingOfSize(MOST_BYTES + 1));
+    await refused(more, 413, 'request_too_large', 'file');
+  }),
+  row('8', '4096 characters of speech are taken, one more is refused', async (world) => {
+    await ok(spoken(world, 'a'.repeat(4_096), { voice: 'nova' }));
+    await refused(spoken(world, 'a'.repeat(4_097), { voice: 'nova' }), 400, 'invalid_request', 'input');
+  }),
+  row('8', 'speed 0.25 and 4 of speech are taken, what is beyond is refused', async (world) => {
+    for (const speed of [0.25, 4]) {
+      const heard = await heardOf(world, speech, (text) => speechOf(text, { speed, voice: 'nova' }));
+      same(at(heard.body, 'speed'), speed, 'speed');
+    }
+    for (const speed of [0.24, 4.01])
+      await refused(spoken(world, 'Hello', { speed }), 400, 'invalid_request', 'speed');
+  }),
+  row('8', '2048 tokens a string of embeddings are taken', async (world) => {
+    await ok(embedded(world, 'word '.repeat(1_900)));
+  }),
+  row(
+    '8',
+    'a string of embeddings that is certainly longer than 2048 tokens is refused before it is sent',
+    async (world) => {
+      const text = mark();
+      const input = ['short', `${text} ${'word '.repeat(9_000)}`];
+      await refused(embedded(world, input), 400, 'context_length_exceeded');
+      same((await (await world.suppliers()).heardWith(text)).length, 0, 'requests that were sent');
+    },
+  ),
+];
+
+export const mediaRows: readonly Row[] = [
+  ...embeddingRows,
+  ...rerankRows,
+  ...transcriptionRows,
+  ...speechRows,
+  ...limitRows,
+];
