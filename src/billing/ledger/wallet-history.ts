@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Nano } from '../../kernel';
+import { invoiceAccountOf, type Nano } from '../../kernel';
 import { Database, everyRow, Keyset, type Page, type PageRequest, type Tx } from '../../platform';
 
 /** A change of a wallet: a posting of the ledger, or the cost of a day's requests. */
@@ -126,6 +126,12 @@ export class WalletHistory {
     return everyRow(limit, ROWS_AT_ONCE, (page) => this.page(walletId, page));
   }
 
+  /** What the payer of a wallet is billed for by invoice; null where nothing was owed or paid in the span. */
+  async invoices(walletId: number, from: Date, to: Date): Promise<Statement | null> {
+    const statement = await this.statement(invoiceAccountOf(walletId), from, to);
+    return isEmpty(statement) ? null : statement;
+  }
+
   /** From the beginning of one day of UTC to the beginning of another; all its parts are of one moment. */
   async statement(walletId: number, from: Date, to: Date): Promise<Statement> {
     const span = [walletId, from, to];
@@ -153,6 +159,9 @@ export class WalletHistory {
     );
   }
 }
+
+const isEmpty = ({ opening, closing, usage, postings }: Statement): boolean =>
+  opening === 0n && closing === 0n && usage === 0n && postings.length === 0;
 
 const postingsInSpan = `
   SELECT *, row_number() OVER (ORDER BY at, id) AS place FROM (${lines}) AS line

@@ -1,6 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Query, Req, Res } from '@nestjs/common';
-import { BillingAccounts, Cards, Ledger, PaymentProcessor, Payments, WalletHistory } from '../../billing';
+import {
+  BillingAccounts,
+  Cards,
+  Invoices,
+  Ledger,
+  PaymentProcessor,
+  Payments,
+  WalletHistory,
+} from '../../billing';
 import { fault, isUuid, line, oneOf, uuid } from '../../kernel';
 import { Settings, Takes } from '../../platform';
 import {
@@ -15,7 +23,7 @@ import {
   listPage,
 } from '../../web';
 import { ledgerColumns, ledgerList, ledgerRow } from './ledger-model';
-import { overviewModel } from './overview-model';
+import { type InvoiceFacts, overviewModel } from './overview-model';
 import { billingTabs, modeBanner, paymentColumns, paymentList, paymentRow } from './payments-model';
 import { WalletParties, type WalletParty } from './wallet-party';
 
@@ -60,6 +68,7 @@ export class BillingPageController {
     private readonly accounts: BillingAccounts,
     private readonly cards: Cards,
     private readonly ledger: Ledger,
+    private readonly invoices: Invoices,
     private readonly history: WalletHistory,
     private readonly payments: Payments,
     private readonly processor: PaymentProcessor,
@@ -73,17 +82,19 @@ export class BillingPageController {
     const { walletId, owner } = party;
     const ownWallet = await this.besideOf(party, actorOf(request).userId);
     if (!party.mayMove) return { elsewhere: { payer: owner.name || owner.email }, ownWallet };
-    const [wallet, account, cards, recent] = await Promise.all([
+    const [wallet, account, cards, recent, invoices] = await Promise.all([
       this.ledger.wallet(walletId),
       this.accounts.of(walletId),
       this.cards.list(walletId),
       this.payments.page(walletId, { limit: RECENT }),
+      this.invoicesOf(party),
     ]);
     const { isConnected, isTestMode, isSandbox } = this.processor;
     const model = overviewModel(
       {
         party,
         wallet,
+        invoices,
         account,
         // Cards belong to the customer: without one that today's key knows, none can be charged.
         cards: account.customerId === null ? [] : cards,
@@ -168,6 +179,15 @@ export class BillingPageController {
       credit: payment.creditedNano,
       failure: payment.failureCode,
     };
+  }
+
+  private async invoicesOf({ walletId }: WalletParty): Promise<InvoiceFacts | null> {
+    const [state, { rows }] = await Promise.all([
+      this.invoices.state(walletId),
+      this.invoices.payments(walletId, { limit: RECENT }),
+    ]);
+    const isOfInvoices = state.credit > 0n || state.owed !== 0n || rows.length > 0;
+    return isOfInvoices ? { state, payments: rows } : null;
   }
 
   /** The reader's own wallet, where another one is shown and theirs holds money or cards. */

@@ -1,12 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Query, Req, Res, StreamableFile, UsePipes } from '@nestjs/common';
-import { BillingAccounts, Payments, type UsageShare, WalletHistory } from '../../billing';
-import { day, fault, formatMultiplier, formatUsd, isUuid, oneOf, rowId } from '../../kernel';
+import { BillingAccounts, Payments, type Statement, WalletHistory } from '../../billing';
+import { day, fault, isUuid, oneOf, rowId } from '../../kernel';
 import { Settings, Takes } from '../../platform';
 import {
   Access,
   Csv,
   type CsvTable,
+  Data,
   FormPipe,
   type HttpRequest,
   Page,
@@ -14,10 +15,9 @@ import {
   PathText,
 } from '../../web';
 import { type DocumentLocalisation, receiptPdf, statementPdf } from './documents';
+import { presentStatement, statementColumns, statementLines } from './statement-lines';
 import { readSpan, statementModel } from './statement-model';
 import { type WalletParty, WalletParties } from './wallet-party';
-
-const statementColumns = ['line', 'at', 'name', 'detail', 'amount_usd', 'price_factor'];
 
 class SpanQuery {
   @Takes(day.orBlank())
@@ -54,43 +54,25 @@ export class BillingDocumentsController {
   async statements(@Query() query: SpanQuery, @Req() request: HttpRequest): Promise<object> {
     const party = await this.parties.mover(request);
     const span = readSpan(query);
-    const statement = await this.history.statement(party.walletId, span.from, span.to);
+    const [statement, invoices] = await this.statementsOf(party.walletId, span.from, span.to);
     const isSandbox = this.settings.processor === 'sandbox';
-    return statementModel(statement, span, { party, isSandbox }, this.localisationOf(request));
+    return statementModel({ statement, invoices }, span, { party, isSandbox }, this.localisationOf(request));
   }
 
   @Csv('/dashboard/billing/statements/export', Access.restingSession(), 'statement')
   async statementFile(@Query() query: FileQuery, @Req() request: HttpRequest): Promise<CsvTable> {
     const { walletId } = await this.parties.reader(request, query.wallet);
     const { from, to } = readSpan(query);
-    const statement = await this.history.statement(walletId, from, to);
-    const { opening, closing, postings, furtherPostings, byMember, byProject, factors } = statement;
-    const rows: (readonly unknown[])[] = [
-      ['opening', from, '', '', formatUsd(opening)],
-      ...postings.map(({ at, kind, ref, amount }) => ['posting', at, kind, ref, formatUsd(amount)]),
-      ...furtherPostings.map(({ kind, count, amount }) => [
-        'further_postings',
-        '',
-        kind,
-        count,
-        formatUsd(amount),
-      ]),
-      ...sharesOf('member', byMember),
-      ...sharesOf('project', byProject),
-      ...factors.map((held) => [
-        'price_factor',
-        held.from,
-        held.organisation,
-        held.to?.toISOString() ?? '',
-        '',
-        formatMultiplier(BigInt(held.factor)),
-      ]),
-      ['closing', to, '', '', formatUsd(closing)],
-    ];
-    return {
-      columns: statementColumns,
-      rows: rows.map((row) => statementColumns.map((_, place) => row[place] ?? '')),
-    };
+    const [statement, invoices] = await this.statementsOf(walletId, from, to);
+    return { columns: statementColumns, rows: statementLines(statement, invoices) };
+  }
+
+  @Data('/api/billing/statement', Access.session())
+  async statementData(@Query() query: FileQuery, @Req() request: HttpRequest): Promise<object> {
+    const { walletId } = await this.parties.reader(request, query.wallet);
+    const { from, to } = readSpan(query);
+    const [statement, invoices] = await this.statementsOf(walletId, from, to);
+    return presentStatement(statement, invoices);
   }
 
   @Get('/dashboard/billing/statements/pdf')
@@ -103,8 +85,12 @@ export class BillingDocumentsController {
   ): Promise<StreamableFile> {
     const party = await this.parties.reader(request, query.wallet);
     const { from, to, first, last } = readSpan(query);
-    const statement = await this.history.statement(party.walletId, from, to);
-    const pdf = await statementPdf(statement, await this.addressee(party), this.localisationOf(request));
+    const [statement, invoices] = await this.statementsOf(party.walletId, from, to);
+    const pdf = await statementPdf(
+      { statement, invoices },
+      await this.addressee(party),
+      this.localisationOf(request),
+    );
     return fileOf(pdf, `statement_${first}_${last}.pdf`, response);
   }
 
@@ -122,6 +108,13 @@ export class BillingDocumentsController {
     return fileOf(pdf, `receipt_${payment.id}.pdf`, response);
   }
 
+  private statementsOf(walletId: number, from: Date, to: Date): Promise<[Statement, Statement | null]> {
+    return Promise.all([
+      this.history.statement(walletId, from, to),
+      this.history.invoices(walletId, from, to),
+    ]);
+  }
+
   private async addressee({ owner, walletId }: Pick<WalletParty, 'owner' | 'walletId'>) {
     return { owner, invoice: (await this.accounts.of(walletId)).invoice };
   }
@@ -135,15 +128,6 @@ export class BillingDocumentsController {
     };
   }
 }
-
-const sharesOf = (line: 'member' | 'project', shares: readonly UsageShare[]): (readonly unknown[])[] =>
-  shares.map(({ name, requests, cost }) => [
-    name === null ? `other_${line}s` : line,
-    '',
-    name ?? '',
-    requests,
-    formatUsd(-cost),
-  ]);
 
 function fileOf(pdf: Buffer, name: string, response: ServerResponse): StreamableFile {
   response.setHeader('cache-control', 'no-store');

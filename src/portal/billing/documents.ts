@@ -58,8 +58,16 @@ export function receiptPdf(
   });
 }
 
+/** What was owed before, what was used by invoice, what came and went beside it, and what is owed now. */
+export const owedFigures = ({ opening, closing, usage }: Statement): readonly [string, bigint][] => [
+  ['billing.statement.owed-before', -opening],
+  ['billing.statement.invoiced', usage],
+  ['billing.statement.paid', closing - opening + usage],
+  ['billing.statement.owed', -closing],
+];
+
 export function statementPdf(
-  statement: Statement,
+  { statement, invoices }: { readonly statement: Statement; readonly invoices: Statement | null },
   to: Addressee,
   localisation: DocumentLocalisation,
 ): Promise<Buffer> {
@@ -68,31 +76,20 @@ export function statementPdf(
   const day = (at: Date): string => formatTime(locale, 'UTC', at, 'date');
   const lastDay = new Date(statement.to.getTime() - 1);
   const columns = [translate('billing.ledger.what'), translate('billing.ledger.amount')];
-  const shares = (heading: string, rows: readonly UsageShare[]) => ({
-    heading,
-    columns,
-    rows: rows.map(({ name, cost }) => [shareWords(name, translate), money(cost)]),
-    total: [translate('list.total'), money(statement.usage)],
-  });
-  return renderPdf({
-    ...frameOf(translate('billing.statement.heading'), to, localisation, statement.hasTestMoney),
-    facts: [
-      [translate('billing.statement.span'), `${day(statement.from)} – ${day(lastDay)} (UTC)`],
-      [translate('billing.statement.opening'), money(statement.opening)],
-      [translate('billing.kind.usage'), money(-statement.usage)],
-      [translate('billing.statement.closing'), money(statement.closing)],
-    ],
-    tables: [
+  const tablesOf = (of: Statement, about = '') => {
+    const shares = (heading: string, rows: readonly UsageShare[]) => ({
+      heading: `${about}${heading}`,
+      columns,
+      rows: rows.map(({ name, cost }) => [shareWords(name, translate), money(cost)]),
+      total: [translate('list.total'), money(of.usage)],
+    });
+    return [
       {
-        heading: translate('billing.statement.postings'),
+        heading: `${about}${translate('billing.statement.postings')}`,
         columns: [translate('billing.payments.date'), ...columns],
         rows: [
-          ...statement.postings.map(({ at, kind, amount }) => [
-            day(at),
-            kindWords(kind, translate),
-            money(amount),
-          ]),
-          ...statement.furtherPostings.map(({ kind, count, amount }) => [
+          ...of.postings.map(({ at, kind, amount }) => [day(at), kindWords(kind, translate), money(amount)]),
+          ...of.furtherPostings.map(({ kind, count, amount }) => [
             furtherWords(count, translate),
             kindWords(kind, translate),
             money(amount),
@@ -102,10 +99,25 @@ export function statementPdf(
       {
         heading: translate('billing.statement.factors'),
         columns: [translate('billing.statement.factor-of'), translate('billing.statement.factor')],
-        rows: statement.factors.map((held) => [factorSpan(held, day, translate), factorText(held)]),
+        rows: of.factors.map((held) => [factorSpan(held, day, translate), factorText(held)]),
       },
-      shares(translate('billing.statement.members'), statement.byMember),
-      shares(translate('billing.statement.projects'), statement.byProject),
+      shares(translate('billing.statement.members'), of.byMember),
+      shares(translate('billing.statement.projects'), of.byProject),
+    ];
+  };
+  const owed = invoices === null ? [] : owedFigures(invoices);
+  return renderPdf({
+    ...frameOf(translate('billing.statement.heading'), to, localisation, statement.hasTestMoney),
+    facts: [
+      [translate('billing.statement.span'), `${day(statement.from)} – ${day(lastDay)} (UTC)`],
+      [translate('billing.statement.opening'), money(statement.opening)],
+      [translate('billing.kind.usage'), money(-statement.usage)],
+      [translate('billing.statement.closing'), money(statement.closing)],
+      ...owed.map(([key, amount]): [string, string] => [translate(key), money(amount)]),
+    ],
+    tables: [
+      ...tablesOf(statement),
+      ...(invoices === null ? [] : tablesOf(invoices, `${translate('people.invoice.heading')}: `)),
     ].filter(({ rows }) => rows.length > 0),
   });
 }

@@ -1,6 +1,8 @@
 import {
   type BillingAccount,
   type Card,
+  type InvoicePayment,
+  type InvoiceState,
   LEAST_TOP_UP_CENTS,
   MOST_TOP_UP_CENTS,
   type Payment,
@@ -21,9 +23,17 @@ import {
 import { billingTabs, nothingPaid, paymentCells, paymentColumnsOf, walletWords } from './payments-model';
 import type { WalletParty } from './wallet-party';
 
+/** What is owed by invoice, and the newest payments. */
+export interface InvoiceFacts {
+  readonly state: InvoiceState;
+  readonly payments: readonly InvoicePayment[];
+}
+
 export interface OverviewFacts {
   readonly party: WalletParty;
   readonly wallet: WalletState;
+  /** Null for a payer who is not billed by invoice and owes nothing. */
+  readonly invoices: InvoiceFacts | null;
   readonly account: BillingAccount;
   readonly cards: readonly Card[];
   readonly recent: readonly Payment[];
@@ -53,6 +63,7 @@ export function overviewModel(facts: OverviewFacts, localisation: Localisation):
     ownQuery: party.isBeside ? '?own=1' : '',
     banners: bannersOf(facts, localisation),
     tiles: tilesOf(facts, localisation),
+    invoices: facts.invoices === null ? null : invoicesOf(facts.invoices, localisation),
     isConnected,
     topUp: {
       amount,
@@ -74,6 +85,51 @@ export function overviewModel(facts: OverviewFacts, localisation: Localisation):
       columns: paymentColumnsOf(translate),
       rows: recent.map((payment) => paymentCells(payment, translate)),
       empty: nothingPaid(translate),
+    },
+  };
+}
+
+function invoicesOf({ state, payments }: InvoiceFacts, { translate, locale }: Localisation): object {
+  const { owed, credit, escrowed } = state;
+  const free = credit - owed - escrowed;
+  const tile = (key: string, value: bigint, note: string): TileModel => ({
+    label: translate(key),
+    figure: { kind: 'money', value },
+    note,
+  });
+  const limit = formatMoney(locale, credit);
+  return {
+    tiles: [
+      tile('people.invoice.owed', owed, translate('billing.invoices.owed-note')),
+      tile(
+        'billing.tile.available',
+        free > 0n ? free : 0n,
+        translate('billing.invoices.credit', { amount: limit }),
+      ),
+    ],
+    payments: {
+      caption: translate('people.invoice.payments'),
+      columns: [
+        { label: translate('billing.payments.date') },
+        { label: translate('people.invoice.reference') },
+        { label: translate('billing.payments.status') },
+        { label: translate('billing.ledger.amount'), align: 'end' },
+      ],
+      rows: payments.map(({ recordedAt, reference, amount, undoneAt }) => ({
+        cells: [
+          { kind: 'time', value: recordedAt, heading: true },
+          { kind: 'text', value: reference },
+          {
+            kind: 'text',
+            value: translate(undoneAt === null ? 'people.invoice.stands' : 'people.invoice.undone'),
+          },
+          { kind: 'money', value: amount, align: 'end' },
+        ],
+      })),
+      empty: {
+        title: translate('billing.invoices.none-title'),
+        text: translate('billing.invoices.none-text'),
+      },
     },
   };
 }

@@ -1,7 +1,14 @@
 import type { Statement, UsageShare } from '../../billing';
 import { validationFault } from '../../kernel';
 import { formatTime, type Locale, type RowModel, type TableModel } from '../../views';
-import { type DocumentLocalisation, factorSpan, factorText, furtherWords, shareWords } from './documents';
+import {
+  type DocumentLocalisation,
+  factorSpan,
+  factorText,
+  furtherWords,
+  owedFigures,
+  shareWords,
+} from './documents';
 import { kindWords } from './ledger-model';
 import { billingTabs, modeBanner, walletWords } from './payments-model';
 import type { WalletParty } from './wallet-party';
@@ -45,8 +52,14 @@ const isoDay = (day: Date): string => day.toISOString().slice(0, 10);
 const lastDayOf = (month: Date): Date =>
   new Date(Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + 1, 0));
 
+/** Of the wallet, and of what its payer is billed for by invoice. */
+export interface Statements {
+  readonly statement: Statement;
+  readonly invoices: Statement | null;
+}
+
 export function statementModel(
-  statement: Statement,
+  { statement, invoices }: Statements,
   { first, last }: Span,
   { party, isSandbox }: { readonly party: WalletParty; readonly isSandbox: boolean },
   { translate, locale }: DocumentLocalisation,
@@ -86,11 +99,32 @@ export function statementModel(
     members: shareTable(translate('billing.statement.members'), statement.byMember, translate),
     projects: shareTable(translate('billing.statement.projects'), statement.byProject, translate),
     factors: statement.factors.length === 0 ? null : factorTable(statement, locale, translate),
+    invoices: invoices === null ? null : invoiceModel(invoices, locale, translate),
     months: monthTable(locale, translate, own),
   };
 }
 
 type Translate = DocumentLocalisation['translate'];
+
+function invoiceModel(invoices: Statement, locale: Locale, translate: Translate): object {
+  return {
+    totals: {
+      items: [
+        ...owedFigures(invoices).map(([key, value]) => ({
+          label: translate(key),
+          figure: { kind: 'money', value },
+        })),
+        {
+          label: translate('billing.statement.requests'),
+          figure: { kind: 'number', value: invoices.requests },
+        },
+      ],
+    },
+    postings: postingTable(invoices, locale, translate),
+    members: shareTable(translate('billing.statement.members'), invoices.byMember, translate),
+    projects: shareTable(translate('billing.statement.projects'), invoices.byProject, translate),
+  };
+}
 
 const factorTable = ({ factors }: Statement, locale: Locale, translate: Translate): TableModel => ({
   caption: translate('billing.statement.factors'),

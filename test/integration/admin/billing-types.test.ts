@@ -1,5 +1,5 @@
 import { Invoices, Ledger } from '../../../src/billing';
-import { parseUsd } from '../../../src/kernel';
+import { formatUsd, parseUsd } from '../../../src/kernel';
 import { addKey } from '../../support/people';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { until } from '../../support/until';
@@ -185,6 +185,36 @@ test('a payment is recorded once by its reference, and undone by a posting again
     [String(person.id)],
   );
   expect(actions.map(({ action }) => action)).toEqual(['user.invoice-paid', 'user.invoice-payment-undone']);
+});
+
+test('the statement shows the usage as owed, as page, CSV, JSON and PDF, and so does the page of billing', async () => {
+  const person = await house.person('user');
+  const call = await callerOf(person);
+  await credit(person, '0.5');
+  await ok(platform, person, 'credit-limit', { credit_limit: 5 });
+  const prepaid = await call();
+  await ok(platform, person, 'billing-config', { billing_type: 'invoiced' });
+  await until(async () => (await call()).status === 200 && (await owed(person)) > 0n);
+  await ok(platform, person, 'invoice-payment', { amount: '0.0001', reference: 'INV 8' });
+  const left = await owed(person);
+  const fetched = async (path: string) => (await house.get(person, path)).text;
+  const [page, csv, overview] = [
+    await fetched('/dashboard/billing/statements'),
+    await fetched('/dashboard/billing/statements/export'),
+    await fetched('/dashboard/billing'),
+  ];
+  expect(page).toContain('Usage by invoice, by member');
+  expect(overview).toContain('INV 8');
+  expect(csv).toContain(`owed,`);
+  expect(csv.split(/\r?\n/).find((line) => line.startsWith('owed,'))).toContain(formatUsd(left));
+  expect(csv).toMatch(/invoice_posting,[^,]+,invoice-payment,/);
+  const { body } = await house.get(person, '/api/billing/statement');
+  const { invoices, wallet } = body as unknown as Record<'invoices' | 'wallet', Record<string, number>>;
+  expect(invoices).toMatchObject({ owed_before_usd: 0, owed_usd: Number(left) / 1e9 });
+  expect(invoices['usage_usd']).toBeCloseTo(Number(left) / 1e9 + 0.0001, 9);
+  expect(wallet['used_usd']! >= Number(prepaid.cost) / 1e9).toBe(true);
+  const pdf = await house.get(person, '/dashboard/billing/statements/pdf');
+  expect([pdf.status, pdf.text.startsWith('%PDF')]).toEqual([200, true]);
 });
 
 test('who leaves the invoices owes it in the wallet, and what was in flight follows', async () => {
