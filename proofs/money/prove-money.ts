@@ -6,7 +6,7 @@ import { proveBrokenBooks } from './broken-books/prove-broken-books';
 import { proveJournalNearTheEnd, proveNodeCrashes, proveOutage, provePostgresCrashes } from './crashes';
 import { startEngineNode } from './node-handle';
 import { proveKeyLimits } from './key-limits';
-import { proveBudgetsOfPerson } from './person-budgets';
+import { proveBudgetsOfPerson, proveInvoices } from './person-budgets';
 import { proveOneDollar } from './one-dollar';
 import { PostgresServer } from './postgres-server';
 import { Proof } from './proof';
@@ -15,7 +15,7 @@ import { proveNoLiveLock, proveNothingIdleRefuses } from './starvation';
 const runs = Number(process.env['PROOF_RUNS'] ?? 20);
 
 /** With arguments, only the scenarios named: dollar, bounds, idle, starve, nodes, journal, postgres, limits, outage,
- * person, books (of these, PROOF_SEED picks the victims). */
+ * person, invoices, books (of these, PROOF_SEED picks the victims). */
 const scenarios: Readonly<Record<string, (proof: Proof) => Promise<void>>> = {
   dollar: (proof) => proveOneDollar(proof, runs),
   bounds: proveBounds,
@@ -26,6 +26,7 @@ const scenarios: Readonly<Record<string, (proof: Proof) => Promise<void>>> = {
   postgres: (proof) => provePostgresCrashes(proof, 5),
   limits: proveKeyLimits,
   person: proveBudgetsOfPerson,
+  invoices: proveInvoices,
   outage: (proof) => proveOutage(proof, 10),
   books: (proof) => proveBrokenBooks(proof, process.env['PROOF_SEED'] ?? String(Date.now())),
 };

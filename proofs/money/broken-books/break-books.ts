@@ -4,7 +4,7 @@ import { executeCommand } from '../../../src/commands/run-command';
 import { applicationUrl } from '../../../src/platform';
 import { administer, inDatabase, type TestDatabase } from '../../../test/support/postgres';
 import { makeScratchFolder } from '../../../test/support/scratch';
-import type { Breakage } from './breakages';
+import type { Breakage } from './breakage';
 
 export interface Report {
   readonly code: number;

@@ -1,16 +1,5 @@
-/** One thing that a thief or a bad disk does to the books, behind the back of every trigger and right. */
-export interface Breakage {
-  readonly what: string;
-  /**
-   * Run as the owner of the database; `$1` is a seed that picks the victim. Its last statement returns `told`: what
-   * the report has to name.
-   */
-  readonly sql: string;
-}
-
-/** A row of a table, chosen by the seed. */
-const some = (table: string, where = 'true', column = '*'): string =>
-  `(SELECT ${column} FROM ${table} WHERE ${where} ORDER BY md5(($1::text || ${table}::text)) LIMIT 1)`;
+import { type Breakage, some } from './breakage';
+import { invoiceBreakages } from './invoice-breakages';
 
 const paid = 'cost_nano > 0 AND wallet_id IS NOT NULL';
 const record = some('request_record', paid, 'request_id');
@@ -165,6 +154,7 @@ export const breakages: readonly Breakage[] = [
            WHERE dimension = 'wallet' AND number = ${some('usage_day', `dimension = 'wallet' AND cost_nano > 0`, 'number')}
           RETURNING 'dimension wallet, number ' || number AS told`,
   },
+  ...invoiceBreakages,
   // Limits and what is held of them.
   {
     what: 'a wallet spent less',

@@ -66,6 +66,7 @@ class Filling {
     await this.promotions(ann, ben, operator);
     await this.spending(operator, { north, south, ann, ben });
     await this.merge(operator, south, west, ben);
+    await this.invoices(operator);
     await this.heldByTheDead(ben);
     await this.app.application.get(MoneyWatch, { strict: false }).look(true);
   }
@@ -192,6 +193,30 @@ class Filling {
     }
   }
 
+  /** One who is billed by invoice, pays twice, and one who left with a debt. */
+  private async invoices(operator: Person): Promise<void> {
+    for (const name of ['dora', 'emil']) {
+      const person = await this.person(name, 'user');
+      const path = `/dashboard/admin/users/${person.id}`;
+      await this.post(operator, `${path}/credit-limit`, { credit_limit: '30' });
+      await this.post(operator, `${path}/billing-config`, { billing_type: 'invoiced' });
+      await this.call(await this.key(person, null, null, {}), { model: 'sim-small' }, 'by invoice');
+      for (const reference of ['first', 'second'])
+        await this.post(operator, `${path}/invoice-payment`, { amount: '0.5', reference });
+      const { payment_id: undone } = await this.newestPayment(person);
+      await this.post(operator, `${path}/invoice-payment-undo`, { payment_id: undone, reason: 'returned' });
+      if (name === 'emil') await this.post(operator, `${path}/billing-config`, { billing_type: 'prepaid' });
+    }
+  }
+
+  private async newestPayment({ id }: Person): Promise<{ payment_id: number }> {
+    const [row] = await this.app.database.query<{ payment_id: number }>(
+      'SELECT max(id)::integer AS payment_id FROM invoice_payment WHERE payer_id = $1',
+      [id],
+    );
+    return row ?? { payment_id: 0 };
+  }
+
   private async merge(operator: Person, target: number, source: number, payer: Person): Promise<void> {
     await this.post(operator, '/dashboard/admin/organisations/merge', {
       target_org_id: String(target),
@@ -238,7 +263,7 @@ class Filling {
 
   private key(
     person: Person,
-    organisationId: number,
+    organisationId: number | null,
     projectId: number | null,
     limits: Partial<NewKey>,
   ): Promise<string> {
