@@ -90,6 +90,7 @@ import { KeepPaymentHolders1764700300000 } from './1764700300000-keep-payment-ho
 import { MarkAdminFixtures1764800300000 } from './1764800300000-mark-admin-fixtures';
 import { PartBudgetsOfPeople1764800100000 } from './1764800100000-part-budgets-of-people';
 import { OpenInvoiceAccounts1764800110000 } from './1764800110000-open-invoice-accounts';
+import { ForbidContinuedStreams1764800500000 } from './1764800500000-forbid-continued-streams';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -182,6 +183,7 @@ export const migrations = [
   MarkAdminFixtures1764800300000,
   PartBudgetsOfPeople1764800100000,
   OpenInvoiceAccounts1764800110000,
+  ForbidContinuedStreams1764800500000,
   // New ones go above this line; what takes away goes below it, a release later.
   LoadMoneyFunctions1763800310000,
 ];

@@ -1,4 +1,4 @@
-import type { AnswerModel, ErrorCode, PriceRates } from '../kernel';
+import type { AnswerModel, ContinueStreams, ErrorCode, PriceRates } from '../kernel';
 import type { FactsOverride, LaneFacts, Wire } from '../vendors';
 import type {
   LaneOrder,
@@ -65,6 +65,8 @@ export interface ModelView {
   readonly laneOrder: LaneOrder;
   /** Answers carry the model name of the catalogue or of the supplier. The key's setting wins. */
   readonly answerModel: AnswerModel;
+  /** `off` forbids that a broken stream goes on at another lane, whatever the key says. */
+  readonly continueStreams: ContinueStreams;
   readonly contextTokens: number | null;
   readonly maxOutputTokens: number | null;
   /** Lower than the vendor's own where the operator knows better. */

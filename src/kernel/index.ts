@@ -5,6 +5,7 @@ export * from './access';
 export * from './sse';
 export * from './ids';
 export * from './answer-model';
+export * from './continue-streams';
 export * from './clock';
 export * from './swap-list';
 export * from './deadline';

@@ -1,5 +1,5 @@
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
-import type { AnswerModel } from '../kernel';
+import type { AnswerModel, ContinueStreams } from '../kernel';
 import { RegionsColumn } from '../platform';
 
 export type KeyKind = 'client' | 'root' | 'webchat';
@@ -70,6 +70,10 @@ export class ApiKey {
   /** Answers carry the model name of the catalogue or of the supplier. Null leaves it to the model. */
   @Column('text', { name: 'answer_model', nullable: true })
   answerModel: AnswerModel | null;
+
+  /** `off` forbids that a broken stream goes on at another lane; otherwise the model says it. */
+  @Column('text', { name: 'continue_streams', nullable: true })
+  continueStreams: ContinueStreams | null;
 
   @Column('jsonb', { default: {} })
   metadata: Record<string, string>;

@@ -1,7 +1,7 @@
 import type { Attribution } from '../audit';
 import type { LimitRef } from '../billing';
 import type { PriceFactorVersion } from '../identity';
-import type { AnswerModel, PriceFactor } from '../kernel';
+import type { AnswerModel, ContinueStreams, PriceFactor } from '../kernel';
 import type { KeyKind } from './api-key.entity';
 
 /** The caller of a request: a key with its rights and the attribution of its owner. */
@@ -22,6 +22,8 @@ export interface Caller {
   readonly maxParallel: number | null;
   /** Answers carry the model name of the catalogue or of the supplier. Null leaves it to the model. */
   readonly answerModel: AnswerModel | null;
+  /** `off` forbids that a broken stream goes on at another lane. */
+  readonly continueStreams: ContinueStreams | null;
   readonly expiresAt: number | null;
   readonly attribution: Attribution;
   /** Whose wallet pays, also when nothing is charged to it because the account is exempt; null without a payer. */

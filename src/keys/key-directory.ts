@@ -3,7 +3,15 @@ import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@
 import type { Attribution } from '../audit';
 import { type LimitRef, limitRefs } from '../billing';
 import { PayerService, type Standing } from '../identity';
-import { type AnswerModel, type Fault, fault, fromUnknown, regionsNamed, withDeadline } from '../kernel';
+import {
+  type AnswerModel,
+  type ContinueStreams,
+  type Fault,
+  fault,
+  fromUnknown,
+  regionsNamed,
+  withDeadline,
+} from '../kernel';
 import { Database, Notifications, RevisionWatch, Settings } from '../platform';
 import type { KeyKind, KeyStatus } from './api-key.entity';
 import type { Caller } from './caller';
@@ -30,6 +38,7 @@ interface KeyRow {
   rate_limit_tpm: number | null;
   max_parallel: number | null;
   answer_model: AnswerModel | null;
+  continue_streams: ContinueStreams | null;
   /** The ids of what each model's budget is counted at. */
   model_budgets: Readonly<Record<string, number>> | null;
   expires_at: Date | null;
@@ -209,6 +218,7 @@ function toCaller(row: KeyRow, standing: Standing, usualRpm: number): Caller {
     maxParallel: row.max_parallel,
     // The chat of the portal shows which model of the catalogue answered.
     answerModel: row.kind === 'webchat' ? 'caller' : row.answer_model,
+    continueStreams: row.continue_streams,
     expiresAt: row.expires_at?.getTime() ?? null,
     attribution,
     payerId: standing.payerUserId,

@@ -72,6 +72,7 @@ const isFact = new Set([
   'rate_limit_tpm',
   'max_parallel',
   'answer_model',
+  'continue_streams',
   'paused_by_administrator',
   'limits_locked',
   'metadata',

@@ -2,6 +2,7 @@ import {
   ANSWER_MODELS,
   budgetPeriods,
   choiceField,
+  CONTINUE_STREAMS,
   fault,
   instantField,
   type Nano,
@@ -49,6 +50,7 @@ const restrictions = [
   'rate_limit_tpm',
   'max_parallel',
   'answer_model',
+  'continue_streams',
   'metadata',
   'expires_at',
 ] as const;
@@ -126,6 +128,9 @@ function readRestrictions(body: Body, catalogue: KnownModels): KeyChanges {
     })),
     ...when('answer_model', (value) => ({
       answerModel: orNull(value, (name) => choiceField(name, 'answer_model', ANSWER_MODELS)),
+    })),
+    ...when('continue_streams', (value) => ({
+      continueStreams: orNull(value, (choice) => choiceField(choice, 'continue_streams', CONTINUE_STREAMS)),
     })),
     ...when('model_budgets', (value) => ({
       modelBudgets: orNull(value, (list) => readModelBudgets(list, catalogue)) ?? [],

@@ -29,6 +29,7 @@ export function presentKey(key: ManagedKey): object {
     rate_limit_tpm: key.rateLimitTpm,
     max_parallel: key.maxParallel,
     answer_model: key.answerModel,
+    continue_streams: key.continueStreams,
     metadata: key.metadata,
     expires_at: key.expiresAt?.toISOString() ?? null,
     created: key.createdAt.toISOString(),

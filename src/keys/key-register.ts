@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Limits, type LimitState } from '../billing';
-import { type AnswerModel, type Fault, fault, type Scope } from '../kernel';
+import { type AnswerModel, type ContinueStreams, type Fault, fault, type Scope } from '../kernel';
 import { Database, Keyset, type Page, type Tx } from '../platform';
 import type { KeyKind } from './api-key.entity';
 import { DEPARTMENT, type KeyScope, ORGANISATION, OWNERS, withinScope } from './key-scope';
@@ -34,6 +34,7 @@ interface RegisterRow extends Readonly<Record<string, unknown>> {
   rate_limit_tpm: number | null;
   max_parallel: number | null;
   answer_model: AnswerModel | null;
+  continue_streams: ContinueStreams | null;
   paused_at: Date | null;
   paused_by: Author | null;
   pause_reason: string | null;
@@ -61,7 +62,7 @@ const authorOf = (column: string): string =>
 /** The root key is not one of the keys that it manages. */
 const MANAGED = `SELECT k.id, k.public_id, k.kind, k.name, ${SHOWN_STATUS} AS shown_status, k.user_id, k.organisation_id,
   k.department_id, k.project_id, k.allowed_models, k.allowed_regions, k.regions_as_list, k.rate_limit_rpm,
-  k.rate_limit_tpm, k.max_parallel, k.answer_model, k.paused_at, k.pause_reason, k.limits_locked_at,
+  k.rate_limit_tpm, k.max_parallel, k.answer_model, k.continue_streams, k.paused_at, k.pause_reason, k.limits_locked_at,
   ${authorOf('paused_by')}, ${authorOf('limits_locked_by')}, k.metadata,
   k.expires_at, k.created_at, k.created_by, k.revoked_at, k.file_name,
   CASE WHEN k.previous_until > now() THEN k.previous_until END AS previous_until, ${newestFirst.positions}
@@ -277,6 +278,7 @@ function managedKey(
     rateLimitTpm: row.rate_limit_tpm,
     maxParallel: row.max_parallel,
     answerModel: row.answer_model,
+    continueStreams: row.continue_streams,
     metadata: row.metadata,
     expiresAt: row.expires_at,
     createdAt: row.created_at,

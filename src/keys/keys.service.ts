@@ -38,6 +38,7 @@ export class KeysService {
       rateLimitTpm: key.rateLimitTpm ?? null,
       maxParallel: key.maxParallel ?? null,
       answerModel: key.answerModel ?? null,
+      continueStreams: key.continueStreams ?? null,
       expiresAt: key.expiresAt ?? null,
       metadata: { ...key.metadata },
       createdBy: key.createdBy,

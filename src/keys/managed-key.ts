@@ -1,6 +1,6 @@
 import type { LimitState } from '../billing';
 import type { Ownership } from '../identity';
-import type { AnswerModel, BudgetPeriod, Nano, Role } from '../kernel';
+import type { AnswerModel, BudgetPeriod, ContinueStreams, Nano, Role } from '../kernel';
 import type { PageRequest } from '../platform';
 import type { KeyKind, KeyStatus } from './api-key.entity';
 import type { ModelBudget, NewModelBudget } from './model-budgets';
@@ -26,6 +26,7 @@ export interface NewKey extends Ownership {
   readonly rateLimitTpm?: number | null;
   readonly maxParallel?: number | null;
   readonly answerModel?: AnswerModel | null;
+  readonly continueStreams?: ContinueStreams | null;
   readonly expiresAt?: Date | null;
   readonly metadata?: Readonly<Record<string, string>>;
   readonly budget?: KeyBudget | null;
@@ -46,6 +47,7 @@ export interface KeyChanges {
   readonly rateLimitTpm?: number | null;
   readonly maxParallel?: number | null;
   readonly answerModel?: AnswerModel | null;
+  readonly continueStreams?: ContinueStreams | null;
   readonly expiresAt?: Date | null;
   /** In place of the old ones. */
   readonly metadata?: Record<string, string>;
@@ -97,6 +99,8 @@ export interface ManagedKey extends Ownership {
   readonly maxParallel: number | null;
   /** Answers carry the model name of the catalogue or of the supplier. Null leaves it to the model. */
   readonly answerModel: AnswerModel | null;
+  /** `off` forbids that a broken stream goes on at another lane. */
+  readonly continueStreams: ContinueStreams | null;
   readonly metadata: Readonly<Record<string, string>>;
   readonly expiresAt: Date | null;
   readonly createdAt: Date;

@@ -20,7 +20,7 @@ import {
   stateVersion,
   visibilityEffect,
 } from '../../catalogue';
-import { ANSWER_MODELS, formatUsd, line, oneOf, rowId } from '../../kernel';
+import { ANSWER_MODELS, CONTINUE_STREAMS, formatUsd, line, oneOf, rowId } from '../../kernel';
 import { Database, type Page as Rows, Takes } from '../../platform';
 import { ModelLists, SupplierStyles } from '../../routing';
 import { factsOf, overrideFields, WIRES } from '../../vendors';
@@ -184,6 +184,11 @@ export class CataloguePagesController {
         value,
         label: translate(`keys.answer-model.${value}`),
         selected: value === model.answerModel,
+      })),
+      continueStreams: CONTINUE_STREAMS.map((value) => ({
+        value,
+        label: translate(`keys.continue-streams.${value}`),
+        selected: value === model.continueStreams,
       })),
       retiresAt: model.retiresAt?.toISOString().slice(0, 16) ?? '',
       states: MODEL_STATES.map((value) => ({ value, selected: value === model.state })),

@@ -18,7 +18,7 @@ import {
   type ModelKind,
   type ModelState,
 } from '../../catalogue';
-import { type AnswerModel, ANSWER_MODELS } from '../../kernel';
+import { type AnswerModel, ANSWER_MODELS, CONTINUE_STREAMS, type ContinueStreams } from '../../kernel';
 import { PROBED_OPERATIONS, type ProbedOperation } from '../../routing';
 import { type Wire, WIRES } from '../../vendors';
 import { Column, Flag, Instant, Line, LineOrNone, Repeated, Settings, Usd, Whole, Words } from './fields';
@@ -119,9 +119,7 @@ class LaneForm {
   @LineOrNone(NAME)
   facts?: string | null;
 
-  @IsOptional()
-  @IsIn([...WIRES, ''])
-  wire?: Wire | '' | null;
+  @IsOptional() @IsIn([...WIRES, '']) wire?: Wire | '' | null;
 
   @IsOptional()
   @Flag()
@@ -173,6 +171,8 @@ export class ModelChangeForm extends PriceForm {
   @IsOptional()
   @IsIn(ANSWER_MODELS)
   answer_model?: AnswerModel;
+
+  @IsOptional() @IsIn(CONTINUE_STREAMS) continue_streams?: ContinueStreams;
 
   /** The model is not served from this instant on; empty removes the date. */
   @IsOptional()

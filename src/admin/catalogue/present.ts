@@ -28,6 +28,7 @@ export const presentModel = (sheet: ModelSheet): object => {
     facts: overrideFields(model.facts),
     lane_order: model.laneOrder,
     answer_model: model.answerModel,
+    continue_streams: model.continueStreams,
     lanes: lanes.map(
       ({ provider, upstreamModel, region, weight, retries, facts, wire, enabled, visible }) => ({
         provider,
@@ -124,6 +125,7 @@ export const recordedModel = ({ model, lanes, overflowTo }: ModelSheet): object 
   retires_at: model.retiresAt,
   lane_order: model.laneOrder,
   answer_model: model.answerModel,
+  continue_streams: model.continueStreams,
   overflow_to: overflowTo,
   lanes: lanes.map(
     ({ provider, upstreamModel, region, weight, retries, facts, wire, enabled }) =>

@@ -65,6 +65,7 @@ export function modelFields(form: ModelChangeForm): Partial<Omit<ModelInput, 'na
     ...(form.restricted === undefined ? {} : { restricted: form.restricted }),
     ...(form.lane_order === undefined ? {} : { laneOrder: form.lane_order }),
     ...(form.answer_model === undefined ? {} : { answerModel: form.answer_model }),
+    ...(form.continue_streams === undefined ? {} : { continueStreams: form.continue_streams }),
     ...(form.retires_at === undefined
       ? {}
       : { retiresAt: form.retires_at === null ? null : new Date(form.retires_at) }),

@@ -1,5 +1,5 @@
 import { Check, Column, CreateDateColumn, Entity, ForeignKey, PrimaryGeneratedColumn, Unique } from 'typeorm';
-import { type AnswerModel, ANSWER_MODELS } from '../../kernel';
+import { type AnswerModel, ANSWER_MODELS, type ContinueStreams } from '../../kernel';
 import type { FactsOverride } from '../../vendors';
 
 export const MODEL_KINDS = [
@@ -36,6 +36,7 @@ export interface ModelBounds {
 @Check('model_kind_known', `kind IN (${MODEL_KINDS.map((kind) => `'${kind}'`).join(', ')})`)
 @Check('model_state_known', `state IN (${MODEL_STATES.map((state) => `'${state}'`).join(', ')})`)
 @Check('model_lane_order_known', `lane_order IN (${LANE_ORDERS.map((order) => `'${order}'`).join(', ')})`)
+@Check('model_continue_streams_known', `continue_streams IN ('on', 'off')`)
 @Check('model_answer_model_known', `answer_model IN (${ANSWER_MODELS.map((name) => `'${name}'`).join(', ')})`)
 @Check('model_not_own_redirect', 'redirect_to <> id')
 @Check('model_not_own_overflow', 'overflow_to <> id')
@@ -84,6 +85,10 @@ export class Model {
   /** Answers carry the model name of the catalogue or of the supplier. The key's setting wins. */
   @Column('text', { name: 'answer_model', default: 'caller' })
   answerModel: AnswerModel;
+
+  /** `off` forbids that a broken stream goes on at another lane, whatever the key says. */
+  @Column('text', { name: 'continue_streams', default: 'on' })
+  continueStreams: ContinueStreams;
 
   @Column('integer', { name: 'context_tokens', nullable: true })
   contextTokens: number | null;

@@ -2,7 +2,13 @@ import type { LaneOrder, ModelBounds, ModelKind, ModelState } from '../entities'
 import { ratesOf, type StoredRates } from '../price-codec';
 import type { FactsOverride, Wire } from '../../vendors';
 import type { ProviderView } from '../views';
-import { type AnswerModel, type PriceRates, RATE_NAMES, regionsNamed } from '../../kernel';
+import {
+  type AnswerModel,
+  type ContinueStreams,
+  type PriceRates,
+  RATE_NAMES,
+  regionsNamed,
+} from '../../kernel';
 import type { Tx } from '../../platform';
 
 /** What the database has, by the names that a file uses. */
@@ -30,6 +36,7 @@ export interface ModelFields {
   readonly order: number;
   readonly laneOrder: LaneOrder;
   readonly answerModel: AnswerModel;
+  readonly continueStreams: ContinueStreams;
   readonly contextTokens: number | null;
   readonly maxOutputTokens: number | null;
   readonly bounds: ModelBounds;
@@ -118,7 +125,7 @@ type ModelRow = Omit<CurrentModel, 'lanes' | 'price' | 'schedules'>;
 const MODELS = `
   SELECT m.id, m.name, m.display_name AS "displayName", m.owned_by AS "ownedBy", m.kind, m.state,
          m.display_order AS "order", target.name AS redirect, larger.name AS overflow, m.lane_order AS "laneOrder",
-         m.answer_model AS "answerModel", m.context_tokens AS "contextTokens",
+         m.answer_model AS "answerModel", m.continue_streams AS "continueStreams", m.context_tokens AS "contextTokens",
          m.max_output_tokens AS "maxOutputTokens", m.bounds, m.facts, m.input_modalities AS "inputModalities",
          m.output_modalities AS "outputModalities", m.capabilities, m.replay_included AS "replayIncluded",
          m.restricted, m.retires_at AS "retiresAt", m.managed

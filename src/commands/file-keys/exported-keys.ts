@@ -44,6 +44,7 @@ const fieldsOf = (key: ManagedKey, name: string): Fields => ({
   rate_limit_tpm: key.rateLimitTpm,
   max_parallel: key.maxParallel,
   answer_model: key.answerModel,
+  continue_streams: key.continueStreams,
   metadata: key.metadata,
   expires_at: key.expiresAt?.toISOString() ?? null,
 });

@@ -245,6 +245,7 @@ function changesTo(state: KeyState, fields: ReadonlySet<string>): KeyChanges {
     ...(has('rate_limit_tpm') ? { rateLimitTpm: state.rateLimitTpm } : {}),
     ...(has('max_parallel') ? { maxParallel: state.maxParallel } : {}),
     ...(has('answer_model') ? { answerModel: state.answerModel } : {}),
+    ...(has('continue_streams') ? { continueStreams: state.continueStreams } : {}),
     ...(has('metadata.') ? { metadata: { ...state.metadata } } : {}),
     ...(has('expires_at') ? { expiresAt: state.expiresAt } : {}),
   };

@@ -1,5 +1,5 @@
 import type { FieldTexts } from '../../catalogue';
-import { type AnswerModel, formatUsd } from '../../kernel';
+import { type AnswerModel, type ContinueStreams, formatUsd } from '../../kernel';
 import type { KeyBudget, ManagedKey, NewKey, NewKeyForm } from '../../keys';
 
 /** What a file says of a key, but for whose it is. */
@@ -14,6 +14,7 @@ export interface KeyState {
   readonly rateLimitTpm: number | null;
   readonly maxParallel: number | null;
   readonly answerModel: AnswerModel | null;
+  readonly continueStreams: ContinueStreams | null;
   readonly metadata: Readonly<Record<string, string>>;
   readonly expiresAt: Date | null;
 }
@@ -35,6 +36,7 @@ export const stateOfForm = (form: NewKeyForm, status: KeyState['status']): KeySt
   rateLimitTpm: form.rateLimitTpm ?? null,
   maxParallel: form.maxParallel ?? null,
   answerModel: form.answerModel ?? null,
+  continueStreams: form.continueStreams ?? null,
   metadata: form.metadata ?? {},
   expiresAt: form.expiresAt ?? null,
 });
@@ -56,6 +58,7 @@ export function keyTexts(state: KeyState): FieldTexts {
   note('rate_limit_tpm', state.rateLimitTpm);
   note('max_parallel', state.maxParallel);
   note('answer_model', state.answerModel);
+  note('continue_streams', state.continueStreams);
   for (const [label, text] of Object.entries(state.metadata)) note(`metadata.${label}`, text);
   note('expires_at', state.expiresAt?.toISOString());
   return texts;

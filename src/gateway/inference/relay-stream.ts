@@ -6,6 +6,7 @@ import type { Delivery, LaneAnswer, LaneStream } from './lane-answer';
 import { Delivered } from './stream/delivered';
 import { SplicedStream } from './stream/spliced-stream';
 import type { TextOperation } from './operation';
+import { mayContinue } from './routed-call';
 
 /**
  * Forwards a stream. Its end is held back until the settlement is durable. A broken stream continues on another lane
@@ -18,7 +19,8 @@ export async function relayStream(
   attempts: Attempts,
   sink: StreamSink,
 ): Promise<{ readonly delivery: Delivery; readonly answer: LaneAnswer }> {
-  const delivered = attempts.hasMore && operation.name === operation.dialect.name ? new Delivered() : null;
+  const isKept = operation.name === operation.dialect.name && attempts.hasMore && mayContinue(answer.routed);
+  const delivered = isKept ? new Delivered() : null;
   const delivery = chargeable(await pipe(answer, sink, delivered), answer, attempts);
   noteEnd(attempts, answer, delivery);
   if (delivery.problem === null) return { delivery, answer };

@@ -76,6 +76,7 @@ export class OwnKeyController {
       token_limit: tokens === null ? null : presentRate(tokens),
       max_parallel: caller.maxParallel,
       answer_model: key.answerModel,
+      continue_streams: key.continueStreams,
       parallel: parallel === null ? null : { limit: parallel.limit, open: parallel.open },
       metadata: key.metadata,
       expires_at: key.expiresAt?.toISOString() ?? null,

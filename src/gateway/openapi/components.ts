@@ -204,6 +204,7 @@ const gatewaySchemas: Readonly<Record<string, Schema>> = {
       rate_limit_tpm: maybe(integer),
       max_parallel: maybe(integer),
       answer_model: { enum: ['caller', 'supplier', null] },
+      continue_streams: { enum: ['on', 'off', null] },
       metadata: { type: 'object', additionalProperties: text },
       expires_at: maybe(time),
       created: time,

@@ -1,4 +1,4 @@
-import { ANSWER_MODELS, budgetPeriods } from '../../kernel';
+import { ANSWER_MODELS, budgetPeriods, CONTINUE_STREAMS } from '../../kernel';
 import type { Schema } from '../../kernel';
 import type { OperationNotes, RegisteredRoute } from '../../web';
 import { schemaRef } from './components';
@@ -29,6 +29,10 @@ const keyFields: Readonly<Record<string, Schema>> = {
   answer_model: {
     enum: [...ANSWER_MODELS, null],
     description: 'Whose name of the model answers carry; null: as the model says.',
+  },
+  continue_streams: {
+    enum: [...CONTINUE_STREAMS, null],
+    description: 'off: a stream that breaks off ends with an error; on or null: as the model says.',
   },
   metadata: { type: ['object', 'null'], additionalProperties: { type: 'string', maxLength: 512 } },
   expires_at: { type: ['string', 'null'], format: 'date-time' },

@@ -1,6 +1,6 @@
 import type { CatalogueSnapshot, ModelAudience, ModelView } from '../../catalogue';
 import type { ProjectName } from '../../identity';
-import { ANSWER_MODELS, budgetPeriods } from '../../kernel';
+import { ANSWER_MODELS, budgetPeriods, CONTINUE_STREAMS } from '../../kernel';
 import type { ChecklistPickerModel, FieldModel, MoneyFieldModel, Translate } from '../../views';
 import type { KeyFormValues } from './key-form';
 
@@ -32,6 +32,7 @@ export interface KeyFormModel {
     readonly tokens: FieldModel;
     readonly parallel: FieldModel;
     readonly answerModel: FieldModel;
+    readonly continueStreams: FieldModel;
     readonly modelBudgets: FieldModel;
     /** For administrators. */
     readonly limitsLocked?: FieldModel;
@@ -83,7 +84,13 @@ export function keyFormModel(
       rate: count('rate_limit_rpm', values.rate, translate('keys.field.rate-help', { count: usualRate })),
       tokens: count('rate_limit_tpm', values.tokens, translate('keys.field.tokens-help')),
       parallel: count('max_parallel', values.parallel, translate('keys.field.parallel-help')),
-      answerModel: answerModelField(values, text('answer_model'), translate),
+      answerModel: selectField(text('answer_model'), values.answerModel, ['', ...ANSWER_MODELS], translate),
+      continueStreams: selectField(
+        text('continue_streams'),
+        values.continueStreams,
+        ['', ...CONTINUE_STREAMS],
+        translate,
+      ),
       modelBudgets: lines('model_budgets', values.modelBudgets, translate('keys.field.model-budgets-help')),
       ...(isAdministrator
         ? {
@@ -129,20 +136,25 @@ const budgetField = (
   },
 });
 
-const answerModelField = (
-  { answerModel }: KeyFormValues,
+/** A choice that is left to the model unless the key makes it. */
+const selectField = (
   field: FieldText,
+  chosen: string,
+  choices: readonly string[],
   translate: Translate,
-): FieldModel => ({
-  ...field,
-  type: 'select',
-  help: translate('keys.field.answer-model-help'),
-  options: ['', ...ANSWER_MODELS].map((value) => ({
-    value,
-    label: translate(`keys.answer-model.${value || 'model'}`),
-    selected: value === answerModel,
-  })),
-});
+): FieldModel => {
+  const words = field.name.replace('_', '-');
+  return {
+    ...field,
+    type: 'select',
+    help: translate(`keys.field.${words}-help`),
+    options: choices.map((value) => ({
+      value,
+      label: translate(`keys.${words}.${value || 'model'}`),
+      selected: value === chosen,
+    })),
+  };
+};
 
 const projectField = (
   { projectId }: KeyFormValues,

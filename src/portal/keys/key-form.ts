@@ -15,6 +15,8 @@ export interface KeyFormValues {
   readonly parallel: string;
   /** Empty: as the model says. */
   readonly answerModel: string;
+  /** Empty: as the model says. */
+  readonly continueStreams: string;
   /** One `model = amount period` a line. */
   readonly modelBudgets: string;
   readonly limitsLocked: boolean;
@@ -37,6 +39,7 @@ export const emptyKeyForm: KeyFormValues = {
   tokens: '',
   parallel: '',
   answerModel: '',
+  continueStreams: '',
   modelBudgets: '',
   limitsLocked: false,
   expiresOn: '',
@@ -56,6 +59,7 @@ export function valuesOfKey(key: ManagedKey): KeyFormValues {
     tokens: shownNumber(key.rateLimitTpm),
     parallel: shownNumber(key.maxParallel),
     answerModel: key.answerModel ?? '',
+    continueStreams: key.continueStreams ?? '',
     modelBudgets: key.modelBudgets
       .map(({ model, state }) => `${model} = ${formatUsd(state.limit)} ${state.period}`)
       .join('\n'),
@@ -80,6 +84,7 @@ function valuesOfPost(posted: Posted): KeyFormValues {
     tokens: textOf(posted.rate_limit_tpm),
     parallel: textOf(posted.max_parallel),
     answerModel: textOf(posted.answer_model),
+    continueStreams: textOf(posted.continue_streams),
     modelBudgets: textOf(posted.model_budgets),
     limitsLocked: posted.limits_locked === 'on',
     expiresOn: textOf(posted.expires_on),
@@ -91,7 +96,7 @@ function valuesOfPost(posted: Posted): KeyFormValues {
 export function bodyOfForm(posted: Posted): Record<string, unknown> {
   const values = valuesOfPost(posted);
   const { name, budgetLimit, budgetPeriod, picksModels, models, regions, expiresOn, labels } = values;
-  const { rate, tokens, parallel, answerModel, modelBudgets } = values;
+  const { rate, tokens, parallel, answerModel, continueStreams, modelBudgets } = values;
   return {
     name,
     budget_limit: budgetLimit === '' ? null : budgetLimit.replace(',', '.'),
@@ -102,6 +107,7 @@ export function bodyOfForm(posted: Posted): Record<string, unknown> {
     rate_limit_tpm: tokens === '' ? null : numberOf(tokens),
     max_parallel: parallel === '' ? null : numberOf(parallel),
     answer_model: answerModel === '' ? null : answerModel,
+    continue_streams: continueStreams === '' ? null : continueStreams,
     model_budgets: modelBudgets === '' ? null : modelBudgetsOf(modelBudgets),
     expires_at: expiresOn === '' ? null : expiresOn,
     metadata: labels === '' ? null : labelsOf(labels),

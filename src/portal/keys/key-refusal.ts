@@ -16,6 +16,7 @@ const formFields = new Set([
   'rate_limit_tpm',
   'max_parallel',
   'answer_model',
+  'continue_streams',
   'model_budgets',
   'expires_at',
   'metadata',

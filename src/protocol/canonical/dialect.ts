@@ -147,6 +147,8 @@ export interface EncoderOptions {
   readonly inputTokens?: number;
   /** Stands in when the supplier reports nothing. */
   readonly estimate?: () => Usage | undefined;
+  /** chat: the last event of the answer has `svc` where the caller did not ask for the usage chunk. */
+  readonly tellsFacts?: boolean;
   /** What the gateway adds to the final usage event as `svc`. */
   readonly facts?: (usage: Usage | undefined) => JsonObject | undefined;
   /** responses: fields of the caller's request that the answer repeats. */

@@ -128,14 +128,24 @@ export class ChatStreamEncoder implements StreamEncoder {
   }
 
   private finish(reason: string): string {
-    const usage = this.options.includeUsage ? ',"usage":null' : '';
-    const end = `${this.head}{"index":0,"delta":{},"logprobs":null,"finish_reason":"${reason}"}]${usage}}\n\n`;
+    const { includeUsage, tellsFacts } = this.options;
+    const added = includeUsage ? ',"usage":null' : tellsFacts ? this.factsMember() : '';
+    const end = `${this.head}{"index":0,"delta":{},"logprobs":null,"finish_reason":"${reason}"}]${added}}\n\n`;
     return `${end}${this.usageChunk()}data: [DONE]\n\n`;
+  }
+
+  private factsMember(): string {
+    const facts = this.options.facts?.(this.known());
+    return facts === undefined ? '' : `,"svc":${JSON.stringify(facts)}`;
+  }
+
+  private known(): Usage | undefined {
+    return this.usage ?? this.options.estimate?.();
   }
 
   private usageChunk(): string {
     if (!this.options.includeUsage) return '';
-    const usage = this.usage ?? this.options.estimate?.();
+    const usage = this.known();
     const closing: JsonObject = { usage: usage ? renderChatUsage(usage) : null };
     const facts = this.options.facts?.(usage);
     if (facts) closing.svc = facts;

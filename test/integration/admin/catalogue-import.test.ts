@@ -33,6 +33,7 @@ models:
     retires_at: 2091-01-01T12:30:00Z
     lane_order: price
     answer_model: supplier
+    continue_streams: off
     aliases: [pen, team/pen]
     lanes:
       - { provider: one, model: writer-4, region: eu, retries: 1 }

@@ -64,6 +64,7 @@ test('the form of a model changes what it shows, and knows a stale one', async (
   for (const [name, value] of [
     ['restricted', 'off'],
     ['answer_model', 'supplier'],
+    ['continue_streams', 'off'],
     ['lane_provider', 'acme'],
     ['lane_provider', ''],
     ['lane_model', 'theirs'],
@@ -79,7 +80,10 @@ test('the form of a model changes what it shows, and knows a stale one', async (
   const [entry] = await house.app.database.query<{ changes: object }>(
     `SELECT changes FROM activity WHERE action = 'model.changed' ORDER BY id DESC LIMIT 1`,
   );
-  expect(entry?.changes).toMatchObject({ answer_model: ['caller', 'supplier'] });
+  expect(entry?.changes).toMatchObject({
+    answer_model: ['caller', 'supplier'],
+    continue_streams: ['on', 'off'],
+  });
   fields.set('display_name', 'Late');
   await house.admin.form('/dashboard/admin/models/update', fields);
   expect(await read(path)).toContain('value="Third"');

@@ -49,6 +49,7 @@ const FULL = `keys:
     rate_limit_tpm: 200_000
     max_parallel: 4
     answer_model: supplier
+    continue_streams: off
     metadata: { team: finance }
     expires_at: 2090-01-01
 `;
@@ -69,7 +70,8 @@ test('a plan shows a key and makes none; applying makes it with every limit and 
   expect(plan.output).toBe(`+ key reports
     owner: Anna@acme.example, name: Monthly reports, allowed_models: writer, allowed_regions: eu
     budget: $20.000000001 weekly, budget of writer: $5 total, rate_limit_rpm: 120, rate_limit_tpm: 200000
-    max_parallel: 4, answer_model: supplier, metadata.team: finance, expires_at: 2090-01-01T00:00:00.000Z
+    max_parallel: 4, answer_model: supplier, continue_streams: off, metadata.team: finance
+    expires_at: 2090-01-01T00:00:00.000Z
 1 new, 0 changed.
 `);
   expect(await keyNamed('reports')).toBeUndefined();
@@ -89,6 +91,7 @@ test('a plan shows a key and makes none; applying makes it with every limit and 
     rate_limit_tpm: 200_000,
     max_parallel: 4,
     answer_model: 'supplier',
+    continue_streams: 'off',
     metadata: { team: 'finance' },
     expires_at: new Date('2090-01-01T00:00:00Z'),
   });
@@ -286,6 +289,7 @@ test('whatever limits a key is given, its export brings the same ones back', asy
       rate_limit_tpm: fc.integer({ min: 1, max: 1_000_000_000 }),
       max_parallel: fc.integer({ min: 1, max: 10_000 }),
       answer_model: fc.constantFrom('caller', 'supplier'),
+      continue_streams: fc.constantFrom('on', 'off'),
       model: fc.tuple(money, period),
       label: fc
         .string({ minLength: 1, maxLength: 40 })

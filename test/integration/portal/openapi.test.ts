@@ -158,6 +158,7 @@ describe('the gateway', () => {
       rate_limit_tpm: 10_000,
       max_parallel: 4,
       answer_model: 'supplier',
+      continue_streams: 'off',
       model_budgets: [{ model: 'sim-small', limit: 1 }],
       metadata: { team: 'a' },
       expires_at: '2199-01-01T00:00:00Z',

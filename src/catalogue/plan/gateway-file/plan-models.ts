@@ -47,6 +47,7 @@ function fieldsStep(
         displayOrder: model.order,
         laneOrder: model.laneOrder,
         answerModel: model.answerModel,
+        continueStreams: model.continueStreams,
         contextTokens: model.contextTokens,
         maxOutputTokens: model.maxOutputTokens,
         bounds: model.bounds,

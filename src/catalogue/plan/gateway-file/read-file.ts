@@ -3,7 +3,7 @@ import { tokenUrlOf } from '../../credential';
 import type { CredentialKind } from '../../credential.entity';
 import { MODEL_KINDS, MODEL_STATES, LANE_ORDERS, type ModelBounds, type ModelKind } from '../../entities';
 import type { ProviderView } from '../../views';
-import { ANSWER_MODELS, Fault, regionNamed, regionsNamed } from '../../../kernel';
+import { ANSWER_MODELS, CONTINUE_STREAMS, Fault, regionNamed, regionsNamed } from '../../../kernel';
 import type { AddressGuard } from '../../../platform';
 import { type FactsOverride, factsOf, knownModels, readOverride, WIRES } from '../../../vendors';
 import { readCredentials } from './credentials';
@@ -196,6 +196,7 @@ function readModel([name, entry]: [string, Entry]): { model: DesiredModel; alias
     'overflow',
     'lane_order',
     'answer_model',
+    'continue_streams',
     'context_tokens',
     'max_output_tokens',
     'bounds',
@@ -227,6 +228,7 @@ function readModel([name, entry]: [string, Entry]): { model: DesiredModel; alias
     overflow: readLink(fields.overflow),
     laneOrder: fields.lane_order.oneOf(LANE_ORDERS) ?? 'weight',
     answerModel: fields.answer_model.oneOf(ANSWER_MODELS) ?? 'caller',
+    continueStreams: fields.continue_streams.oneOf(CONTINUE_STREAMS) ?? 'on',
     contextTokens: fields.context_tokens.wholeNumber(1) ?? null,
     maxOutputTokens: fields.max_output_tokens.wholeNumber(1) ?? null,
     bounds: readBounds(fields.bounds),

@@ -29,7 +29,14 @@ const ownerFields = ['user', 'organisation', 'department', 'project'] as const;
 export type KeyOwnerField = (typeof ownerFields)[number];
 
 const counts = ['rate_limit_rpm', 'rate_limit_tpm', 'max_parallel'] as const;
-const texts = ['name', 'budget_limit', 'budget_period', 'answer_model', 'expires_at'] as const;
+const texts = [
+  'name',
+  'budget_limit',
+  'budget_period',
+  'answer_model',
+  'continue_streams',
+  'expires_at',
+] as const;
 const structures = ['allowed_models', 'allowed_regions', 'model_budgets', 'metadata'] as const;
 const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 

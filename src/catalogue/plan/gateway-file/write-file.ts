@@ -60,6 +60,7 @@ const modelOf = (model: CurrentModel, aliases: readonly string[]): Fields => ({
   overflow: optionalText(model.overflow),
   lane_order: unless('weight', model.laneOrder),
   answer_model: unless('caller', model.answerModel),
+  continue_streams: unless('on', model.continueStreams),
   context_tokens: model.contextTokens,
   max_output_tokens: model.maxOutputTokens,
   bounds: snakeCased(model.bounds, (value) => value),

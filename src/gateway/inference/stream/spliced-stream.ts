@@ -13,7 +13,8 @@ export class SplicedStream extends TranslatedStream {
 
   constructor(answer: LaneAnswer, delivered: readonly CanonicalEvent[]) {
     const start = delivered.find((event) => event.type === 'message-start');
-    super(answer, start && { id: start.id, model: start.model });
+    // Its head has named another lane.
+    super(answer, { ...(start && { id: start.id, model: start.model }), tellsFacts: true });
     for (const event of delivered) {
       this.encoder.encode(event);
       // The caller has these ids already.

@@ -1,0 +1,3 @@
+/** Whether a stream that broke off may go on at another lane that repeats what was sent. */
+export const CONTINUE_STREAMS = ['on', 'off'] as const;
+export type ContinueStreams = (typeof CONTINUE_STREAMS)[number];
