@@ -31,6 +31,7 @@ import { type AutoCandidate, AutoCandidates, type AutoChoice } from './auto-cand
 import { AutoRetries } from './auto-retries';
 import { AutoRoute } from './auto-route';
 import { AutoTraffic } from './auto-traffic';
+import { noCandidate } from './no-candidate';
 import { ReferenceCosts } from './reference-costs';
 import { autoView, type AutoView } from './request-view';
 
@@ -136,13 +137,7 @@ export class AutoDecisions {
       drift: this.traffic.driftOf(organisationId),
       excluded,
     });
-    if (decision.kind === 'none') {
-      throw fault('autorouter_no_candidate', {
-        param: 'model',
-        retryAfterSeconds: RETRY_SECONDS,
-        details: { excluded: decision.excluded, reason: decision.reason },
-      });
-    }
+    if (decision.kind === 'none') throw noCandidate(call, decision);
     if (state.calibration !== undefined) this.traffic.note(organisationId, decision.unfamiliar);
     return { chosen: decision, isLearned: learned !== null };
   }

@@ -130,7 +130,8 @@ test.each<[string, Partial<NewKey>, AutoSettingsChange, object, Record<string, n
 test('regions fail closed, and the refusal counts why', async () => {
   const key = await makeKey({ allowedRegions: ['elsewhere'] });
   const { status, json } = await ask(key.text);
-  expect([status, json.error?.code]).toEqual([503, 'autorouter_no_candidate']);
+  expect([status, json.error?.code]).toEqual([503, 'sovereign_route_unavailable']);
+  expect(json.error).toMatchObject({ retryable: false });
   expect(json.error?.details?.excluded).toEqual({ region: 4 });
 });
 
@@ -232,7 +233,7 @@ describe('a conversation', () => {
     await simulator.clearFaults();
     await set('key', id, { exclude: ['sim-small'] });
     const gone = await ask(text, withResult, '/v1/messages', named);
-    expect([gone.status, gone.json.error?.code]).toEqual([503, 'autorouter_no_candidate']);
+    expect([gone.status, gone.json.error?.code]).toEqual([400, 'invalid_request']);
     expect(gone.json.error?.details).toMatchObject({ reason: 'tool_call_model_gone' });
   });
 });
@@ -279,7 +280,10 @@ test('no pick lies outside key, regions, budget, settings and what is asked, wha
             !(isSchema && name === 'sim-8k'),
         );
         if (left.length === 0 || allowedRegions?.join() === 'elsewhere') {
-          expect(json.error?.code).toBe('autorouter_no_candidate');
+          expect(json.error).toMatchObject({ retryable: false });
+          expect(json.error?.code).toMatch(
+            /^(invalid_request|unsupported_parameter|sovereign_route_unavailable)$/,
+          );
           return;
         }
         if (status === 200) expect(left).toContain(json.model);

@@ -66,6 +66,23 @@ test('a model whose only lane rests after failures is none, until it is well aga
     excluded = await excludedOf((await ask(text)).requestId);
   }
   expect(excluded).toMatchObject({ unhealthy: 1 });
+  const alone = await makeKey({ allowedModels: ['frail'] });
+  let resting: Awaited<ReturnType<typeof ask>> | undefined;
+  for (let at = 0; at < 40 && resting?.json.error?.code !== 'autorouter_no_candidate'; at += 1)
+    resting = await ask(alone.text);
+  expect([resting?.status, resting?.json.error]).toMatchObject([
+    503,
+    { retryable: true, details: { excluded: { unhealthy: 1 } } },
+  ]);
+});
+
+test('what is too long for all is told as of a named model', async () => {
+  const { text } = await makeKey({ allowedModels: ['sim-small'] });
+  const body = { messages: [{ role: 'user', content: 'word '.repeat(400_000) }] };
+  for (const path of ['/v1/chat/completions', '/v1/messages']) {
+    const { status, json } = await ask(text, body, path);
+    expect([status, json.error]).toMatchObject([400, { code: 'context_length_exceeded', retryable: false }]);
+  }
 });
 
 test.each<[string, object, Record<string, number>]>([
@@ -109,7 +126,7 @@ test.each<[string, object, Record<string, number>]>([
   const { requestId, status, json } = await ask((await makeKey()).text, body, '/v1/chat/completions');
   if (status === 200) expect(await excludedOf(requestId)).toMatchObject(excluded);
   else {
-    expect([status, json.error?.code]).toEqual([503, 'autorouter_no_candidate']);
+    expect([status, json.error?.code]).toEqual([400, 'unsupported_parameter']);
     expect(json.error?.details?.excluded).toMatchObject(excluded);
   }
 });
@@ -122,7 +139,7 @@ test('what a request may cost at most leaves out dearer models, and all of them 
   expect((await excludedOf(requestId))?.['max_cost']).toBeGreaterThanOrEqual(1);
   await on({ max_cost_per_request: '0.000000001' });
   const none = await ask(text);
-  expect([none.status, none.json.error?.code]).toEqual([503, 'autorouter_no_candidate']);
+  expect([none.status, none.json.error?.code]).toEqual([400, 'invalid_request']);
   expect(none.json.error?.details?.excluded).toMatchObject({ max_cost: 6 });
 });
 
@@ -197,7 +214,7 @@ describe.each(surfaces)('on %s', (path) => {
     });
     await set('key', id, { exclude: ['sim-small'] });
     const gone = await ask(text, { tools, ...withResult }, path);
-    expect([gone.status, gone.json.error?.code]).toEqual([503, 'autorouter_no_candidate']);
+    expect([gone.status, gone.json.error?.code]).toEqual([400, 'invalid_request']);
     expect(gone.json.error?.details?.reason).toBe('tool_call_model_gone');
   });
 

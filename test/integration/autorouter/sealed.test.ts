@@ -128,7 +128,7 @@ test('where it cannot be told who wrote it, nobody is guessed; the only family t
   await prefer('sim-large', { exclude: ['claude*'] });
   const content = await thoughtBy('kin-reason');
   const refused = await ask((await makeKey()).text, next(content));
-  expect([refused.status, refused.json.error?.code]).toEqual([503, 'autorouter_no_candidate']);
+  expect([refused.status, refused.json.error?.code]).toEqual([400, 'invalid_request']);
   expect(refused.json.error?.details?.excluded).toEqual({ not_included: 3, history: 6 });
   await prefer('sim-large', { exclude: ['sim*', 'claude*', 'gpt*'] });
   expect((await ask((await makeKey()).text, next(content))).json.model).toBe('kin-reason');
@@ -173,7 +173,7 @@ describe('on /v1/responses', () => {
     expect(await decisionOf(requestId)).toMatchObject({ reason: 'only_candidate' });
     await prefer('gpt-one', { exclude: ['kin-reason'] });
     const refused = await ask(text, further, path);
-    expect([refused.status, refused.json.error?.code]).toEqual([503, 'autorouter_no_candidate']);
+    expect([refused.status, refused.json.error?.code]).toEqual([400, 'invalid_request']);
   });
 
   test('also where answers carry the name that the supplier gives the model', async () => {

@@ -106,7 +106,7 @@ describe('the model auto, left to itself', () => {
     });
     const { key } = (await made.json()) as { key: string };
     const answer = await ask(app, '/v1/messages', key);
-    expect([answer.status, await codeOf(answer)]).toEqual([503, 'autorouter_no_candidate']);
+    expect([answer.status, await codeOf(answer)]).toEqual([400, 'invalid_request']);
   });
 
   test.each([
