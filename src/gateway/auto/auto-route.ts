@@ -75,6 +75,13 @@ export class AutoRoute implements AutoTrace {
     return name === undefined ? null : (this.candidates.get(name)?.admission ?? null);
   }
 
+  /** The model that answers, why one was chosen, and the place of the dial. */
+  told(answeredBy: string): string {
+    const { explanation } = this;
+    const dial = explanation.mode === 'off' ? 'off' : explanation.policy.dial;
+    return `${answeredBy}; ${explanation.reason}; ${dial}`;
+  }
+
   /** For the record, when it is known who answered. */
   explained(answeredBy: string | null): AutoDecision {
     const { explanation } = this;

@@ -17,6 +17,8 @@ import { isConversation, isText, type Operation } from './operation';
 export interface AutoTrace {
   /** For the record: why, and which model answered in the end. */
   explained(answeredBy: string | null): object;
+  /** For the caller: `<model>; <reason>; <dial>`. */
+  told(answeredBy: string): string;
   /** The traffic of the organisation is other than what was learned. */
   readonly isOfChangedTraffic: boolean;
   /** Settles once the next turn of the conversation finds its model, and results the one that made these calls. */

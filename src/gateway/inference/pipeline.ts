@@ -301,4 +301,5 @@ const routeFacts = ({
   failover,
   outputCap: routed.held.cappedOutput,
   dropped: droppedNames(dropped),
+  ...(routed.call.auto !== null && { auto: routed.call.auto.told(routed.model.name) }),
 });

@@ -69,6 +69,7 @@ export function settle(
     outputCap: held.cappedOutput,
     upstreamModel: lane.upstreamModel,
     dropped: droppedNames(delivery.dropped),
+    ...(call.auto !== null && { auto: call.auto.told(routed.model.name) }),
     latencyMs,
     inputTokens: promptTokens(usage),
     outputTokens: completionTokens(usage),

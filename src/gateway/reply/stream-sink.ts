@@ -1,9 +1,16 @@
 import type { ServerResponse } from 'node:http';
-import { type CallFacts, DROPPED, type RouteFacts, setRouteHeaders, settledHeaders } from './svc-headers';
+import {
+  AUTO_CHOICE,
+  type CallFacts,
+  DROPPED,
+  type RouteFacts,
+  setRouteHeaders,
+  settledHeaders,
+} from './svc-headers';
 
 const trailerNames =
   'x-svc-latency-ms, x-svc-input-tokens, x-svc-output-tokens, x-svc-cost-usd, x-svc-dropped, ' +
-  'x-svc-supplier, x-svc-region, x-svc-failover';
+  'x-svc-supplier, x-svc-region, x-svc-failover, x-svc-auto';
 
 /** A streamed answer on its way to the caller: the head at the first useful byte, the account in the trailers. */
 export class StreamSink<
@@ -74,6 +81,7 @@ function toldLater(facts: CallFacts, told: RouteFacts | null): Record<string, st
   const isOther = facts.supplier !== told?.supplier || facts.region !== told.region;
   return {
     ...(rest.length > 0 && { [DROPPED]: rest.join(', ') }),
+    ...(facts.auto !== undefined && facts.auto !== told?.auto && { [AUTO_CHOICE]: facts.auto }),
     ...(isOther && {
       'x-svc-supplier': facts.supplier,
       'x-svc-region': facts.region ?? 'unspecified',

@@ -3,6 +3,7 @@ import { formatUsd, type Nano } from '../../kernel';
 import { addHeader, addUncheckedHeader } from '../../platform';
 
 export const DROPPED = 'x-svc-dropped';
+export const AUTO_CHOICE = 'x-svc-auto';
 
 /** What a caller is told about how a request went. */
 export interface CallFacts {
@@ -15,6 +16,8 @@ export interface CallFacts {
   readonly upstreamModel?: string;
   /** What was left out of the request or the answer; answers that were kept by earlier versions lack it. */
   readonly dropped?: readonly string[];
+  /** How `auto` chose: `<model>; <reason>; <dial>`. Requests that name their model lack it. */
+  readonly auto?: string;
   readonly latencyMs: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -23,7 +26,7 @@ export interface CallFacts {
 
 export type RouteFacts = Pick<
   CallFacts,
-  'supplier' | 'region' | 'failover' | 'outputCap' | 'upstreamModel' | 'dropped'
+  'supplier' | 'region' | 'failover' | 'outputCap' | 'upstreamModel' | 'dropped' | 'auto'
 >;
 
 /** Known when the supplier has answered: the head of a stream carries these. */
@@ -35,6 +38,7 @@ export function setRouteHeaders(response: ServerResponse, facts: RouteFacts): vo
   addUncheckedHeader(response, 'x-svc-failover', facts.failover ? 'true' : 'false');
   if (typeof facts.outputCap === 'number')
     addUncheckedHeader(response, 'x-svc-output-cap', String(facts.outputCap));
+  if (facts.auto !== undefined) addUncheckedHeader(response, AUTO_CHOICE, facts.auto);
   setDroppedHeader(response, facts.dropped ?? []);
 }
 

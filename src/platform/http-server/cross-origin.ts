@@ -4,7 +4,7 @@ import { addHeader } from './lean-messages';
 /** What scripts of another origin may read beside the body. */
 const EXPOSED =
   'x-request-id, x-client-request-id, request-id, retry-after, x-should-retry, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, ' +
-  'x-ratelimit-reset-requests, x-svc-supplier, x-svc-region, x-svc-upstream-model, x-svc-failover, x-svc-dropped, ' +
+  'x-ratelimit-reset-requests, x-svc-supplier, x-svc-region, x-svc-upstream-model, x-svc-failover, x-svc-dropped, x-svc-auto, ' +
   'x-svc-output-cap, x-svc-latency-ms, x-svc-input-tokens, x-svc-output-tokens, x-svc-cost-usd, x-svc-replayed, x-svc-token-count';
 const PREFLIGHT_SECONDS = '600';
 const headerNames = /^[\w, -]{1,1000}$/;

@@ -27,8 +27,11 @@ afterAll(closeHouse);
 
 test('until it is switched on the reference model answers, and the record says what would have', async () => {
   const { text } = await makeKey();
-  const { status, json, requestId } = await ask(text);
+  const { status, json, requestId, headers } = await ask(text);
   expect([status, json.model]).toEqual([200, 'sim-large']);
+  expect(headers.get('x-svc-auto')).toBe('sim-large; shadow_mode; 5');
+  const named = await ask(text, { model: 'sim-large' });
+  expect(named.headers.get('x-svc-auto')).toBeNull();
   expect(await decisionOf(requestId)).toMatchObject({
     mode: 'shadow',
     reason: 'shadow_mode',
@@ -43,8 +46,21 @@ test.each(['/v1/messages', '/v1/chat/completions', '/v1/responses'])(
   async (path) => {
     await set('organisation', organisationId, { mode: 'on' });
     const { text } = await makeKey();
-    const { json, requestId } = await ask(text, {}, path);
+    const { json, requestId, headers } = await ask(text, {}, path);
     expect(json.model).toBe('sim-small');
+    const told = 'sim-small; similar_quality_cheaper; 5';
+    expect(headers.get('x-svc-auto')).toBe(told);
+    const question =
+      path === '/v1/responses'
+        ? { input: 'Sort this list' }
+        : { max_tokens: 50, messages: [user('Sort this list')] };
+    const streamed = await fetch(app.url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${text}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'auto', stream: true, ...question }),
+    });
+    await streamed.text();
+    expect(streamed.headers.get('x-svc-auto')).toBe(told);
     expect(await decisionOf(requestId)).toMatchObject({
       mode: 'on',
       reason: 'similar_quality_cheaper',
@@ -249,6 +265,7 @@ test('another model steps in where the chosen one fails, and the record names bo
   const answer = await ask(text);
   expect([answer.status, answer.json.model]).toEqual([200, 'sim-large']);
   expect(answer.headers.get('x-svc-failover')).toBe('true');
+  expect(answer.headers.get('x-svc-auto')).toMatch(/^sim-large; /);
   expect(await decisionOf(answer.requestId)).toMatchObject({ chosen: 'sim-small', answered_by: 'sim-large' });
 });
 
