@@ -23,10 +23,26 @@ export type AssetResolver = (name: string) => string;
  * ever and still sees a new release at once.
  */
 export function createAssetResolver(publicFolder: string): AssetResolver {
-  const addresses = new Map<string, string>();
+  const files = assetFiles(publicFolder);
+  return (name) => {
+    const file = files.get(name);
+    if (file === undefined) throw new Error(`There is no asset named "${name}"`);
+    return `${assetBase}${name}?v=${file.version}`;
+  };
+}
+
+export interface AssetFile {
+  readonly path: string;
+  /** The hash of its content. */
+  readonly version: string;
+}
+
+/** Every asset by its name below the asset base. */
+export function assetFiles(publicFolder: string): ReadonlyMap<string, AssetFile> {
+  const files = new Map<string, AssetFile>();
   const add = (name: string, path: string): void => {
-    const digest = createHash('sha256').update(readFileSync(path)).digest('hex').slice(0, 12);
-    addresses.set(name, `${assetBase}${name}?v=${digest}`);
+    const version = createHash('sha256').update(readFileSync(path)).digest('hex').slice(0, 12);
+    files.set(name, { path, version });
   };
   for (const entry of readdirSync(publicFolder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
@@ -34,9 +50,5 @@ export function createAssetResolver(publicFolder: string): AssetResolver {
     add(path.slice(publicFolder.length + 1).replaceAll('\\', '/'), path);
   }
   for (const [name, path] of vendorFiles) add(name, path);
-  return (name) => {
-    const address = addresses.get(name);
-    if (address === undefined) throw new Error(`There is no asset named "${name}"`);
-    return address;
-  };
+  return files;
 }

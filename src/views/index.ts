@@ -1,4 +1,4 @@
-export { assetBase, vendorFiles } from './assets';
+export { assetBase, type AssetFile, assetFiles } from './assets';
 export {
   barChart,
   lineChart,

@@ -87,7 +87,7 @@ export class PaymentProcessor {
   /** The same where a key is enough, as for a configuration check. */
   async ask<Answer>(work: (client: Stripe) => Promise<Answer>): Promise<Answer> {
     if (this.client === null)
-      throw fault('billing_unavailable', { message: 'PROCESSOR_SECRET_KEY is not set.' });
+      throw fault('billing_unavailable', { message: 'No payment processor is connected to this service.' });
     return work(this.client);
   }
 

@@ -9,7 +9,7 @@ import {
   Payments,
   WalletHistory,
 } from '../../billing';
-import { fault, isUuid, line, oneOf, uuid } from '../../kernel';
+import { atLeast, fault, isUuid, line, oneOf, uuid } from '../../kernel';
 import { Settings, Takes } from '../../platform';
 import {
   Access,
@@ -103,6 +103,7 @@ export class BillingPageController {
         isConnected,
         isTestMode,
         isSandbox,
+        showsPlumbing: atLeast(actorOf(request).role, 'platform_admin'),
       },
       { translate: this.pages.textsFor(request), locale: this.pages.localeOf(request) },
     );

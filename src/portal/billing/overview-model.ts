@@ -41,6 +41,8 @@ export interface OverviewFacts {
   readonly isConnected: boolean;
   readonly isTestMode: boolean;
   readonly isSandbox: boolean;
+  /** Only who runs the service can set it up. */
+  readonly showsPlumbing: boolean;
 }
 
 interface Localisation {
@@ -51,7 +53,7 @@ interface Localisation {
 const USUAL_AMOUNT = '50.00';
 
 export function overviewModel(facts: OverviewFacts, localisation: Localisation): object {
-  const { party, account, cards, recent, query, isConnected } = facts;
+  const { party, account, cards, recent, query, isConnected, showsPlumbing } = facts;
   const { translate } = localisation;
   const amount = query.amount === undefined || query.amount === '' ? USUAL_AMOUNT : query.amount;
   const cents = readTopUpCents(amount);
@@ -65,6 +67,7 @@ export function overviewModel(facts: OverviewFacts, localisation: Localisation):
     tiles: tilesOf(facts, localisation),
     invoices: facts.invoices === null ? null : invoicesOf(facts.invoices, localisation),
     isConnected,
+    showsPlumbing,
     topUp: {
       amount,
       worked: cents === null ? null : topUpOf(cents),

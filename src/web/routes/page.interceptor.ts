@@ -1,9 +1,16 @@
 import type { ServerResponse } from 'node:http';
-import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
+import {
+  type CallHandler,
+  type ExecutionContext,
+  Injectable,
+  type NestInterceptor,
+  StreamableFile,
+} from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { mergeMap, type Observable } from 'rxjs';
 import { portalStatusOf } from '../../kernel';
 import { queryOf, requestOf } from '../http-request';
+import { encoded } from '../pages/compression';
 import { PageFrames } from '../pages/page-frame';
 import { PageRenderer } from '../pages/page-renderer';
 
@@ -46,7 +53,8 @@ export class PageInterceptor implements NestInterceptor {
         response.setHeader('content-type', 'text/html; charset=utf-8');
         if (request.refusedAddress !== undefined) response.statusCode = UNPROCESSABLE;
         if (request.refusal !== undefined) response.statusCode = portalStatusOf(request.refusal.problem);
-        return this.pages.page(page.view, model, request);
+        const html = Buffer.from(this.pages.page(page.view, model, request));
+        return new StreamableFile((await encoded(html, request, response)) ?? html);
       }),
     );
   }

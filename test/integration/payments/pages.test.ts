@@ -1,6 +1,7 @@
 import { inflateSync } from 'node:zlib';
 import { WalletHistory } from '../../../src/billing';
 import { deliver } from '../../../simulator/processor/processor-simulator';
+import { addUser, signIn } from '../../support/people';
 import { type Payer, PaymentHouse } from './payment-house';
 
 const USD = 1_000_000_000n;
@@ -374,14 +375,20 @@ describe('the pages of billing', () => {
   });
 });
 
-test('without a key the page says how to connect one, and nothing pretends to be paid', async () => {
+test('without a key the operator reads how to connect one, customers a sentence, and nothing pretends to be paid', async () => {
   const house = await PaymentHouse.start({ PROCESSOR_SECRET_KEY: '' });
   try {
     const payer = await house.payer();
-    const page = await fetch(`${house.app.url}/dashboard/billing`, { headers: { cookie: payer.cookie } });
-    const text = await page.text();
-    expect(text).toContain('PROCESSOR_SECRET_KEY');
-    expect(text).toContain('stripe listen --forward-to');
+    const read = async (cookie: string): Promise<string> =>
+      (await fetch(`${house.app.url}/dashboard/billing`, { headers: { cookie } })).text();
+    const operator = await read(await signIn(house.app, await addUser(house.app, 'platform_admin')));
+    expect(operator).toContain('PROCESSOR_SECRET_KEY');
+    expect(operator).toContain('stripe listen --forward-to');
+    const text = await read(payer.cookie);
+    expect(text).toContain('Ask the operator or your administrator to add credit');
+    expect(text).not.toMatch(/PROCESSOR|stripe|npm run/);
+    const asked = await house.send('POST', '/api/billing/checkout', payer, { amount: 10 });
+    expect(JSON.stringify(asked.body)).not.toContain('PROCESSOR');
     expect(text).not.toContain('action="/api/billing/checkout"');
     const config = await house.send('GET', '/api/billing/processor-config', payer);
     expect(config.body).toMatchObject({ connected: false, publishable_key: null });
