@@ -32,6 +32,7 @@ import { requestColumns, requestRow } from '../overview/request-rows';
 import { spendChart } from '../overview/usage-chart';
 import { attentionOf } from './key-attention';
 import { budgetMeter, isUsedUp, resetWords, statusBadge } from './key-words';
+import { asksForName } from './key-revocation';
 import type { LimitInForce, LimitsInForce } from './limits-in-force';
 
 const USAGE_DAYS = 30;
@@ -105,6 +106,7 @@ export function keyPage(facts: Facts, localisation: Localisation): KeyPageModel 
       mayResume: key.status === 'disabled' && mayActOnKey('resume', acting, key),
       mayRotate: mayActOnKey('rotate', acting, key),
       callers: lastDay?.requests ?? 0,
+      asksForName: asksForName(acting, lastDay),
       graces: GRACES.map((seconds) => ({
         value: String(seconds),
         label: translate(`keys.grace.${seconds}`),

@@ -4,7 +4,7 @@ import { BudgetRaises } from '../../billing';
 import { ActivityQuery, RequestLogQuery, UsageQuery } from '../../audit';
 import { CatalogueService } from '../../catalogue';
 import { PayerService } from '../../identity';
-import { choiceField, refused, textField, wholeNumberField } from '../../kernel';
+import { choiceField, refused, type Scope, textField, wholeNumberField } from '../../kernel';
 import {
   actingOnKey,
   type KeyChanges,
@@ -17,6 +17,7 @@ import {
   RateLimiter,
   readGrace,
   readKeyChanges,
+  type KeyUsage,
 } from '../../keys';
 import { Settings } from '../../platform';
 import { QualitySettingsStore } from '../../quality';
@@ -42,6 +43,7 @@ import { raisesModel, readRaise } from './key-raises';
 import { atKeyField } from './key-refusal';
 import { KeySecrets } from './key-secrets';
 import { LimitsOfKey } from './limits-in-force';
+import { asksForName, refuseUnnamed } from './key-revocation';
 import { type KeyActor, RecordedKeys } from './recorded-keys';
 
 const USAGE_DAYS = 30;
@@ -120,6 +122,7 @@ export class KeyController {
     const { action = 'save', reason, ...fields } = posted;
     const act = choiceField(action, 'action', acts);
     const why = reason === undefined || reason === '' ? undefined : textField(reason, 'reason', 500);
+    if (act === 'revoke' && wantsPage(request)) await this.confirmed(key, posted, request);
     if (act === 'rotate') return this.rotate(key, fields, why, request, response);
     if (act !== 'save' || !wantsPage(request)) return this.carryOut(key, act, fields, why, request, response);
     const body = () => ({ ...bodyOfForm(posted), ...lockOf(posted) });
@@ -131,6 +134,21 @@ export class KeyController {
     const key = await this.register.get(viewScope(request), keyId);
     if (key.kind !== 'client') throw noSuchKey();
     return key;
+  }
+
+  /** A page asks; a program says what it means. */
+  private async confirmed(key: ManagedKey, { confirmation }: Posted, request: HttpRequest): Promise<void> {
+    const lastDay = await this.lastDayOf(key, viewScope(request));
+    if (asksForName(keyActorOf(request, key).acting, lastDay)) refuseUnnamed(key, confirmation);
+  }
+
+  private async lastDayOf(key: ManagedKey, scope: Scope): Promise<KeyUsage | undefined> {
+    const now = Date.now();
+    const usage = await this.register.usage(scope, [key], {
+      from: new Date(now - DAY_MS),
+      to: new Date(now),
+    });
+    return usage.get(key.id);
   }
 
   private async carryOut(
@@ -251,7 +269,7 @@ export class KeyController {
           groupBy: 'model',
           mostGroups: 7,
         }),
-        this.register.usage(scope, [key], { from: new Date(now - DAY_MS), to: new Date(now) }),
+        this.lastDayOf(key, scope),
         this.records.page(keyScope, {}, { limit: REQUESTS_SHOWN }),
         this.activityQuery.page(scope, { object: { type: 'key', id: key.publicId }, limit: ENTRIES_SHOWN }),
         this.quality.of({ organisationId: null, keyId: key.id }),
@@ -270,7 +288,7 @@ export class KeyController {
           usage,
           requests: requests.rows,
           history: history.rows,
-          lastDay: lastDay.get(key.id),
+          lastDay,
         },
         localisation,
       ),

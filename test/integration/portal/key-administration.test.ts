@@ -3,6 +3,7 @@ import { Organisation, UserAccount } from '../../../src/identity';
 import { parseUsd, type Role } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { formsOf } from '../../support/page-forms';
+import { chatRecord, putRecords } from '../../support/records';
 import { addKey, addUser, signIn } from '../../support/people';
 import { openPage, sendJson, submitForm } from '../web/from-page';
 import { ask } from '../web/raw-exchange';
@@ -122,6 +123,25 @@ describe('a pause', () => {
     expect((await tell(administrator, { action: 'revoke', reason: 'Left the house.' })).status).toBe(200);
     expect(await answers()).toBe(401);
   });
+});
+
+test('an administrator who revokes a key in use types its name; its owner and a key that no one uses need none', async () => {
+  const path = `/dashboard/keys/${key.publicId}`;
+  expect(await page(administrator)).not.toContain('name="confirmation"');
+  await putRecords(app, [chatRecord(owner.userId, key.id), chatRecord(owner.userId, key.id)]);
+  const shown = await page(administrator);
+  expect(shown).toContain('It was used for 2 requests in the last 24 hours.');
+  expect(shown).toMatch(/<label for="revoke-name">Type “test” to confirm/);
+  expect(await page(owner)).not.toContain('name="confirmation"');
+  for (const confirmation of ['', 'other']) {
+    const refused = await send(path, { action: 'revoke', confirmation, _page: path }, administrator.cookie);
+    expect([refused.status, refused.body.includes('Type “test” to confirm.')]).toEqual([409, true]);
+  }
+  expect(await answers()).toBe(200);
+  expect((await send(path, { action: 'revoke', confirmation: 'test' }, administrator.cookie)).status).toBe(
+    303,
+  );
+  expect(await answers()).toBe(401);
 });
 
 test('limits that an administrator locks are theirs to change; names are not limits', async () => {
