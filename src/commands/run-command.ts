@@ -70,8 +70,11 @@ export async function runCommand(words: string[]): Promise<void> {
 export async function executeCommand(words: string[], context: CommandContext): Promise<number> {
   const { command, rest } = find(words);
   if (command === undefined) {
-    context.write(overview());
-    return words.length === 0 || words[0] === '--help' ? 0 : EXIT_USAGE;
+    const isAsked = words.length === 0 || words[0] === '--help';
+    // A misspelt command that is led into a file leaves it empty.
+    if (isAsked) context.write(overview());
+    else context.writeStderr(overview());
+    return isAsked ? 0 : EXIT_USAGE;
   }
   if (rest.includes('--help')) {
     context.write(`${command.usage}\n\n${command.summary}\n`);
