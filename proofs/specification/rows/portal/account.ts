@@ -12,7 +12,7 @@ import {
 } from '../../../operations/accounts';
 import { expect, expectStatus, jsonOf } from '../../../operations/http';
 import { row, type Row } from '../../row';
-import { equal, inHtml, leadsTo, okHtml, okJson, refusesAnonymous, asking } from './steps';
+import { asking, equal, inHtml, leadsTo, okHtml, okJson, refuses, refusesAnonymous } from './steps';
 
 const newSecret = 'a wholly different phrase';
 
@@ -30,7 +30,7 @@ const passwords: readonly Row[] = [
     const client = world.anonymous.with({ cookie: cookiesOf(answer) });
     okHtml(await client.get('/dashboard/settings', inHtml), email);
     const wrong = await world.anonymous.post('/auth/login', { json: { email, password: newSecret } });
-    expectStatus(wrong, 401, 'invalid_credentials');
+    refuses(wrong, 401, 'invalid_credentials');
   }),
   row('4.10', '`POST /auth/forgot-password` sends a mail to reset the password', async (world) => {
     const email = await confirmed(world);
@@ -46,8 +46,8 @@ const passwords: readonly Row[] = [
     okJson(await world.anonymous.post('/auth/reset-password', { json }));
     await expectSession(await signedIn(world, email, newSecret), true);
     const before = await world.anonymous.post('/auth/login', { json: { email, password } });
-    expectStatus(before, 401, 'invalid_credentials');
-    expectStatus(await world.anonymous.post('/auth/reset-password', { json }), 401, 'invalid_token');
+    refuses(before, 401, 'invalid_credentials');
+    refuses(await world.anonymous.post('/auth/reset-password', { json }), 401, 'invalid_token');
   }),
   row(
     '4.10',

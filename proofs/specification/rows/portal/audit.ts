@@ -1,4 +1,4 @@
-import { type Answer, expect, expectStatus } from '../../../operations/http';
+import { type Answer, expect } from '../../../operations/http';
 import type { World } from '../../../operations/world';
 import { row, type Row } from '../../row';
 import {
@@ -11,6 +11,7 @@ import {
   okCsv,
   okHtml,
   okJson,
+  refuses,
   refusesAnonymous,
 } from './steps';
 
@@ -60,7 +61,7 @@ export const auditRows: readonly Row[] = [
           if (file) okCsv(answer);
           else okHtml(answer);
           await refusesAnonymous(world, asking('GET', path));
-          expectStatus(await (await clientOf(world, 'user')).get(path), 403, 'permission_denied');
+          refuses(await (await clientOf(world, 'user')).get(path), 403, 'permission_denied');
         },
       ),
       row(

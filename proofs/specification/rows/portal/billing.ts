@@ -1,8 +1,18 @@
 import { deliver } from '../../../../simulator/processor/processor-simulator';
-import { type Answer, type Client, expect, expectStatus } from '../../../operations/http';
+import { type Answer, type Client, expect } from '../../../operations/http';
 import type { Person, World } from '../../../operations/world';
 import { row, type Row } from '../../row';
-import { asking, equal, expectInvalid, type Json, okJson, refusesAnonymous, said } from './steps';
+import {
+  type Json,
+  asking,
+  call,
+  equal,
+  expectInvalid,
+  okJson,
+  refuses,
+  refusesAnonymous,
+  served,
+} from './steps';
 
 /** The hosted page's own name of the session that a checkout leads to. */
 function sessionIn(answer: Answer): string {
@@ -106,7 +116,7 @@ const topUps: readonly Row[] = [
   row('4.10', '`amount` of `POST /api/billing/checkout` is a number', async (world) => {
     const { client } = await world.newPerson();
     for (const amount of ['fifty', null, [], {}, true])
-      expectStatus(await checkout(client, amount), 422, 'amount');
+      expectInvalid(await checkout(client, amount), 'body', 'amount');
     sessionIn(await checkout(client, 50.25));
   }),
   row(
@@ -158,7 +168,7 @@ const cards: readonly Row[] = [
     const person = await customer(world);
     const { id } = await cardOf(person);
     expect(typeof id === 'string' && !/^\d+$/.test(id), `the id: ${String(id)}`);
-    expectStatus(await person.client.delete('/api/billing/payment-methods/pm_unknown'), 404, 'not_found');
+    refuses(await person.client.delete('/api/billing/payment-methods/pm_unknown'), 404, 'not_found');
     okJson(await person.client.delete(`/api/billing/payment-methods/${id}`));
   }),
   row('2.6', '`pm_id` is an integer on `/api/billing/payment-method/{pm_id}`', async (world) => {
@@ -304,14 +314,10 @@ const events: readonly Row[] = [
       const key = await world.newKey(person);
       world.processor.account.pay(sessionIn(await checkout(person.client, 25)));
       equal(await balanceOf(world, person), 0, 'before the event');
-      expectStatus(
-        await key.client.post('/v1/chat/completions', said('sim-small')),
-        403,
-        'billing_limit_reached',
-      );
+      refuses(await call(key.client, 'sim-small'), 403, 'billing_limit_reached');
       await deliverAll(world);
       equal(await balanceOf(world, person), 25, 'after the event');
-      expectStatus(await key.client.post('/v1/chat/completions', said('sim-small')), 200);
+      await served(key.client, 'sim-small');
     },
   ),
 ];

@@ -1,22 +1,23 @@
-import { expect, expectStatus } from '../../../operations/http';
+import { expect } from '../../../operations/http';
 import type { World } from '../../../operations/world';
 import { row, type Row } from '../../row';
 import { newProvider } from './states';
 import {
   ADMIN,
+  type Json,
   asking,
+  call,
   equal,
   expectFrom,
   fresh,
   inHtml,
-  type Json,
   leadsTo,
   newModel,
   okHtml,
   okJson,
   platform,
+  refuses,
   refusesAnonymous,
-  said,
   untilInForce,
 } from './steps';
 
@@ -78,7 +79,7 @@ const providers: readonly Row[] = [
       const { id } = await newProvider(world);
       const client = await platform(world);
       okJson(await client.post(`${ADMIN}/providers/${id}/delete`, { json: {} }));
-      expectStatus(await client.get(`${ADMIN}/providers/${id}/visibility-info`), 404);
+      refuses(await client.get(`${ADMIN}/providers/${id}/visibility-info`), 404, 'not_found');
     },
   ),
   row(
@@ -88,7 +89,7 @@ const providers: readonly Row[] = [
       const { id, name } = await newProvider(world);
       await newModel(world, { lanes: [{ provider: name, upstream_model: 'one', region: 'local' }] });
       const client = await platform(world);
-      expectStatus(await client.post(`${ADMIN}/providers/${id}/delete`, { json: {} }), 409, 'conflict');
+      refuses(await client.post(`${ADMIN}/providers/${id}/delete`, { json: {} }), 409, 'conflict');
       equal(
         okJson(await client.get(`${ADMIN}/providers/${id}/visibility-info`))['name'],
         name,
@@ -272,7 +273,7 @@ const models: readonly Row[] = [
     ] as const) {
       await client.post(`${ADMIN}/${path}`, { json: { model: name, ...more } });
       await untilInForce(world);
-      const { status } = await key.client.post('/v1/chat/completions', said(name));
+      const { status } = await call(key.client, name);
       expect(status >= 400 && status < 500, `it is refused after ${path}: ${status}`);
     }
   }),

@@ -2,26 +2,27 @@ import { expect, expectStatus, soon } from '../../../operations/http';
 import type { Person, World } from '../../../operations/world';
 import { row, type Row } from '../../row';
 import {
+  type Json,
   asking,
+  call,
   clientOf,
   equal,
   expectFrom,
   fresh,
   inHtml,
-  type Json,
   leadsTo,
   okCsv,
   okHtml,
   okJson,
+  refuses,
   refusesAnonymous,
-  said,
 } from './steps';
 
 /** A member of our organisation with one request on record, and how often they are counted. */
 async function requested(world: World): Promise<{ person: Person; requestId: string; keyId: number }> {
   const person = await world.newPerson({ organisationId: world.organisationId });
   const { client, id } = await world.newKey(person);
-  const answer = await client.post('/v1/chat/completions', said('sim-small'));
+  const answer = await call(client, 'sim-small');
   expectStatus(answer, 200);
   const requestId = answer.headers.get('x-request-id') ?? '';
   await soon(async () => {
@@ -96,7 +97,7 @@ const autorouter: readonly Row[] = [
     };
     equal(settings['dial'], 8, 'the setting');
     const stranger = await world.newPerson();
-    expectStatus(await stranger.client.post(path, { json: { key_id: id, dial: 1 } }), 404);
+    refuses(await stranger.client.post(path, { json: { key_id: id, dial: 1 } }), 404, 'not_found');
   }),
   ...(['autorouter', 'projects', 'qualitative'] as const).map((page) =>
     row('4.10', `\`POST /dashboard/${page}/help\` updates whether help is shown`, async (world) => {
@@ -184,7 +185,7 @@ const keys: readonly Row[] = [
     const name = fresh('key');
     const { id } = await world.newKey(person, name);
     okHtml(await person.client.get(`/dashboard/keys/${id}`), name);
-    expectStatus(await (await world.newPerson()).client.get(`/dashboard/keys/${id}`), 404);
+    refuses(await (await world.newPerson()).client.get(`/dashboard/keys/${id}`), 404, 'not_found');
   }),
   row('4.10', '`POST /dashboard/keys/{key_id}` updates a key', async (world) => {
     const person = await world.newPerson();
@@ -293,7 +294,7 @@ const quality: readonly Row[] = [
       const { row: scored } = okJson(await person.client.get(path)) as { row: Json };
       equal(scored['request_id'], requestId, 'the row');
       expect(typeof scored['score_total'] === 'number', `its score: ${JSON.stringify(scored)}`);
-      expectStatus(await (await world.stranger('org_owner')).client.get(path), 404);
+      refuses(await (await world.stranger('org_owner')).client.get(path), 404, 'not_found');
     },
   ),
   row(

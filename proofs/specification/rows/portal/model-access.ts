@@ -3,6 +3,7 @@ import type { World } from '../../../operations/world';
 import { row, type Row } from '../../row';
 import {
   ADMIN,
+  call,
   clientOf,
   equal,
   fresh,
@@ -10,7 +11,8 @@ import {
   newModel,
   okJson,
   platform,
-  said,
+  refuses,
+  served,
   untilInForce,
 } from './steps';
 
@@ -24,7 +26,7 @@ const adding: readonly Row[] = [`${ADMIN}/models/add-alias`, aliases].flatMap((p
     const [model, alias] = [await newModel(world), fresh('alias')];
     okJson(await (await platform(world)).post(path, { json: { model, alias } }));
     const key = await world.newKey(await world.person('user'));
-    expectStatus(await key.client.post('/v1/chat/completions', said(alias)), 200);
+    await served(key.client, alias);
   }),
   row(
     '4.10',
@@ -34,7 +36,7 @@ const adding: readonly Row[] = [`${ADMIN}/models/add-alias`, aliases].flatMap((p
       const client = await platform(world);
       okJson(await client.post(path, { json: { model, alias } }));
       for (const taken of [alias, model])
-        expectStatus(
+        refuses(
           await client.post(path, { json: { model: other, alias: taken } }),
           409,
           'alias_redirect_conflict',
@@ -69,7 +71,7 @@ const aliasRows: readonly Row[] = [
     const { alias } = await newAlias(world);
     okJson(await (await platform(world)).delete(`${aliases}/${alias}`));
     expect(!(await listedAliases(world)).includes(alias), 'it is gone');
-    expectStatus(await (await platform(world)).delete(`${aliases}/${alias}`), 404);
+    refuses(await (await platform(world)).delete(`${aliases}/${alias}`), 404, 'not_found');
   }),
 ];
 
@@ -81,7 +83,7 @@ async function isOpen(world: World, model: string, departmentId: number | null =
   await untilInForce(world);
   const member = await world.newPerson({ organisationId: world.organisationId, departmentId });
   const { client } = await world.newKey(member);
-  const { status, text } = await client.post('/v1/chat/completions', said(model));
+  const { status, text } = await call(client, model);
   expect(status === 200 || /model_not_a|model_not_found/.test(text), `open or not: ${status} ${text}`);
   return status === 200;
 }

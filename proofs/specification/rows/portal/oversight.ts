@@ -1,20 +1,22 @@
-import { expect, expectStatus, soon } from '../../../operations/http';
+import { expect, soon } from '../../../operations/http';
 import type { Person, World } from '../../../operations/world';
 import { row, type Row } from '../../row';
 import {
   ADMIN,
+  type Json,
   asking,
   clientOf,
   equal,
   expectFrom,
+  expectInvalid,
   fresh,
   inHtml,
-  type Json,
   okHtml,
   okJson,
   platform,
+  refuses,
   refusesAnonymous,
-  said,
+  served,
 } from './steps';
 
 const rateState = `${ADMIN}/api/key-rate-limit-state`;
@@ -184,19 +186,19 @@ const figures: readonly Row[] = [
         return state['used'];
       };
       equal(await used(), 0, 'before a request');
-      expectStatus(await key.client.post('/v1/chat/completions', said('sim-small')), 200);
+      await served(key.client, 'sim-small');
       equal(await used(), 1, 'after a request');
     },
   ),
   row('4.10', `\`key_id\` of \`GET ${rateState}\` is required`, async (world) => {
     const answer = await (await platform(world)).get(rateState);
-    expectStatus(answer, 422, '["query","key_id"]');
+    expectInvalid(answer, 'query', 'key_id');
   }),
   row('4.10', `\`GET ${rateState}\` asks for an administrator’s session`, async (world) => {
     const key = await world.newKey(await world.person('user'));
     const path = `${rateState}?key_id=${key.id}`;
     await refusesAnonymous(world, asking('GET', path));
-    expectStatus(await (await clientOf(world, 'user')).get(path), 403, 'permission_denied');
+    refuses(await (await clientOf(world, 'user')).get(path), 403, 'permission_denied');
     okJson(await (await clientOf(world, 'org_admin')).get(path));
   }),
   row(
@@ -205,7 +207,7 @@ const figures: readonly Row[] = [
     async (world) => {
       const key = await world.newKey(await world.person('user'));
       const stranger = await world.stranger('org_owner');
-      expectStatus(await stranger.client.get(`${rateState}?key_id=${key.id}`), 404);
+      refuses(await stranger.client.get(`${rateState}?key_id=${key.id}`), 404, 'not_found');
       okJson(await (await platform(world)).get(`${rateState}?key_id=${key.id}`));
     },
   ),
@@ -235,7 +237,7 @@ const figures: readonly Row[] = [
       const person = await world.newPerson({ organisationId: world.organisationId });
       const other = await world.newPerson({ organisationId: world.organisationId });
       const key = await world.newKey(person);
-      expectStatus(await key.client.post('/v1/chat/completions', said('sim-small')), 200);
+      await served(key.client, 'sim-small');
       const client = await clientOf(world, 'org_admin');
       const requests = async (query: string): Promise<unknown> =>
         (okJson(await client.get(`${ADMIN}/api/usage?${query}`))['total'] as Json)['requests'];
@@ -272,7 +274,7 @@ const overseen: readonly Row[] = [
   row('4.10', '`DELETE /api/admin/conversations/{conv_id}` deletes a conversation', async (world) => {
     const { id, person } = await talked(world);
     okJson(await (await clientOf(world, 'org_admin')).delete(`/api/admin/conversations/${id}`));
-    expectStatus(await person.client.get(`/dashboard/webchat/${id}`), 404);
+    refuses(await person.client.get(`/dashboard/webchat/${id}`), 404, 'not_found');
   }),
 ];
 
@@ -282,7 +284,7 @@ const engines: readonly Row[] = [
   row('4.10', `\`GET ${quality}\` is the page of controls for administrators`, async (world) => {
     okHtml(await (await clientOf(world, 'org_admin')).get(quality), 'name="availability"');
     await refusesAnonymous(world, asking('GET', quality));
-    expectStatus(await (await clientOf(world, 'user')).get(quality), 403, 'permission_denied');
+    refuses(await (await clientOf(world, 'user')).get(quality), 403, 'permission_denied');
   }),
   row('4.10', `\`POST ${quality}\` controls the availability of qualitative reports`, async (world) => {
     const client = await clientOf(world, 'org_owner');
@@ -327,7 +329,7 @@ const engines: readonly Row[] = [
       settings: Json;
     };
     equal(settings['dial'], 2, 'the setting');
-    expectStatus(await (await world.stranger('org_owner')).client.post(path, { json }), 404);
+    refuses(await (await world.stranger('org_owner')).client.post(path, { json }), 404, 'not_found');
   }),
 ];
 

@@ -2,7 +2,7 @@ import { type Client, expect } from '../../../operations/http';
 import type { World } from '../../../operations/world';
 import type { Role } from '../../../../src/kernel';
 import { row, type Row } from '../../row';
-import { absent, ADMIN, clientOf, expectInvalid } from './steps';
+import { ADMIN, absent, clientOf, expectInvalid } from './steps';
 
 interface Parameter {
   readonly operation: string;

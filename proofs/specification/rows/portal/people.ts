@@ -1,21 +1,22 @@
 import { expectSession, mailTo, newAddress } from '../../../operations/accounts';
-import { type Answer, expect, expectStatus } from '../../../operations/http';
+import { type Answer, expect } from '../../../operations/http';
 import type { Person, World } from '../../../operations/world';
 import type { Role } from '../../../../src/kernel';
 import { row, type Row } from '../../row';
 import {
   ADMIN,
+  type Json,
   asking,
   clientOf,
   equal,
   expectFrom,
   fresh,
   inHtml,
-  type Json,
   newDepartment,
   okHtml,
   okJson,
   platform,
+  refuses,
   refusesAnonymous,
   subject,
 } from './steps';
@@ -198,9 +199,9 @@ const invites: readonly Row[] = [
     const made = okJson(await client.post(invitePath, { json: { email: newAddress(), role: 'user' } }));
     const [id] = made['invites'] as number[];
     const stranger = await world.stranger('org_admin');
-    expectStatus(await stranger.client.post(`${invitePath}/${id}/revoke`), 404);
+    refuses(await stranger.client.post(`${invitePath}/${id}/revoke`), 404, 'not_found');
     okJson(await client.post(`${invitePath}/${id}/revoke`));
-    expectStatus(await client.post(`${invitePath}/${id}/revoke`), 409);
+    refuses(await client.post(`${invitePath}/${id}/revoke`), 409, 'conflict');
   }),
 ];
 

@@ -1,17 +1,18 @@
-import { type Client, expect, expectStatus } from '../../../operations/http';
+import { type Client, expect } from '../../../operations/http';
 import type { World } from '../../../operations/world';
 import { row, type Row } from '../../row';
 import {
   ADMIN,
+  type Json,
   asking,
   equal,
   expectFrom,
   fresh,
   inHtml,
-  type Json,
   okHtml,
   okJson,
   platform,
+  refuses,
   refusesAnonymous,
   subject,
 } from './steps';
@@ -88,7 +89,7 @@ const places: readonly Row[] = [
     const client = await platform(world);
     const id = await newOrganisation(world);
     okJson(await client.delete(`${organisations}/${id}`));
-    expectStatus(await client.get(`${organisations}/${id}`), 404);
+    refuses(await client.get(`${organisations}/${id}`), 404, 'not_found');
   }),
   row(
     '4.10',
@@ -96,7 +97,7 @@ const places: readonly Row[] = [
     async (world) => {
       await subject(world);
       const client = await platform(world);
-      expectStatus(await client.delete(`${organisations}/${world.organisationId}`), 409, 'conflict');
+      refuses(await client.delete(`${organisations}/${world.organisationId}`), 409, 'conflict');
       await pageOf(client, world.organisationId);
     },
   ),
@@ -157,7 +158,8 @@ const merging: readonly Row[] = [
       okJson(await merge(world, form));
       equal((await memberOf(world, owner.userId))?.['organisation_id'], target, 'where the member is');
       const client = await platform(world);
-      for (const gone of [source, second]) expectStatus(await client.get(`${organisations}/${gone}`), 404);
+      for (const gone of [source, second])
+        refuses(await client.get(`${organisations}/${gone}`), 404, 'not_found');
     },
   ),
   row(

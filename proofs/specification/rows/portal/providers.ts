@@ -3,7 +3,7 @@ import { cookiesOf, newAddress } from '../../../operations/accounts';
 import { type Answer, expect, expectStatus, jsonOf } from '../../../operations/http';
 import { resellerOrigin, type World } from '../../../operations/world';
 import { row, type Row } from '../../row';
-import { equal, expectInvalid, okJson } from './steps';
+import { equal, expectInvalid, okJson, refuses } from './steps';
 
 type Slot = 'idp1' | 'idp2';
 
@@ -58,7 +58,7 @@ const bySlot = (slot: Slot): Row[] => [
         await world.anonymous.get(`/oauth/${slot}/login/callback/`),
         await world.anonymous.get(`/oauth/${slot}/login/callback/?code=`),
       ];
-      expectStatus(left, 400, 'invalid_request');
+      refuses(left, 400, 'invalid_request');
       equal(
         [empty.status, jsonOf(empty)['human_message']],
         [left.status, jsonOf(left)['human_message']],
@@ -130,7 +130,7 @@ const handOff: readonly Row[] = [
   ),
   row('4.10', '`token` of `GET /auth/sso/complete` may be left out: its default is empty', async (world) => {
     for (const query of ['', '?token='])
-      expectStatus(await world.anonymous.get(`/auth/sso/complete${query}`), 401, 'invalid_token');
+      refuses(await world.anonymous.get(`/auth/sso/complete${query}`), 401, 'invalid_token');
   }),
   row('4.10', '`GET /auth/sso/complete` answers an invalid `token` with 422', async (world) =>
     expectInvalid(await world.anonymous.get('/auth/sso/complete?token=a&token=b'), 'query', 'token'),
@@ -144,7 +144,7 @@ const terms: readonly Row[] = [
     async (world) => {
       const answer = await world.anonymous.post('/auth/accept-tos', { json: { terms: true } });
       okJson(answer);
-      expectStatus(await world.anonymous.post('/auth/accept-tos', { json: {} }), 403, 'tos_not_accepted');
+      refuses(await world.anonymous.post('/auth/accept-tos', { json: {} }), 403, 'tos_not_accepted');
     },
   ),
   row('4.10', 'The cookie of `POST /auth/accept-tos` is temporary', async (world) => {

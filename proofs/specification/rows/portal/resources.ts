@@ -5,18 +5,20 @@ import { row, type Row } from '../../row';
 import { newProvider } from './states';
 import {
   ADMIN,
+  type Json,
+  call,
   clientOf,
   equal,
   expectInvalid,
   fresh,
   inHtml,
-  type Json,
   newDepartment,
   newModel,
   okHtml,
   okJson,
   platform,
-  said,
+  refuses,
+  served,
   subject,
   untilInForce,
 } from './steps';
@@ -137,13 +139,13 @@ const strings: readonly Row[] = [
   row('2.6', '`request_id` is a string in paths', async (world) => {
     const client = await clientOf(world, 'user');
     const answer = await client.get('/dashboard/qualitative/detail/0191-no-such-request');
-    expectStatus(answer, 404, 'not_found');
+    refuses(answer, 404, 'not_found');
   }),
   row('2.6', '`model` is a string in paths', async (world) => {
     const model = await newModel(world);
     const client = await platform(world);
     equal(okJson(await client.get(`${ADMIN}/models/${model}/price-schedule`))['model'], model, 'the model');
-    expectStatus(await client.get(`${ADMIN}/models/no-such/price-schedule`), 404, 'model_not_found');
+    refuses(await client.get(`${ADMIN}/models/no-such/price-schedule`), 404, 'model_not_found');
   }),
   row('2.6', '`alias_name` is a string in paths', async (world) => {
     const [model, alias] = [await newModel(world), fresh('alias')];
@@ -157,7 +159,7 @@ const strings: readonly Row[] = [
     okJson(await owner.post(`${ADMIN}/users/invite`, { json: { email, role: 'user' } }));
     const token = /\/invite\/([\w-]{43})/.exec((await mailTo(world, email, /./)).text)?.[1] ?? '';
     okHtml(await world.anonymous.get(`/invite/${token}`), email);
-    expectStatus(await world.anonymous.get(`/invite/${'A'.repeat(43)}`), 404, 'not_found');
+    refuses(await world.anonymous.get(`/invite/${'A'.repeat(43)}`), 404, 'not_found');
   }),
 ];
 
@@ -199,22 +201,18 @@ const users: readonly Row[] = [
   row('2.6', 'A user has a credit limit', async (world) => {
     const person = await world.newPerson({ billingExempt: false });
     const key = await world.newKey(person);
-    expectStatus(
-      await key.client.post('/v1/chat/completions', said('sim-small')),
-      403,
-      'billing_limit_reached',
-    );
+    refuses(await call(key.client, 'sim-small'), 403, 'billing_limit_reached');
     await change(world, person, 'credit-limit', { credit_limit: 3 });
-    expectStatus(await key.client.post('/v1/chat/completions', said('sim-small')), 200);
+    await served(key.client, 'sim-small');
   }),
   row('2.6', 'A user has a monthly budget', async (world) => {
     const person = await subject(world);
     const key = await world.newKey(person);
     await change(world, person, 'monthly-budget', { monthly_budget: '0.000000001' });
-    const refused = await key.client.post('/v1/chat/completions', said('sim-small'));
+    const refused = await call(key.client, 'sim-small');
     expect(refused.status >= 400 && refused.status < 500, `nothing is left: ${refused.status}`);
     await change(world, person, 'monthly-budget', { monthly_budget: 5 });
-    expectStatus(await key.client.post('/v1/chat/completions', said('sim-small')), 200);
+    await served(key.client, 'sim-small');
   }),
   row('2.6', 'A user has a preferred language', async (world) => {
     const { client, userId } = await world.newPerson();
@@ -313,8 +311,7 @@ const models: readonly Row[] = [
       await world.newKey(await subject(world)),
       await world.newKey(await world.stranger('user')),
     ];
-    const status = async ({ client }: { client: Client }) =>
-      (await client.post('/v1/chat/completions', said(model))).status;
+    const status = async ({ client }: { client: Client }) => (await call(client, model)).status;
     equal([(await status(ours)) === 200, await status(theirs)], [false, 200], 'ours and theirs');
   }),
   row('2.6', 'A model has access by department', async (world) => {
@@ -329,8 +326,7 @@ const models: readonly Row[] = [
     await untilInForce(world);
     const member = await world.newPerson({ organisationId: world.organisationId, departmentId });
     const [inside, beside] = [await world.newKey(member), await world.newKey(await subject(world))];
-    const status = async (key: { client: Client }) =>
-      (await key.client.post('/v1/chat/completions', said(model))).status;
+    const status = async (key: { client: Client }) => (await call(key.client, model)).status;
     equal([(await status(inside)) === 200, await status(beside)], [false, 200], 'within and beside');
   }),
   row('2.6', 'A provider is hidden or not', async (world) => {

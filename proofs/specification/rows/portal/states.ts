@@ -1,20 +1,23 @@
 import { mailTo, newAddress } from '../../../operations/accounts';
-import { type Client, expect, expectStatus } from '../../../operations/http';
+import { type Client, expect } from '../../../operations/http';
 import type { World } from '../../../operations/world';
 import { row, type Row } from '../../row';
 import {
   ADMIN,
+  type Json,
+  call,
   clientOf,
   equal,
   expectFrom,
+  expectInvalid,
   fresh,
   inHtml,
-  type Json,
   newModel,
   okHtml,
   okJson,
   platform,
-  said,
+  refuses,
+  served,
 } from './steps';
 
 const states = ['active', 'paused', 'hidden', 'deleted'] as const;
@@ -54,7 +57,11 @@ const models: readonly Row[] = [
   ),
   row('3', `\`POST ${ADMIN}/model-prices/state\` takes no state beside the four`, async (world) => {
     const json = { model: await newModel(world), state: 'sleeping' };
-    expectStatus(await (await platform(world)).post(`${ADMIN}/model-prices/state`, { json }), 422, 'state');
+    expectInvalid(
+      await (await platform(world)).post(`${ADMIN}/model-prices/state`, { json }),
+      'body',
+      'state',
+    );
   }),
   row(
     '3',
@@ -141,7 +148,7 @@ const invitations: readonly Row[] = [
       const { id, token, client, email } = await invited(world);
       const guest = await world.newPerson({ email });
       okJson(await guest.client.post(`/invite/${token}/accept`, { json: {} }));
-      expectStatus(await client.post(`${invites}/${id}/revoke`), 409, 'conflict');
+      refuses(await client.post(`${invites}/${id}/revoke`), 409, 'conflict');
     },
   ),
 ];
@@ -209,8 +216,7 @@ const providers: readonly Row[] = [
     equal(okJson(await client.get(`${visibility(id)}-info`))['moves_to_backup'], 1, 'models with a backup');
     okJson(await client.post(visibility(id), { json: { visible: false } }));
     const key = await world.newKey(await world.person('user'));
-    const answer = await key.client.post('/v1/chat/completions', said(model));
-    expectStatus(answer, 200);
+    const answer = await served(key.client, model);
     equal(answer.headers.get('x-svc-supplier'), 'sandbox', 'who answers');
   }),
 ];
@@ -224,7 +230,7 @@ const budgets: readonly Row[] = [
     const json = { name: fresh('key'), budget_limit: 0.000_001, budget_period: 'daily' };
     const made = okJson(await world.rootKey.post('/v1/manage/keys', { json }));
     const key = world.anonymous.with({ authorization: `Bearer ${String(made['key'])}` });
-    const answer = await key.post('/v1/chat/completions', said('sim-small'));
+    const answer = await call(key, 'sim-small');
     expect(answer.status >= 400 && answer.text.includes('budget_exceeded'), `refused: ${answer.text}`);
   }),
   row(

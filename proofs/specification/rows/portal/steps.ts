@@ -32,6 +32,14 @@ export function okJson(answer: Answer): Json {
   return body as Json;
 }
 
+/** Refused with this status and this code, in the shape of the portal or of the gateway. */
+export function refuses(answer: Answer, status: number, code: string): void {
+  expectStatus(answer, status);
+  const { error, code: own } = jsonOf(answer);
+  const inner = typeof error === 'object' && error !== null ? (error as Json)['code'] : own;
+  equal(inner, code, 'the code');
+}
+
 /** 200 with a page that holds these texts. */
 export function okHtml(answer: Answer, ...texts: string[]): string {
   expectStatus(answer, 200);
@@ -66,7 +74,7 @@ export function leadsTo(answer: Answer, location: string): void {
 }
 
 /** 422 with the validation body, which names the parameter. */
-export function expectInvalid(answer: Answer, place: 'path' | 'query', name: string): void {
+export function expectInvalid(answer: Answer, place: 'path' | 'query' | 'body', name: string): void {
   expectStatus(answer, 422);
   const { detail, code, message, human_message: human } = jsonOf(answer);
   equal(code, 'validation_error', 'the code');
@@ -92,7 +100,7 @@ export const asking =
 
 /** Without a session nothing is told. */
 export const refusesAnonymous = async (world: World, ask: Ask): Promise<void> =>
-  expectStatus(await ask(world.anonymous), 401, 'authentication_required');
+  refuses(await ask(world.anonymous), 401, 'authentication_required');
 
 export const roles: readonly Role[] = [
   'user',
@@ -109,12 +117,10 @@ export async function expectFrom(
   least: Role,
   ask: (person: Person) => Promise<Answer>,
 ): Promise<void> {
-  for (const role of roles) {
+  for (const role of roles.toReversed()) {
     const answer = await ask(await world.newPerson({ role, organisationId: world.organisationId }));
-    const may = roles.indexOf(role) >= roles.indexOf(least);
-    expect(answer.status === (may ? 200 : 403), `${role}: ${answer.status} ${answer.text.slice(0, 200)}`);
-    if (!may)
-      expect(answer.text.includes('permission_denied'), `${role} is told another reason: ${answer.text}`);
+    if (roles.indexOf(role) < roles.indexOf(least)) refuses(answer, 403, 'permission_denied');
+    else expect(answer.status === 200, `${role}: ${answer.status} ${answer.text.slice(0, 200)}`);
   }
 }
 
@@ -146,18 +152,32 @@ export async function newModel(world: World, more: Json = {}): Promise<string> {
   return model;
 }
 
-export const said = (model: string) => ({
+const said = (model: string) => ({
   json: { model, messages: [{ role: 'user', content: 'hello' }], max_tokens: 8 },
 });
 
 const chat = '/v1/chat/completions';
 
+export const call = (client: Client, model = 'sim-small'): Promise<Answer> => client.post(chat, said(model));
+
+/** A call is answered by a model, which callers know a moment after it was made. */
+export async function served(client: Client, model = 'sim-small'): Promise<Answer> {
+  let answer = await call(client, model);
+  await soon(async () => {
+    if (answer.status === 404) answer = await call(client, model);
+    return answer.status !== 404;
+  }, `callers know ${model}`);
+  const [choice] = okJson(answer)['choices'] as { message?: { content?: unknown } }[];
+  expect(typeof choice?.message?.content === 'string', `an answer: ${answer.text}`);
+  return answer;
+}
+
 /** Callers see changes of the catalogue a moment later, in their order: a last one tells that all before it are seen. */
 export async function untilInForce(world: World): Promise<void> {
   const model = await newModel(world);
   const { client } = await world.newKey(await world.person('user'));
-  expectStatus(await client.post(chat, said(model)), 200);
+  await served(client, model);
   const json = { model, state: 'paused' };
   okJson(await (await platform(world)).post(`${ADMIN}/model-prices/state`, { json }));
-  await soon(async () => (await client.post(chat, said(model))).status !== 200, 'the change is in force');
+  await soon(async () => (await call(client, model)).status !== 200, 'the change is in force');
 }

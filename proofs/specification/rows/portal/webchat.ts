@@ -1,16 +1,17 @@
 import { type Client, expect, expectStatus } from '../../../operations/http';
 import { row, type Row } from '../../row';
 import {
+  type Json,
   asking,
   clientOf,
   equal,
   fresh,
-  type Json,
   leadsTo,
   okHtml,
   okJson,
+  refuses,
   refusesAnonymous,
-  said,
+  served,
 } from './steps';
 
 async function begun(client: Client, more: Json = {}): Promise<number> {
@@ -44,9 +45,9 @@ export const webchatRows: readonly Row[] = [
     const { client, userId } = await world.newPerson();
     const made = okJson(await client.post('/api/webchat-key'));
     const key = world.anonymous.with({ authorization: `Bearer ${String(made['key'])}` });
-    expectStatus(await key.post('/v1/chat/completions', said('sim-small')), 200);
+    await served(key, 'sim-small');
     const json = { model: 'sim-embed', input: 'x' };
-    expectStatus(await key.post('/v1/embeddings', { json }), 403, 'webchat_key_scope');
+    refuses(await key.post('/v1/embeddings', { json }), 403, 'webchat_key_scope');
     const owned = await world.rows('SELECT 1 FROM api_key WHERE public_id = $1 AND user_id = $2', [
       made['id'],
       userId,
@@ -65,7 +66,7 @@ export const webchatRows: readonly Row[] = [
     const id = await begun(client);
     okHtml(await client.get(`/dashboard/webchat/${id}`));
     okJson(await client.delete(`/api/conversations/${id}`));
-    expectStatus(await client.get(`/dashboard/webchat/${id}`), 404);
+    refuses(await client.get(`/dashboard/webchat/${id}`), 404, 'not_found');
   }),
   row(
     '4.10',
