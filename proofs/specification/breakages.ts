@@ -60,12 +60,20 @@ const kinds = ['drop', 'alter', 'retype'] as const;
 
 function bodyWays(passed: Passed): Way[] {
   const body = parsed(passed.body.toString());
-  return pathsIn(body).flatMap((path) =>
+  const ways = pathsIn(body).flatMap((path) =>
     kinds.map((kind) => ({
       name: `${kind} '${path.join('.')}'`,
       change: (answer: Passed) => changedBody(answer, path, kind),
     })),
   );
+  return [...ways, { name: "a secret as 'key'", change: withSecret }];
+}
+
+/** What must not be told is told. */
+function withSecret(answer: Passed): Passed | null {
+  const body = parsed(answer.body.toString());
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return null;
+  return { ...answer, body: Buffer.from(JSON.stringify({ ...body, key: 'svc_told' })) };
 }
 
 function changedBody(answer: Passed, path: readonly Step[], kind: (typeof kinds)[number]): Passed | null {

@@ -33,7 +33,7 @@ export interface Breakage {
 
 /** A route without what tells one object from another. */
 export const routeOf = (method: string, path: string): string =>
-  `${method} ${(path.split('?')[0] ?? '').replaceAll(/[^/]*\d[^/]*/g, (part) => (part === 'v1' ? part : '*'))}`;
+  `${method} ${(path.split('?')[0] ?? '').replaceAll(/[^/]*[\dA-Z][^/]*/g, (part) => (part === 'v1' ? part : '*'))}`;
 
 const hops = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length']);
 
