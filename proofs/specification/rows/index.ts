@@ -2,6 +2,8 @@ import type { Row } from '../row';
 import { gatewayRows } from './gateway';
 import { portalRows } from './portal';
 
+export { gatewayRows, portalRows };
+
 const places = (section: string): number[] => section.split('.').map(Number);
 
 /** 4.9 before 4.10. */
