@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { runProof } from '../support/findings';
 import { endWithThisProcess } from '../support/program';
 import { type CheckedRow, isChecked, isUnseen, type Row } from './row';
-import { gatewayRows, portalRows, rows } from './rows';
+import { halves, rows } from './rows';
 import { seeRed } from './see-red';
 import { tableOf, tablePath } from './table';
 import { SpecificationWorld } from './world';
@@ -17,7 +17,7 @@ async function main(): Promise<void> {
   endWithThisProcess();
   const isRed = process.argv.includes('--red');
   const count: Count = { held: 0, red: 0, never: 0, broken: 0, unseen: 0 };
-  for (const half of [gatewayRows, portalRows]) {
+  for (const half of halves) {
     const chosen = half.filter(({ section }) => isChosen(section));
     if (chosen.length > 0) await ask(chosen, isRed ? redden : hold, count);
   }
