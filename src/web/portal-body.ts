@@ -10,6 +10,7 @@ import { readUpload } from './upload';
 
 export const bodyLimitMetadata = 'switchboard:body-limit';
 export const filesMetadata = 'switchboard:takes-files';
+export const bodyMetadata = 'switchboard:body-form';
 
 /**
  * Reads the body of a change in the portal, once the guards have let the request in: a refused one is not worth the

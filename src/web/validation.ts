@@ -1,4 +1,4 @@
-import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
+import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
 import { getMetadataStorage, IS_OPTIONAL, validate, ValidateIf, type ValidationError } from 'class-validator';
 import { Misfit, validationFault, type ValidationIssue } from '../kernel';
@@ -37,7 +37,7 @@ export class FormPipe implements PipeTransform {
     for (const field of optional) Reflect.deleteProperty(given, field);
     const { form, errors } = optional.length === 0 ? read : await formOf(metatype, given, takesUnknown);
     if (errors.length > 0) throw validationFault(errors.flatMap((error) => issuesOf(error, [places[type]])));
-    for (const [name, field] of fieldsOf(metatype as Type)) {
+    for (const [name, field] of fieldsOf(metatype)) {
       const usual = field.read(undefined);
       if (usual !== undefined) (form as Record<string, unknown>)[name] ??= usual;
     }

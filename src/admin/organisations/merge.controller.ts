@@ -24,7 +24,7 @@ import {
 import { personIn, type PersonName, unconfirmed } from '../pages/fields';
 import type { ObjectPageModel } from '../pages/object-page';
 import { chooseMergePage, mergePage } from './merge-page';
-import { MergeQuery, OrganisationParams } from './organisation-forms';
+import { MergeForm, MergeQuery, OrganisationParams } from './organisation-forms';
 
 const path = '/dashboard/admin/organisations';
 const access = () => Access.role(placeActs.organisations);
@@ -64,8 +64,8 @@ export class MergeController {
     };
   }
 
-  /** The names of the form's fields contain people's numbers, so no class can declare them. */
-  @Action(`${path}/merge`, access(), { audit: 'organisation.merged' })
+  /** Some names of fields contain people's numbers, so that no class can declare them all. */
+  @Action(`${path}/merge`, access(), { audit: 'organisation.merged', body: MergeForm })
   async merge(
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,

@@ -1,4 +1,6 @@
 import { IsOptional, IsString, Matches, MaxLength } from 'class-validator';
+import { line, rowId, rowIds } from '../../kernel';
+import { Takes } from '../../platform';
 import { IfGiven } from '../../web';
 import {
   ChangeForm,
@@ -76,8 +78,27 @@ export class MergeQuery {
   target_org_id?: number | null;
 
   /** Separated by commas, or as a repeated parameter. */
-  @IsOptional()
-  source_org_ids?: unknown;
+  @Takes(rowIds.orBlank())
+  source_org_ids?: number[];
+}
+
+/** What a description can name of a merge; beside these, `role_` and the number of a person. */
+export class MergeForm {
+  @Takes(rowId)
+  target_org_id: number;
+
+  @Takes(rowIds)
+  source_org_ids: number[];
+
+  @IsPerson()
+  billing_user_id?: PersonName | null;
+
+  /** The name of the organisation that stays. */
+  @Takes(line(200).optional())
+  confirmation?: string;
+
+  @Takes(line(500).orBlank())
+  reason?: string;
 }
 
 export class NewDepartmentForm {

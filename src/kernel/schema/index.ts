@@ -12,6 +12,7 @@ export {
   oneNumberOf,
   oneOf,
   rowId,
+  rowIds,
   uuid,
   whole,
   zone,

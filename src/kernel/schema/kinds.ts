@@ -37,6 +37,19 @@ export const LARGEST_ROW_ID = 2_147_483_647;
 /** The number of a row. */
 export const rowId = whole(1, LARGEST_ROW_ID);
 
+const MOST_IDS = 1_000;
+
+/** Numbers of rows, with commas between or as a list. */
+export const rowIds: Field<number[]> = field(
+  { type: 'array', items: rowId.schema, maxItems: MOST_IDS },
+  (given): number[] | Misfit => {
+    const parts = [given].flat().flatMap((part) => (typeof part === 'string' ? part.split(',') : [part]));
+    const ids = parts.map((part) => rowId.read(typeof part === 'string' ? part.trim() : part));
+    const isFit = ids.length <= MOST_IDS && ids.every((id) => typeof id === 'number');
+    return isFit ? ids : new Misfit('isArray', 'must be numbers of rows, with commas between');
+  },
+);
+
 /** One of a few whole numbers. */
 export function oneNumberOf<Choice extends number>(choices: readonly Choice[]): Field<Choice> {
   const misfit = new Misfit('isIn', `must be one of the following values: ${choices.join(', ')}`);

@@ -36,7 +36,7 @@ export class AddressController {
   ) {}
 
   /** The answer is the same for a free address and for one that has an account. */
-  @Action('/dashboard/settings/email', Access.session(), { audit: laterOnRecord })
+  @Action('/dashboard/settings/email', Access.session(), { body: AddressForm, audit: laterOnRecord })
   async begin(
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
@@ -76,7 +76,7 @@ export class AddressController {
     return { token, action: '/account/email', kind: 'confirm' };
   }
 
-  @Action('/account/email', Access.anyone(), { audit: 'account.email-changed' })
+  @Action('/account/email', Access.anyone(), { body: LinkForm, audit: 'account.email-changed' })
   confirm(
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
@@ -102,7 +102,7 @@ export class AddressController {
     return { token, action: '/account/email/undo', kind: 'undo' };
   }
 
-  @Action('/account/email/undo', Access.anyone(), { audit: 'account.email-changed' })
+  @Action('/account/email/undo', Access.anyone(), { body: LinkForm, audit: 'account.email-changed' })
   undo(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse): Promise<unknown> {
     const shown = { form: LinkForm, view, model: () => ({ kind: 'undo' }) };
     return this.answers.answer(request, response, shown, async ({ token }) => {

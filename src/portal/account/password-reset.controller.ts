@@ -51,7 +51,7 @@ export class PasswordResetController {
     return { sent: query.sent !== undefined };
   }
 
-  @Action('/auth/forgot-password', Access.anyone(), { audit: laterOnRecord })
+  @Action('/auth/forgot-password', Access.anyone(), { body: ForgotForm, audit: laterOnRecord })
   forgot(
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
@@ -69,7 +69,7 @@ export class PasswordResetController {
     return { token, open: await this.resets.isOpen(token), least: PASSWORD_LEAST };
   }
 
-  @Action('/auth/reset-password', Access.anyone(), { audit: 'account.password-reset' })
+  @Action('/auth/reset-password', Access.anyone(), { body: ResetForm, audit: 'account.password-reset' })
   reset(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse): Promise<unknown> {
     const shown = {
       form: ResetForm,

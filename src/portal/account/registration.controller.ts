@@ -73,7 +73,7 @@ export class RegistrationController {
     return { ...this.model.read(), ...(notice === 'terms' && { notice }), values: { email } };
   }
 
-  @Action('/auth/register', Access.anyone(), { audit: laterOnRecord })
+  @Action('/auth/register', Access.anyone(), { body: RegisterForm, audit: laterOnRecord })
   register(
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
@@ -106,7 +106,7 @@ export class RegistrationController {
   }
 
   /** Mail scanners open links; only the button confirms. */
-  @Action('/verify-email', Access.anyone(), { audit: 'account.email-verified' })
+  @Action('/verify-email', Access.anyone(), { body: VerifyForm, audit: 'account.email-verified' })
   verify(
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
@@ -118,7 +118,7 @@ export class RegistrationController {
     });
   }
 
-  @Action('/auth/resend-verification', Access.anyone(), { audit: laterOnRecord })
+  @Action('/auth/resend-verification', Access.anyone(), { body: ResendForm, audit: laterOnRecord })
   resend(
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,

@@ -71,7 +71,7 @@ export class SecondFactorController {
   }
 
   /** The token of the step before is used up by the right code alone. */
-  @Action('/auth/second-factor', Access.anyone(), { audit: 'session.signed-in' })
+  @Action('/auth/second-factor', Access.anyone(), { body: ChallengeForm, audit: 'session.signed-in' })
   async enter(
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
@@ -104,7 +104,7 @@ export class SecondFactorController {
   }
 
   /** A passkey of the person in place of a code. */
-  @Action('/auth/second-factor/passkey', Access.anyone(), { audit: 'session.signed-in' })
+  @Action('/auth/second-factor/passkey', Access.anyone(), { body: PasskeyForm, audit: 'session.signed-in' })
   async enterByPasskey(
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
@@ -124,6 +124,7 @@ export class SecondFactorController {
   }
 
   @Action('/dashboard/settings/second-factor/enable', Access.session(), {
+    body: SwitchForm,
     audit: 'account.two-factor-enabled',
   })
   async enable(
@@ -141,6 +142,7 @@ export class SecondFactorController {
   }
 
   @Action('/dashboard/settings/second-factor/disable', Access.session(), {
+    body: SwitchForm,
     audit: 'account.two-factor-disabled',
   })
   async disable(

@@ -126,7 +126,7 @@ export class SettingsController {
     return { ...(await this.model.of(request)), saved };
   }
 
-  @Action('/', Access.session(), { audit: 'account.settings-changed' })
+  @Action('/', Access.session(), { body: ProfileForm, audit: 'account.settings-changed' })
   save(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse): Promise<unknown> {
     return this.change(request, response, ProfileForm, 'profile', async (form) => {
       const { display_name, preferred_language, time_zone } = form;
@@ -142,7 +142,7 @@ export class SettingsController {
     });
   }
 
-  @Action('display-name', Access.session(), { audit: 'account.settings-changed' })
+  @Action('display-name', Access.session(), { body: NameForm, audit: 'account.settings-changed' })
   rename(
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
@@ -153,7 +153,7 @@ export class SettingsController {
     });
   }
 
-  @Action('password', Access.session(), { audit: 'account.password-changed' })
+  @Action('password', Access.session(), { body: PasswordForm, audit: 'account.password-changed' })
   password(
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
@@ -179,7 +179,7 @@ export class SettingsController {
   }
 
   /** Without a session named, all others end. */
-  @Action('sessions/end', Access.session(), { audit: 'session.ended' })
+  @Action('sessions/end', Access.session(), { body: SessionForm, audit: 'session.ended' })
   endSessions(
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
@@ -195,7 +195,7 @@ export class SettingsController {
   }
 
   /** For good. What stands in the way (money, keys, people who are paid for) is said by the refusal. */
-  @Action('delete', Access.session(), { audit: 'user.deleted' })
+  @Action('delete', Access.session(), { body: DeletionForm, audit: 'user.deleted' })
   async deleteAccount(
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,

@@ -63,7 +63,7 @@ export class SignInController {
     return { values: { next }, notice, ...this.model.of(request, next) };
   }
 
-  @Action('/auth/login', Access.anyone(), { audit: 'session.signed-in' })
+  @Action('/auth/login', Access.anyone(), { body: LoginForm, audit: 'session.signed-in' })
   enter(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse): Promise<unknown> {
     const shown = {
       form: LoginForm,
@@ -121,7 +121,7 @@ export class SignInController {
   }
 
   /** Only the button uses the link: programs that open links in mails or terminals do not. */
-  @Action('/sign-in-link', Access.anyone(), { audit: 'session.signed-in' })
+  @Action('/sign-in-link', Access.anyone(), { body: LinkForm, audit: 'session.signed-in' })
   enterByLink(
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,

@@ -9,6 +9,7 @@ import { MetadataScanner, type ModulesContainer, Reflector } from '@nestjs/core'
 import type { Field } from '../../kernel';
 import { accessMetadata, type AccessRule } from '../access-rule';
 import { ParameterPipe } from '../parameters';
+import { bodyMetadata } from '../portal-body';
 import { fileNameMetadata } from '../routes/csv.interceptor';
 import { type PageView, viewMetadata } from '../routes/page.interceptor';
 
@@ -96,7 +97,8 @@ function inputsOf(
     Argument
   >;
   const types = (Reflect.getMetadata('design:paramtypes', prototype, name) ?? []) as (Type | undefined)[];
-  const forms: Partial<Record<Place, Type>> = {};
+  const body = Reflect.getMetadata(bodyMetadata, Reflect.get(prototype, name) as Handler) as Type | undefined;
+  const forms: Partial<Record<Place, Type>> = body === undefined ? {} : { body };
   const single = { param: new Map<string, Field<unknown>>(), query: new Map<string, Field<unknown>>() };
   for (const [key, { index, data, pipes }] of Object.entries(taken)) {
     const place = places[key.split(':')[0] ?? ''];

@@ -62,9 +62,7 @@ export function schemaOfForm(form: Type): Schema {
     }));
     const field = declared.get(name);
     properties[name] = field?.schema ?? propertySchema(form, name, ofProperty);
-    // `IsOptional` and its like are conditions in place of rules.
-    const isRequired = field?.isRequired ?? !metadata.some(({ type }) => type === 'conditionalValidation');
-    if (isRequired) required.push(name);
+    if (field?.isRequired ?? isRequired(metadata)) required.push(name);
   }
   return {
     type: 'object',
@@ -73,6 +71,11 @@ export function schemaOfForm(form: Type): Schema {
     additionalProperties: false,
   };
 }
+
+/** `IsOptional` and its like are conditions in place of rules, and `Allow` is no rule at all. */
+const isRequired = (metadata: readonly { readonly type: string }[]): boolean =>
+  !metadata.some(({ type }) => type === 'conditionalValidation') &&
+  metadata.some(({ type }) => type !== 'whitelistValidation');
 
 function propertySchema(form: Type, name: string, ofProperty: readonly Rule[]): Schema {
   const merge = (chosen: readonly Rule[]): Schema =>

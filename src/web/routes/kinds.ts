@@ -7,13 +7,14 @@ import {
   Post,
   Redirect,
   SetMetadata,
+  type Type,
   UseGuards,
   UseInterceptors,
   UsePipes,
 } from '@nestjs/common';
 import { Audited, type AuditRule } from '../audited';
 import { SameOriginGuard } from '../guards/same-origin.guard';
-import { bodyLimitMetadata, filesMetadata, PortalBodyInterceptor } from '../portal-body';
+import { bodyLimitMetadata, bodyMetadata, filesMetadata, PortalBodyInterceptor } from '../portal-body';
 import { FormPipe, PagePipe } from '../validation';
 import { CsvInterceptor, fileNameMetadata } from './csv.interceptor';
 import { PageInterceptor, type PageOptions, type PageView, viewMetadata } from './page.interceptor';
@@ -48,6 +49,8 @@ export interface ActionOptions {
   readonly verb?: 'post' | 'delete';
   /** Where a body may be larger than those of other changes. */
   readonly bodyLimitBytes?: number;
+  /** The form that the body is read by, where the handler reads it itself. */
+  readonly body?: Type;
   /** Whether its form may carry files, as `multipart/form-data`. */
   readonly takesFiles?: boolean;
 }
@@ -59,7 +62,7 @@ export interface ActionOptions {
 export const Action = (
   path: string,
   access: MethodDecorator,
-  { audit, verb = 'post', bodyLimitBytes, takesFiles }: ActionOptions,
+  { audit, verb = 'post', body, bodyLimitBytes, takesFiles }: ActionOptions,
 ): MethodDecorator =>
   applyDecorators(
     verb === 'post' ? Post(path) : Delete(path),
@@ -69,6 +72,7 @@ export const Action = (
     Header('cache-control', 'no-store'),
     SetMetadata(bodyLimitMetadata, bodyLimitBytes),
     SetMetadata(filesMetadata, takesFiles),
+    SetMetadata(bodyMetadata, body),
     UseInterceptors(PortalBodyInterceptor),
     Audited(audit),
     UsePipes(FormPipe),

@@ -104,7 +104,7 @@ test('people', async () => {
     [german.id, 'role', { role: 'user' }, 403, 'Das eigene Konto können Sie hier nicht ändern.'],
     [member.id, 'role', { role: 'org_owner' }, 403, 'keine Rolle vergeben, die über Ihrer eigenen steht'],
     [member.id, 'billing-config', { billing_type: 'invoiced' }, 403, 'Nur Administratoren der Plattform'],
-    [member.id, 'billing-config', { billing_type: 'delegated' }, 400, 'ein anderes Konto derselben'],
+    [member.id, 'billing-config', { billing_type: 'delegated' }, 422, 'ein anderes Konto derselben'],
   ];
   for (const [id, act, fields, status, words] of refused) {
     const answer = await house.submit(german, `${people}/${id}`, `${people}/${id}/${act}`, fields);

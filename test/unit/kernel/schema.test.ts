@@ -9,6 +9,7 @@ import {
   oneNumberOf,
   oneOf,
   rowId,
+  rowIds,
   uuid,
   whole,
   zone,
@@ -47,6 +48,12 @@ test('days are days of the calendar, and instants have a zone', () => {
     expect(dayOrInstant.read(good)).toBe(good);
   const neither = ['2026-02-30T12:00:00Z', '2026-01-31T25:00:00Z', '2026-01-31T12:00:00', 'now'];
   expect([...odd, ...neither].filter((given) => !refuses(dayOrInstant, given))).toEqual([]);
+});
+
+test('numbers of rows stand between commas, or in a list', () => {
+  expect(rowIds.read('1, 2')).toEqual([1, 2]);
+  expect(rowIds.read(['1', 2])).toEqual([1, 2]);
+  expect(['', '1,,2', '1;2', ['x'], null, {}, '0'].filter((given) => !refuses(rowIds, given))).toEqual([]);
 });
 
 test.each([

@@ -90,7 +90,7 @@ export class PasskeysController {
   }
 
   /** No code is asked for: a device that has verified its person is two factors. */
-  @Action('/auth/passkey', Access.anyone(), { audit: 'session.signed-in' })
+  @Action('/auth/passkey', Access.anyone(), { body: SignInForm, audit: 'session.signed-in' })
   enter(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse): Promise<unknown> {
     const shown = {
       form: SignInForm,
@@ -109,6 +109,7 @@ export class PasskeysController {
   }
 
   @Action('/dashboard/settings/passkeys/begin', Access.session(), {
+    body: BeginForm,
     audit: { none: 'nothing is changed before the device has answered' },
   })
   async begin(
@@ -129,7 +130,10 @@ export class PasskeysController {
     });
   }
 
-  @Action('/dashboard/settings/passkeys', Access.session(), { audit: 'account.passkey-added' })
+  @Action('/dashboard/settings/passkeys', Access.session(), {
+    body: EnrolForm,
+    audit: 'account.passkey-added',
+  })
   async enrol(
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
@@ -149,7 +153,10 @@ export class PasskeysController {
     });
   }
 
-  @Action('/dashboard/settings/passkeys/remove', Access.session(), { audit: 'account.passkey-removed' })
+  @Action('/dashboard/settings/passkeys/remove', Access.session(), {
+    body: RemoveForm,
+    audit: 'account.passkey-removed',
+  })
   async remove(
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,

@@ -54,6 +54,7 @@ export class HandOffController {
   }
 
   @Action('/auth/sso/hand-off', Access.anyone(), {
+    body: AgreeForm,
     audit: { none: 'the sign-in at the portal is on record' },
   })
   async agree(

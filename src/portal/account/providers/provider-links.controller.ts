@@ -45,6 +45,7 @@ export class ProviderLinksController {
 
   /** A linked identity is a way in for good: a form of ours alone begins it, and with proof. */
   @Action('link', Access.session(), {
+    body: LinkForm,
     audit: { none: 'nothing is changed before the browser is back from the provider' },
   })
   async link(
@@ -67,7 +68,7 @@ export class ProviderLinksController {
     });
   }
 
-  @Action('unlink', Access.session(), { audit: 'account.identity-unlinked' })
+  @Action('unlink', Access.session(), { body: UnlinkForm, audit: 'account.identity-unlinked' })
   async unlink(
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,

@@ -89,6 +89,7 @@ export class ProvidersController {
 
   /** Before leaving for a provider: the callback knows from the signed cookie that the terms were accepted. */
   @Action('/auth/accept-tos', Access.anyone(), {
+    body: TermsForm,
     audit: { none: 'kept in a cookie until there is an account' },
   })
   accept(
