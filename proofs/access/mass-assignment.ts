@@ -72,7 +72,7 @@ async function changedBy(
   const target =
     place === null
       ? null
-      : { place, id: await createObject(places, place.name, other, 'department', isRowId(place)) };
+      : { place, id: await createObject(places, place.name, other, 'department', isRowId(route, place)) };
   const sent = {
     ...bodyOf(route),
     ...(target?.place.in === 'body' ? { [target.place.name]: target.id } : {}),

@@ -43,7 +43,10 @@ export async function runMatrix(places: Places, routes: readonly Route[]): Promi
     for (const caller of callers) {
       for (const relation of place === null ? (['own'] as const) : relations) {
         const person = caller === 'anonymous' ? null : await callerOf(route, caller);
-        const target = place === null ? null : await targetOf(places, place, person, relation);
+        const target =
+          place === null
+            ? null
+            : await targetOf(places, { place, isRow: isRowId(route, place) }, person, relation);
         const client = person?.client ?? places.world.anonymous;
         const answer = await ask(client, route, target);
         const expected = expectedOf(route, caller, place, relation);
@@ -53,7 +56,7 @@ export async function runMatrix(places: Places, routes: readonly Route[]): Promi
           wrong.push(`${name}: wanted ${expected}, got ${answer.status} ${codeOf(answer)}`);
         if (expected === 'absent' && place !== null && target !== null) {
           compared += 1;
-          const id = absentId(place.name, isRowId(place));
+          const id = absentId(place.name, isRowId(route, place));
           const other = await ask(client, route, { place, id });
           if (said(answer, target.id) !== said(other, id))
             wrong.push(
@@ -68,12 +71,12 @@ export async function runMatrix(places: Places, routes: readonly Route[]): Promi
 
 async function targetOf(
   places: Places,
-  place: Place,
+  { place, isRow }: { readonly place: Place; readonly isRow: boolean },
   caller: Person | null,
   relation: Relation,
 ): Promise<{ place: Place; id: string }> {
   const owner = relation === 'own' && caller !== null ? caller : await places.person('user', relation);
-  return { place, id: await createObject(places, place.name, owner, relation, isRowId(place)) };
+  return { place, id: await createObject(places, place.name, owner, relation, isRow) };
 }
 
 function expectedOf(

@@ -62,8 +62,9 @@ export function placeOfId({ path, query, body }: Route): Place | null {
   return null;
 }
 
-/** Whether an id is the number of a row, as forms have it, and not the public id of a key. */
-export const isRowId = (place: Place): boolean => place.name === 'key_id' && place.in !== 'path';
+/** Whether an id is the number of a row, as the portal has it, and not the public id of a key. */
+export const isRowId = ({ path }: Route, { name }: Place): boolean =>
+  name === 'key_id' && !path.startsWith('/v1/');
 
 export function bodyOf({ path, body: { fields, required } }: Route): Record<string, unknown> {
   const wanted = Object.entries(fields).filter(

@@ -79,7 +79,7 @@ export const accountRows: readonly Row[] = [
       expectStatus(await admin.client.post(`${page}/content`, { json: { reason: 'curiosity' } }), 404);
       expectStatus(await admin.client.delete(`/api/admin/conversations/${id}`), 404);
       for (const path of [
-        `/dashboard/keys/${key.publicId}`,
+        `/dashboard/keys/${key.id}`,
         '/dashboard/request-log',
         '/dashboard/activity',
       ]) {

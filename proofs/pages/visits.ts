@@ -107,11 +107,8 @@ async function askedToGoOn(world: World): Promise<Record<string, string>> {
 
 async function dashboardPages(world: World, people: DemoSite['people']): Promise<Visit[]> {
   const own = (path: string, more = ''): Visit => visit('developer', `/dashboard${path}`, more);
-  const keys = jsonOf(await world.rootKey.get('/v1/manage/keys?limit=100'))['data'] as {
-    id: string;
-    name: string;
-  }[];
-  const keyId = keys.find(({ name }) => name === 'forecast-api')?.id ?? '';
+  const [key] = await world.rows<{ id: number }>(`SELECT id FROM api_key WHERE name = 'forecast-api'`);
+  const keyId = key?.id ?? 0;
   const [conversation] = await world.rows<{ id: number }>(
     'SELECT id FROM conversation WHERE user_id = $1 ORDER BY id DESC LIMIT 1',
     [people.developer.userId],

@@ -59,6 +59,6 @@ export { presentUsage, usageFileColumns, usageFileRows } from './usage/present-u
 export { periodOf, textOf, type UsageAsked, usageQuestionOf, zoneOf } from './usage/usage-asked';
 export { RecordParameters } from './record-parameters';
 export { UsageDays } from './usage/usage-days';
-export { UsageParameters } from './usage/usage-parameters';
+export { UsageFilters, UsageParameters } from './usage/usage-parameters';
 export type { UsageChoice, UsageChoices } from './usage/usage-choices';
 export { allTokens, NO_SUMS, p95Of, type UsageSums } from './usage/usage-sums';

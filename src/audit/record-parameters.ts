@@ -25,9 +25,6 @@ export abstract class RecordParameters {
   model?: string;
 
   @Takes(id)
-  key?: number;
-
-  @Takes(id)
   project?: number;
 
   @Takes(id)

@@ -108,7 +108,7 @@ export class FirstBoot {
     await this.activity.write(tx, { ...account, action: 'account.sign-in-link-made' });
     await this.activity.write(tx, {
       action: 'key.created',
-      object: { type: 'key', id: root.publicId, label: 'Root admin key' },
+      object: { type: 'key', id: root.id, label: 'Root admin key' },
       actor,
     });
   }

@@ -13,6 +13,7 @@ interface KnownKey {
 }
 
 export interface WebchatKey {
+  readonly id: number;
   readonly publicId: string;
   readonly text: string;
   readonly expiresAt: Date;
@@ -47,7 +48,7 @@ export class WebchatKeys {
       return { issued, budget: await this.limits.state({ kind: 'key', id: issued.id }, tx) };
     });
     this.directory.forget({ what: 'key', id: issued.id });
-    return { publicId: issued.publicId, text: issued.text, expiresAt, budget };
+    return { id: issued.id, publicId: issued.publicId, text: issued.text, expiresAt, budget };
   }
 
   /** Who calls in a turn of this person's chat. */
@@ -80,7 +81,7 @@ export class WebchatKeys {
     );
     await this.activity.write(tx, {
       action: isNew ? 'key.created' : 'key.rotated',
-      object: { type: 'key', id: issued.publicId, label: NAME },
+      object: { type: 'key', id: issued.id, label: NAME },
     });
     return issued;
   }

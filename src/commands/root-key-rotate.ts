@@ -23,7 +23,7 @@ export const rootKeyRotate: Command = {
         const renewed = await keys.rotateRoot(tx, { publicId: values.id, graceSeconds });
         await new ActivityLog(database).write(tx, {
           action: 'key.rotated',
-          object: { type: 'key', id: renewed.publicId, label: 'root key' },
+          object: { type: 'key', id: renewed.id, label: 'root key' },
           changes: changesOf(null, { grace_seconds: graceSeconds }),
           actor: commandActor,
         });

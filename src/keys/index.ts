@@ -7,6 +7,7 @@ export { KeyDirectory } from './key-directory';
 export { KeyGate } from './key-gate';
 export { type KnownModels, type NewKeyForm, readGrace, readKeyChanges, readNewKey } from './key-form';
 export { actingOnKey, type ActingOnKey, mayActOnKey, refuseKeyAct, refuseKeyChanges } from './key-policy';
+export { keyOfPage } from './key-of-page';
 export { KeyManagement } from './key-management';
 export type { ModelBudget } from './model-budgets';
 export {
@@ -14,6 +15,9 @@ export {
   presentIssued,
   presentKey,
   presentModelBudgets,
+  presentPortalIssued,
+  presentPortalKey,
+  presentPortalRotated,
   presentRegions,
   presentRotated,
 } from './key-presenter';

@@ -53,7 +53,7 @@ export class KeyEntries {
     const { userId, organisationId, departmentId } = await this.payers.standingOf(key, tx);
     await this.activity.write(tx, {
       action,
-      object: { type: 'key', id: key.publicId, label: key.name },
+      object: { type: 'key', id: key.id, label: key.name },
       concerns: { userId, organisationId, departmentId },
       changes,
       ...(actor === undefined ? {} : { actor }),

@@ -9,6 +9,24 @@ export const presentIssued = (key: IssuedKey, name: string): object => ({
   created: key.createdAt.toISOString(),
 });
 
+/** In the portal a key is known by its number. */
+const portalIds = ({ id, publicId }: Pick<IssuedKey, 'id' | 'publicId'>): object => ({
+  id,
+  key_public_id: publicId,
+});
+
+export const presentPortalIssued = (key: IssuedKey, name: string): object => ({
+  ...presentIssued(key, name),
+  ...portalIds(key),
+});
+
+export const presentPortalRotated = (key: RotatedKey): object => ({
+  ...presentRotated(key),
+  ...portalIds(key),
+});
+
+export const presentPortalKey = (key: ManagedKey): object => ({ ...presentKey(key), ...portalIds(key) });
+
 export const presentRotated = (key: RotatedKey): object => ({
   ...presentIssued(key, key.name),
   previous_valid_until: key.previousUntil?.toISOString() ?? null,

@@ -86,6 +86,11 @@ export class KeyRegister {
     return key;
   }
 
+  /** The number of a key that a page is asked for; former links have its public id. */
+  async numberOf(scope: KeyScope, id: number | string): Promise<number> {
+    return typeof id === 'number' ? id : (await this.get(scope, id)).id;
+  }
+
   /** The newest first. */
   async list(scope: KeyScope, filter: KeyFilter): Promise<Page<ManagedKey>> {
     const { kind = null, status = null, name = null, projectId = null, userId = null } = filter;
@@ -151,12 +156,12 @@ export class KeyRegister {
   }
 
   /** The key that this form made; null when it made none yet. */
-  async madeWith(creationToken: string): Promise<Pick<ManagedKey, 'publicId' | 'userId'> | null> {
-    const [row] = await this.database.query<{ public_id: string; user_id: number | null }>(
-      'SELECT public_id, user_id FROM api_key WHERE creation_token = $1',
+  async madeWith(creationToken: string): Promise<Pick<ManagedKey, 'id' | 'userId'> | null> {
+    const [row] = await this.database.query<{ id: number; user_id: number | null }>(
+      'SELECT id, user_id FROM api_key WHERE creation_token = $1',
       [creationToken],
     );
-    return row === undefined ? null : { publicId: row.public_id, userId: row.user_id };
+    return row === undefined ? null : { id: row.id, userId: row.user_id };
   }
 
   /** The last use of each key, by its id; unused keys are left out. */

@@ -19,7 +19,7 @@ export interface FreshKey {
 }
 
 /** A new key, or a new secret for the key of a public id. */
-export function makeKey(publicId = randomText(PUBLIC_ID_LENGTH)): FreshKey {
+export function makeKey(publicId = newPublicId()): FreshKey {
   const body = publicId + randomText(SECRET_LENGTH);
   return { publicId, text: PREFIX + body + checksumOf(body) };
 }
@@ -36,6 +36,12 @@ export const hashKey = (pepper: string, text: string): Buffer =>
 
 /** What lists show of a key. */
 export const maskKey = (publicId: string): string => `${PREFIX}${publicId}…`;
+
+/** With a letter: the portal knows keys by number, and old links to it by this id. */
+function newPublicId(): string {
+  const id = randomText(PUBLIC_ID_LENGTH);
+  return /\D/.test(id) ? id : newPublicId();
+}
 
 function randomText(length: number): string {
   let text = '';

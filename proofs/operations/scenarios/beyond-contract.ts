@@ -18,8 +18,8 @@ async function spentKey(
   world: World,
 ): Promise<{ path: string; client: Client; key: Client; inCharge: Client }> {
   const person = await world.newPerson({ role: 'user', organisationId: world.organisationId });
-  const { publicId, client: key } = await world.newKey(person);
-  const path = `/dashboard/keys/${publicId}`;
+  const { id, client: key } = await world.newKey(person);
+  const path = `/dashboard/keys/${id}`;
   expectStatus(await person.client.post(path, { json: { budget_limit: '0.000000001' } }), 200);
   const inCharge = (await world.newPerson({ role: 'org_owner', organisationId: world.organisationId }))
     .client;

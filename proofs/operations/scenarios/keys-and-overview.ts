@@ -27,8 +27,8 @@ const refusesQuery =
 
 async function ownKey(world: World): Promise<{ path: string; client: Client; key: Client }> {
   const person = await world.newPerson();
-  const { publicId, client: key } = await world.newKey(person);
-  return { path: `/dashboard/keys/${publicId}`, client: person.client, key };
+  const { id, client: key } = await world.newKey(person);
+  return { path: `/dashboard/keys/${id}`, client: person.client, key };
 }
 
 const asks = {
@@ -93,8 +93,11 @@ const keys: readonly Scenario[] = [
       const page = async () => (await client.get(path, html)).text;
       await soon(async () => (await page()).includes('sim-small'), 'the request is on the page of its key');
     },
-    badInput: async (world) =>
-      expectStatus(await (await world.person('user')).client.get('/dashboard/keys/nothing1'), 404),
+    badInput: async (world) => {
+      const { client } = await world.person('user');
+      expectStatus(await client.get('/dashboard/keys/nothing1'), 404);
+      expectStatus(await client.get('/dashboard/keys/nothing'), 422, 'key_id');
+    },
     withoutRights: async (world) => {
       const { path } = await ownKey(world);
       expectStatus(await (await world.person('org_owner')).client.get(path), 404);
@@ -150,7 +153,7 @@ const overview: readonly Scenario[] = [
     success: async (world) => {
       const person = await world.newPerson();
       const key = await world.newKey(person, 'guided');
-      await openPage(person.client, '/dashboard/guide', key.publicId);
+      await openPage(person.client, '/dashboard/guide', `/dashboard/keys/${key.id}`);
     },
     badInput: 'none',
     withoutRights: refusesAnonymous('/dashboard/guide'),

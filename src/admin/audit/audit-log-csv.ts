@@ -20,6 +20,7 @@ export const auditLogColumns = [
   'reason',
   'address',
   'request_id',
+  'key_public_id',
 ] as const;
 
 export const auditLogRow = (entry: ActivityEntry): readonly unknown[] => [
@@ -42,4 +43,5 @@ export const auditLogRow = (entry: ActivityEntry): readonly unknown[] => [
   entry.reason,
   entry.address,
   entry.requestId,
+  entry.object.keyPublicId,
 ];

@@ -138,6 +138,7 @@ export class EnginesController {
     const levels = await this.auto.levels({ organisationId, userId, keyId: key.id });
     return this.stored(request, response, 'engines.stored-autorouter', {
       key_id: key.id,
+      key_public_id: key.publicId,
       settings: presentAutoSettings(settings),
       version: versionOf(settings),
       effective: presentAutoPolicy(levels),
@@ -215,6 +216,7 @@ export class EnginesController {
     );
     return this.stored(request, response, 'engines.stored', {
       key_id: key.id,
+      key_public_id: key.publicId,
       settings: { excluded: settings.excluded },
     });
   }

@@ -65,7 +65,7 @@ export class ObservabilityController {
     ]);
     return {
       key_id: key.id,
-      id: key.publicId,
+      key_public_id: key.publicId,
       name: key.name,
       status: key.status,
       window_seconds: 60,

@@ -6,6 +6,7 @@ import { SqlParameters } from '../sql-parameters';
 import type { ActionName, ObjectType } from './action-names';
 import type { ActivityActor } from './activity';
 import type { Changes } from './changes';
+import { KEY_IDS, type ObjectIds, withObjectIds } from './object-ids';
 import { searchSpans } from './search-spans';
 
 export interface ActivityEntry {
@@ -23,7 +24,14 @@ export interface ActivityEntry {
   readonly userId: number | null;
   readonly organisationId: number | null;
   readonly departmentId: number | null;
-  readonly object: { readonly type: ObjectType; readonly id: string | null; readonly label: string | null };
+  readonly object: {
+    readonly type: ObjectType;
+    /** Of a key: its number, whichever of its ids the entry was sealed with. */
+    readonly id: string | null;
+    readonly label: string | null;
+    /** Of a key: its id at `/v1/manage`. */
+    readonly keyPublicId: string | null;
+  };
   readonly changes: Changes | null;
   readonly reason: string | null;
   readonly address: string | null;
@@ -45,7 +53,7 @@ export interface ActivityFilter extends PageRequest {
   readonly text?: string | null;
 }
 
-type Unpaged = Omit<ActivityFilter, keyof PageRequest>;
+type Unpaged = Omit<ActivityFilter, keyof PageRequest> & ObjectIds;
 
 interface Row extends Readonly<Record<string, unknown>> {
   readonly id: string;
@@ -63,6 +71,8 @@ interface Row extends Readonly<Record<string, unknown>> {
   readonly object_type: ObjectType;
   readonly object_id: string | null;
   readonly object_label: string | null;
+  readonly key_number: string | null;
+  readonly key_public_id: string | null;
   readonly changes: Changes | null;
   readonly reason: string | null;
   readonly host: string | null;
@@ -117,7 +127,8 @@ export class ActivityQuery {
 
   constructor(private readonly database: Database) {}
 
-  async page(scope: Scope, filter: ActivityFilter): Promise<ActivityPage> {
+  async page(scope: Scope, asked: ActivityFilter): Promise<ActivityPage> {
+    const filter = await withObjectIds(this.database, asked);
     const ids = isIndexed(scope, filter) ? undefined : await this.idsByWords(scope, filter);
     if (ids === null) return this.search(scope, filter);
     return { ...pageOf(await this.read(scope, filter, { ids }), filter), searchedTo: null };
@@ -132,7 +143,8 @@ export class ActivityQuery {
    * The number of entries by day of the zone, as far back as the time limit allows; days without entries are left
    * out.
    */
-  async days(scope: Scope, filter: Unpaged, timeZone: string): Promise<ActivityDays> {
+  async days(scope: Scope, asked: Unpaged, timeZone: string): Promise<ActivityDays> {
+    const filter = await withObjectIds(this.database, asked);
     const ids = await this.idsByWords(scope, filter);
     if (ids !== null)
       return { days: await this.countWithin({ ids }, scope, filter, timeZone), countedTo: null };
@@ -170,7 +182,12 @@ export class ActivityQuery {
     );
   }
 
-  private read(scope: Scope, filter: ActivityFilter, within: Within, most?: number): Promise<Row[]> {
+  private read(
+    scope: Scope,
+    filter: ActivityFilter & ObjectIds,
+    within: Within,
+    most?: number,
+  ): Promise<Row[]> {
     const parameters = new SqlParameters();
     const where = conditionsOf(filter, within, parameters);
     const keyset = newestFirst.clause(filter, parameters.values.length + 1);
@@ -181,7 +198,7 @@ export class ActivityQuery {
         WHERE ${[branch, ...where, keyset.where].join(' AND ')} ORDER BY ${keyset.orderBy} LIMIT ${limit})`,
     );
     return this.database.query<Row>(
-      `SELECT * FROM (${parts.join(' UNION ALL ')}) AS page ORDER BY ${keyset.orderBy} LIMIT ${limit}`,
+      `SELECT *, ${KEY_IDS} FROM (${parts.join(' UNION ALL ')}) AS page ORDER BY ${keyset.orderBy} LIMIT ${limit}`,
       parameters.values,
     );
   }
@@ -210,7 +227,7 @@ export class ActivityQuery {
     }
   }
 
-  private async search(scope: Scope, filter: ActivityFilter): Promise<ActivityPage> {
+  private async search(scope: Scope, filter: ActivityFilter & ObjectIds): Promise<ActivityPage> {
     const { orderBy, limit, parameters } = newestFirst.clause(filter, 1);
     const isDown = orderBy.endsWith('DESC');
     const at = parameters[0] === undefined ? null : Number(parameters[0]) / 1_000;
@@ -262,17 +279,24 @@ function isIndexed(scope: Scope, filter: ActivityFilter): boolean {
   return narrowed.length <= 1;
 }
 
-const LEAST_WORD = 3;
+const WORD = /[\p{L}\p{N}]{3}/u;
 /** Normalised as in the index of words. */
 const WORDS = `lower(actor_label || E'\\n' || coalesce(object_label, '') || E'\\n' || coalesce(object_id, ''))`;
 
 /** An additional condition for the index, which has no words of fewer than three letters or digits. */
-const wordConditions = ({ actorText, objectText, text }: Unpaged, parameters: SqlParameters): string[] =>
-  [actorText, objectText, text].flatMap((words) =>
-    words && new RegExp(`[\\p{L}\\p{N}]{${LEAST_WORD}}`, 'u').test(words)
-      ? [`${WORDS} LIKE '%' || lower(${parameters.add(words.replace(/[\\%_]/g, '\\$&'))}) || '%'`]
-      : [],
-  );
+function wordConditions(
+  { actorText, objectText, objectIds, text }: Unpaged,
+  parameters: SqlParameters,
+): string[] {
+  const like = (words: string): string =>
+    `${WORDS} LIKE '%' || lower(${parameters.add(words.replace(/[\\%_]/g, '\\$&'))}) || '%'`;
+  const alternatives = [[actorText], objectText ? [objectText, ...(objectIds ?? [])] : [], [text]];
+  return alternatives.flatMap((some) => {
+    const words = [...new Set(some.flatMap((one) => one || []))];
+    const isIndexed = words.length > 0 && words.every((one) => WORD.test(one));
+    return isIndexed ? [`(${words.map(like).join(' OR ')})`] : [];
+  });
+}
 
 /**
  * The rows that a scope may read, as mutually exclusive conditions: each is read along an index of its own. A person
@@ -301,7 +325,7 @@ function ownBranches(userId: number, parameters: SqlParameters): string[] {
 
 function conditionsOf(filter: Unpaged, { ids, span }: Within, parameters: SqlParameters): string[] {
   const { from, to } = { ...filter, ...span };
-  const { action, actorUserId, actorText, object, objectText, text } = filter;
+  const { action, actorUserId, actorText, object, objectText, objectIds, text } = filter;
   const conditions: string[] = [];
   const narrow = (value: unknown, condition: (parameter: string) => string): void => {
     if (value !== null && value !== undefined && value !== '')
@@ -314,10 +338,11 @@ function conditionsOf(filter: Unpaged, { ids, span }: Within, parameters: SqlPar
   narrow(actorUserId, (parameter) => `actor_user_id = ${parameter}`);
   narrow(actorText, (parameter) => `strpos(lower(actor_label), lower(${parameter})) > 0`);
   narrow(object?.type, (parameter) => `object_type = ${parameter}`);
-  narrow(object?.id, (parameter) => `object_id = ${parameter}`);
+  narrow(object?.id && objectIds, (parameter) => `object_id = ANY (${parameter}::text[])`);
   narrow(
     objectText,
-    (parameter) => `(object_id = ${parameter} OR strpos(lower(object_label), lower(${parameter})) > 0)`,
+    (parameter) =>
+      `(object_id = ANY (${parameters.add(objectIds)}::text[]) OR strpos(lower(object_label), lower(${parameter})) > 0)`,
   );
   narrow(
     text,
@@ -342,7 +367,12 @@ const entryOf = (row: Row): ActivityEntry => ({
   userId: row.user_id,
   organisationId: row.organisation_id,
   departmentId: row.department_id,
-  object: { type: row.object_type, id: row.object_id, label: row.object_label },
+  object: {
+    type: row.object_type,
+    id: row.key_number ?? row.object_id,
+    label: row.object_label,
+    keyPublicId: row.key_public_id,
+  },
   changes: row.changes,
   reason: row.reason,
   address: row.host,

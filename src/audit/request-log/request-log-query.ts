@@ -18,6 +18,7 @@ export interface LoggedRequest extends Omit<RequestRecord, 'settlementId'> {
   readonly settlementId: string | null;
   readonly keyName: string | null;
   readonly keyKind: string | null;
+  readonly keyPublicId: string | null;
   readonly userName: string | null;
 }
 
@@ -30,6 +31,7 @@ type Row = Readonly<Record<string, unknown>> & {
   readonly settled_at: Date;
   readonly key_name: string | null;
   readonly key_kind: string | null;
+  readonly key_public_id: string | null;
   readonly user_name: string | null;
 };
 
@@ -141,7 +143,7 @@ export class RequestLogQuery {
              ORDER BY ${orderBy} LIMIT ${RECORDS_AT_HAND}) AS r`
         : placesIn(places, parameters);
     return this.database.query<Row>(
-      `SELECT r.*, k.name AS key_name, k.kind AS key_kind, coalesce(nullif(u.display_name, ''), u.email) AS user_name
+      `SELECT r.*, k.name AS key_name, k.kind AS key_kind, k.public_id AS key_public_id, coalesce(nullif(u.display_name, ''), u.email) AS user_name
          FROM (SELECT r.*, ${newestFirst.positions} FROM ${from} WHERE ${conditions.join(' AND ')}
                 ORDER BY ${orderBy} LIMIT ${parameters.add(first.limit)}) AS r
          LEFT JOIN api_key k ON k.id = r.key_id LEFT JOIN user_account u ON u.id = r.user_id
@@ -223,6 +225,7 @@ function requestOf(row: Row): LoggedRequest {
     settlementId: row.settlement_id as string | null,
     keyName: row.key_name,
     keyKind: row.key_kind,
+    keyPublicId: row.key_public_id,
     userName: row.user_name,
   };
 }

@@ -33,6 +33,10 @@ const presentGroup = ({ kind, value, label }: UsageGroup) => ({
   group_name: label,
 });
 
+/** For programs that know keys as `/v1/manage` names them. */
+const presentKeyOf = (groupBy: UsageQuestion['groupBy'], { publicId }: UsageGroup) =>
+  groupBy === 'key' ? { key_public_id: publicId } : {};
+
 /** The answer of `/v1/usage` and of the dashboard's data. */
 export function presentUsage(question: UsageQuestion, answer: UsageAnswer): object {
   const { from, to, zone, bucket, groupBy } = question;
@@ -44,7 +48,11 @@ export function presentUsage(question: UsageQuestion, answer: UsageAnswer): obje
     bucket,
     group_by: groupBy ?? null,
     total: presentSums(answer.total),
-    groups: answer.groups.map((group) => ({ ...presentGroup(group), ...presentSums(group.sums) })),
+    groups: answer.groups.map((group) => ({
+      ...presentGroup(group),
+      ...presentKeyOf(groupBy, group),
+      ...presentSums(group.sums),
+    })),
     data: answer.buckets.map((sums, place) => ({
       ...edgesOf(answer, question, place),
       ...presentSums(sums),
@@ -54,7 +62,7 @@ export function presentUsage(question: UsageQuestion, answer: UsageAnswer): obje
               const own = group.buckets[place];
               return own === undefined || own.requests === 0
                 ? []
-                : [{ ...presentGroup(group), ...presentSums(own) }];
+                : [{ ...presentGroup(group), ...presentKeyOf(groupBy, group), ...presentSums(own) }];
             }),
           }
         : {}),
@@ -95,6 +103,7 @@ export const usageFileColumns = [
   'group',
   'group_name',
   ...sumNames,
+  'key_public_id',
 ];
 
 /** One row by bucket and group; rows without requests are left out. */
@@ -103,9 +112,13 @@ export function* usageFileRows(question: UsageQuestion, answer: UsageAnswer): Ge
   for (const [place, all] of answer.buckets.entries()) {
     const { start, end } = edgesOf(answer, question, place);
     const rows = groupBy
-      ? answer.groups.map((group) => ({ ...presentGroup(group), sums: group.buckets[place] }))
-      : [{ group_kind: null, group: null, group_name: null, sums: all }];
-    for (const { sums, group_kind, group, group_name } of rows) {
+      ? answer.groups.map((group) => ({
+          ...presentGroup(group),
+          publicId: group.publicId,
+          sums: group.buckets[place],
+        }))
+      : [{ group_kind: null, group: null, group_name: null, publicId: null, sums: all }];
+    for (const { sums, group_kind, group, group_name, publicId } of rows) {
       if (sums === undefined || sums.requests === 0) continue;
       const presented = presentSums(sums);
       yield [
@@ -116,6 +129,7 @@ export function* usageFileRows(question: UsageQuestion, answer: UsageAnswer): Ge
         group,
         group_name,
         ...sumNames.map((name) => presented[name]),
+        publicId,
       ];
     }
   }

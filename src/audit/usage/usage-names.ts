@@ -2,23 +2,28 @@ import type { Database } from '../../platform';
 import type { UsageGrouping } from './usage-question';
 
 const sources: Partial<Readonly<Record<UsageGrouping, string>>> = {
-  key: 'SELECT id::text, name FROM api_key',
-  project: 'SELECT id::text, name FROM project',
-  user: `SELECT id::text, coalesce(nullif(display_name, ''), email) AS name FROM user_account`,
+  key: 'SELECT id::text, name, public_id AS "publicId" FROM api_key',
+  project: 'SELECT id::text, name, NULL AS "publicId" FROM project',
+  user: `SELECT id::text, coalesce(nullif(display_name, ''), email) AS name, NULL AS "publicId" FROM user_account`,
 };
+
+export interface GroupName {
+  readonly name: string;
+  /** Of a key: its id at `/v1/manage`. */
+  readonly publicId: string | null;
+}
 
 /** How people know what is counted by its id. What is gone keeps its id for a name. */
 export async function groupNames(
   database: Database,
   grouping: UsageGrouping | null,
   groups: readonly { readonly value: string | null }[],
-): Promise<ReadonlyMap<string, string>> {
+): Promise<ReadonlyMap<string, GroupName>> {
   const source = grouping === null ? undefined : sources[grouping];
   const ids = groups.flatMap(({ value }) => (value === null ? [] : [Number(value)]));
   if (source === undefined || ids.length === 0) return new Map();
-  const rows = await database.query<{ id: string; name: string }>(
-    `${source} WHERE id = ANY ($1::integer[])`,
-    [ids],
-  );
-  return new Map(rows.map(({ id, name }) => [id, name]));
+  const rows = await database.query<GroupName & { id: string }>(`${source} WHERE id = ANY ($1::integer[])`, [
+    ids,
+  ]);
+  return new Map(rows.map(({ id, ...name }) => [id, name]));
 }

@@ -1,14 +1,19 @@
-import { oneOf } from '../../kernel';
+import { oneOf, rowId } from '../../kernel';
 import { Takes } from '../../platform';
 import { RecordParameters } from '../record-parameters';
 import type { UsageAsked } from './usage-asked';
 import { type UsageBucket, usageBuckets, type UsageGrouping, usageGroupings } from './usage-question';
 
-/** What usage can be asked for in an address. */
-export class UsageParameters extends RecordParameters implements UsageAsked {
+/** What usage can be asked for in an address, but for the key: pages take more of it than programs. */
+export abstract class UsageFilters extends RecordParameters {
   @Takes(oneOf(usageBuckets).orBlank())
   bucket?: UsageBucket;
 
   @Takes(oneOf(usageGroupings).orBlank())
   group_by?: UsageGrouping;
+}
+
+export class UsageParameters extends UsageFilters implements UsageAsked {
+  @Takes(rowId.orBlank())
+  key?: number;
 }

@@ -15,6 +15,8 @@ export interface UsageGroup {
   readonly value: string | null;
   /** The display name. */
   readonly label: string | null;
+  /** Of a key: its id at `/v1/manage`. */
+  readonly publicId: string | null;
   readonly sums: UsageSums;
   /** One a bucket. */
   readonly buckets: readonly UsageSums[];
@@ -72,7 +74,10 @@ export class UsageQuery {
       borders,
       total: sumOf(buckets),
       buckets,
-      groups: groups.map((group) => ({ ...group, label: names.get(group.value ?? '') ?? group.value })),
+      groups: groups.map((group) => {
+        const found = names.get(group.value ?? '');
+        return { ...group, label: found?.name ?? group.value, publicId: found?.publicId ?? null };
+      }),
     };
   }
 
@@ -147,6 +152,7 @@ function groupsOf(cells: readonly Cell[], count: number, most: number): UsageGro
       kind: rank > most ? 'others' : value === null ? 'none' : 'named',
       value,
       label: null,
+      publicId: null,
       sums: sumOfCells(some),
       buckets: bucketsOf(some, count),
     };
@@ -158,5 +164,7 @@ function withoutLabel(groups: readonly UsageGroup[], all: readonly UsageSums[]):
     groups.reduce((left, group) => lessSums(left, group.buckets[place] ?? NO_SUMS), sums),
   );
   const sums = sumOf(buckets);
-  return sums.requests === 0 ? [] : [{ kind: 'none', value: null, label: null, sums, buckets }];
+  return sums.requests === 0
+    ? []
+    : [{ kind: 'none', value: null, label: null, publicId: null, sums, buckets }];
 }

@@ -7,8 +7,8 @@ import type { BudgetNotice } from './billing-mails';
 export interface ReachedBudget {
   readonly kind: BudgetNotice['kind'];
   readonly name: string | null;
-  /** The public id of the key, where it is the budget of a key or of a model with it. */
-  readonly keyId: string | null;
+  /** Where it is the budget of a key, or of a model with it. */
+  readonly keyId: number | null;
   readonly state: LimitState;
 }
 
@@ -16,16 +16,16 @@ interface HeldRow {
   kind: BudgetScope['kind'];
   owner_id: number;
   what: string | null;
-  key_id: string | null;
+  key_id: number | null;
 }
 
 const MOST_READ = 100;
 
 /** What a person hears of: their own, their projects', and those of the department or organisation that they lead. */
 const held = `
-  SELECT 'key' AS kind, k.id::bigint AS owner_id, k.name AS what, k.public_id AS key_id
+  SELECT 'key' AS kind, k.id::bigint AS owner_id, k.name AS what, k.id AS key_id
     FROM api_key k WHERE k.user_id = $1 AND k.status = 'active'
-  UNION ALL SELECT 'key_model', m.id, k.name || ': ' || m.model, k.public_id
+  UNION ALL SELECT 'key_model', m.id, k.name || ': ' || m.model, k.id
     FROM api_key k JOIN key_model m ON m.key_id = k.id WHERE k.user_id = $1 AND k.status = 'active'
   UNION ALL SELECT unnest(ARRAY['user', 'user_budget']), $1, NULL, NULL
   UNION ALL SELECT 'project', p.id, p.name, NULL FROM project p

@@ -4,7 +4,7 @@ import { type Payment, Payments } from '../../billing';
 import { type ConversationHead, ConversationMessages, Conversations, type Message } from '../../chat';
 import { OwnAccountService, Passkeys, type UserAccount } from '../../identity';
 import { nanoPerCent, type Scope, toJsonNumber } from '../../kernel';
-import { KeyRegister, presentKey } from '../../keys';
+import { KeyRegister, presentPortalKey } from '../../keys';
 import { Database, everyRow } from '../../platform';
 
 const MOST_KEYS = 1_000;
@@ -56,7 +56,7 @@ export class PersonalData {
         id: publicId,
         ...session,
       })),
-      keys: keys.rows.map(presentKey),
+      keys: keys.rows.map(presentPortalKey),
       usage_by_month: await this.months(scope, account.createdAt),
       payments: payments.slice(0, MOST_PAYMENTS).map(presentPayment),
       activity: activity.slice(0, MOST_ENTRIES),

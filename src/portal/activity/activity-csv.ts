@@ -14,6 +14,7 @@ export const activityColumns = [
   'reason',
   'address',
   'request_id',
+  'key_public_id',
 ] as const;
 
 export const activityRow = (entry: ActivityEntry, request: HttpRequest): readonly unknown[] => [
@@ -29,6 +30,7 @@ export const activityRow = (entry: ActivityEntry, request: HttpRequest): readonl
   entry.reason,
   addressFor(request, entry),
   entry.requestId,
+  entry.object.keyPublicId,
 ];
 
 /** In one's own feed, from where an administrator acted is none of one's business. */

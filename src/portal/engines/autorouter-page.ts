@@ -74,7 +74,7 @@ export interface AutorouterPageModel {
   readonly user: { readonly version: string; readonly fields: readonly FieldModel[] };
   readonly days: number;
   readonly key: {
-    readonly id: string;
+    readonly id: number;
     readonly name: string;
     readonly version: string;
     readonly choice: FieldModel;
@@ -139,7 +139,7 @@ function keyForm(
   if (open === null) return null;
   const listed = keys.some(({ id }) => id === open.key.id) ? keys : [open.key, ...keys];
   return {
-    id: open.key.publicId,
+    id: open.key.id,
     name: open.key.name,
     version: versionOf(open.own),
     choice: {
@@ -147,8 +147,8 @@ function keyForm(
       name: 'key',
       type: 'select',
       label: translate('autorouter.key'),
-      options: listed.map(({ id, publicId, name }) => ({
-        value: publicId,
+      options: listed.map(({ id, name }) => ({
+        value: String(id),
         label: name,
         selected: id === open.key.id,
       })),

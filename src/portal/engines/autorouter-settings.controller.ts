@@ -1,11 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Req, Res } from '@nestjs/common';
-import { Transform } from 'class-transformer';
-import { IsString, MaxLength } from 'class-validator';
 import { CatalogueService } from '../../catalogue';
 import { PayerService } from '../../identity';
-import { fault, versionOf } from '../../kernel';
+import { fault, rowId, versionOf } from '../../kernel';
 import { KeyRegister } from '../../keys';
+import { Takes } from '../../platform';
 import {
   type AutoAudience,
   AutoForm,
@@ -23,11 +22,8 @@ const audit = 'autorouter.changed';
 const home = '/dashboard/autorouter';
 
 class OwnKeyAutoForm extends AutoForm {
-  /** The key's public id, or its number. */
-  @Transform(({ value }: { value: unknown }) => (typeof value === 'number' ? String(value) : value))
-  @IsString()
-  @MaxLength(64)
-  key_id: string;
+  @Takes(rowId)
+  key_id: number;
 }
 
 /** How `auto` chooses for a person and for each of their keys, within what wider levels leave open. */
@@ -70,7 +66,7 @@ export class AutorouterSettingsController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    const key = await this.keys.get(viewScope(request), idOf(id));
+    const key = await this.keys.get(viewScope(request), id);
     if (form.locked !== undefined)
       throw fault('permission_denied', {
         param: 'locked',
@@ -89,12 +85,13 @@ export class AutorouterSettingsController {
       request,
       response,
       {
-        key_id: key.publicId,
+        key_id: key.id,
+        key_public_id: key.publicId,
         settings: presentAutoSettings(settings),
         version: versionOf(settings),
         effective: presentAutoPolicy(await this.store.levels(audience)),
       },
-      `${home}?key=${key.publicId}`,
+      `${home}?key=${key.id}`,
     );
   }
 
@@ -127,5 +124,3 @@ const LOCKED: Readonly<Record<AutoLevel, string>> = {
   user: 'Your own settings are locked for all of your keys: unlock them first.',
   key: 'An administrator has locked the settings of this key.',
 };
-
-const idOf = (id: string): string | number => (/^\d{1,9}$/.test(id) ? Number(id) : id);

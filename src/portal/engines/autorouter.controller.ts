@@ -3,7 +3,7 @@ import { ChosenModelsQuery } from '../../audit';
 import { CatalogueService, type ModelView } from '../../catalogue';
 import { PersonalSettings } from '../../identity';
 import { line, parseUsd, type Scope, whole } from '../../kernel';
-import { KeyRegister } from '../../keys';
+import { keyOfPage, KeyRegister } from '../../keys';
 import { Takes } from '../../platform';
 import {
   DecisionQuery,
@@ -53,9 +53,9 @@ class AutorouterQuery {
 }
 
 class AutorouterPageQuery extends AutorouterQuery {
-  /** The key whose settings are open, by its public id. */
-  @Takes(line(64).optional())
-  key?: string;
+  /** The key whose settings are open. */
+  @Takes(keyOfPage.optional())
+  key?: number | string;
 }
 
 /** What became of the requests that asked for `auto`, why, and how sure that is. */
@@ -80,13 +80,15 @@ export class AutorouterController {
   async show(@Query() { days, key }: AutorouterPageQuery, @Req() request: HttpRequest): Promise<object> {
     const localisation = localisationOf(this.pages, request);
     const { userId } = actorOf(request);
+    const mine = { kind: 'user', userId } as const;
     const [facts, isHelpClosed, own, keys] = await Promise.all([
       this.facts(request, days, localisation.timeZone),
       this.personal.isHelpClosed(userId, 'autorouter'),
       this.settings.of({ level: 'user', id: userId }),
-      this.keys.list({ kind: 'user', userId }, { limit: MOST_KEYS }),
+      this.keys.list(mine, { limit: MOST_KEYS }),
     ]);
-    const open = key === undefined ? keys.rows[0] : await this.keys.get({ kind: 'user', userId }, key);
+    const open =
+      key === undefined ? keys.rows[0] : await this.keys.get(mine, await this.keys.numberOf(mine, key));
     const settings = {
       own,
       keys: keys.rows,

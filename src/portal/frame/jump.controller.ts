@@ -83,9 +83,9 @@ export class JumpController {
   private async keysLike(wanted: string, request: HttpRequest): Promise<JumpTarget[]> {
     const filter = { kind: 'client', name: wanted, limit: MOST_OF_A_KIND } as const;
     const { rows } = await this.keys.list(viewScope(request), filter);
-    return rows.map(({ publicId, name }) => ({
+    return rows.map(({ id, name }) => ({
       label: name,
-      href: `/dashboard/keys/${publicId}`,
+      href: `/dashboard/keys/${id}`,
       kind: 'key',
     }));
   }

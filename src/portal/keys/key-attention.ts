@@ -35,7 +35,7 @@ export function endingOf(key: ManagedKey, localisation: Localisation): BannerMod
   return { tone: 'warn', text: translate('keys.attention.expires', { name, at }), action };
 }
 
-const actionOf = ({ publicId }: ManagedKey, { translate }: Localisation) => ({
+const actionOf = ({ id }: ManagedKey, { translate }: Localisation) => ({
   label: translate('action.details'),
-  href: `/dashboard/keys/${publicId}`,
+  href: `/dashboard/keys/${id}`,
 });

@@ -80,7 +80,7 @@ export function keyPage(facts: Facts, localisation: Localisation): KeyPageModel 
       name: key.name,
       masked: maskKey(key.publicId),
       badge: statusBadge(key, translate),
-      href: `/dashboard/keys/${key.publicId}`,
+      href: `/dashboard/keys/${key.id}`,
       logHref: `/dashboard/request-log?key=${key.id}`,
     },
     attention: needsLook ? attentionOf(key, localisation) : null,

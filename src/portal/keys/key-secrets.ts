@@ -10,7 +10,7 @@ interface FreshSecret {
   /** A text of the locales. */
   readonly heading: string;
   readonly name: string;
-  readonly publicId: string;
+  readonly id: number;
   readonly secret: string;
   readonly models: readonly string[] | null;
 }
@@ -40,7 +40,7 @@ export class KeySecrets {
         model: fresh.models?.[0] ?? usual.chat,
         largeModel: fresh.models?.[0] ?? usual.large,
       }),
-      doneHref: `/dashboard/keys/${fresh.publicId}`,
+      doneHref: `/dashboard/keys/${fresh.id}`,
     };
     return this.render('pages/dashboard/keys/secret', { name: fresh.name, secret }, request, response);
   }

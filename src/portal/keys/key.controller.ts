@@ -12,8 +12,8 @@ import {
   type ManagedKey,
   mayActOnKey,
   noSuchKey,
-  presentKey,
-  presentRotated,
+  presentPortalKey,
+  presentPortalRotated,
   RateLimiter,
   readGrace,
   readKeyChanges,
@@ -36,6 +36,7 @@ import {
 } from '../../web';
 import { DAY_MS } from '../lists/days';
 import { bodyOfForm, valuesOfKey } from './key-form';
+import { KeyPagePath, KeyPath } from './key-path';
 import { choicesOf, keyFormModel } from './key-form-model';
 import { ownerFacts } from './key-owners';
 import { keyPage } from './key-page-model';
@@ -96,8 +97,17 @@ export class KeyController {
   ) {}
 
   @Page('/dashboard/keys/:key_id', view, Access.session())
-  async show(@Param('key_id') keyId: string, @Req() request: HttpRequest): Promise<object> {
-    return this.pageModel(await this.keyOf(request, keyId), request);
+  async show(
+    @Param() { key_id: keyId }: KeyPagePath,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const key = await this.keyOf(request, keyId);
+    if (keyId !== key.id) {
+      response.statusCode = 302;
+      response.setHeader('location', `/dashboard/keys/${key.id}`);
+    }
+    return this.pageModel(key, request);
   }
 
   @Action('/dashboard/keys/:key_id', Access.session(), {
@@ -113,7 +123,7 @@ export class KeyController {
     ],
   })
   async change(
-    @Param('key_id') keyId: string,
+    @Param() { key_id: keyId }: KeyPath,
     @Body() posted: Posted,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
@@ -130,7 +140,7 @@ export class KeyController {
   }
 
   /** Keys of the chat are not people's own to manage: their budget and their end are the operator's. */
-  private async keyOf(request: HttpRequest, keyId: string): Promise<ManagedKey> {
+  private async keyOf(request: HttpRequest, keyId: number | string): Promise<ManagedKey> {
     const key = await this.register.get(viewScope(request), keyId);
     if (key.kind !== 'client') throw noSuchKey();
     return key;
@@ -162,7 +172,7 @@ export class KeyController {
     const actor = keyActorOf(request, key);
     const changed = await this.actOn(key, act, fields, reason, actor);
     this.notices.leave(response, { tone: 'ok', text: `keys.done.${act}`, values: { name: changed.name } });
-    return afterChange(request, response, `/dashboard/keys/${key.publicId}`, presentKey(changed));
+    return afterChange(request, response, `/dashboard/keys/${key.id}`, presentPortalKey(changed));
   }
 
   private async actOn(
@@ -195,7 +205,7 @@ export class KeyController {
       case 'resume':
         return this.keys.change(actor, key, this.changesOf(act, fields), reason);
     }
-    return this.register.get(actor.scope, key.publicId);
+    return this.register.get(actor.scope, key.id);
   }
 
   /** Whether answers to the key may be sampled and judged, where its organisation has that done. */
@@ -229,11 +239,11 @@ export class KeyController {
     response: ServerResponse,
   ): Promise<object | string> {
     const rotated = await this.keys.rotate(keyActorOf(request, key), key, readGrace(fields), reason);
-    if (!wantsPage(request)) return presentRotated(rotated);
+    if (!wantsPage(request)) return presentPortalRotated(rotated);
     return this.secrets.page(request, response, {
       heading: 'keys.rotated',
       name: key.name,
-      publicId: key.publicId,
+      id: key.id,
       secret: rotated.text,
       models: key.allowedModels,
     });
@@ -271,7 +281,7 @@ export class KeyController {
         }),
         this.lastDayOf(key, scope),
         this.records.page(keyScope, {}, { limit: REQUESTS_SHOWN }),
-        this.activityQuery.page(scope, { object: { type: 'key', id: key.publicId }, limit: ENTRIES_SHOWN }),
+        this.activityQuery.page(scope, { object: { type: 'key', id: String(key.id) }, limit: ENTRIES_SHOWN }),
         this.quality.of({ organisationId: null, keyId: key.id }),
       ]);
     const choices = choicesOf(this.catalogue.snapshot, actorOf(request), []);

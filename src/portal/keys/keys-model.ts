@@ -133,7 +133,7 @@ function rowOf(
           minor: true,
         };
   return {
-    href: `/dashboard/keys/${key.publicId}`,
+    href: `/dashboard/keys/${key.id}`,
     cells: [
       {
         kind: 'text',
@@ -185,10 +185,11 @@ export const keyColumns = [
   'created_by',
   'user_id',
   'project_id',
+  'key_public_id',
 ] as const;
 
 export const keyRow = (key: ManagedKey): readonly unknown[] => [
-  key.publicId,
+  key.id,
   key.name,
   key.status,
   key.budget === null ? null : formatUsd(key.budget.limit),
@@ -203,4 +204,5 @@ export const keyRow = (key: ManagedKey): readonly unknown[] => [
   key.createdBy,
   key.userId,
   key.projectId,
+  key.publicId,
 ];

@@ -5,7 +5,14 @@ import { ActivityLog } from '../../audit';
 import { CatalogueService } from '../../catalogue';
 import { OwnProjects } from '../../identity';
 import { fault, isUuid, line, refused, type Scope } from '../../kernel';
-import { type IssuedKey, KeyRegister, type NewKeyForm, presentIssued, readNewKey } from '../../keys';
+import {
+  type IssuedKey,
+  KeyRegister,
+  type ManagedKey,
+  type NewKeyForm,
+  presentPortalIssued,
+  readNewKey,
+} from '../../keys';
 import { Settings, Takes } from '../../platform';
 import {
   Access,
@@ -64,7 +71,7 @@ export class NewKeyController {
     if (!wantsPage(request)) {
       const { creation_token: token, ...body } = posted;
       const form = readNewKey(body, this.catalogue.snapshot);
-      return presentIssued(await this.make(request, form, tokenOf(token)), form.name);
+      return presentPortalIssued(await this.make(request, form, tokenOf(token)), form.name);
     }
     const token = tokenOf(posted.creation_token);
     const earlier = token === null ? null : await this.register.madeWith(token);
@@ -75,7 +82,7 @@ export class NewKeyController {
       return this.secrets.page(request, response, {
         heading: 'keys.made',
         name: form.name,
-        publicId: issued.publicId,
+        id: issued.id,
         secret: issued.text,
         models: form.allowedModels ?? null,
       });
@@ -100,7 +107,7 @@ export class NewKeyController {
 
   /** A page that is loaded again sends its form again. The secret is not kept anywhere, so it cannot be shown again. */
   private alreadyMade(
-    { publicId, userId }: { readonly publicId: string; readonly userId: number | null },
+    { id, userId }: Pick<ManagedKey, 'id' | 'userId'>,
     request: HttpRequest,
     response: ServerResponse,
   ): string {
@@ -108,7 +115,7 @@ export class NewKeyController {
     this.activity.nothingChanged();
     this.notices.leave(response, { tone: 'info', text: 'keys.already-made' });
     response.statusCode = 303;
-    response.setHeader('location', `/dashboard/keys/${publicId}`);
+    response.setHeader('location', `/dashboard/keys/${id}`);
     return '';
   }
 

@@ -150,14 +150,14 @@ export class RecordedKeys {
   private write(
     tx: Tx,
     action: ActionName,
-    { publicId, name }: ManagedKey,
+    { id, name }: ManagedKey,
     concerns: Concerned,
     { changes, reason }: { readonly changes: Changes; readonly reason?: string | undefined },
   ): Promise<void> {
     const { userId, organisationId, departmentId } = concerns;
     return this.activity.write(tx, {
       action,
-      object: { type: 'key', id: publicId, label: name },
+      object: { type: 'key', id, label: name },
       concerns: { userId, organisationId, departmentId },
       changes,
       ...(reason === undefined ? {} : { reason }),

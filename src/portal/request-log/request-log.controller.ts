@@ -2,6 +2,7 @@ import { Controller, Query, Req } from '@nestjs/common';
 import { RequestLogQuery, UsageQuery } from '../../audit';
 import { CatalogueService, priceTexts } from '../../catalogue';
 import { AdminViewService } from '../../identity';
+import { KeyRegister } from '../../keys';
 import { everyRow } from '../../platform';
 import {
   Access,
@@ -13,6 +14,7 @@ import {
   PageRenderer,
   viewScope,
 } from '../../web';
+import { withKeyNumber } from '../lists/key-of-page';
 import { organisationsFor } from '../lists/organisation-field';
 import { KeptTextsReader } from './kept-texts';
 import { OwnThumbs } from './own-thumbs';
@@ -33,14 +35,16 @@ export class RequestLogController {
     private readonly usage: UsageQuery,
     private readonly pages: PageRenderer,
     private readonly names: AdminViewService,
+    private readonly keys: KeyRegister,
     private readonly thumbs: OwnThumbs,
     private readonly texts: KeptTextsReader,
     private readonly catalogue: CatalogueService,
   ) {}
 
   @Page('/dashboard/request-log', 'pages/dashboard/request-log', Access.session())
-  async show(@Query() query: RequestLogPageQuery, @Req() request: HttpRequest): Promise<RequestLogModel> {
+  async show(@Query() asked: RequestLogPageQuery, @Req() request: HttpRequest): Promise<RequestLogModel> {
     const scope = viewScope(request);
+    const query = await withKeyNumber(this.keys, scope, asked);
     const now = Date.now();
     const timeZone = query.zone ?? this.pages.timeZoneOf(request);
     const filter = logFilterOf(query, now, timeZone);
@@ -66,8 +70,9 @@ export class RequestLogController {
   }
 
   @Csv('/dashboard/request-log/export', Access.session(), 'requests')
-  export(@Query() query: RequestLogPageQuery, @Req() request: HttpRequest): CsvTable {
+  async export(@Query() asked: RequestLogPageQuery, @Req() request: HttpRequest): Promise<CsvTable> {
     const scope = viewScope(request);
+    const query = await withKeyNumber(this.keys, scope, asked);
     const filter = logFilterOf(query, Date.now(), this.pages.timeZoneOf(request));
     const entries = everyRow(ROWS_IN_FILE, ROWS_AT_ONCE, (page) => this.log.page(scope, filter, page));
     const priceText = priceTexts(this.catalogue.snapshot);

@@ -38,6 +38,7 @@ export const logFileColumns = [
   ...billedColumns,
   'price',
   'client_request_id',
+  'key_public_id',
 ] as const;
 
 /** `price`: the version that it was charged by, as text. */
@@ -78,6 +79,7 @@ export const logFileRow = (entry: LoggedRequest, price: string | null): readonly
   ...billedCells(entry),
   price,
   entry.clientRequestId,
+  entry.keyPublicId,
 ];
 
 function billedCells(entry: LoggedRequest): readonly unknown[] {

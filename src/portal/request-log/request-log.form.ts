@@ -7,6 +7,7 @@ import {
   zoneOf,
 } from '../../audit';
 import { cursor, line, matching, oneOf, parseUsd, uuid, whole } from '../../kernel';
+import { keyOfPage } from '../../keys';
 import { Takes } from '../../platform';
 
 /** Columns that are shown when they are asked for. */
@@ -56,6 +57,9 @@ export class RequestLogParameters extends RecordParameters {
 
 /** What the page knows beside the filters. */
 export class RequestLogPageQuery extends RequestLogParameters {
+  @Takes(keyOfPage.orBlank())
+  key?: number | string;
+
   /** Optional columns, with commas between. */
   @Takes(matching(/^[a-z_,-]{1,200}$/, 'names of columns, with commas between').orBlank())
   columns?: string;
@@ -71,7 +75,11 @@ export class RequestLogPageQuery extends RequestLogParameters {
   cursor?: string;
 }
 
-export function logFilterOf(asked: RequestLogParameters, now: number, usualZone: string): RequestLogFilter {
+export function logFilterOf(
+  asked: RequestLogParameters & { readonly key?: number },
+  now: number,
+  usualZone: string,
+): RequestLogFilter {
   const zone = zoneOf(asked.zone, usualZone);
   // A request is looked for by an id whenever it was.
   const isNamed = asked.request_id !== undefined || asked.client_request_id !== undefined;

@@ -10,7 +10,19 @@ import {
 } from '../../audit';
 import { AdminViewService } from '../../identity';
 import type { Scope } from '../../kernel';
-import { Access, actorOf, Csv, type CsvTable, Data, type HttpRequest, Page, PageRenderer, viewScope } from '../../web';
+import {
+  Access,
+  actorOf,
+  Csv,
+  type CsvTable,
+  Data,
+  type HttpRequest,
+  Page,
+  PageRenderer,
+  viewScope,
+} from '../../web';
+import { KeyRegister } from '../../keys';
+import { withKeyNumber } from '../lists/key-of-page';
 import { organisationsFor } from '../lists/organisation-field';
 import { UsagePageQuery } from './usage.form';
 import { usagePage, type UsagePageModel } from './usage-page';
@@ -25,11 +37,13 @@ export class UsageController {
     private readonly usage: UsageQuery,
     private readonly pages: PageRenderer,
     private readonly names: AdminViewService,
+    private readonly keys: KeyRegister,
   ) {}
 
   @Page('/dashboard/usage', 'pages/dashboard/usage', Access.session())
-  async show(@Query() query: UsagePageQuery, @Req() request: HttpRequest): Promise<UsagePageModel> {
+  async show(@Query() asked: UsagePageQuery, @Req() request: HttpRequest): Promise<UsagePageModel> {
     const scope = viewScope(request);
+    const query = await withKeyNumber(this.keys, scope, asked);
     const now = Date.now();
     const question = this.questionOf(query, request, now);
     const [answer, before, choices, organisations, person] = await Promise.all([
@@ -58,7 +72,8 @@ export class UsageController {
   }
 
   @Csv('/dashboard/usage/export', Access.session(), 'usage')
-  async export(@Query() query: UsagePageQuery, @Req() request: HttpRequest): Promise<CsvTable> {
+  async export(@Query() asked: UsagePageQuery, @Req() request: HttpRequest): Promise<CsvTable> {
+    const query = await withKeyNumber(this.keys, viewScope(request), asked);
     const question = { ...this.questionOf(query, request, Date.now()), mostGroups: GROUPS_IN_FILE };
     const answer = await this.usage.ask(viewScope(request), question);
     return { columns: usageFileColumns, rows: usageFileRows(question, answer) };

@@ -27,9 +27,10 @@ export class ConversationsController {
   /** The key of the chat itself: its text is told this once, and ends the one before. */
   @Action('/api/webchat-key', Access.session(), { audit: ['key.created', 'key.rotated'] })
   async key(@Req() request: HttpRequest): Promise<object> {
-    const { publicId, text, expiresAt, budget } = await this.keys.issue(actorOf(request));
+    const { id, publicId, text, expiresAt, budget } = await this.keys.issue(actorOf(request));
     return {
-      id: publicId,
+      id,
+      key_public_id: publicId,
       key: text,
       expires_at: expiresAt.toISOString(),
       budget_limit: budget === null ? null : toJsonNumber(budget.limit),

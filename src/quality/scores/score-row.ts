@@ -11,6 +11,7 @@ export interface ScoreRow {
   readonly project_id: number | null;
   readonly user_id: number | null;
   readonly key_id: number;
+  readonly key_public_id: string | null;
   readonly session_hash: string | null;
   readonly endpoint: string;
   readonly requested_model: string;
@@ -63,7 +64,8 @@ export const scoreColumns = `
       FROM answer_feedback f WHERE f.request_id = s.request_id AND s.role = 'served'), '{}') AS objective_flags,
   s.judge_cost_nano::text AS judge_cost_nano, s.judge_latency_ms, q.redactions,
   s.content IS NOT NULL AND q.state = 'learned' AS content_available, q.content_until AS retention_until,
-  s.predicted_q, s.predicted_sd, s.state_version::text AS state_version`;
+  s.predicted_q, s.predicted_sd, s.state_version::text AS state_version,
+  (SELECT k.public_id FROM api_key k WHERE k.id = q.key_id) AS key_public_id`;
 
 /** A row as JSON and files show it. */
 export function presentScore({ id: _id, cost_nano, judge_cost_nano, redactions, ...row }: ScoreRow) {
@@ -135,6 +137,7 @@ export const scoreFileColumns: readonly string[] = [
   ...plainColumns,
   ...parts.map((part) => `score_${part}`),
   'objective_flags',
+  'key_public_id',
 ];
 
 export function scoreFileRow(row: ScoreRow): readonly unknown[] {
@@ -143,5 +146,6 @@ export function scoreFileRow(row: ScoreRow): readonly unknown[] {
     ...plainColumns.map((name) => presented[name]),
     ...parts.map((part) => row.scores?.[part] ?? null),
     row.objective_flags.join(' '),
+    presented.key_public_id,
   ];
 }

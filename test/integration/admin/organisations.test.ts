@@ -117,10 +117,10 @@ describe('the administration of organisations, departments and projects', () => 
     expect(keys).toContain(first.publicId);
     expect(keys).not.toContain(second.publicId);
     expect(keys).not.toContain(elsewhere.publicId);
-    const shown = (await house.get(operator, `/dashboard/keys/${first.publicId}`)).text;
+    const shown = (await house.get(operator, `/dashboard/keys/${first.id}`)).text;
     expect(shown).toContain(`href="${page}/${id}"`);
     expect(shown).toContain(`href="/dashboard/admin/users/${owner.id}"`);
-    expect((await house.get(owner, `/dashboard/keys/${first.publicId}`)).text).not.toContain(`href="${page}`);
+    expect((await house.get(owner, `/dashboard/keys/${first.id}`)).text).not.toContain(`href="${page}`);
   });
 
   test('an organisation with people stays', async () => {

@@ -130,7 +130,7 @@ test('settings of quality and of the autorouter, of an organisation, a person an
   await house.post(owner, '/dashboard/keys/new', { name: 'mine' });
   await house.post(owner, '/dashboard/keys/new', { name: 'other' });
   await twice(owner, own, `${own}/api-key`, { dial: '7' }, { dial: '8' });
-  const key = await stored(`SELECT public_id FROM api_key WHERE name = 'mine'`);
+  const key = await stored(`SELECT id::text FROM api_key WHERE name = 'mine'`);
   const opened = await shown(owner, `${own}?key=${String(key)}`, `${own}/api-key`);
   const other = await shown(owner, own, `${own}/api-key`);
   expect(

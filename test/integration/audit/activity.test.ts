@@ -154,7 +154,7 @@ test('a change is on record with who, what, before and after, why, from where an
       userId: null,
       organisationId: id,
       departmentId: null,
-      object: { type: 'organisation', id: String(id), label: 'After' },
+      object: { type: 'organisation', id: String(id), label: 'After', keyPublicId: null },
       changes: { name: ['Before', 'After'] },
       reason: 'asked by letter',
       address: '127.0.0.1',

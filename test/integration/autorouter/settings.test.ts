@@ -40,7 +40,7 @@ beforeEach(async () => {
 test('the narrowest level decides, limits only tighten, and the answer says where each comes from', async () => {
   const admin = await person('org_admin');
   const { cookie, userId } = await person();
-  const { publicId } = await addKey(app, userId);
+  const { id } = await addKey(app, userId);
   await post(ofOrganisation, admin.cookie, {
     mode: 'on',
     dial: 2,
@@ -49,7 +49,7 @@ test('the narrowest level decides, limits only tighten, and the answer says wher
     include: ['sim-*'],
   });
   await post(own, cookie, { dial: 7, min_quality: 0.4, max_cost_per_request: 1, exclude: 'sim-large' });
-  const { status, json } = await post(ownKey, cookie, { key_id: publicId, dial: 9, include: 'sim-small' });
+  const { status, json } = await post(ownKey, cookie, { key_id: id, dial: 9, include: 'sim-small' });
   expect(status).toBe(200);
   expect(json.effective).toMatchObject({
     mode: 'on',
@@ -62,7 +62,7 @@ test('the narrowest level decides, limits only tighten, and the answer says wher
     locked_by: null,
     sources: { mode: 'organisation', dial: 'key', min_quality: 'organisation' },
   });
-  const back = await post(ownKey, cookie, { key_id: publicId, dial: null, include: '' });
+  const back = await post(ownKey, cookie, { key_id: id, dial: null, include: '' });
   expect(back.json.effective).toMatchObject({ dial: 7, include: [['sim-*']], sources: { dial: 'user' } });
 });
 
@@ -70,9 +70,9 @@ test('a locked level is not differed from: by people nor for keys', async () => 
   const admin = await person('org_admin');
   const { cookie, userId } = await person();
   const key = await addKey(app, userId);
-  await post(ownKey, cookie, { key_id: key.publicId, dial: 9 });
+  await post(ownKey, cookie, { key_id: key.id, dial: 9 });
   await post(ofAnyKey, admin.cookie, { key_id: key.id, locked: true });
-  const refusal = await post(ownKey, cookie, { key_id: key.publicId, dial: 1 });
+  const refusal = await post(ownKey, cookie, { key_id: key.id, dial: 1 });
   expect([refusal.status, refusal.json.code]).toEqual([403, 'permission_denied']);
   const { json } = await post(ofOrganisation, admin.cookie, { dial: 3, locked: true });
   expect(json.effective).toMatchObject({ dial: 3, locked_by: 'organisation' });
@@ -91,7 +91,7 @@ test('a person’s own lock undoes no lock and no limit of a key; nor does the o
   const limits = { exclude: ['gpt-*'], max_cost_per_request: '0.01', min_quality: 0.9 };
   const locked = await post(ofAnyKey, admin.cookie, { key_id: key.id, dial: 2 });
   expect(locked.json.effective).toMatchObject({ mode: 'off', dial: 2, locked_by: 'key', ...limits });
-  expect((await post(ownKey, cookie, { key_id: key.publicId, mode: 'on' })).status).toBe(403);
+  expect((await post(ownKey, cookie, { key_id: key.id, mode: 'on' })).status).toBe(403);
   await post(ofAnyKey, admin.cookie, { key_id: key.id, locked: false });
   const open = await post(ofAnyKey, admin.cookie, { key_id: key.id, dial: 3 });
   expect(open.json.effective).toMatchObject({ mode: 'on', dial: 9, locked_by: 'user', ...limits });
@@ -102,13 +102,13 @@ test('a person’s own lock undoes no lock and no limit of a key; nor does the o
 
 test('a key is locked by administrators alone, and a foreign key is not there', async () => {
   const { cookie, userId } = await person();
-  const { publicId, id } = await addKey(app, userId);
-  expect((await post(ownKey, cookie, { key_id: publicId, locked: true })).status).toBe(403);
+  const { id } = await addKey(app, userId);
+  expect((await post(ownKey, cookie, { key_id: id, locked: true })).status).toBe(403);
   expect((await post(ownKey, cookie, { key_id: id, mode: 'off' })).json.settings).toMatchObject({
     mode: 'off',
   });
   const stranger = await person();
-  expect((await post(ownKey, stranger.cookie, { key_id: publicId, mode: 'on' })).status).toBe(404);
+  expect((await post(ownKey, stranger.cookie, { key_id: id, mode: 'on' })).status).toBe(404);
 });
 
 test('every change is on record, and one that changes nothing is none', async () => {

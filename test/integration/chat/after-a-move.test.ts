@@ -38,7 +38,7 @@ async function personOf(role: Role, organisationId: number): Promise<Person> {
 }
 
 /** Everything that the service describes and that is read without naming an object, and the pages of this person. */
-async function pathsFor(person: Person, keyId: string): Promise<string[]> {
+async function pathsFor(person: Person, keyId: number): Promise<string[]> {
   const { body } = await client.send('GET', '/openapi.json', person);
   const { paths } = JSON.parse(body) as { paths: Record<string, Record<string, unknown>> };
   const plain = Object.entries(paths)
@@ -88,11 +88,11 @@ test('no page, list or file of the new organisation has a request or a conversat
   );
   const marks = [...rows.map(({ request_id: id }) => id), `/conversations/${conversation}"`];
   expect(marks).toContain(request);
-  const paths = await pathsFor(mover, key.publicId);
+  const paths = await pathsFor(mover, key.id);
   expect(await findings(oldAdmin, paths, marks)).not.toEqual([]);
 
   await app.database.source.getRepository(UserAccount).update(mover.userId, { organisationId: present });
-  expect((await client.open(`/dashboard/keys/${key.publicId}`, newAdmin)).status).toBe(200);
+  expect((await client.open(`/dashboard/keys/${key.id}`, newAdmin)).status).toBe(200);
   expect(await findings(newAdmin, paths, marks)).toEqual([]);
   for (const id of rows.map(({ request_id: each }) => each))
     for (const path of [`/dashboard/request-log/${id}`, `/dashboard/admin/decisions/${id}`])

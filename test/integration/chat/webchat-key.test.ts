@@ -7,7 +7,7 @@ import { ask } from '../web/raw-exchange';
 import { until } from '../../support/until';
 
 interface Issued {
-  readonly id: string;
+  readonly id: number;
   readonly key: string;
   readonly expires_at: string;
   readonly budget_limit: number;
@@ -47,12 +47,8 @@ const call = async (key: string, path = '/v1/chat/completions') => {
   });
   return { status: answer.status, code: /"code":\s*"(\w+)"/.exec(answer.body)?.[1] };
 };
-const statusOf = async (publicId: string) =>
-  (
-    await app.database.query<{ status: string }>('SELECT status FROM api_key WHERE public_id = $1', [
-      publicId,
-    ])
-  )[0]?.status;
+const statusOf = async (id: number) =>
+  (await app.database.query<{ status: string }>('SELECT status FROM api_key WHERE id = $1', [id]))[0]?.status;
 
 test('it calls the chat route alone, within a budget of its own', async () => {
   const cookie = await signIn(app, await addUser(app));
@@ -115,9 +111,7 @@ test('has no page of its own and is changed by no form: its budget and its end a
   expect((await ask(app.url, { path: `/dashboard/keys/${id}`, headers })).status).toBe(404);
   for (const change of [{ budget_limit: 1_000 }, { action: 'pause' }, { action: 'rotate' }])
     expect((await post(`/dashboard/keys/${id}`, cookie, change)).status).toBe(404);
-  const [kept] = await app.database.query<{ name: string }>('SELECT name FROM api_key WHERE public_id = $1', [
-    id,
-  ]);
+  const [kept] = await app.database.query<{ name: string }>('SELECT name FROM api_key WHERE id = $1', [id]);
   const jump = await ask(app.url, {
     path: `/dashboard/jump?q=${encodeURIComponent(kept?.name ?? '')}`,
     headers,

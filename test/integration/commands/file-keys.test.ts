@@ -55,6 +55,7 @@ const FULL = `keys:
 `;
 
 interface Row extends Readonly<Record<string, unknown>> {
+  readonly id: number;
   readonly public_id: string;
   readonly status: string;
 }
@@ -100,7 +101,7 @@ test('a plan shows a key and makes none; applying makes it with every limit and 
   const again = await house.apply(fileWith(FULL));
   expect(again).toMatchObject({ code: 0, output: 'Nothing to do.\n' });
   const created = (await entries('key.created')).at(-1);
-  expect(created).toMatchObject({ actor_label: 'command line', object_id: row?.public_id });
+  expect(created).toMatchObject({ actor_label: 'command line', object_id: String(row?.id) });
   expect(JSON.stringify(created)).not.toContain(text);
 });
 
@@ -133,7 +134,7 @@ Applied.
 });
 
 test('nothing is revoked by omission; a file that manages keys revokes with --prune, and frees the name', async () => {
-  const { public_id: id } = (await keyNamed('reports'))!;
+  const { id: number, public_id: id } = (await keyNamed('reports'))!;
   const statusOf = async (): Promise<unknown> =>
     (await house.database.query<Row>('SELECT status FROM api_key WHERE public_id = $1', [id]))[0]?.status;
   expect((await house.apply(fileWith(''), '--prune')).output).toBe('Nothing to do.\n');
@@ -145,7 +146,7 @@ test('nothing is revoked by omission; a file that manages keys revokes with --pr
   expect(await statusOf()).toBe('active');
   expect((await house.apply(managing, '--prune')).output).toContain('status: active → revoked');
   expect(await statusOf()).toBe('revoked');
-  expect((await entries('key.revoked')).at(-1)).toMatchObject({ object_id: id });
+  expect((await entries('key.revoked')).at(-1)).toMatchObject({ object_id: String(number) });
   expect((await house.apply(managing, '--prune')).output).toBe('Nothing to do.\n');
   const anew = await house.apply(fileWith('keys: { reports: { organisation: acme } }\n'));
   expect(keyIn(anew.output, 'reports').slice(4, 12)).not.toBe(id);

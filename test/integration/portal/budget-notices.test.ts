@@ -51,7 +51,7 @@ async function headOf(name: string): Promise<Person> {
     userId,
     organisationId,
     keyId: key.id,
-    keyPath: `/dashboard/keys/${key.publicId}`,
+    keyPath: `/dashboard/keys/${key.id}`,
     keyModelId: await made("INSERT INTO key_model (key_id, model) VALUES ($1, 'sim-small')", [key.id]),
     projectId: await made('INSERT INTO project (name, created_by, organisation_id) VALUES ($1, $2, $3)', [
       `${name}-project`,

@@ -29,7 +29,7 @@ test('no link of the dashboard is refused', async () => {
     chatRecord(userId, key.id, { code: 'upstream_error', status: 502, costNano: 0n }),
   ]);
   const headers = { accept: 'text/html', cookie: await signIn(app, userId) };
-  const queue = ['/dashboard', `/dashboard/keys/${key.publicId}`];
+  const queue = ['/dashboard', `/dashboard/keys/${key.id}`];
   const known = new Set(queue.map(kindOf));
   const faults: string[] = [];
   let read = 0;

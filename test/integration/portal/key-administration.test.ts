@@ -59,16 +59,16 @@ async function intoAdminView(cookie: string): Promise<void> {
 const send = (path: string, form: Record<string, string>, cookie: string) =>
   submitForm({ url: app.url, cookie }, path, form);
 const page = async ({ cookie }: Person) =>
-  (await openPage({ url: app.url, cookie }, `/dashboard/keys/${key.publicId}`)).body;
+  (await openPage({ url: app.url, cookie }, `/dashboard/keys/${key.id}`)).body;
 const tell = ({ cookie }: Person, body: object) =>
-  sendJson({ url: app.url, cookie }, `/dashboard/keys/${key.publicId}`, body);
+  sendJson({ url: app.url, cookie }, `/dashboard/keys/${key.id}`, body);
 const nameOf = async ({ userId }: Person) =>
   (await app.database.source.getRepository(UserAccount).findOneByOrFail({ id: userId })).displayName;
 const actionsOn = async () =>
   (
     await app.database.query<{ action: string }>(
       "SELECT action FROM activity WHERE object_type = 'key' AND object_id = $1 ORDER BY id",
-      [key.publicId],
+      [String(key.id)],
     )
   ).map(({ action }) => action);
 const answers = async () =>
@@ -255,7 +255,7 @@ describe('the secret of a person’s key', () => {
 });
 
 test('the form sets every limit and shows it again', async () => {
-  const path = `/dashboard/keys/${key.publicId}`;
+  const path = `/dashboard/keys/${key.id}`;
   const form = {
     name: 'formed',
     budget_limit: '5',

@@ -23,8 +23,8 @@ const person = async (role: Role = 'user', organisationId: number | null = null)
 };
 const secretIn = (body: string) => /svc_[0-9A-Za-z]{57}/.exec(body)?.[0] ?? '';
 const keysOf = (owner: number) =>
-  app.database.query<{ public_id: string; name: string; status: string; rate_limit_rpm: number | null }>(
-    'SELECT public_id, name, status, rate_limit_rpm FROM api_key WHERE user_id = $1 ORDER BY id',
+  app.database.query<{ id: number; name: string; status: string; rate_limit_rpm: number | null }>(
+    'SELECT id, name, status, rate_limit_rpm FROM api_key WHERE user_id = $1 ORDER BY id',
     [owner],
   );
 const modelsWith = (secret: string) =>
@@ -68,10 +68,10 @@ describe('a new key', () => {
     const again = await send('/dashboard/keys/new', form(token), owner.cookie);
     const [key, ...others] = await keysOf(owner.userId);
     expect(others).toEqual([]);
-    expect(again).toMatchObject({ status: 303, headers: { location: `/dashboard/keys/${key?.public_id}` } });
+    expect(again).toMatchObject({ status: 303, headers: { location: `/dashboard/keys/${key?.id}` } });
     expect(secretIn(again.body)).toBe('');
 
-    const shown = (await open(`/dashboard/keys/${key?.public_id}`, owner.cookie)).body;
+    const shown = (await open(`/dashboard/keys/${key?.id}`, owner.cookie)).body;
     expect(shown).toContain('$0.00 of $20.00');
     expect(shown).toContain('value="60"');
     expect(shown).toContain('team&#x3D;web');
@@ -135,7 +135,7 @@ describe('a new key', () => {
 describe('a key', () => {
   const fresh = async () => {
     const key = await addKey(app, userId);
-    return { ...key, path: `/dashboard/keys/${key.publicId}` };
+    return { ...key, path: `/dashboard/keys/${key.id}` };
   };
 
   test('that a gateway file keeps says so in the list and on its page, where the next apply would overturn an act', async () => {
@@ -241,22 +241,22 @@ test('the list shows one’s own keys with filters, pages and the file of the sa
   expect(first.match(/<tr class="linked">/g)).toHaveLength(50);
   expect(first).toContain('rel="next"');
   const [key] = await keysOf(owner.userId);
-  await send(`/dashboard/keys/${key?.public_id}`, { action: 'pause' }, owner.cookie);
+  await send(`/dashboard/keys/${key?.id}`, { action: 'pause' }, owner.cookie);
   const paused = (await open('/dashboard/keys?status=disabled', owner.cookie)).body;
   expect(paused.match(/<tr class="linked">/g)).toHaveLength(1);
   const file = await open('/dashboard/keys/export?status=disabled', owner.cookie);
   expect(file.body.trimEnd().split('\r\n')).toHaveLength(2);
-  expect(file.body).toContain(`${key?.public_id},test,disabled`);
+  expect(file.body).toContain(`${key?.id},test,disabled`);
   expect((await open('/dashboard/keys?status=eaten', owner.cookie)).status).toBe(422);
 });
 
 test('a key near its budget or its end is called to attention', async () => {
   const owner = await person();
   const key = await addKey(app, owner.userId);
-  await tell(`/dashboard/keys/${key.publicId}`, { budget_limit: 0 }, owner.cookie);
+  await tell(`/dashboard/keys/${key.id}`, { budget_limit: 0 }, owner.cookie);
   const soon = new Date(Date.now() + 86_400_000).toISOString();
   const other = await addKey(app, owner.userId);
-  await tell(`/dashboard/keys/${other.publicId}`, { name: 'ending', expires_at: soon }, owner.cookie);
+  await tell(`/dashboard/keys/${other.id}`, { name: 'ending', expires_at: soon }, owner.cookie);
   const body = (await open('/dashboard/keys', owner.cookie)).body;
   expect(body).toContain('has used up its budget');
   expect(body).toContain('Key ending ends');

@@ -125,7 +125,7 @@ test('the guide names one’s own key', async () => {
   const { userId, cookie } = await person();
   expect((await open('/dashboard/guide', cookie)).body).toContain('href="/dashboard/keys/new"');
   const key = await addKey(app, userId);
-  expect((await open('/dashboard/guide', cookie)).body).toContain(`/dashboard/keys/${key.publicId}`);
+  expect((await open('/dashboard/guide', cookie)).body).toContain(`/dashboard/keys/${key.id}`);
 });
 
 test('the page of auto counts what asked for it', async () => {
@@ -142,10 +142,10 @@ test('the page of auto counts what asked for it', async () => {
 test('the page of auto keeps its period and its key when the other is chosen', async () => {
   const { userId, cookie } = await person();
   const key = await addKey(app, userId);
-  const { body } = await open(`/dashboard/autorouter?days=7&key=${key.publicId}`, cookie);
+  const { body } = await open(`/dashboard/autorouter?days=7&key=${key.id}`, cookie);
   expect(body).toContain('<input type="hidden" name="days" value="7">');
   expect(body.replaceAll('&#x3D;', '=').replaceAll('&amp;', '&')).toMatch(
-    new RegExp(`href="/dashboard/autorouter\\?(days=90&key=${key.publicId}|key=${key.publicId}&days=90)"`),
+    new RegExp(`href="/dashboard/autorouter\\?(days=90&key=${key.id}|key=${key.id}&days=90)"`),
   );
 });
 

@@ -282,11 +282,7 @@ describe('settings', () => {
 
   test('of a key are the choice of its owner too, on its page', async () => {
     const reader = await signIn(app, house.userId);
-    const [key] = await app.database.query<{ public_id: string }>(
-      'SELECT public_id FROM api_key WHERE id = $1',
-      [house.keyId],
-    );
-    const page = `/dashboard/keys/${key?.public_id}`;
+    const page = `/dashboard/keys/${house.keyId}`;
     const excluded = () =>
       app.database.query<{ excluded: boolean }>(
         `SELECT (settings->'excluded')::boolean AS excluded FROM engine_setting WHERE key_id = $1`,
