@@ -78,11 +78,7 @@ export const accountRows: readonly Row[] = [
       expectStatus(await admin.client.get(page), 404);
       expectStatus(await admin.client.post(`${page}/content`, { json: { reason: 'curiosity' } }), 404);
       expectStatus(await admin.client.delete(`/api/admin/conversations/${id}`), 404);
-      for (const path of [
-        `/dashboard/keys/${key.id}`,
-        '/dashboard/request-log',
-        '/dashboard/activity',
-      ]) {
+      for (const path of [`/dashboard/keys/${key.id}`, '/dashboard/request-log', '/dashboard/activity']) {
         const { text } = await admin.client.get(path, { headers: { accept: 'text/html' } });
         expect(!text.includes(asked), `${path} shows a request of before`);
       }
