@@ -34,6 +34,7 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
   private anchoredUpTo = new Date(0);
   private timer: NodeJS.Timeout | undefined;
   private round: Promise<void> | undefined;
+  private anchoring: Promise<unknown> = Promise.resolve();
   private failed = false;
 
   constructor(
@@ -110,8 +111,15 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
     return row?.waits === true;
   }
 
+  /** One at a time: two that found the same contradiction would both set the file aside. */
+  private anchorHeads(): Promise<AnchorFile> {
+    const anchored = this.anchoring.then(() => this.compareAndAnchor());
+    this.anchoring = anchored.catch(() => undefined);
+    return anchored;
+  }
+
   /** The heads in the data folder of this machine, compared with those of the database. */
-  private async anchorHeads(): Promise<AnchorFile> {
+  private async compareAndAnchor(): Promise<AnchorFile> {
     const isFirst = this.anchor === undefined;
     const anchor = (this.anchor ??= AnchorFile.open(this.settings.dataFolder));
     let heads = isFirst ? await allHeads(this.database) : await headsSince(this.database, this.anchoredUpTo);

@@ -157,14 +157,17 @@ test('an end that is cut off the database contradicts the anchor', async () => {
     ALTER TABLE activity_block ENABLE TRIGGER activity_block_is_final`);
   const node = app.application.get(AuditChain, { strict: false });
   const lines: string[] = [];
-  await node.export((text) => Promise.resolve(void lines.push(text)), 11);
+  const exporting = (into: string[]) => node.export((text) => Promise.resolve(void into.push(text)), 11);
+  // Two who look at the same time find it once.
+  await Promise.all([exporting(lines), exporting([]), exporting([])]);
   const cut = lines.join('');
   expect((await verified(cut)).output).toMatch(/END CUT OFF +block 2, the chain of organisation 11/);
   // The chain goes on, and the contradiction is told and kept as evidence.
   await put(11, 'later');
   await seal();
   expect(app.log.join('')).toContain('contradicts its anchor');
-  const [line] = app.log.filter((text) => text.includes('contradicts its anchor'));
+  const [line, ...more] = app.log.filter((text) => text.includes('contradicts its anchor'));
+  expect(more).toEqual([]);
   const { evidence } = JSON.parse(String(line)) as { evidence: string };
   expect(existsSync(evidence)).toBe(true);
   expect((await verified(await exported('--organisation', '11'))).output).toContain(
