@@ -285,6 +285,7 @@ const versionRows: readonly Row[] = [
     for (const path of [chat, messages, embeddings, native]) {
       const answer = await client.post(path.replace('/v1', ''), { json: chatOf() });
       same(answer.status, 404, `status of ${path.replace('/v1', '')}`);
+      expect(answer.text.includes('"not_found"'), `another code: ${answer.text.slice(0, 200)}`);
     }
     await ok(ask(world, chat, chatOf()));
   }),
