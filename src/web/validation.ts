@@ -1,6 +1,14 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
-import { getMetadataStorage, IS_OPTIONAL, validate, ValidateIf, type ValidationError } from 'class-validator';
+import {
+  getMetadataStorage,
+  IS_OPTIONAL,
+  validate,
+  ValidateIf,
+  validateSync,
+  type ValidationError,
+  type ValidatorOptions,
+} from 'class-validator';
 import { Misfit, validationFault, type ValidationIssue } from '../kernel';
 import { fieldsOf } from '../platform';
 
@@ -30,12 +38,18 @@ export class FormPipe implements PipeTransform {
     if (metatype === undefined || primitives.has(metatype)) return value;
     const given = isRecord(value) ? { ...value } : {};
     const takesUnknown = takersOfOthers.has(metatype) || this.takesUnknown(given, type);
-    const read = await formOf(metatype, given, takesUnknown);
-    const blank = read.errors.flatMap(({ property }) => (isBlank(given[property]) ? [property] : []));
+    const rules = rulesFor(takesUnknown);
+    let form = formOf(metatype, given);
+    // A path is checked at once, so that its fault is told before those of a body.
+    let errors = type === 'param' ? validateSync(form, rules) : await validate(form, rules);
+    const blank = errors.flatMap(({ property }) => (isBlank(given[property]) ? [property] : []));
     const optional =
       blank.length === 0 ? [] : optionalFieldsOf(metatype).filter((field) => blank.includes(field));
-    for (const field of optional) Reflect.deleteProperty(given, field);
-    const { form, errors } = optional.length === 0 ? read : await formOf(metatype, given, takesUnknown);
+    if (optional.length > 0) {
+      for (const field of optional) Reflect.deleteProperty(given, field);
+      form = formOf(metatype, given);
+      errors = await validate(form, rules);
+    }
     if (errors.length > 0) throw validationFault(errors.flatMap((error) => issuesOf(error, [places[type]])));
     for (const [name, field] of fieldsOf(metatype)) {
       const usual = field.read(undefined);
@@ -57,19 +71,15 @@ export class PagePipe extends FormPipe {
   }
 }
 
-async function formOf(
-  metatype: FormClass,
-  given: object,
-  takesUnknown: boolean,
-): Promise<{ form: object; errors: ValidationError[] }> {
-  const form = plainToInstance(metatype, given, { exposeDefaultValues: true }) as object;
-  const errors = await validate(form, {
-    whitelist: true,
-    forbidNonWhitelisted: !takesUnknown,
-    forbidUnknownValues: true,
-  });
-  return { form, errors };
+function formOf(metatype: FormClass, given: object): object {
+  return plainToInstance(metatype, given, { exposeDefaultValues: true }) as object;
 }
+
+const rulesFor = (takesUnknown: boolean): ValidatorOptions => ({
+  whitelist: true,
+  forbidNonWhitelisted: !takesUnknown,
+  forbidUnknownValues: true,
+});
 
 type FormClass = NonNullable<ArgumentMetadata['metatype']>;
 
