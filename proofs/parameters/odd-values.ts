@@ -27,7 +27,7 @@ const noNumbers = [
   '7\0',
   '7\n',
   'NaN',
-  'Infinity',
+  '-Infinity',
   'null',
   'true',
   '[object Object]',
