@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { ordinaryOutcome } from '../../../proofs/money/record';
 import { writtenRecord } from '../../../src/audit';
 import { postingKinds, PostgresMoneyStore } from '../../../src/billing';
-import { parseUsd, uuidv7 } from '../../../src/kernel';
+import { invoiceAccountOf, parseUsd, uuidv7 } from '../../../src/kernel';
 import { formatTime } from '../../../src/views';
 import { type Payer, PaymentHouse } from './payment-house';
 
@@ -103,12 +103,18 @@ describe('the ledger and statements', () => {
 
   test.each(['en', 'de', 'fr', 'it', 'es'])('every kind of posting has its words in %s', async (language) => {
     const person = await house.payer({ preferredLanguage: language });
-    await house.app.database.transaction((tx) =>
-      tx.query(
+    const credit = (account: number, kinds: readonly string[]) =>
+      house.app.database.query(
         `SELECT money_credit($1, 1000000000, 'adjustment', kind, $2 || kind) FROM unnest($3::text[]) AS kind`,
-        [person.userId, `words of ${person.userId} `, postingKinds],
-      ),
+        [account, `words of ${account} `, kinds],
+      );
+    await credit(
+      person.userId,
+      postingKinds.filter((kind) => kind !== 'invoice-left'),
     );
+    // What leaves the invoices has to come from there: the books are compared at the end.
+    await credit(invoiceAccountOf(person.userId), ['adjustment']);
+    await house.app.database.query('SELECT money_leave_invoices($1)', [person.userId]);
     const page = await text('/dashboard/billing/ledger', person);
     const cells = [...page.matchAll(/<td[^>]*>\s*([^<]*?)\s*<\/td>/g)].map(([, cell = '']) => cell);
     const texts = JSON.parse(readFileSync(`locales/${language}.json`, 'utf8')) as {
