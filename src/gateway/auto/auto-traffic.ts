@@ -18,12 +18,12 @@ const MOST_MODELS = 1_000;
 
 /**
  * Recent observations of `auto` traffic: failures of models, drift of an organisation's requests, and feedback, which
- * all nodes share. Feedback affects its own organisation only.
+ * all nodes share. All of it affects its own organisation only; keys without one share theirs.
  */
 @Injectable()
 export class AutoTraffic implements OnModuleInit {
-  private readonly reliability: Reliability = new Map();
-  private readonly signals = new Map<number, Reliability>();
+  private readonly answers = new Map<number | null, Reliability>();
+  private readonly signals = new Map<number | null, Reliability>();
   private readonly drifts = new Map<number, Drift>();
 
   constructor(private readonly notifications: Notifications) {}
@@ -32,18 +32,16 @@ export class AutoTraffic implements OnModuleInit {
     await this.notifications.on(autoSignalChannel, (text) => {
       const signal = readSignal(text);
       if (signal !== null)
-        noteSignal(this.signalsOf(signal.organisationId), signal.model, signal, Date.now());
+        noteSignal(ofOrganisation(this.signals, signal.organisationId), signal.model, signal, Date.now());
     });
   }
 
   reliabilityFor(organisationId: number | null): readonly Reliability[] {
-    const signals = organisationId === null ? undefined : this.signals.get(organisationId);
-    return signals === undefined ? [this.reliability] : [this.reliability, signals];
+    return [this.answers, this.signals].flatMap((kept) => kept.get(organisationId) ?? []);
   }
 
-  answered(model: string, isAnswer: boolean): void {
-    if (this.reliability.size >= MOST_MODELS && !this.reliability.has(model)) this.reliability.clear();
-    noteAnswer(this.reliability, model, isAnswer, Date.now());
+  answered(organisationId: number | null, model: string, isAnswer: boolean): void {
+    noteAnswer(ofOrganisation(this.answers, organisationId), model, isAnswer, Date.now());
   }
 
   driftOf(organisationId: number | null): DriftLevel {
@@ -60,13 +58,13 @@ export class AutoTraffic implements OnModuleInit {
     }
     noteFamiliarity(drift, isUnfamiliar);
   }
+}
 
-  private signalsOf(organisationId: number): Reliability {
-    const known = this.signals.get(organisationId);
-    if (known !== undefined && known.size < MOST_MODELS) return known;
-    if (this.signals.size >= MOST_ORGANISATIONS) this.signals.clear();
-    const signals: Reliability = new Map();
-    this.signals.set(organisationId, signals);
-    return signals;
-  }
+function ofOrganisation(kept: Map<number | null, Reliability>, organisationId: number | null): Reliability {
+  const known = kept.get(organisationId);
+  if (known !== undefined && known.size < MOST_MODELS) return known;
+  if (kept.size >= MOST_ORGANISATIONS) kept.clear();
+  const fresh: Reliability = new Map();
+  kept.set(organisationId, fresh);
+  return fresh;
 }

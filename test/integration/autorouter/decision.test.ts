@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { CatalogueEditor, CatalogueService } from '../../../src/catalogue';
-import { Organisation } from '../../../src/identity';
+import { Organisation, UserAccount } from '../../../src/identity';
 import type { NewKey } from '../../../src/keys';
 import { AutoLearner, type AutoSettingsChange, AutoStates } from '../../../src/routing';
 import { signIn } from '../../support/people';
 import { administer } from '../../support/postgres';
 import { ask as exchange } from '../web/raw-exchange';
+import { addCustomer } from '../../support/customer';
 import {
   app,
   ask,
@@ -267,6 +268,41 @@ test('another model steps in where the chosen one fails, and the record names bo
   expect(answer.headers.get('x-svc-failover')).toBe('true');
   expect(answer.headers.get('x-svc-auto')).toMatch(/^sim-large; /);
   expect(await decisionOf(answer.requestId)).toMatchObject({ chosen: 'sim-small', answered_by: 'sim-large' });
+});
+
+test('what fails for one organisation changes nothing for another', async () => {
+  const organisations = app.database.source.getRepository(Organisation);
+  const other = organisations.create({ name: 'other', slug: 'other' });
+  await organisations.insert(other);
+  const { userId: stranger } = await addCustomer(app, 'stranger', 10n ** 12n);
+  await app.database.source.getRepository(UserAccount).update(stranger, { organisationId: other.id });
+  const theirs = await makeKey({ userId: stranger });
+  const chances = async (): Promise<unknown> => {
+    const decision = (await decisionOf((await ask(theirs.text)).requestId)) as unknown as {
+      candidates: { model: string; fail: number }[];
+    };
+    return decision.candidates.map(({ model, fail }) => [model, fail]).sort();
+  };
+  await chances();
+  const before = await chances();
+  await set('organisation', organisationId, { mode: 'on' });
+  const { text } = await makeKey();
+  await simulator.addFault({
+    times: 3,
+    match: { model: 'sim-small' },
+    fault: { kind: 'status', status: 500 },
+  });
+  for (let at = 0; at < 3; at += 1) await ask(text, { messages: [user(`Sort this list ${at}`)] });
+  const settled = (await decisionOf((await ask(text)).requestId)) as unknown as {
+    candidates: { model: string; fail: number }[];
+  };
+  const ours = settled.candidates.find(({ model }) => model === 'sim-small')?.fail ?? 0;
+  const after = await chances();
+  // Only their own answers count, and they make a failure less likely.
+  const small = (list: unknown): number =>
+    (list as [string, number][]).find(([model]) => model === 'sim-small')?.[1] ?? 1;
+  expect(small(after)).toBeLessThanOrEqual(small(before));
+  expect(ours).toBeGreaterThan(small(before));
 });
 
 test('no pick lies outside key, regions, budget, settings and what is asked, whatever they are', async () => {
