@@ -52,7 +52,7 @@ export const contentFilter: Drill = {
     ...everyWay(2),
     'or any other 400': layout('chat', true, 2),
     'or 413': layout('messages', false, 2),
-    'or 422': layout('responses', false, 2),
+    'but 422': layout('responses', false, 2),
   },
   run: async (context) => {
     await context.inScenes(/^or /, async (scene, sheet) => {
@@ -65,6 +65,12 @@ export const contentFilter: Drill = {
         withinMs: SOON_MS,
         calls: { a: 1, b: 0 },
       });
+    });
+    // Services check bodies by rules of their own: another may take what this one does not.
+    await context.inScenes(/^but /, async (scene, sheet) => {
+      await scene.fault('a', { kind: 'status', status: 422 });
+      const served = { ending: 'whole', by: 'b', failover: true, withinMs: SOON_MS } as const;
+      await expectOnce(sheet, '', scene, { ...served, calls: { a: 1, b: 1 } });
     });
     await context.inScenes(ordinary, async (scene, sheet) => {
       const asked = { prompt: 'Something forbidden [[filter]]' };
