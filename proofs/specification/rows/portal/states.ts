@@ -100,8 +100,9 @@ const models: readonly Row[] = [
     '3',
     `\`POST ${ADMIN}/model-prices/delete\` is for administrators`,
     async (world) => {
-      await expectFrom(world, 'platform_admin', async ({ client }) =>
-        client.post(`${ADMIN}/model-prices/delete`, { json: { model: await newModel(world) } }),
+      const json = { model: await newModel(world) };
+      await expectFrom(world, 'platform_admin', ({ client }) =>
+        client.post(`${ADMIN}/model-prices/delete`, { json }),
       );
     },
     { decided: 'models belong to the platform, so its administrators' },

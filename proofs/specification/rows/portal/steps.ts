@@ -1,13 +1,5 @@
 import type { Role } from '../../../../src/kernel';
-import {
-  type Answer,
-  type Client,
-  expect,
-  expectStatus,
-  jsonOf,
-  type Sent,
-  soon,
-} from '../../../operations/http';
+import { type Answer, Client, expect, expectStatus, jsonOf, type Sent, soon } from '../../../operations/http';
 import type { Person, World } from '../../../operations/world';
 
 export type Json = Record<string, unknown>;
@@ -21,6 +13,11 @@ export const fresh = (stem: string): string => `${stem}-${Math.random().toString
 export const clientOf = async (world: World, role: Role): Promise<Client> =>
   (await world.person(role)).client;
 export const platform = (world: World): Promise<Client> => clientOf(world, 'platform_admin');
+
+/** The same caller at the service itself: what a row only needs beforehand is not meddled with. */
+const past = (world: World, { headers }: Client): Client => new Client(world.gateway.node.url).with(headers);
+
+const platformBefore = async (world: World): Promise<Client> => past(world, await platform(world));
 
 /** 200 with an object. */
 export function okJson(answer: Answer): Json {
@@ -148,7 +145,7 @@ export async function newModel(world: World, more: Json = {}): Promise<string> {
     lanes: [{ provider: 'sandbox', upstream_model: 'sim-small', region: 'local' }],
     ...more,
   };
-  okJson(await (await platform(world)).post(`${ADMIN}/models/create`, { json }));
+  okJson(await (await platformBefore(world)).post(`${ADMIN}/models/create`, { json }));
   return model;
 }
 
@@ -175,9 +172,9 @@ export async function served(client: Client, model = 'sim-small'): Promise<Answe
 /** Callers see changes of the catalogue a moment later, in their order: a last one tells that all before it are seen. */
 export async function untilInForce(world: World): Promise<void> {
   const model = await newModel(world);
-  const { client } = await world.newKey(await world.person('user'));
+  const client = past(world, (await world.newKey(await world.person('user'))).client);
   await served(client, model);
   const json = { model, state: 'paused' };
-  okJson(await (await platform(world)).post(`${ADMIN}/model-prices/state`, { json }));
+  okJson(await (await platformBefore(world)).post(`${ADMIN}/model-prices/state`, { json }));
   await soon(async () => (await call(client, model)).status !== 200, 'the change is in force');
 }
