@@ -7,7 +7,7 @@ export const assetBase = '/assets/';
 
 /** Files that packages ship and the pages load, by their address below the asset base. */
 const { resolve } = createRequire(__filename);
-export const vendorFiles: ReadonlyMap<string, string> = new Map([
+const vendorFiles: ReadonlyMap<string, string> = new Map([
   ['vendor/htmx.min.js', resolve('htmx.org/dist/htmx.min.js')],
   ['vendor/marked.umd.js', join(dirname(resolve('marked/package.json')), 'lib/marked.umd.js')],
   ['vendor/purify.min.js', resolve('dompurify/dist/purify.min.js')],

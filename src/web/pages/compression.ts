@@ -11,7 +11,7 @@ const LEAST_BYTES = 1_024;
 const QUALITIES = { page: 4, asset: 9 } as const;
 
 /** The best encoding that the client takes; null for none. */
-export function encodingFor({ headers }: Pick<IncomingMessage, 'headers'>): Encoding | null {
+function encodingFor({ headers }: Pick<IncomingMessage, 'headers'>): Encoding | null {
   const given = headers['accept-encoding'];
   const taken = (typeof given === 'string' ? given : '')
     .split(',')
