@@ -2,7 +2,7 @@ import { Controller, Query, Req } from '@nestjs/common';
 import { ChosenModelsQuery } from '../../audit';
 import { CatalogueService, type ModelView } from '../../catalogue';
 import { PersonalSettings } from '../../identity';
-import { line, parseUsd, type Scope, whole } from '../../kernel';
+import { parseUsd, type Scope, whole } from '../../kernel';
 import { keyOfPage, KeyRegister } from '../../keys';
 import { Takes } from '../../platform';
 import {

@@ -181,7 +181,7 @@ describe('whose name of the model an answer carries', () => {
     const refused = await manage('PATCH', `/${id}`, { answer_model: 'nobody' });
     expect([refused.status, await refused.json()]).toMatchObject([400, { error: { param: 'answer_model' } }]);
     const entries = await app.database.query<{ changes: object }>(
-      'SELECT changes FROM activity WHERE object_id = $1 ORDER BY id',
+      'SELECT changes FROM activity WHERE object_id = (SELECT id::text FROM api_key WHERE public_id = $1) ORDER BY id',
       [id],
     );
     expect(entries.map(({ changes }) => changes)).toMatchObject([

@@ -93,7 +93,11 @@ test.each([
   expect(answer.status).toBe(200);
   const { id } = (await answer.json()) as Issued;
   expect(
-    await app.database.query('SELECT host(address) AS address FROM activity WHERE object_id = $1', [id]),
+    await app.database.query(
+      `SELECT host(address) AS address FROM activity
+        WHERE object_id = (SELECT id::text FROM api_key WHERE public_id = $1)`,
+      [id],
+    ),
   ).toEqual([{ address }]);
 });
 

@@ -220,6 +220,7 @@ for (const { backend, available } of backends) {
           const { queue, diary } = await boot({}, true, proxy.url);
           await addJob(queue, { name: 'errand', data: { label: 'before' } });
           await diary.seen('before:done');
+          await until(async () => (await queue.getActiveCount()) === 0);
           await proxy.cut();
           await proxy.restore();
           proxy.endNewcomers();
@@ -243,6 +244,8 @@ for (const { backend, available } of backends) {
           const { queue, diary } = await boot({}, true, proxy.url);
           await addJob(queue, { name: 'errand', data: { label: 'heard' } });
           await diary.seen('heard:done');
+          // Its end is written before the connection is lost; otherwise the job would be repeated.
+          await until(async () => (await queue.getActiveCount()) === 0);
           // After a failure the worker relies on being told, however long that takes.
           proxy.endNewcomers();
           await until(() => proxy.ended() >= 2);

@@ -22,6 +22,7 @@ const scopesOf = (of: Person): readonly BudgetScope[] => [
 interface Person {
   readonly userId: number;
   readonly keyId: number;
+  readonly keyPublicId: string;
   readonly keyPath: string;
   readonly keyModelId: number;
   readonly projectId: number;
@@ -51,6 +52,7 @@ async function headOf(name: string): Promise<Person> {
     userId,
     organisationId,
     keyId: key.id,
+    keyPublicId: key.publicId,
     keyPath: `/dashboard/keys/${key.id}`,
     keyModelId: await made("INSERT INTO key_model (key_id, model) VALUES ($1, 'sim-small')", [key.id]),
     projectId: await made('INSERT INTO project (name, created_by, organisation_id) VALUES ($1, $2, $3)', [
@@ -239,7 +241,7 @@ test('a rolling budget says what becomes available next and when all of it has: 
     freesNext: { at: new Date(leaves(old)), amount: 2n * USD },
   });
   const root = await addKey(app, null, { kind: 'root' });
-  const shown = await fetch(`${app.url}/v1/manage/keys/${head.keyPath.split('/').at(-1)}`, {
+  const shown = await fetch(`${app.url}/v1/manage/keys/${head.keyPublicId}`, {
     headers: { authorization: `Bearer ${root.text}` },
   });
   expect(await shown.json()).toMatchObject({

@@ -126,7 +126,7 @@ describe('a pause', () => {
 });
 
 test('an administrator who revokes a key in use types its name; its owner and a key that no one uses need none', async () => {
-  const path = `/dashboard/keys/${key.publicId}`;
+  const path = `/dashboard/keys/${key.id}`;
   expect(await page(administrator)).not.toContain('name="confirmation"');
   await putRecords(app, [chatRecord(owner.userId, key.id), chatRecord(owner.userId, key.id)]);
   const shown = await page(administrator);
