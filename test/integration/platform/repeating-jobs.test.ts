@@ -202,7 +202,7 @@ test('a node that does not get a job done for a quarter of an hour is not ready,
   try {
     // Every job, until the next look.
     await until(async () => JSON.stringify(await ready()).includes('here: stubborn.'));
-    expect(await ready()).toMatchObject([503, { error: 'Jobs are not run here: stubborn.' }]);
+    expect(await ready()).toMatchObject([503, { error: { human_message: 'Jobs are not run here: stubborn.' } }]);
     resolve();
     await until(async () => (await ready())[0] === 200);
   } finally {
