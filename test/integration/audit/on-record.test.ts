@@ -40,6 +40,7 @@ const jobs: Readonly<Record<string, ActionName | { readonly none: string }>> = {
   conversations: 'conversation.expired',
   'ended-promotions': { none: 'the grant says when it ends; the ledger has what was posted back' },
   evaluation: { none: 'texts of samples go within days of being judged, as the settings on record say' },
+  'former-invoices': { none: 'the change of the billing type is on record; the ledger has what followed' },
   'host-proofs': 'organisation.domain-proven',
   'idempotent-answers': { none: 'answers are kept for a day' },
   incidents: { none: 'incidents are a log of their own' },
