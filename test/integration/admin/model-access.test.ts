@@ -78,7 +78,7 @@ test('policies with wildcards', async () => {
   expect((await house.admin.get(`/dashboard/admin/api/model-policy?org_id=${ours}`)).json).toMatchObject({
     mode: 'deny',
   });
-  expect(await house.admin.get('/dashboard/admin/api/model-policy')).toMatchObject({ status: 400 });
+  expect(await house.admin.get('/dashboard/admin/api/model-policy')).toMatchObject({ status: 422 });
   await set({ mode: 'all' });
   expect(await openTo(ours)).toEqual(all);
 });
