@@ -211,6 +211,6 @@ async function refuseLongWay(tx: Tx, userId: number, delegateUserId: number): Pr
     message: way.circle
       ? 'That account is paid for by this one: payers would go round in a circle.'
       : `Who pays would be found after more than ${MOST_DELEGATES} delegates. Name the payer directly.`,
-    details: { reason: way.circle ? 'delegate-circle' : 'delegate-chain' },
+    details: way.circle ? { reason: 'delegate-circle' } : { reason: 'delegate-chain' },
   });
 }

@@ -63,7 +63,7 @@ describe('a database that is there and does not answer', () => {
     expect((await chat()).status).toBe(200);
     expect(await check('/health')).toMatchObject({ status: 200 });
     const ready = await check('/health/ready');
-    expect(ready).toMatchObject({ status: 503, code: undefined });
+    expect(ready).toMatchObject({ status: 503, code: 'service_unavailable' });
     const unknown = await check('/v1/models', makeKey().text);
     expect(unknown).toMatchObject({ status: 503, code: 'auth_unavailable', retryAfter: expect.any(String) });
     expect(Math.max(ready.tookMs, unknown.tookMs)).toBeLessThan(3_500);

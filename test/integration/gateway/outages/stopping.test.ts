@@ -69,7 +69,7 @@ describe('a service that gives notice before it stops', () => {
     const startedAt = performance.now();
     const closing = app.close();
     const ready = await fetch(`${app.url}/health/ready`);
-    expect([ready.status, await ready.json()]).toMatchObject([503, { code: 'pod_draining' }]);
+    expect([ready.status, await ready.json()]).toMatchObject([503, { error: { code: 'pod_draining' } }]);
     const served = await models();
     expect([served.status, served.headers.get('connection')]).toEqual([200, 'close']);
     await closing;
