@@ -10,7 +10,7 @@ const admitted = (
 ) => ({
   caller: {
     keyId,
-    payerId,
+    payerChain: payerId === null ? [] : [payerId],
     attribution: {
       keyId,
       userId: null,
