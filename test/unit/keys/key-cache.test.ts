@@ -10,6 +10,7 @@ const admitted = (
 ) => ({
   caller: {
     keyId,
+    payerId,
     payerChain: payerId === null ? [] : [payerId],
     attribution: {
       keyId,
