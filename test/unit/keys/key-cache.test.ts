@@ -11,7 +11,7 @@ const admitted = (
   caller: {
     keyId,
     payerId,
-    payerChain: payerId === null ? [] : [payerId],
+    payerChain: (payerId === null ? [] : [payerId]) as readonly number[],
     attribution: {
       keyId,
       userId: null,
