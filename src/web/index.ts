@@ -29,7 +29,7 @@ export { csvLine, csvRows } from './routes/csv';
 export { csvFile, type CsvTable } from './routes/csv.interceptor';
 export { Action, Csv, Data, Page, Redirects } from './routes/kinds';
 export { PortalHosts } from './portal-hosts';
-export { PathId, PathText, QueryText } from './parameters';
+export { PathId, PathText, PathToken, QueryText } from './parameters';
 export { FormPipe, IfGiven, TakesOthers } from './validation';
 export { actorOf, adminScope, viewScope } from './view-scope';
 export { WebModule } from './web.module';

@@ -27,10 +27,14 @@ const ofPath =
 export const PathId = ofPath(rowId);
 
 const LONGEST_NAME = 256;
+const LONGEST_TOKEN = 100;
 const LONGEST_TEXT = 4_096;
 
 /** A name in a path: of a model, an alias, a request. */
 export const PathText = ofPath(line(LONGEST_NAME));
+
+/** The token of a link, in a path. */
+export const PathToken = ofPath(line(LONGEST_TOKEN));
 
 /** A text of a query whose other parameters are another's, as those of an identity provider. */
 export const QueryText = (name: string): ParameterDecorator =>

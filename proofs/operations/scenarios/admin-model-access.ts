@@ -106,7 +106,8 @@ const access: readonly Scenario[] = [
     },
     badInput: async (world) => {
       const path = await newDepartment(world, world.organisationId);
-      if (method === 'GET') expectStatus(await (await owner(world)).get(path.replace(/\d+/, '0')), 400);
+      if (method === 'GET')
+        expectStatus(await (await owner(world)).get(path.replace(/\d+/, '0')), 422, 'dept_id');
       else expectStatus(await (await owner(world)).post(path, { json: { blocked: ['no-such'] } }), 404);
     },
     withoutRights: async (world) => {

@@ -2,6 +2,7 @@ import { type Client, expect, expectStatus, jsonOf } from '../http';
 import type { Scenario } from '../scenario';
 import type { World } from '../world';
 import { ADMIN, admin, owner } from './admin-catalogue-steps';
+import { invoicePaymentScenarios } from './invoice-payments';
 
 const TOMORROW = new Date(Date.now() + 86_400_000).toISOString();
 const MARKUP = `POST ${ADMIN}/organisations/{org_id}/markup`;
@@ -43,7 +44,7 @@ async function markupPath(world: World): Promise<string> {
   return `${ADMIN}/organisations/${row?.id ?? 0}/markup`;
 }
 
-/** What the administration can do that the contract does not name: raises, locked limits, mark-ups. */
+/** What the administration can do that the contract does not name: raises, locked limits, mark-ups, payments of invoices. */
 export const beyondContract: readonly Scenario[] = [
   {
     operation: MARKUP,
@@ -95,7 +96,7 @@ export const beyondContract: readonly Scenario[] = [
       const answer = await (
         await admin(world)
       ).post(path, { json: { raise_amount: '0', raise_until: TOMORROW, reason: 'a fair' } });
-      expectStatus(answer, 400, 'raise_amount');
+      expectStatus(answer, 422, 'raise_amount');
     },
     withoutRights: async (world) => {
       const { userId, client } = await world.newPerson({
@@ -126,7 +127,7 @@ export const beyondContract: readonly Scenario[] = [
     badInput: async (world) => {
       const { path, inCharge } = await spentKey(world);
       const json = { action: 'raise', raise_amount: '1', raise_until: '2001-01-01', reason: 'late' };
-      expectStatus(await inCharge.post(path, { json }), 400, 'raise_until');
+      expectStatus(await inCharge.post(path, { json }), 422, 'raise_until');
     },
     withoutRights: async (world) => {
       const { path, client } = await spentKey(world);
@@ -160,7 +161,7 @@ export const beyondContract: readonly Scenario[] = [
         ['max_parallel', 10_001],
         ['model_budgets', [{ model: 'no-such-model', limit: 1 }]],
       ] as const)
-        expectStatus(await inCharge.post(path, { json: { [name]: value } }), 400, name);
+        expectStatus(await inCharge.post(path, { json: { [name]: value } }), 422, name);
     },
     withoutRights: async (world) => {
       const { path, client } = await spentKey(world);
@@ -168,4 +169,5 @@ export const beyondContract: readonly Scenario[] = [
       expectStatus(await world.anonymous.post(path, { json: { max_parallel: 1 } }), 401);
     },
   },
+  ...invoicePaymentScenarios,
 ];

@@ -55,8 +55,8 @@ const pages: readonly Scenario[] = [
     badInput: async (world) =>
       expectStatus(
         await (await world.person('user')).client.get('/dashboard/webchat?list=none'),
-        400,
-        'invalid_request',
+        422,
+        '["query","list"]',
       ),
     withoutRights: async (world) => expectStatus(await world.anonymous.get('/dashboard/webchat'), 401),
   },
@@ -69,7 +69,7 @@ const pages: readonly Scenario[] = [
       expect(page.text.includes('said once'), 'the answer is in the thread');
     },
     badInput: async (world) =>
-      expectStatus(await (await world.person('user')).client.get('/dashboard/webchat/none'), 404),
+      expectStatus(await (await world.person('user')).client.get('/dashboard/webchat/none'), 422, 'conv_id'),
     withoutRights: ofOthers('GET', thread),
   },
 ];
@@ -118,7 +118,11 @@ const changes: readonly Scenario[] = [
       expectStatus(await person.client.get(thread(id)), 404);
     },
     badInput: async (world) =>
-      expectStatus(await (await world.person('user')).client.delete('/api/conversations/none'), 404),
+      expectStatus(
+        await (await world.person('user')).client.delete('/api/conversations/none'),
+        422,
+        'conv_id',
+      ),
     withoutRights: ofOthers('DELETE', (id) => `/api/conversations/${id}`),
   },
   {
@@ -157,7 +161,7 @@ const changes: readonly Scenario[] = [
     badInput: async (world) => {
       const person = await world.person('user');
       const answer = await person.client.post(`/api/chat/${await begun(person)}`, { json: { content: ' ' } });
-      expectStatus(answer, 400, 'missing_fields');
+      expectStatus(answer, 422, '["body","content"]');
     },
     withoutRights: ofOthers('POST', (id) => `/api/chat/${id}`, { content: 'Hello' }),
   },
@@ -176,7 +180,11 @@ const administration: readonly Scenario[] = [
       expect(!foreign.text.includes(`${overseen}/${id}"`), 'another organisation does not see it');
     },
     badInput: async (world) =>
-      expectStatus(await (await world.person('org_admin')).client.get(`${overseen}?cursor=none`), 400),
+      expectStatus(
+        await (await world.person('org_admin')).client.get(`${overseen}?cursor=none`),
+        422,
+        '["query","cursor"]',
+      ),
     withoutRights: notForMembers('GET', () => overseen),
   },
   {
@@ -191,7 +199,7 @@ const administration: readonly Scenario[] = [
       expectStatus(content, 200, 'said once');
     },
     badInput: async (world) =>
-      expectStatus(await (await world.person('org_admin')).client.get(`${overseen}/none`), 404),
+      expectStatus(await (await world.person('org_admin')).client.get(`${overseen}/none`), 422, 'conv_id'),
     withoutRights: notForMembers('GET', (id) => `${overseen}/${id}`),
   },
   {
@@ -205,7 +213,8 @@ const administration: readonly Scenario[] = [
     badInput: async (world) =>
       expectStatus(
         await (await world.person('org_admin')).client.delete('/api/admin/conversations/none'),
-        404,
+        422,
+        'conv_id',
       ),
     withoutRights: notForMembers('DELETE', (id) => `/api/admin/conversations/${id}`),
   },

@@ -62,16 +62,15 @@ export const frameScenarios: readonly Scenario[] = [
     operation: 'GET /dashboard/playground/{conv_id}',
     success: async (world) => {
       const { client } = await world.person('user');
-      await expectLocation(client, '/dashboard/playground/conv_1', '/dashboard/webchat/conv_1');
+      await expectLocation(client, '/dashboard/playground/1', '/dashboard/webchat/1');
     },
     badInput: async (world) => {
       const { client } = await world.person('user');
-      // What is no id stays one step of the path: it cannot lead elsewhere.
-      await expectLocation(
-        client,
-        '/dashboard/playground/..%2F..%2Flogout',
-        '/dashboard/webchat/..%2F..%2Flogout',
-      );
+      for (const wrong of ['conv_1', '0', '..%2F..%2Flogout']) {
+        const answer = await client.get(`/dashboard/playground/${wrong}`);
+        expectStatus(answer, 422, 'conv_id');
+        expect(answer.headers.get('location') === null, 'what is no id leads nowhere');
+      }
     },
     withoutRights: async (world) => expectStatus(await world.anonymous.get('/dashboard/playground/1'), 401),
   },

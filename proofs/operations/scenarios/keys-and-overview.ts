@@ -55,7 +55,7 @@ const keys: readonly Scenario[] = [
       const page = await openPage(client, '/dashboard/keys/new?model=sim-small', 'creation_token');
       expect(page.text.includes('value="sim-small" checked'), 'the named model is picked');
     },
-    badInput: refusesQuery('/dashboard/keys/new?colour=red', 'colour'),
+    badInput: refusesQuery(`/dashboard/keys/new?model=${'m'.repeat(201)}`, 'model'),
     withoutRights: refusesAnonymous('/dashboard/keys/new'),
   },
   {
@@ -75,7 +75,7 @@ const keys: readonly Scenario[] = [
     badInput: async (world) => {
       const { client } = await world.person('user');
       const json = { name: 'x', budget_limit: -1 };
-      expectStatus(await client.post('/dashboard/keys/new', { json }), 400, 'budget_limit');
+      expectStatus(await client.post('/dashboard/keys/new', { json }), 422, 'budget_limit');
     },
     withoutRights: async (world) => {
       const { userId } = await world.stranger('user');
@@ -121,8 +121,8 @@ const keys: readonly Scenario[] = [
     },
     badInput: async (world) => {
       const { path, client } = await ownKey(world);
-      expectStatus(await client.post(path, { json: { rate_limit_rpm: 0 } }), 400, 'rate_limit_rpm');
-      expectStatus(await client.post(path, { json: { action: 'eat' } }), 400, 'action');
+      expectStatus(await client.post(path, { json: { rate_limit_rpm: 0 } }), 422, 'rate_limit_rpm');
+      expectStatus(await client.post(path, { json: { action: 'eat' } }), 422, 'action');
     },
     withoutRights: async (world) => {
       const { path, key } = await ownKey(world);

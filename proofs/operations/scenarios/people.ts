@@ -173,7 +173,11 @@ const invites: readonly Scenario[] = [
         'a@example.com',
       ),
     badInput: async (world) =>
-      expectStatus(await (await orgAdmin(world)).get(`${users}/invite?other=1`), 422),
+      expectStatus(
+        await (await orgAdmin(world)).get(`${users}/invite?email=${'x'.repeat(300)}`),
+        422,
+        '["query","email"]',
+      ),
     withoutRights: async (world) => expectStatus(await (await plainUser(world)).get(`${users}/invite`), 403),
   },
   {

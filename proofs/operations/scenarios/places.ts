@@ -26,7 +26,7 @@ const organisationScenarios: readonly Scenario[] = [
     operation: `GET ${organisations}`,
     success: async (world) => expectStatus(await (await platform(world)).get(organisations), 200, 'theirs'),
     badInput: async (world) =>
-      expectStatus(await (await platform(world)).get(`${organisations}?cursor=x`), 400),
+      expectStatus(await (await platform(world)).get(`${organisations}?cursor=x`), 422, '["query","cursor"]'),
     withoutRights: (world) => refusedToOrganisations(world, (client) => client.get(organisations)),
   },
   {
@@ -181,7 +181,8 @@ const promotionScenarios: readonly Scenario[] = [
       await granted(world, promotions);
       expectStatus(await (await platform(world)).get(promotions), 200, 'welcome');
     },
-    badInput: async (world) => expectStatus(await (await platform(world)).get(`${promotions}?cursor=x`), 400),
+    badInput: async (world) =>
+      expectStatus(await (await platform(world)).get(`${promotions}?cursor=x`), 422, '["query","cursor"]'),
     withoutRights: (world) => refusedToOrganisations(world, (client) => client.get(promotions)),
   },
   grantScenario(promotions),

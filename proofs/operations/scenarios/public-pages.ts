@@ -42,7 +42,9 @@ function resting(status: 'archived' | 'suspended'): Scenario {
     withoutRights: async (world) => {
       expectStatus(await world.anonymous.get(path), 401, 'authentication_required');
       const { client } = await world.person('user');
-      expect((await client.get(path, inHtml)).headers.get('location') === '/dashboard', 'others go on');
+      await expectPage(client, path, 'Your account is active');
+      const page = await client.get(path, inHtml);
+      expect(!page.text.includes(`This account is ${status}`), 'nobody else is told that it rests');
     },
   };
 }

@@ -3,7 +3,7 @@ import { Controller, Req, Res } from '@nestjs/common';
 import { Payments } from '../../billing';
 import { type InviteShown, InvitesService, SessionsService } from '../../identity';
 import { fault, nanoPerCent } from '../../kernel';
-import { Access, Action, actorOf, type HttpRequest, Page, PathText, portalHostOf } from '../../web';
+import { Access, Action, actorOf, type HttpRequest, Page, PathToken, portalHostOf } from '../../web';
 import { FormAnswers } from './form-answers';
 import { Visitor } from './visitor';
 
@@ -47,7 +47,7 @@ export class StandingController {
 
   @Page('/invite/:token', 'pages/account/invite', Access.anyone())
   async invite(
-    @PathText('token') token: string,
+    @PathToken('token') token: string,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
@@ -61,7 +61,7 @@ export class StandingController {
   /** Accepting needs the account the invite was sent to; the address was confirmed with it. */
   @Action('/invite/:token/accept', Access.session(), { audit: 'invite.accepted' })
   async accept(
-    @PathText('token') token: string,
+    @PathToken('token') token: string,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<unknown> {

@@ -73,6 +73,14 @@ test('an invitation that is over is not gone to', async () => {
   expect(await enter(browser, email)).toBe('/dashboard');
 });
 
+test('the address of an invitation is refused where no token has its length, and absent where none has it', async () => {
+  const asked = async (token: string) => {
+    const { status } = await fetch(`${app.url}/invite/${token}`);
+    return status;
+  };
+  expect([await asked('A'.repeat(43)), await asked('A'.repeat(101))]).toEqual([404, 422]);
+});
+
 test('someone else who is signed in finds the way out, and the invited one then finds the invitation', async () => {
   const [email, other] = [newAddress(), newAddress()];
   const path = await invited(app, admin, email, organisationId);
