@@ -123,12 +123,12 @@ const idRows: readonly Row[] = [
   row('2.6', '`key_id` is an integer wherever the portal tells of a key', async (world) => {
     const person = await subject(world);
     const json = { name: fresh('key') };
-    const { key_id: id } = okJson(await person.client.post('/dashboard/keys/new', { json }));
+    const { id } = okJson(await person.client.post('/dashboard/keys/new', { json }));
     expect(Number.isInteger(id), `the answer of a new key: ${String(id)}`);
     const changed = okJson(
       await person.client.post(`/dashboard/keys/${Number(id)}`, { json: { name: 'renamed' } }),
     );
-    equal(changed['key_id'], id, 'the answer of a change');
+    equal(changed['id'], id, 'the answer of a change');
     const client = await clientOf(world, 'org_admin');
     const state = okJson(await client.get(`${ADMIN}/api/key-rate-limit-state?key_id=${Number(id)}`));
     equal(state['key_id'], id, 'the state of its limiter');

@@ -48,7 +48,7 @@ export const webchatRows: readonly Row[] = [
     await served(key, 'sim-small');
     const json = { model: 'sim-embed', input: 'x' };
     refuses(await key.post('/v1/embeddings', { json }), 403, 'webchat_key_scope');
-    const owned = await world.rows('SELECT 1 FROM api_key WHERE public_id = $1 AND user_id = $2', [
+    const owned = await world.rows('SELECT 1 FROM api_key WHERE id = $1 AND user_id = $2', [
       made['id'],
       userId,
     ]);
