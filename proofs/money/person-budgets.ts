@@ -34,7 +34,7 @@ export async function proveBudgetsOfPerson(proof: Proof): Promise<void> {
         else await raises.endAll(tx, organisation);
         const period = changes % 2 === 0 ? 'daily' : 'monthly';
         if (changes % 5 === 4) await limits.remove(tx, organisation);
-        else await limits.set(tx, organisation, { period, limit: BigInt(changes % 7) * 10n * usd });
+        else await limits.set(tx, organisation, { period, limit: BigInt((changes + 1) % 7) * 10n * usd });
       });
       const [row] = await proof.query<{ taken: string }>(
         `SELECT spent + escrowed AS taken FROM spending_window WHERE kind = 'user' AND owner_id = $1`,
