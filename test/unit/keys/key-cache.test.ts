@@ -6,12 +6,12 @@ import { readKeyChange } from '../../../src/keys/key-change';
 const admitted = (
   keyId: number,
   who: Partial<Caller['attribution']> = {},
-  payerId: number | null = null,
+  ...payerChain: readonly number[]
 ) => ({
   caller: {
     keyId,
-    payerId,
-    payerChain: (payerId === null ? [] : [payerId]) as readonly number[],
+    payerId: payerChain[0] ?? null,
+    payerChain,
     attribution: {
       keyId,
       userId: null,
