@@ -1,6 +1,6 @@
 import type { ContractParameter } from './contract';
 
-/** What the contract says of a value: it fits, it does not, or the bounds are the service's own. */
+/** The contract's verdict on a value: it fits, it does not, or the bounds are the service's own. */
 export type Verdict = 'inside' | 'outside' | 'open';
 
 export interface OddValue {

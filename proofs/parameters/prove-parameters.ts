@@ -12,7 +12,7 @@ const LONGEST_SHOWN = 40;
 /** Rights come first: without them a value is not looked at. */
 const refusals = new Set([401, 403]);
 
-/** What is no object of fields; a change without a body is one without fields. */
+/** Bodies that are no object of fields; a change without a body is one without fields. */
 const noObjects = [undefined, 'null', '[]', '"text"', '0', '{', '{"a":1,"a":2}'];
 
 interface Case {

@@ -1,6 +1,6 @@
 import { type Breakage, some } from './breakage';
 
-/** Of those who are billed by invoice. */
+/** Breakages in the books of payers who are billed by invoice. */
 export const invoiceBreakages: readonly Breakage[] = [
   {
     what: 'a payment of an invoice is larger',

@@ -44,7 +44,7 @@ async function markupPath(world: World): Promise<string> {
   return `${ADMIN}/organisations/${row?.id ?? 0}/markup`;
 }
 
-/** What the administration can do that the contract does not name: raises, locked limits, mark-ups, payments of invoices. */
+/** Operations of the administration that the contract does not name: raises, locked limits, mark-ups, payments of invoices. */
 export const beyondContract: readonly Scenario[] = [
   {
     operation: MARKUP,

@@ -68,7 +68,7 @@ const bySubject =
   async (world: World): Promise<string> =>
     `${pathOf((await subject(world)).userId)}/${act}`;
 
-/** What operators record of the payments of invoices. */
+/** Operators record and undo payments of invoices. */
 export const invoicePaymentScenarios: readonly Scenario[] = [
   {
     operation: `POST ${USER}/invoice-payment`,
@@ -82,7 +82,7 @@ export const invoicePaymentScenarios: readonly Scenario[] = [
       const json = { amount: '2', reference: `bank ${unique()}` };
       for (const _time of [1, 2]) ok(await client.post(`${path}/invoice-payment`, { json }));
       const { owed_usd: owed, data } = await owing(world, path);
-      // What the calls cost is a small part of a cent.
+      // The calls cost a small part of a cent.
       expect(owed > -2 && owed < -1.99, `paid once: ${owed}`);
       expect(data.length === 1, `recorded once: ${data.length}`);
       await untilAnswered(key, 200);
