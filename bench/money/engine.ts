@@ -158,6 +158,7 @@ class UnlimitedStore implements MoneyStore {
         window: { id: ref.kind, startsAt: -Infinity, endsAt: Infinity },
         granted: want,
         limitLeft: 2n ** 60n,
+        resetsAt: Infinity,
         poolLeft: 2n ** 60n,
         elsewhere: 0n,
         now: Date.now(),

@@ -1,11 +1,16 @@
+import { Client } from 'pg';
 import { platformScope } from '../../../src/kernel';
 import { Ledger, Limits, verifyMoney } from '../../../src/billing';
 import { Organisation } from '../../../src/identity';
 import { KeysService } from '../../../src/keys';
 import { addCustomer, type Customer } from '../../support/customer';
+import { until } from '../../support/until';
 import { app, closeHouse, openHouse, supplier } from './gateway-house';
 
 const dollar = 1_000_000_000n;
+
+const hoursBetween = (one: string | Date, other: Date | null | undefined): number =>
+  Math.abs(Number(new Date(one)) - Number(other)) / 3_600_000;
 
 describe('what a key may spend', () => {
   let organisation: number;
@@ -69,6 +74,37 @@ describe('what a key may spend', () => {
     expect(state && state.spent <= 60_000_000n).toBe(true);
     const wallet = await app.application.get(Ledger, { strict: false }).wallet(userId);
     expect(dollar - wallet.balance).toBe(state?.spent);
+  });
+
+  test('the refusal of a rolling budget says when its youngest spending is thirty days old', async () => {
+    const { key, keyId } = await customer('patient', dollar);
+    const limits = app.application.get(Limits, { strict: false });
+    const ref = { kind: 'key', id: keyId } as const;
+    await app.database.transaction((tx) => limits.set(tx, ref, { period: 'rolling', limit: 30_000_000n }));
+    const refusal = async (): Promise<string> => {
+      const answer = await ask(key);
+      if (answer.status === 200) return refusal();
+      expect(answer.status).toBe(402);
+      return ((await answer.json()) as { error: { resets_at: string } }).error.resets_at;
+    };
+    // Spent in this hour, or in the last one if an hour has just begun.
+    const first = await refusal();
+    expect(hoursBetween(first, (await limits.state(ref))?.resetsAt)).toBeLessThanOrEqual(1);
+    expect(hoursBetween(first, new Date())).toBeGreaterThan(718);
+    const owner = new Client(app.environment['MIGRATION_DATABASE_URL']);
+    await owner.connect();
+    const age = (by: string): Promise<unknown> =>
+      owner.query(
+        `UPDATE spending_bucket b SET hour = hour - $2::interval FROM spending_window w
+          WHERE w.id = b.window_id AND w.kind = 'key' AND w.owner_id = $1`,
+        [keyId, by],
+      );
+    await age('5 days');
+    const state = await limits.state(ref);
+    await until(async () => (await refusal()) === state?.resetsAt?.toISOString());
+    expect(hoursBetween(state!.resetsAt!, new Date())).toBeLessThanOrEqual(25 * 24);
+    await age('-5 days');
+    await owner.end();
   });
 
   test('without a bound of its own a request gets what fits, and the supplier is told', async () => {

@@ -144,7 +144,7 @@ export class MemoryStore implements MoneyStore {
     const windowId = this.scopes.get(scopeKey(ref));
     const limit = windowId === undefined ? undefined : this.limits.get(windowId);
     if (windowId === undefined || limit === undefined) {
-      return { window: null, granted: null, limitLeft: 0n, poolLeft: 0n, elsewhere: 0n, now: Date.now() };
+      return { window: null, granted: null, limitLeft: 0n, poolLeft: 0n, elsewhere: 0n, resetsAt: Infinity, now: Date.now() };
     }
     const pool = limit.limit - limit.spent - limit.escrowed;
     const own = slices.get(windowId) ?? 0n;
@@ -164,6 +164,7 @@ export class MemoryStore implements MoneyStore {
       limitLeft: limit.limit - limit.spent,
       poolLeft: pool - (granted ?? 0n),
       elsewhere,
+      resetsAt: Infinity,
       now: Date.now(),
     };
   }

@@ -17,7 +17,7 @@ const names: Readonly<Record<ScopeKind | 'invoice', string>> = {
 export function spent(ref: LimitRef, needed: Nano, remaining: Nano, resetsAt: number): Fault {
   const scope = nameOf(ref);
   return fault(ref.kind === 'wallet' ? 'billing_limit_reached' : 'budget_exceeded', {
-    ...messageOf(scope, needed, remaining),
+    ...messageOf(scope, needed, remaining, Number.isFinite(resetsAt)),
     details: {
       needed_usd: formatUsd(needed),
       remaining_usd: formatUsd(remaining > 0n ? remaining : 0n),
@@ -31,7 +31,12 @@ export function spent(ref: LimitRef, needed: Nano, remaining: Nano, resetsAt: nu
 const nameOf = ({ kind, id }: LimitRef): ScopeKind | 'invoice' =>
   kind === 'wallet' && isInvoiceAccount(id) ? 'invoice' : kind;
 
-function messageOf(scope: ReturnType<typeof nameOf>, needed: Nano, remaining: Nano): { message?: string } {
+function messageOf(
+  scope: ReturnType<typeof nameOf>,
+  needed: Nano,
+  remaining: Nano,
+  resets: boolean,
+): { message?: string } {
   if (remaining > 0n) {
     return {
       message:
@@ -41,7 +46,9 @@ function messageOf(scope: ReturnType<typeof nameOf>, needed: Nano, remaining: Na
   }
   if (scope === 'wallet') return {};
   if (scope !== 'invoice')
-    return { message: `The ${names[scope]} is used up. It resets by itself, or its limit can be raised.` };
+    return {
+      message: `The ${names[scope]} is used up. ${resets ? 'It resets by itself, or its' : 'Its'} limit can be raised.`,
+    };
   return {
     message:
       'What is not invoiced or not paid yet has reached the credit limit of the payer. ' +

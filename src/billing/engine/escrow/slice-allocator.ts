@@ -343,7 +343,7 @@ export class SliceAllocator {
     for (const ref of refs) {
       const slice = this.book.at(scopeKey(ref));
       if (slice?.window && !slice.covers(amount) && slice.spendable < amount) {
-        return spent(ref, amount, slice.spendable, slice.window.endsAt);
+        return spent(ref, amount, slice.spendable, slice.resetsAt);
       }
     }
     return undefined;

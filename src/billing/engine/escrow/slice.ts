@@ -14,6 +14,8 @@ export class Slice {
   private owed: Nano = 0n;
   /** The limit less the spending, as the database last reported it. */
   limitLeft: Nano = 0n;
+  /** When the limit is whole again, as the database last reported it. */
+  resetsAt = Infinity;
   /** The lease it belongs to was swept: nothing in it is ours any more. */
   lapsed = false;
   /** When to ask the database again after it had nothing to grant. */
@@ -117,6 +119,7 @@ export class Slice {
   applyDraw(drawn: Drawn): void {
     if (drawn.granted !== null) this.receive(drawn.granted);
     this.limitLeft = drawn.limitLeft;
+    this.resetsAt = drawn.resetsAt;
     this.overdrawn = drawn.poolLeft < 0n;
     this.poolLeft = this.overdrawn ? 0n : drawn.poolLeft;
   }

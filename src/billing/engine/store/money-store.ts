@@ -58,6 +58,8 @@ export interface Drawn {
   readonly poolLeft: Nano;
   /** What other leases hold. */
   readonly elsewhere: Nano;
+  /** When all that is spent has left the window, which for a rolling one is told only where little was left. */
+  readonly resetsAt: number;
   readonly now: number;
 }
 

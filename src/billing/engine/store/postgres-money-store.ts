@@ -24,6 +24,7 @@ interface DrawRow {
   elsewhere: string;
   starts_ms: string | null;
   ends_ms: string | null;
+  empties_ms: string | null;
   now_ms: string;
 }
 
@@ -44,6 +45,14 @@ interface UnreadRow {
 }
 
 const idsPerReservation = 1_000;
+const HOUR_MS = 3_600_000;
+
+/** A trailing window begins at a time and has no end: where it had nothing to grant, its youngest spending is looked up. */
+const drawing = `
+  SELECT drawn.*, CASE WHEN coalesce(granted, 0) = 0 AND starts_ms IS NOT NULL AND ends_ms IS NULL THEN
+    (SELECT floor(extract(epoch FROM max(hour) + interval '720 hours') * 1000)::bigint FROM spending_bucket
+      WHERE spending_bucket.window_id = drawn.window_id AND spent > 0) END AS empties_ms
+    FROM escrow_draw($1, $2, $3, $4, $5, $6) AS drawn`;
 
 /** The source of truth: every method is one statement, a settlement one transaction. */
 export class PostgresMoneyStore implements MoneyStore {
@@ -66,7 +75,7 @@ export class PostgresMoneyStore implements MoneyStore {
   }
 
   async draw(lease: string, operation: number, asks: readonly Ask[]): Promise<Drawn[]> {
-    const rows = await this.query<DrawRow>('SELECT * FROM escrow_draw($1, $2, $3, $4, $5, $6)', [
+    const rows = await this.query<DrawRow>(drawing, [
       lease,
       operation,
       asks.map((ask) => ask.ref.kind),
@@ -214,7 +223,15 @@ async function settleIn(tx: Tx, batch: Batch, settlementOf: ReadonlyMap<number, 
 function drawnOf(row: DrawRow): Drawn {
   const now = Number(row.now_ms);
   if (row.window_id === null) {
-    return { window: null, granted: null, limitLeft: 0n, poolLeft: 0n, elsewhere: 0n, now };
+    return {
+      window: null,
+      granted: null,
+      limitLeft: 0n,
+      poolLeft: 0n,
+      elsewhere: 0n,
+      resetsAt: Infinity,
+      now,
+    };
   }
   return {
     window: {
@@ -226,8 +243,16 @@ function drawnOf(row: DrawRow): Drawn {
     limitLeft: BigInt(row.limit_left),
     poolLeft: BigInt(row.pool_left),
     elsewhere: BigInt(row.elsewhere),
+    resetsAt: resetOf(row, now),
     now,
   };
+}
+
+/** What is spent now leaves a trailing window with its hour, 720 hours later. */
+function resetOf({ starts_ms: starts, ends_ms: ends, empties_ms: empties }: DrawRow, now: number): number {
+  if (ends !== null) return Number(ends);
+  if (starts === null) return Infinity;
+  return empties === null ? (Math.floor(now / HOUR_MS) + 720) * HOUR_MS : Number(empties);
 }
 
 /** Classes 22 and 23 say that the values themselves are at fault: sending them again does not help. */

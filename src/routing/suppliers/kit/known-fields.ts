@@ -116,7 +116,13 @@ export function knownFields(operation: OperationName): KnownFields {
   let found = known.get(operation);
   if (found === undefined) {
     const names = [...everywhere, ...byOperation[operation]];
-    const others = ['stream', ...limitFields, ...steeringFields, ...Object.values(serviceFields).flat()];
+    const others = [
+      'stream',
+      ...nestedFields.keys(),
+      ...limitFields,
+      ...steeringFields,
+      ...Object.values(serviceFields).flat(),
+    ];
     known.set(operation, (found = new KnownFields(names, others)));
   }
   return found;

@@ -112,6 +112,21 @@ describe('the names of fields in a request', () => {
     expect((await chat({ ...question, ...more })).error).toMatchObject({ code: 'invalid_request', param });
   });
 
+  test.each(['STREAM_OPTIONS', 'strEam_options', 'Thinking', 'Output_Config', 'ReasoninG'])(
+    '%s: a name that one route knows has one spelling on every route',
+    async (name) => {
+      for (const [path, body] of [
+        ['/v1/messages', { model: 'local', max_tokens: 5, messages }],
+        ['/v1/embeddings', { model: 'local', input: 'Hello' }],
+        ['/v1/rerank', { model: 'local', query: 'Hello', documents: ['Hello'] }],
+      ] as const) {
+        const { status, error } = await send(path, { ...body, [name.toLowerCase()]: {}, [name]: {} });
+        expect([path, status, error?.param]).toEqual([path, 400, name]);
+      }
+      expect(await sent()).toEqual([]);
+    },
+  );
+
   test.each(['model', 'max_tokens', 'n', 'stream', 'region', 'messages', 'temperature', 'mod\\u0065l'])(
     '%s twice is refused',
     async (name) => {
