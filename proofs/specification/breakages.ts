@@ -30,9 +30,14 @@ export function breakagesOf(answers: readonly Passed[], statement: string): Brea
   return all.toReversed().toSorted((one, other) => rank(one, statement) - rank(other, statement));
 }
 
-/** What is not done, what the statement speaks of, what is ours alone, what an answer says, what surrounds it, its status. */
+/**
+ * The order of the ways: what is not done; what the statement speaks of, first at the operation that it names; headers
+ * of ours; what else an answer says; other headers; the status.
+ */
 function rank({ name }: Breakage, statement: string): number {
   if (name.endsWith('not done')) return 0;
+  const isNamed = statement.includes(`\`${name.slice(0, name.indexOf(': '))}\``);
+  if (isNamed && /: status \d/.test(name)) return 0.5;
   const [, what = ''] = /'([^']+)'/.exec(name) ?? [];
   const words = (what.split('.').at(-1) ?? '').toLowerCase().split(/[-_]/);
   const said = statement.toLowerCase();

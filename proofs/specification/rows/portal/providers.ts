@@ -1,35 +1,19 @@
-import { request } from 'node:http';
-import { cookiesOf, newAddress } from '../../../operations/accounts';
-import { type Answer, expect, expectStatus, jsonOf } from '../../../operations/http';
-import { resellerOrigin, type World } from '../../../operations/world';
+import { cookiesOf } from '../../../operations/accounts';
+import {
+  askReseller,
+  comeBack,
+  cookieText,
+  handedOff,
+  leave,
+  type Slot,
+} from '../../../operations/by-provider';
+import { expect, expectStatus, jsonOf } from '../../../operations/http';
+import type { World } from '../../../operations/world';
 import { row, type Row } from '../../row';
 import { equal, expectInvalid, okJson, refuses } from './steps';
 
-type Slot = 'idp1' | 'idp2';
-
-interface Away {
-  readonly location: string;
-  readonly cookies: string;
-}
-
-/** A browser, with the terms accepted or without, that leaves for the provider. */
-async function leave(world: World, slot: Slot, hasAccepted = true): Promise<Away> {
-  const terms = hasAccepted
-    ? cookiesOf(await world.anonymous.post('/auth/accept-tos', { json: { terms: true, provider: slot } }))
-    : '';
-  const away = await world.anonymous.get(`/auth/${slot}`, { headers: { cookie: terms } });
-  expectStatus(away, 302);
-  return { location: away.headers.get('location') ?? '', cookies: `${terms}; ${cookiesOf(away)}` };
-}
-
-function back(world: World, slot: Slot, { location, cookies }: Away, email = newAddress()): Promise<Answer> {
-  const query = world.provider.recognise(location, { subject: email, email });
-  const path = `/oauth/${slot}/login/callback/?${query.toString()}`;
-  return world.anonymous.get(path, { headers: { cookie: cookies, accept: 'text/html' } });
-}
-
 async function enters(world: World, slot: Slot): Promise<void> {
-  const answer = await back(world, slot, await leave(world, slot));
+  const answer = await comeBack(world, slot, await leave(world, slot));
   expectStatus(answer, 303);
   const client = world.anonymous.with({ cookie: cookiesOf(answer) });
   okJson(await client.get('/api/legal/status'));
@@ -70,49 +54,6 @@ const bySlot = (slot: Slot): Row[] => [
     expectInvalid(await world.anonymous.get(`/oauth/${slot}/login/callback/?code=a&code=b`), 'query', 'code'),
   ),
 ];
-
-/** Asks under the reseller's name, which fetch would not send. */
-function askReseller(
-  world: World,
-  path: string,
-  cookie: string,
-): Promise<{ status: number; headers: Headers }> {
-  return new Promise((resolve, reject) => {
-    const headers = { host: new URL(resellerOrigin).host, ...(cookie !== '' && { cookie }) };
-    request(new URL(path, world.url), { headers, timeout: 20_000 }, (answer) => {
-      answer.resume();
-      const given = new Headers();
-      if (answer.headers.location !== undefined) given.set('location', answer.headers.location);
-      for (const line of answer.headers['set-cookie'] ?? []) given.append('set-cookie', line);
-      resolve({ status: answer.statusCode ?? 0, headers: given });
-    })
-      .on('error', reject)
-      .end();
-  });
-}
-
-const cookieText = (headers: Headers): string =>
-  headers
-    .getSetCookie()
-    .map((line) => line.split(';')[0])
-    .join('; ');
-
-/** From the reseller's address to the main one, to the provider, and back to where the reseller's browser goes next. */
-async function handedOff(world: World): Promise<{ path: string; kept: string }> {
-  const atReseller = await askReseller(world, '/auth/idp1', '');
-  const passedOn = new URL(atReseller.headers.get('location') ?? '');
-  const terms = cookiesOf(await world.anonymous.post('/auth/accept-tos', { json: { terms: true } }));
-  const away = await world.anonymous.get(passedOn.pathname + passedOn.search, { headers: { cookie: terms } });
-  const cookies = `${terms}; ${cookiesOf(away)}`;
-  const answer = await back(world, 'idp1', { location: away.headers.get('location') ?? '', cookies });
-  equal(answer.headers.get('location'), '/login/hand-off', 'the person is asked first');
-  const client = world.anonymous.with({ cookie: cookiesOf(answer) });
-  const { text } = await client.get('/login/hand-off', { headers: { accept: 'text/html' } });
-  const state = /name="state" value="([\w-]+)"/.exec(text)?.[1] ?? '';
-  const home = new URL(String(okJson(await client.post('/auth/sso/hand-off', { json: { state } }))['url']));
-  equal(home.origin, resellerOrigin, 'back to the reseller');
-  return { path: home.pathname + home.search, kept: cookieText(atReseller.headers) };
-}
 
 const handOff: readonly Row[] = [
   row(
@@ -158,9 +99,9 @@ const terms: readonly Row[] = [
     '5.2.4',
     'People of a provider accept the terms before the callback: the callback lets nobody new in without',
     async (world) => {
-      const refused = await back(world, 'idp1', await leave(world, 'idp1', false));
+      const refused = await comeBack(world, 'idp1', await leave(world, 'idp1', false));
       equal(refused.headers.get('location'), '/signup?notice=terms', 'without the acceptance');
-      const accepted = await back(world, 'idp1', await leave(world, 'idp1'));
+      const accepted = await comeBack(world, 'idp1', await leave(world, 'idp1'));
       const client = world.anonymous.with({ cookie: cookiesOf(accepted) });
       equal(okJson(await client.get('/api/legal/status'))['accepted'], true, 'with it');
     },
