@@ -34,14 +34,12 @@ export {
   type KeyDecision,
   type KeyFilter,
   type KeyOwners,
-  type KeyUsage,
   type ManagedKey,
   type NewKey,
   type OwnerName,
   type RotatedKey,
   type ShownStatus,
   shownStatuses,
-  type UsageWindow,
 } from './managed-key';
 export { type KeyLost, OpenCalls } from './open-calls';
 export {

@@ -4,15 +4,7 @@ import { type AnswerModel, type ContinueStreams, type Fault, fault, type Scope }
 import { Database, Keyset, type Page, type Tx } from '../platform';
 import type { KeyKind } from './api-key.entity';
 import { DEPARTMENT, type KeyScope, ORGANISATION, OWNERS, withinScope } from './key-scope';
-import type {
-  KeyDecision,
-  KeyFilter,
-  KeyOwners,
-  KeyUsage,
-  ManagedKey,
-  ShownStatus,
-  UsageWindow,
-} from './managed-key';
+import type { KeyDecision, KeyFilter, KeyOwners, ManagedKey, ShownStatus } from './managed-key';
 import { type ModelBudget, modelBudgetsOf } from './model-budgets';
 
 type Author = Pick<KeyDecision, 'userId' | 'role' | 'by'>;
@@ -204,36 +196,6 @@ export class KeyRegister {
     return this.withBudgets(rows);
   }
 
-  /** By the id of the key; a key without requests in the window is left out. */
-  async usage(
-    scope: KeyScope,
-    keys: readonly Pick<ManagedKey, 'id'>[],
-    { from, to }: UsageWindow,
-  ): Promise<ReadonlyMap<number, KeyUsage>> {
-    const within = withinScope(scope, 4);
-    const rows = await this.database.query<UsageRow>(
-      `SELECT k.id, sum(h.requests)::integer AS requests, sum(h.failures)::integer AS failures,
-              sum(h.input_tokens + h.cache_read_tokens + h.cache_write_tokens)::text AS input_tokens,
-              sum(h.output_tokens)::text AS output_tokens, sum(h.cost_nano)::text AS cost
-         FROM usage_hour h JOIN api_key k ON k.id = h.key_id ${OWNERS}
-        WHERE h.key_id = ANY ($1::bigint[]) AND h.hour >= date_trunc('hour', $2::timestamptz, 'UTC') AND h.hour < $3
-          AND k.kind <> 'root' AND ${within.sql} GROUP BY k.id`,
-      [keys.map(({ id }) => id), from, to, ...within.parameters],
-    );
-    return new Map(
-      rows.map(({ id, requests, failures, input_tokens, output_tokens, cost }) => [
-        id,
-        {
-          requests,
-          failures,
-          inputTokens: BigInt(input_tokens),
-          outputTokens: BigInt(output_tokens),
-          cost: BigInt(cost),
-        },
-      ]),
-    );
-  }
-
   private read(sql: string, parameters: unknown[], tx?: Tx): Promise<RegisterRow[]> {
     return (tx ?? this.database.source).query<RegisterRow[]>(sql, parameters);
   }
@@ -247,15 +209,6 @@ export class KeyRegister {
     const ofModels = await modelBudgetsOf(this.database, this.limits, ids, tx);
     return rows.map((row, place) => managedKey(row, budgets[place] ?? null, ofModels.get(row.id) ?? []));
   }
-}
-
-interface UsageRow {
-  readonly id: number;
-  readonly requests: number;
-  readonly failures: number;
-  readonly input_tokens: string;
-  readonly output_tokens: string;
-  readonly cost: string;
 }
 
 export const noSuchKey = (): Fault =>

@@ -140,19 +140,3 @@ export interface OwnerName {
   readonly id: number;
   readonly name: string;
 }
-
-/** What was asked with a key within a window. */
-export interface KeyUsage {
-  readonly requests: number;
-  readonly failures: number;
-  readonly inputTokens: bigint;
-  readonly outputTokens: bigint;
-  readonly cost: Nano;
-}
-
-/** Counted in whole hours, which are those of UTC. */
-export interface UsageWindow {
-  readonly from: Date;
-  /** Not included. */
-  readonly to: Date;
-}

@@ -71,11 +71,12 @@ export function formatLatency(locale: Locale, milliseconds: number): string {
   return `${numberFormat(locale, digits).format(milliseconds / 1000)}\u00a0s`;
 }
 
-export type TimeStyle = 'full' | 'date' | 'minute' | 'second' | 'day' | 'month';
+export type TimeStyle = 'full' | 'date' | 'dated-minute' | 'minute' | 'second' | 'day' | 'month';
 
 const timeStyles: Record<TimeStyle, Intl.DateTimeFormatOptions> = {
   full: { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' },
   date: { dateStyle: 'medium' },
+  'dated-minute': { dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' },
   minute: { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
   second: { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' },
   day: { day: 'numeric', month: 'short' },

@@ -14,15 +14,9 @@ export { IsCursor, IsFilterText } from './list-query';
 export { localPath } from './local-path';
 export { Notices } from './notices';
 export { serveAssets } from './pages/assets';
-export {
-  addressOf,
-  type ListDescription,
-  type ListPageModel,
-  listPage,
-  periodWords,
-  scopeWords,
-} from './pages/list-page';
+export { addressOf, type ListDescription, type ListPageModel, listPage, scopeWords } from './pages/list-page';
 export { type Localisation, localisationOf } from './pages/localisation';
+export { monthOfBudgets, monthWords, periodLabel, periodWords } from './pages/period-words';
 export { PageFrames } from './pages/page-frame';
 export { languageCookie, localeOf, PageRenderer, type PortalPlace } from './pages/page-renderer';
 export { csvLine, csvRows } from './routes/csv';

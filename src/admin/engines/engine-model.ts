@@ -10,6 +10,7 @@ export interface SettingsShown {
   readonly isPlatform: boolean;
   readonly autorouter: AutoSettings;
   /** Samples of which nothing was learned lately, by the reason. */
+  readonly endedScope: string;
   readonly ended: readonly { readonly reason: string; readonly count: number }[];
   readonly scope: string;
   /** Names of models that can be the reference model. */
@@ -24,7 +25,7 @@ export interface SettingsPageModel {
   readonly limit: BannerModel | null;
   readonly qualitative: readonly FieldModel[];
   readonly autorouter: readonly FieldModel[];
-  readonly ended: { readonly items: readonly LabelledFigure[] } | null;
+  readonly ended: { readonly scope: string; readonly items: readonly LabelledFigure[] } | null;
   readonly versions: { readonly qualitative: string; readonly autorouter: string };
 }
 
@@ -34,6 +35,7 @@ export function settingsModel({
   isPlatform,
   autorouter,
   ended,
+  endedScope,
   scope,
   models,
   translate,
@@ -100,7 +102,8 @@ export function settingsModel({
     limit: isPlatform || envelope.availability === 'everyone' ? null : limitNotice(envelope, text),
     qualitative: isPlatform ? envelopeFields() : ownFields(),
     autorouter: autorouterFields(autorouter, models, translate),
-    ended: ended.length === 0 ? null : { items: ended.map((row) => endedFigure(row, text)) },
+    ended:
+      ended.length === 0 ? null : { scope: endedScope, items: ended.map((row) => endedFigure(row, text)) },
     versions: { qualitative: versionOf(qualitative), autorouter: versionOf(autorouter) },
   };
 }

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import { CatalogueService, type ModelView } from '../../catalogue';
 import { AdminViewService, PayerService } from '../../identity';
-import { fault, validationFault, versionOf } from '../../kernel';
+import { fault, periodNamed, validationFault, versionOf } from '../../kernel';
 import { KeyRegister } from '../../keys';
 import {
   EndedSamples,
@@ -26,9 +26,11 @@ import {
   adminScope,
   afterChange,
   type HttpRequest,
+  localisationOf,
   Notices,
   Page,
   PageRenderer,
+  periodWords,
   scopeWords,
 } from '../../web';
 import {
@@ -42,7 +44,6 @@ import { settingsModel, type SettingsPageModel } from './engine-model';
 
 const settingsPath = '/dashboard/qualitative/settings';
 const ENDED_DAYS = 30;
-const DAY_MS = 86_400_000;
 
 /** What administrators decide about quality reports and about automatic routing. */
 @Controller()
@@ -64,10 +65,12 @@ export class EnginesController {
     const translate = this.pages.textsFor(request);
     const owner = await this.ownerOf(request, undefined);
     const { organisationId } = owner;
+    const localisation = localisationOf(this.pages, request);
+    const month = periodNamed({ days: ENDED_DAYS }, localisation.timeZone, Date.now());
     const [qualitative, envelope, ended, autorouter] = await Promise.all([
       this.quality.of(owner),
       this.quality.envelope(),
-      this.ended.since(organisationId, new Date(Date.now() - ENDED_DAYS * DAY_MS)),
+      this.ended.since(organisationId, month.from),
       this.auto.of(autoOwnerOf(organisationId)),
     ]);
     return settingsModel({
@@ -78,6 +81,7 @@ export class EnginesController {
       autorouter,
       scope: scopeWords(request, translate, adminScope(request)),
       models: this.modelsFor(organisationId).map(({ name }) => name),
+      endedScope: periodWords(month, localisation, { days: ENDED_DAYS }),
       translate,
     });
   }

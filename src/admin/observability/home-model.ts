@@ -10,8 +10,8 @@ import {
   type Tone,
   type Translate,
 } from '../../views';
-import { adminScope, type HttpRequest, scopeWords } from '../../web';
-import { periods } from './periods';
+import { adminScope, type HttpRequest, periodLabel, periodWords, scopeWords } from '../../web';
+import { isByDay, nameOf, periods } from './periods';
 import type { Incident } from './incidents/incident-log';
 import type { ProviderStanding, TrafficAnswer, TrafficFigures, TrafficStep } from './traffic';
 
@@ -44,11 +44,11 @@ const path = '/dashboard/admin';
 export function homeModel(answer: TrafficAnswer, shown: HomeShown): HomePageModel {
   const { request, hours, timeZone, translate } = shown;
   return {
-    scope: `${periodText(hours, translate)} · ${scopeWords(request, translate, adminScope(request))}`,
+    scope: `${periodWords(answer, shown, nameOf(hours))} · ${scopeWords(request, translate, adminScope(request))}`,
     href: `${path}?hours=${hours}`,
     period: {
       options: periods.map((each) => ({
-        label: periodText(each, translate),
+        label: periodLabel(nameOf(each), translate),
         href: `${path}?hours=${each}`,
         ...(each === hours ? { current: true } : {}),
       })),
@@ -62,11 +62,6 @@ export function homeModel(answer: TrafficAnswer, shown: HomeShown): HomePageMode
     broken: shown.broken,
   };
 }
-
-const periodText = (hours: number, translate: Translate): string =>
-  hours === 24
-    ? translate('operations.last-hours', { count: hours })
-    : translate('list.last-days', { count: hours / 24 });
 
 const share = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole);
 
@@ -96,10 +91,10 @@ function chartOf(
   steps: readonly TrafficStep[],
   { hours, locale, timeZone, translate }: HomeShown,
 ): ChartModel {
-  const isByDay = hours > 48;
+  const isInDays = isByDay(nameOf(hours));
   const label = new Intl.DateTimeFormat(locale, {
-    timeZone: isByDay ? 'UTC' : timeZone,
-    ...(isByDay
+    timeZone,
+    ...(isInDays
       ? { day: 'numeric', month: 'short' }
       : { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }),
   });
@@ -116,7 +111,7 @@ function chartOf(
     ],
     format: (value) => formatNumber(locale, value),
     totalLabel: translate('list.total'),
-    pointLabel: translate(isByDay ? 'activity.page.day' : 'operations.hour'),
+    pointLabel: translate(isInDays ? 'activity.page.day' : 'operations.hour'),
   });
 }
 

@@ -5,7 +5,7 @@ import { LeanAdapter, Takes } from '../../platform';
 import { Access, actorOf, adminScope, Data, type HttpRequest, Page, PageRenderer } from '../../web';
 import { breakBanner } from '../audit/seal-banner';
 import { homeModel } from './home-model';
-import { periods } from './periods';
+import { nameOf, periods } from './periods';
 import { Traffic, type TrafficAnswer } from './traffic';
 
 class HomeQuery {
@@ -58,6 +58,7 @@ export class HomeController {
 
   private answer(request: HttpRequest, hours: number): Promise<TrafficAnswer> {
     const isPlatform = atLeast(actorOf(request).role, 'platform_admin');
-    return this.traffic.of(adminScope(request), isPlatform, hours);
+    const zone = this.pages.timeZoneOf(request);
+    return this.traffic.of(adminScope(request), isPlatform, { name: nameOf(hours), zone });
   }
 }

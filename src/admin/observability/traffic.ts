@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { NO_SUMS, UsageQuery, type UsageSums } from '../../audit';
 import { CatalogueService, type CredentialState, CredentialStore } from '../../catalogue';
-import { type Scope, toJsonNumber } from '../../kernel';
+import { type PeriodName, periodNamed, type Scope, toJsonNumber } from '../../kernel';
 import { LaneHealth, type LaneState, SupplierStyles } from '../../routing';
 import { type Incident, IncidentLog } from './incidents/incident-log';
+import { isByDay } from './periods';
 import { type PoolHealth, PoolHealthQuery } from './pool-health';
 
 export interface TrafficFigures {
@@ -36,14 +37,13 @@ export interface TrafficAnswer {
   readonly from: Date;
   readonly to: Date;
   readonly total: TrafficFigures;
-  /** By hours, or by days of UTC over a longer time. */
+  /** By hours, or by days of the zone over a longer time. */
   readonly steps: readonly TrafficStep[];
   /** For the platform's administrators only: the health of suppliers is not an organisation's business. */
   readonly providers: readonly ProviderStanding[] | null;
   readonly incidents: readonly Incident[] | null;
 }
 
-const HOUR_MS = 3_600_000;
 const MOST_INCIDENTS = 50;
 const MOST_PROVIDERS = 200;
 const severity = { closed: 0, 'half-open': 1, open: 2 } as const;
@@ -61,10 +61,13 @@ export class Traffic {
     private readonly incidents: IncidentLog,
   ) {}
 
-  async of(scope: Scope, seesSuppliers: boolean, hours: number): Promise<TrafficAnswer> {
-    const to = new Date();
-    const from = new Date(Math.floor(to.getTime() / HOUR_MS) * HOUR_MS - (hours - 1) * HOUR_MS);
-    const question = { from, to, bucket: hours > 48 ? 'day' : 'hour', zone: 'UTC' } as const;
+  async of(
+    scope: Scope,
+    seesSuppliers: boolean,
+    { name, zone }: { readonly name: PeriodName; readonly zone: string },
+  ): Promise<TrafficAnswer> {
+    const { from, to } = periodNamed(name, zone, Date.now());
+    const question = { from, to, bucket: isByDay(name) ? 'day' : 'hour', zone } as const;
     const [answer, incidents, pools] = await Promise.all([
       this.usage.ask(scope, { ...question, groupBy: 'supplier', mostGroups: MOST_PROVIDERS }),
       seesSuppliers ? this.incidents.page(from, { limit: MOST_INCIDENTS }) : null,

@@ -3,6 +3,7 @@ import { type Changes, changesOf } from '../../audit';
 import { BudgetRaises, type BudgetScope, CreditCeilings, Limits, type LimitState } from '../../billing';
 import { formatUsd, type Nano } from '../../kernel';
 import { Database, type Tx } from '../../platform';
+import { monthOfBudgets } from '../../web';
 import { type BudgetRaiseForm, raiseBudget, raiseOf } from '../pages/budget-raise';
 import { targetOf } from '../pages/fields';
 
@@ -73,12 +74,12 @@ export class Budgets {
     }));
   }
 
-  /** In the calendar month, in UTC. */
+  /** In the present month. */
   private async spent(kind: Spender, ids: readonly number[]): Promise<Map<number, Nano>> {
     const rows = await this.database.query<{ id: string; spent: string }>(
       `SELECT ${kind}_id AS id, sum(cost_nano)::bigint AS spent FROM usage_hour
-        WHERE ${kind}_id = ANY ($1::bigint[]) AND hour >= date_trunc('month', now(), 'UTC') GROUP BY 1`,
-      [ids],
+        WHERE ${kind}_id = ANY ($1::bigint[]) AND hour >= $2 GROUP BY 1`,
+      [ids, monthOfBudgets(Date.now()).from],
     );
     return new Map(rows.map((row) => [Number(row.id), BigInt(row.spent)]));
   }

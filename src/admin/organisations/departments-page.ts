@@ -1,7 +1,7 @@
 import type { ListedDepartment, OrganisationName } from '../../identity';
 import { formatMoney } from '../../views';
 import { raisedFact, raiseInput } from '../pages/budget-raise';
-import type { Localisation } from '../../web';
+import { type Localisation, monthWords } from '../../web';
 import { moneyField } from '../pages/money-field';
 import {
   type ActModel,
@@ -62,7 +62,7 @@ export function departmentsPage(
   return {
     page: {
       heading: translate('departments.heading'),
-      scope: `${translate('people.this-month')} · UTC · ${words}`,
+      scope: `${monthWords(localisation)} · ${words}`,
       sections: [
         { id: 'make', heading: translate('departments.new'), acts: [create] },
         ...lines.map((line) => sectionOf(line, localisation)),

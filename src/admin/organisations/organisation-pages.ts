@@ -1,7 +1,7 @@
 import type { UserName } from '../../identity';
 import { formatUsd, type Scope } from '../../kernel';
 import type { FieldModel, Translate } from '../../views';
-import { type HttpRequest, type ListDescription, type Localisation, scopeWords } from '../../web';
+import { type HttpRequest, type ListDescription, type Localisation, monthWords, scopeWords } from '../../web';
 import { raiseInput } from '../pages/budget-raise';
 import {
   type ActModel,
@@ -20,12 +20,13 @@ const path = '/dashboard/admin/organisations';
 export function organisationList(
   request: HttpRequest,
   text: string | undefined,
-  translate: Translate,
+  localisation: Localisation,
   scope: Scope,
 ): ListDescription<OrganisationLine> {
+  const { translate } = localisation;
   return {
     heading: translate('organisations.heading'),
-    scope: `${translate('people.this-month')} · UTC · ${scopeWords(request, translate, scope)}`,
+    scope: `${monthWords(localisation)} · ${scopeWords(request, translate, scope)}`,
     columns: [
       { label: translate('people.name') },
       { label: translate('organisations.slug'), minor: true },
@@ -140,7 +141,7 @@ export function organisationPage(
   return {
     page: {
       heading: name,
-      scope: `${slug} · ${translate('people.this-month')} · UTC`,
+      scope: `${slug} · ${monthWords(localisation)}`,
       crumb: { label: translate('organisations.heading'), href: path },
       actions: [
         { label: translate('departments.heading'), href: `/dashboard/admin/departments?org_id=${id}` },

@@ -59,14 +59,19 @@ export class OrganisationsController {
   @Page(path, 'pages/admin/list', access())
   async list(@Query() query: OrganisationListQuery, @Req() request: HttpRequest): Promise<object> {
     const scope = adminScope(request);
-    const { translate } = localisationOf(this.pages, request);
+    const localisation = localisationOf(this.pages, request);
     const found = await this.organisations.page(scope, {
       text: textOf(query.q),
       cursor: query.cursor ?? null,
       limit: ROWS_A_PAGE,
     });
     const page = { ...found, rows: await this.budgets.withBudgets('organisation', found.rows) };
-    return listPage(request, page, organisationList(request, query.q, translate, scope), translate);
+    return listPage(
+      request,
+      page,
+      organisationList(request, query.q, localisation, scope),
+      localisation.translate,
+    );
   }
 
   @Csv(`${path}/export`, access(), 'organisations')

@@ -35,6 +35,8 @@ export interface SectionModel {
   readonly id: string;
   /** Left out where the only act of the section says the same. */
   readonly heading?: string;
+  /** The period of its figures. */
+  readonly scope?: string;
   readonly facts?: readonly LabelledFigure[];
   readonly table?: TableModel;
   readonly acts?: readonly ActModel[];

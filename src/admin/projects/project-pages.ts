@@ -1,7 +1,7 @@
 import type { ListedProject, Member, OrganisationName, UserName } from '../../identity';
 import { formatUsd, type Scope } from '../../kernel';
 import type { FieldModel, TableModel, Translate } from '../../views';
-import { type HttpRequest, type ListDescription, type Localisation, scopeWords } from '../../web';
+import { type HttpRequest, type ListDescription, type Localisation, monthWords, scopeWords } from '../../web';
 import { raisedFact, raiseInput } from '../pages/budget-raise';
 import { choicesOf } from '../pages/choices';
 import { moneyField } from '../pages/money-field';
@@ -25,12 +25,13 @@ export function projectList(
   request: HttpRequest,
   query: ProjectListQuery,
   { organisations, scope }: { readonly organisations: readonly OrganisationName[]; readonly scope: Scope },
-  translate: Translate,
+  localisation: Localisation,
 ): ListDescription<ProjectLine> {
+  const { translate } = localisation;
   const make = { label: translate('projects.new'), href: `${path}/new` };
   return {
     heading: translate('projects.heading'),
-    scope: `${translate('people.this-month')} · UTC · ${scopeWords(request, translate, scope)}`,
+    scope: `${monthWords(localisation)} · ${scopeWords(request, translate, scope)}`,
     columns: [
       { label: translate('people.name') },
       { label: translate('people.organisation'), minor: true },
@@ -167,7 +168,7 @@ export function projectPage(
   return {
     page: {
       heading: project.name,
-      scope: `${project.organisation ?? translate('people.no-organisation')} · ${translate('people.this-month')} · UTC`,
+      scope: `${project.organisation ?? translate('people.no-organisation')} · ${monthWords(localisation)}`,
       crumb: { label: translate('projects.heading'), href: path },
       sections: [
         factsSection(project, localisation),

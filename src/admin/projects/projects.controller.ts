@@ -84,14 +84,15 @@ export class ProjectsController {
   @Page(path, 'pages/admin/list', access())
   async list(@Query() query: ProjectListQuery, @Req() request: HttpRequest): Promise<object> {
     const scope = adminScope(request);
-    const { translate } = localisationOf(this.pages, request);
+    const localisation = localisationOf(this.pages, request);
+    const { translate } = localisation;
     const [found, organisations, closed] = await Promise.all([
       this.projects.page(scope, { ...filterOf(query), cursor: query.cursor ?? null, limit: ROWS_A_PAGE }),
       scope.kind === 'platform' ? this.names.organisations(query.org_id) : [],
       this.personal.isHelpClosed(actorOf(request).userId, 'projects'),
     ]);
     const page = { ...found, rows: await this.budgets.withBudgets('project', found.rows) };
-    const description = projectList(request, query, { organisations, scope }, translate);
+    const description = projectList(request, query, { organisations, scope }, localisation);
     return { ...listPage(request, page, description, translate), help: projectHelp(closed, translate) };
   }
 

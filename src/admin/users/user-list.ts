@@ -9,7 +9,7 @@ import {
   type TabsModel,
   type Translate,
 } from '../../views';
-import { type HttpRequest, type ListDescription, type Localisation, scopeWords } from '../../web';
+import { type HttpRequest, type ListDescription, type Localisation, monthWords, scopeWords } from '../../web';
 import { choicesOf } from '../pages/choices';
 import { pickerOf } from '../pages/object-page';
 import { settableStatuses, type UserListQuery } from './user-forms';
@@ -55,7 +55,7 @@ export function userList(
   const { translate } = localisation;
   return {
     heading: translate('people.heading'),
-    scope: `${translate('people.this-month')} · UTC · ${scopeWords(request, translate, scope)}`,
+    scope: `${monthWords(localisation)} · ${scopeWords(request, translate, scope)}`,
     columns: [
       { label: translate('people.name') },
       { label: translate('people.role-label'), minor: true },

@@ -1,10 +1,18 @@
 import { Injectable } from '@nestjs/common';
-import { ActivityQuery, actionTextKey, type Changes } from '../../audit';
+import {
+  ActivityQuery,
+  actionTextKey,
+  allTokens,
+  type Changes,
+  type UsageGroup,
+  UsageQuery,
+} from '../../audit';
 import { budgetsOfPerson, type InvoicePayment, Invoices, Ledger, Limits } from '../../billing';
 import { Departments, deviceName, SessionsService } from '../../identity';
+import { periodNamed } from '../../kernel';
 import { KeyRegister } from '../../keys';
 import type { Figure, Translate } from '../../views';
-import type { Localisation } from '../../web';
+import { type Localisation, periodWords } from '../../web';
 import type { ObjectPageModel, SectionModel } from '../pages/object-page';
 import { type TableInput, tableOf } from '../pages/table';
 import type { ShownUser } from './shown-user';
@@ -12,9 +20,10 @@ import { raisedWords } from '../pages/budget-raise';
 import { actsOf, isOfInvoices, type UserMoney } from './user-acts-model';
 import { userTabs, type UserTab } from './user-forms';
 import { billingWords, statusBadge } from './user-list';
-import { UserSpending } from './user-spending';
 
 const ROWS = 50;
+const USAGE_DAYS = 30;
+const MOST_MODELS = 100;
 
 /** The page of one person: account, keys, activity and the available changes. */
 @Injectable()
@@ -27,7 +36,7 @@ export class UserPages {
     private readonly invoices: Invoices,
     private readonly sessions: SessionsService,
     private readonly activity: ActivityQuery,
-    private readonly spending: UserSpending,
+    private readonly usage: UsageQuery,
   ) {}
 
   async page(shown: ShownUser, localisation: Localisation): Promise<ObjectPageModel> {
@@ -133,9 +142,20 @@ export class UserPages {
     });
   }
 
-  private async usageOf({ user }: ShownUser, { translate }: Localisation): Promise<SectionModel> {
-    const models = await this.spending.byModel(user.id);
-    return section('usage', translate, {
+  private async usageOf({ user, acting }: ShownUser, localisation: Localisation): Promise<SectionModel> {
+    const { translate, timeZone } = localisation;
+    const period = periodNamed({ days: USAGE_DAYS }, timeZone, Date.now());
+    const { groups } = await this.usage.ask(acting.scope, {
+      ...period,
+      zone: timeZone,
+      bucket: 'month',
+      groupBy: 'model',
+      filter: { userId: user.id },
+      mostGroups: MOST_MODELS,
+    });
+    const nameOf = ({ kind, label }: UsageGroup): string =>
+      kind === 'none' ? translate('usage.none.model') : (label ?? translate('usage.others'));
+    const table = section('usage', translate, {
       columns: [
         'people.usage.model',
         { key: 'people.usage.requests', end: true },
@@ -143,16 +163,17 @@ export class UserPages {
         { key: 'people.usage.tokens', end: true, minor: true },
         { key: 'people.usage.cost', end: true },
       ],
-      rows: models.map(({ model, requests, failures, tokens, cost }) => ({
+      rows: groups.map((group) => ({
         cells: [
-          { kind: 'text', value: model },
-          { kind: 'number', value: requests },
-          { kind: 'number', value: failures },
-          { kind: 'compact', value: tokens },
-          { kind: 'cost', value: cost },
+          { kind: 'text', value: nameOf(group) },
+          { kind: 'number', value: group.sums.requests },
+          { kind: 'number', value: group.sums.failures },
+          { kind: 'compact', value: allTokens(group.sums) },
+          { kind: 'cost', value: group.sums.costNano },
         ],
       })),
     });
+    return { ...table, scope: periodWords(period, localisation, { days: USAGE_DAYS }) };
   }
 
   private async billingOf(person: ShownUser, localisation: Localisation): Promise<SectionModel[]> {

@@ -1,4 +1,13 @@
-import { canonicalZone, dayIn, dayOrInstant, isDay, Misfit, refused, startOfDay } from '../../kernel';
+import {
+  canonicalZone,
+  dayOrInstant,
+  isDay,
+  Misfit,
+  type Period,
+  periodNamed,
+  refused,
+  startOfDay,
+} from '../../kernel';
 import {
   endsBeforeItBegins,
   type UsageBucket,
@@ -61,11 +70,11 @@ export function periodOf(
   { from, to, days }: Pick<UsageAsked, 'from' | 'to' | 'days'>,
   zone: string,
   now: number,
-): { from: Date; to: Date } {
+): Period {
   const end = to ? edge(to, 'to', zone, 1) : new Date(now);
   const begin = from
     ? edge(from, 'from', zone, 0)
-    : startOfDay(dayIn(end.getTime() - 1, zone), zone, 1 - (days ?? USUAL_DAYS));
+    : periodNamed({ days: days ?? USUAL_DAYS }, zone, end.getTime()).from;
   if (begin >= end) throw endsBeforeItBegins();
   return { from: begin, to: end };
 }

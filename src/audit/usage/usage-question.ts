@@ -20,6 +20,8 @@ export interface UsageFilter {
   /** The requested name, or the name of the model that served. */
   readonly model?: string | null;
   readonly keyId?: number | null;
+  /** One of these keys. */
+  readonly keyIds?: readonly number[] | null;
   readonly projectId?: number | null;
   readonly userId?: number | null;
   readonly organisationId?: number | null;

@@ -263,6 +263,7 @@ function plainFilters(
       conditions.push(`${table}.${column} = ${parameters.add(value)}`);
   };
   equal('key_id', filter?.keyId);
+  if (filter?.keyIds) conditions.push(`${table}.key_id = ANY (${parameters.add(filter.keyIds)}::bigint[])`);
   equal('project_id', filter?.projectId);
   equal('user_id', filter?.userId);
   equal('organisation_id', filter?.organisationId);

@@ -6,6 +6,7 @@ import {
   objectTextKey,
   objectTypes,
 } from '../../audit';
+import { daysOf, type Period } from '../../kernel';
 import {
   barChart,
   type ChartModel,
@@ -26,7 +27,7 @@ import {
   queryOf,
   scopeWords,
 } from '../../web';
-import { dayLabels, dayNames } from '../lists/days';
+import { dayLabels } from '../lists/days';
 import { addressFor } from './activity-csv';
 import { type ActivityPageQuery, periods } from './activity-query.form';
 import { daysField } from '../lists/periods';
@@ -34,11 +35,13 @@ import { daysField } from '../lists/periods';
 export function activityList(
   request: HttpRequest,
   query: ActivityPageQuery,
-  { timeZone, translate }: Localisation,
+  period: Period,
+  localisation: Localisation,
 ): ListDescription<ActivityEntry> {
+  const { translate } = localisation;
   return {
     heading: translate('activity.page.heading'),
-    scope: `${periodWords(query.days, timeZone, translate)} · ${scopeWords(request, translate)}`,
+    scope: `${periodWords(period, localisation, { days: query.days })} · ${scopeWords(request, translate)}`,
     columns: [
       { label: translate('activity.page.time') },
       { label: translate('activity.page.what') },
@@ -140,12 +143,11 @@ const shown = (value: unknown): string =>
 /** One bar a day of the period, in the reader's zone. */
 export function dayChart(
   { days: found, countedTo }: ActivityDays,
-  days: number,
-  now: number,
+  period: Period,
   { locale, timeZone, translate }: Localisation,
 ): { days: ChartModel; daysNote: string | null } {
   const counts = new Map(found.map(({ day, count }) => [day, count]));
-  const names = dayNames(days, now, timeZone);
+  const names = daysOf(period, timeZone);
   return {
     days: barChart({
       title: translate('activity.page.days'),

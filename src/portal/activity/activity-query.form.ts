@@ -1,11 +1,10 @@
 import { type ActivityFilter, objectTypes, type ObjectType } from '../../audit';
-import { line, oneNumberOf, oneOf } from '../../kernel';
+import { line, oneNumberOf, oneOf, type Period } from '../../kernel';
 import { Takes } from '../../platform';
 import { IsCursor, IsFilterText } from '../../web';
+import { USUAL_DAYS } from '../lists/periods';
 
 export const periods = [7, 30, 90, 365] as const;
-const USUAL_DAYS = 30;
-const DAY_MS = 86_400_000;
 
 /** The address of the activity page. Empty fields of its form stand for no filter. */
 export class ActivityPageQuery {
@@ -26,10 +25,13 @@ export class ActivityPageQuery {
   open?: string;
 }
 
-export function filterOf(query: ActivityPageQuery, now: number): Omit<ActivityFilter, 'limit' | 'cursor'> {
+export function filterOf(
+  query: ActivityPageQuery,
+  { from }: Period,
+): Omit<ActivityFilter, 'limit' | 'cursor'> {
   const { type, q } = query;
   return {
-    from: new Date(now - query.days * DAY_MS),
+    from,
     object: type === undefined ? null : { type },
     text: q === undefined || q.trim() === '' ? null : q.trim(),
   };

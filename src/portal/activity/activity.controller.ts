@@ -1,5 +1,6 @@
 import { Controller, Query, Req } from '@nestjs/common';
 import { ActivityQuery } from '../../audit';
+import { periodNamed } from '../../kernel';
 import { Settings } from '../../platform';
 import {
   Access,
@@ -32,10 +33,10 @@ export class ActivityController {
 
   @Page('/dashboard/activity', 'pages/dashboard/activity', Access.session())
   async show(@Query() query: ActivityPageQuery, @Req() request: HttpRequest): Promise<ListPageModel> {
-    const now = Date.now();
     const scope = viewScope(request);
-    const filter = filterOf(query, now);
     const localisation = localisationOf(this.pages, request);
+    const period = periodNamed(query, localisation.timeZone, Date.now());
+    const filter = filterOf(query, period);
     const [page, counted] = await Promise.all([
       this.activity.page(scope, { ...filter, cursor: query.cursor, limit: ROWS_A_PAGE }),
       this.activity.days(scope, filter, localisation.timeZone),
@@ -44,19 +45,18 @@ export class ActivityController {
     const model = listPage(
       request,
       page,
-      { ...activityList(request, query, localisation), note },
+      { ...activityList(request, query, period, localisation), note },
       localisation.translate,
     );
-    return counted.days.length === 0
-      ? model
-      : { ...model, ...dayChart(counted, query.days, now, localisation) };
+    return counted.days.length === 0 ? model : { ...model, ...dayChart(counted, period, localisation) };
   }
 
   @Csv('/dashboard/activity/export', Access.session(), 'activity')
   export(@Query() query: ActivityPageQuery, @Req() request: HttpRequest): CsvTable {
     const scope = viewScope(request);
     const limit = this.settings.auditExportMaxRows;
-    const entries = this.activity.all(scope, { ...filterOf(query, Date.now()), limit });
+    const period = periodNamed(query, this.pages.timeZoneOf(request), Date.now());
+    const entries = this.activity.all(scope, { ...filterOf(query, period), limit });
     return {
       columns: activityColumns,
       rows: csvRows(entries, (entry) => activityRow(entry, request)),

@@ -1,3 +1,4 @@
+import { daysOf } from '../../kernel';
 import {
   barChart,
   type ChartModel,
@@ -7,16 +8,19 @@ import {
   type ScatterModel,
   slotOf,
 } from '../../views';
-import { dayLabels, dayNames } from '../lists/days';
+import { dayLabels } from '../lists/days';
 import type { Localisation } from '../../web';
 import type { AutorouterFacts } from './autorouter-facts';
 import { centsText } from './autorouter-words';
 
 /** Which model answered how many requests, day by day. */
-export function shareChart({ byDay, days }: AutorouterFacts, localisation: Localisation): ChartModel | null {
+export function shareChart(
+  { byDay, period }: AutorouterFacts,
+  localisation: Localisation,
+): ChartModel | null {
   if (byDay.length === 0) return null;
   const { translate, locale, timeZone } = localisation;
-  const names = dayNames(days, Date.now(), timeZone);
+  const names = daysOf(period, timeZone);
   const models = [...new Set(byDay.map(({ model }) => model))].sort();
   const counts = new Map(byDay.map(({ day, model, requests }) => [`${day} ${model}`, requests]));
   return barChart({

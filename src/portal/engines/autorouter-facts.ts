@@ -1,5 +1,5 @@
 import type { ChosenModel } from '../../audit';
-import type { Nano } from '../../kernel';
+import type { Nano, Period } from '../../kernel';
 import type {
   ChosenOnDay,
   DecidingReason,
@@ -37,6 +37,8 @@ export const noScores: Omit<ScoreFacts, 'quality'> = {
 /** Everything that the page of the autorouter and its JSON say. */
 export interface AutorouterFacts extends ScoreFacts {
   readonly days: number;
+  readonly period: Period;
+  readonly timeZone: string;
   readonly chosen: readonly ChosenModel[];
   readonly totals: DecisionTotals;
   readonly byDay: readonly ChosenOnDay[];

@@ -8,6 +8,9 @@ export function presentAutorouter(facts: AutorouterFacts, scope: Scope): object 
   return {
     object: 'autorouter',
     days: facts.days,
+    from: facts.period.from.toISOString(),
+    to: facts.period.to.toISOString(),
+    zone: facts.timeZone,
     scope: scope.kind,
     engine: policy.mode,
     policy: {

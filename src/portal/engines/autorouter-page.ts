@@ -13,15 +13,7 @@ import {
   type TileModel,
   type Translate,
 } from '../../views';
-import {
-  addressOf,
-  type HttpRequest,
-  type Localisation,
-  pathOf,
-  periodWords,
-  queryOf,
-  scopeWords,
-} from '../../web';
+import { type HttpRequest, type Localisation, periodWords, scopeWords } from '../../web';
 import { qualityPlot, shareChart, trendChart } from './autorouter-charts';
 import type { AutorouterFacts } from './autorouter-facts';
 import { ownFields } from './autorouter-fields';
@@ -29,6 +21,7 @@ import { bucketTable, decisionTable, exclusionTable, modelTable, reasonTable } f
 import { autorouterTiles } from './autorouter-tiles';
 import { candidateTable, dialTable } from './dial-table';
 import { decimalText, pointsText, shareIntervalText } from './autorouter-words';
+import { periodPicker } from '../lists/periods';
 import { simulatedBanner } from './quality/quality-page';
 
 const choices = [7, 30, 90] as const;
@@ -83,19 +76,12 @@ export interface AutorouterPageModel {
 }
 
 export function autorouterPage({ request, facts, settings, localisation }: PageFacts): AutorouterPageModel {
-  const { translate, timeZone } = localisation;
-  const { days } = facts;
+  const { translate } = localisation;
+  const { days, period } = facts;
   const plot = qualityPlot(facts, localisation);
   return {
-    scope: `${periodWords(days, timeZone, translate)} · ${scopeWords(request, translate)}`,
-    periods: {
-      options: choices.map((choice) => ({
-        label: translate('overview.days', { count: choice }),
-        href: addressOf(pathOf(request), queryOf(request), { days: String(choice) }),
-        current: choice === days,
-      })),
-      zone: timeZone,
-    },
+    scope: `${periodWords(period, localisation, { days })} · ${scopeWords(request, translate)}`,
+    periods: periodPicker({ request, query: { days }, localisation }, choices),
     state: stateOf(facts, localisation),
     changedTraffic: changedTraffic(facts, localisation),
     withoutScores: withoutScores(facts, localisation),

@@ -2,7 +2,7 @@ import { Controller, Query, Req } from '@nestjs/common';
 import { ChosenModelsQuery } from '../../audit';
 import { CatalogueService, type ModelView } from '../../catalogue';
 import { PersonalSettings } from '../../identity';
-import { parseUsd, type Scope, whole } from '../../kernel';
+import { parseUsd, periodNamed, type Scope, whole } from '../../kernel';
 import { keyOfPage, KeyRegister } from '../../keys';
 import { Takes } from '../../platform';
 import {
@@ -37,13 +37,12 @@ import {
   PageRenderer,
   viewScope,
 } from '../../web';
-import { DAY_MS } from '../lists/days';
+import { USUAL_DAYS } from '../lists/periods';
 import { type AutorouterFacts, noScores, type ScoreFacts } from './autorouter-facts';
 import { presentAutorouter } from './autorouter-json';
 import { autorouterPage } from './autorouter-page';
 import { QualityAccess } from './quality/quality-access';
 
-const USUAL_DAYS = 30;
 const MOST_DAYS = 365;
 const MOST_KEYS = 100;
 
@@ -101,14 +100,16 @@ export class AutorouterController {
 
   @Data('/dashboard/api/autorouter', Access.session())
   async data(@Query() { days }: AutorouterQuery, @Req() request: HttpRequest): Promise<object> {
-    return presentAutorouter(await this.facts(request, days, 'UTC'), viewScope(request));
+    const facts = await this.facts(request, days, this.pages.timeZoneOf(request));
+    return presentAutorouter(facts, viewScope(request));
   }
 
   private async facts(request: HttpRequest, days: number, timeZone: string): Promise<AutorouterFacts> {
     const scope = viewScope(request);
     const { userId } = actorOf(request);
     const organisationId = this.organisationOf(request, scope);
-    const from = new Date(Date.now() - days * DAY_MS);
+    const period = periodNamed({ days }, timeZone, Date.now());
+    const { from } = period;
     const audience = { organisationId, userId, keyId: null };
     const [chosen, totals, byDay, byWeek, reasons, latest, excluded, levels, state, spent] =
       await Promise.all([
@@ -129,7 +130,7 @@ export class AutorouterController {
       .map(({ name }) => name);
     const scores = await this.scoreFacts(request, { from, timeZone }, policy, { candidates, state });
     return {
-      ...{ days, chosen, totals, byDay, byWeek, reasons, latest, excluded, candidates },
+      ...{ days, period, timeZone, chosen, totals, byDay, byWeek, reasons, latest, excluded, candidates },
       ...scores,
       reference: referenceIn(policy, candidates, scores.report),
       levels,

@@ -6,10 +6,10 @@ import {
   type LoggedRequest,
   type UsageAnswer,
 } from '../../audit';
+import type { Period } from '../../kernel';
 import {
   type ActingOnKey,
   type KeyDecision,
-  type KeyUsage,
   maskKey,
   type ManagedKey,
   mayActOnKey,
@@ -28,6 +28,7 @@ import type {
 } from '../../views';
 import { formatPercent, formatTime } from '../../views';
 import { type Localisation, periodWords } from '../../web';
+import { USUAL_DAYS } from '../lists/periods';
 import { requestColumns, requestRow } from '../overview/request-rows';
 import { spendChart } from '../overview/usage-chart';
 import { attentionOf } from './key-attention';
@@ -35,7 +36,6 @@ import { budgetMeter, isUsedUp, resetWords, statusBadge } from './key-words';
 import { asksForName } from './key-revocation';
 import type { LimitInForce, LimitsInForce } from './limits-in-force';
 
-const USAGE_DAYS = 30;
 const GRACES = [0, 3_600, 86_400, 604_800] as const;
 
 interface Facts {
@@ -48,8 +48,10 @@ interface Facts {
   readonly tokens: RateState | null;
   readonly parallel: ParallelState | null;
   readonly acting: ActingOnKey;
+  readonly period: Period;
   readonly usage: UsageAnswer;
-  readonly lastDay: KeyUsage | undefined;
+  /** Requests of the last 24 hours. */
+  readonly lastDay: number;
   readonly requests: readonly LoggedRequest[];
   readonly history: readonly ActivityEntry[];
 }
@@ -89,7 +91,7 @@ export function keyPage(facts: Facts, localisation: Localisation): KeyPageModel 
     facts: factsOf(facts, translate),
     limits: limitsTable(facts, localisation),
     chart: usage.groups.length === 0 ? null : spendChart(usage, localisation),
-    scope: `${periodWords(USAGE_DAYS, localisation.timeZone, translate)} · ${key.name}`,
+    scope: `${periodWords(facts.period, localisation, { days: USUAL_DAYS })} · ${key.name}`,
     requests: {
       caption: translate('requests.latest'),
       columns: requestColumns(translate),
@@ -105,7 +107,7 @@ export function keyPage(facts: Facts, localisation: Localisation): KeyPageModel 
       mayPause: key.status === 'active',
       mayResume: key.status === 'disabled' && mayActOnKey('resume', acting, key),
       mayRotate: mayActOnKey('rotate', acting, key),
-      callers: lastDay?.requests ?? 0,
+      callers: lastDay,
       asksForName: asksForName(acting, lastDay),
       graces: GRACES.map((seconds) => ({
         value: String(seconds),

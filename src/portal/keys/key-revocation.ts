@@ -1,10 +1,10 @@
 import { fault } from '../../kernel';
-import type { KeyUsage, ManagedKey } from '../../keys';
+import type { ManagedKey } from '../../keys';
 import type { KeyActor } from './recorded-keys';
 
 /** Someone else's programs use it: who revokes it there types its name. */
-export const asksForName = ({ as }: KeyActor['acting'], lastDay: KeyUsage | undefined): boolean =>
-  as === 'administrator' && (lastDay?.requests ?? 0) > 0;
+export const asksForName = ({ as }: KeyActor['acting'], lastDay: number): boolean =>
+  as === 'administrator' && lastDay > 0;
 
 export function refuseUnnamed({ name }: ManagedKey, confirmation: unknown): void {
   if (typeof confirmation === 'string' && confirmation.trim() === name) return;

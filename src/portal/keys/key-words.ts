@@ -1,5 +1,5 @@
 import type { LimitState } from '../../billing';
-import { type KeyUsage, type ManagedKey } from '../../keys';
+import type { ManagedKey } from '../../keys';
 import {
   type BadgeModel,
   formatMoney,
@@ -66,5 +66,3 @@ const NANO_PER_CENT = 10_000_000n;
 
 /** Rounded up, so that what is left never looks like more than it is. */
 const ofCents = (amount: bigint): bigint => ((amount + NANO_PER_CENT - 1n) / NANO_PER_CENT) * NANO_PER_CENT;
-
-export const noUsage: KeyUsage = { requests: 0, failures: 0, inputTokens: 0n, outputTokens: 0n, cost: 0n };

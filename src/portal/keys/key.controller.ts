@@ -4,7 +4,7 @@ import { BudgetRaises } from '../../billing';
 import { ActivityQuery, RequestLogQuery, UsageQuery } from '../../audit';
 import { CatalogueService } from '../../catalogue';
 import { PayerService } from '../../identity';
-import { choiceField, refused, type Scope, textField, wholeNumberField } from '../../kernel';
+import { choiceField, periodNamed, refused, textField, wholeNumberField } from '../../kernel';
 import {
   actingOnKey,
   type KeyChanges,
@@ -17,7 +17,6 @@ import {
   RateLimiter,
   readGrace,
   readKeyChanges,
-  type KeyUsage,
 } from '../../keys';
 import { Settings } from '../../platform';
 import { QualitySettingsStore } from '../../quality';
@@ -34,7 +33,7 @@ import {
   viewScope,
   wantsPage,
 } from '../../web';
-import { DAY_MS } from '../lists/days';
+import { USUAL_DAYS } from '../lists/periods';
 import { bodyOfForm, valuesOfKey } from './key-form';
 import { KeyPagePath, KeyPath } from './key-path';
 import { choicesOf, keyFormModel } from './key-form-model';
@@ -47,7 +46,6 @@ import { LimitsOfKey } from './limits-in-force';
 import { asksForName, refuseUnnamed } from './key-revocation';
 import { type KeyActor, RecordedKeys } from './recorded-keys';
 
-const USAGE_DAYS = 30;
 const REQUESTS_SHOWN = 10;
 const ENTRIES_SHOWN = 20;
 const acts = [
@@ -148,17 +146,16 @@ export class KeyController {
 
   /** A page asks; a program says what it means. */
   private async confirmed(key: ManagedKey, { confirmation }: Posted, request: HttpRequest): Promise<void> {
-    const lastDay = await this.lastDayOf(key, viewScope(request));
+    const lastDay = await this.lastDayOf(key);
     if (asksForName(keyActorOf(request, key).acting, lastDay)) refuseUnnamed(key, confirmation);
   }
 
-  private async lastDayOf(key: ManagedKey, scope: Scope): Promise<KeyUsage | undefined> {
-    const now = Date.now();
-    const usage = await this.register.usage(scope, [key], {
-      from: new Date(now - DAY_MS),
-      to: new Date(now),
-    });
-    return usage.get(key.id);
+  /** All of its requests in 24 hours count, whoever may read them: those callers would fail. */
+  private async lastDayOf({ id }: ManagedKey): Promise<number> {
+    const period = periodNamed({ hours: 24 }, 'UTC', Date.now());
+    const asked = { ...period, zone: 'UTC', bucket: 'month' } as const;
+    const { total } = await this.usage.ask({ kind: 'key', keyId: id }, asked);
+    return total.requests;
   }
 
   private async carryOut(
@@ -251,9 +248,8 @@ export class KeyController {
 
   private async pageModel(key: ManagedKey, request: HttpRequest): Promise<object> {
     const scope = viewScope(request);
-    const now = Date.now();
     const localisation = localisationOf(this.pages, request);
-    const window = { from: new Date(now - USAGE_DAYS * DAY_MS), to: new Date(now) };
+    const period = periodNamed({ days: USUAL_DAYS }, localisation.timeZone, Date.now());
     // A key that has moved takes none of its former requests along: they belong to the place of their time.
     const keyScope = {
       kind: 'key',
@@ -273,13 +269,13 @@ export class KeyController {
         this.rates.parallelOf(limited),
         isAdministrator ? this.raises.of({ kind: 'key', id: key.id }) : [],
         this.usage.ask(keyScope, {
-          ...window,
+          ...period,
           bucket: 'day',
           zone: localisation.timeZone,
           groupBy: 'model',
           mostGroups: 7,
         }),
-        this.lastDayOf(key, scope),
+        this.lastDayOf(key),
         this.records.page(keyScope, {}, { limit: REQUESTS_SHOWN }),
         this.activityQuery.page(scope, { object: { type: 'key', id: String(key.id) }, limit: ENTRIES_SHOWN }),
         this.quality.of({ organisationId: null, keyId: key.id }),
@@ -295,6 +291,7 @@ export class KeyController {
           rate,
           tokens,
           parallel,
+          period,
           usage,
           requests: requests.rows,
           history: history.rows,

@@ -1,6 +1,6 @@
 import type { OrganisationName, ProjectName } from '../../identity';
-import { formatUsd } from '../../kernel';
-import { type KeyUsage, type ManagedKey, maskKey, shownStatuses } from '../../keys';
+import { formatUsd, type Nano, type Period } from '../../kernel';
+import { type ManagedKey, maskKey, shownStatuses } from '../../keys';
 import type { BannerModel, Cell, FieldModel, RowModel, Translate } from '../../views';
 import {
   type HttpRequest,
@@ -9,15 +9,15 @@ import {
   periodWords,
   scopeWords,
 } from '../../web';
+import { USUAL_DAYS } from '../lists/periods';
 import { organisationField } from '../lists/organisation-field';
 import { attentionOf } from './key-attention';
-import { budgetMeter, noUsage, statusBadge } from './key-words';
+import { budgetMeter, statusBadge } from './key-words';
 import type { KeysQuery } from './keys-query.form';
 
-const USAGE_DAYS = 30;
-
 interface Facts {
-  readonly usage: ReadonlyMap<number, KeyUsage>;
+  readonly period: Period;
+  readonly spent: ReadonlyMap<number, Nano>;
   readonly lastUsed: ReadonlyMap<number, Date>;
   readonly usualRate: number;
 }
@@ -37,13 +37,13 @@ export function keysList(
   { request, query, projects, organisations, facts, isOwnView, troubled }: Asked,
   localisation: Localisation,
 ): { list: ListDescription<ManagedKey>; attention: BannerModel[] } {
-  const { translate, timeZone } = localisation;
+  const { translate } = localisation;
   const end = 'end' as const;
   return {
     attention: troubled.map((key) => attentionOf(key, localisation)),
     list: {
       heading: translate('navigation.keys'),
-      scope: `${periodWords(USAGE_DAYS, timeZone, translate)} · ${scopeWords(request, translate)}`,
+      scope: `${periodWords(facts.period, localisation, { days: USUAL_DAYS })} · ${scopeWords(request, translate)}`,
       columns: [
         { label: translate('keys.name') },
         { label: translate('keys.key'), minor: true },
@@ -118,12 +118,11 @@ function fieldsOf(
 
 function rowOf(
   key: ManagedKey,
-  { usage, lastUsed, usualRate }: Facts,
+  { spent, lastUsed, usualRate }: Facts,
   isOwnView: boolean,
   localisation: Localisation,
 ): RowModel {
   const { translate } = localisation;
-  const used = usage.get(key.id) ?? noUsage;
   const budget: Cell =
     key.budget === null
       ? { kind: 'text', value: translate('keys.no-budget'), minor: true }
@@ -144,7 +143,7 @@ function rowOf(
       { kind: 'code', value: maskKey(key.publicId), minor: true },
       { kind: 'badge', value: statusBadge(key, translate) },
       budget,
-      { kind: 'money', value: used.cost, align: 'end' },
+      { kind: 'money', value: spent.get(key.id) ?? 0n, align: 'end' },
       { kind: 'text', value: mayCall(key, translate), minor: true },
       { kind: 'number', value: key.rateLimitRpm ?? usualRate, align: 'end', minor: true },
       { kind: 'time', value: lastUsed.get(key.id) ?? null, minor: true },

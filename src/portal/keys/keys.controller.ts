@@ -1,6 +1,8 @@
 import { Controller, Query, Req } from '@nestjs/common';
+import { UsageQuery, type UsageQuestion } from '../../audit';
 import { AdminViewService, OwnProjects } from '../../identity';
-import { KeyRegister } from '../../keys';
+import { type Nano, periodNamed, type Scope } from '../../kernel';
+import { KeyRegister, type ManagedKey } from '../../keys';
 import { everyRow, Settings } from '../../platform';
 import {
   Access,
@@ -15,20 +17,20 @@ import {
   PageRenderer,
   viewScope,
 } from '../../web';
-import { DAY_MS } from '../lists/days';
+import { USUAL_DAYS } from '../lists/periods';
 import { organisationsFor } from '../lists/organisation-field';
 import { keyColumns, keyRow, keysList } from './keys-model';
 import { filterOf, KeysQuery } from './keys-query.form';
 
 const ROWS_A_PAGE = 50;
 const ROWS_AT_ONCE = 500;
-const USAGE_DAYS = 30;
 
 /** The keys of a view: one's own, or in the administration's view all that the role may see. */
 @Controller()
 export class KeysController {
   constructor(
     private readonly register: KeyRegister,
+    private readonly usage: UsageQuery,
     private readonly projects: OwnProjects,
     private readonly names: AdminViewService,
     private readonly pages: PageRenderer,
@@ -39,19 +41,18 @@ export class KeysController {
   async show(@Query() query: KeysQuery, @Req() request: HttpRequest): Promise<object> {
     const scope = viewScope(request);
     const localisation = localisationOf(this.pages, request);
-    const now = Date.now();
+    const period = periodNamed({ days: USUAL_DAYS }, localisation.timeZone, Date.now());
     const [page, projects, organisations] = await Promise.all([
       this.register.list(scope, { ...filterOf(query), cursor: query.cursor, limit: ROWS_A_PAGE }),
       this.projects.list(actorOf(request).userId),
       organisationsFor(this.names, scope, query.organisation),
     ]);
-    const window = { from: new Date(now - USAGE_DAYS * DAY_MS), to: new Date(now) };
-    const [usage, lastUsed, troubled] = await Promise.all([
-      this.register.usage(scope, page.rows, window),
+    const [spent, lastUsed, troubled] = await Promise.all([
+      this.spentBy(scope, page.rows, { ...period, zone: localisation.timeZone }),
       this.register.lastUsed(page.rows),
       query.cursor === undefined ? this.register.inTrouble(scope, 5) : [],
     ]);
-    const facts = { usage, lastUsed, usualRate: this.settings.keyRateLimitRpm };
+    const facts = { period, spent, lastUsed, usualRate: this.settings.keyRateLimitRpm };
     const isOwnView = scope.kind === 'user';
     const description = keysList(
       { request, query, projects, organisations, facts, isOwnView, troubled },
@@ -71,5 +72,23 @@ export class KeysController {
       this.register.list(scope, { ...filterOf(query), ...page }),
     );
     return { columns: keyColumns, rows: csvRows(keys, keyRow), cappedAt: limit };
+  }
+
+  /** By the number of each key that spent something. */
+  private async spentBy(
+    scope: Scope,
+    keys: readonly ManagedKey[],
+    period: Pick<UsageQuestion, 'from' | 'to' | 'zone'>,
+  ): Promise<ReadonlyMap<number, Nano>> {
+    const keyIds = keys.map(({ id }) => id);
+    if (keyIds.length === 0) return new Map();
+    const { groups } = await this.usage.ask(scope, {
+      ...period,
+      bucket: 'month',
+      groupBy: 'key',
+      filter: { keyIds },
+      mostGroups: keyIds.length,
+    });
+    return new Map(groups.map(({ value, sums }) => [Number(value), sums.costNano]));
   }
 }

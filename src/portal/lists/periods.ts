@@ -1,5 +1,5 @@
 import type { FieldModel, PeriodPickerModel, Translate } from '../../views';
-import { addressOf, type HttpRequest, type Localisation, pathOf, queryOf } from '../../web';
+import { addressOf, type HttpRequest, type Localisation, pathOf, periodLabel, queryOf } from '../../web';
 
 interface PeriodQuery {
   readonly from?: string;
@@ -7,20 +7,21 @@ interface PeriodQuery {
   readonly days?: number;
 }
 
-const USUAL_DAYS = 30;
+/** Where an address says no period. */
+export const USUAL_DAYS = 30;
 
-/** Links to the last so many days. What belongs to the period shown before is named in `cleared`. */
+/** Links to periods of days. `cleared` is a parameter that belongs to the period shown before. */
 export function periodPicker(
   { request, query, localisation }: { request: HttpRequest; query: PeriodQuery; localisation: Localisation },
   periods: readonly number[],
-  cleared: string,
+  cleared?: string,
 ): PeriodPickerModel {
   const { translate, timeZone } = localisation;
   const chosen = query.from === undefined && query.to === undefined ? (query.days ?? USUAL_DAYS) : null;
-  const parameters = { from: null, to: null, [cleared]: null };
+  const parameters = { from: null, to: null, ...(cleared === undefined ? {} : { [cleared]: null }) };
   return {
     options: periods.map((days) => ({
-      label: translate('list.last-days', { count: days }),
+      label: periodLabel({ days }, translate),
       href: addressOf(pathOf(request), queryOf(request), { days: String(days), ...parameters }),
       current: days === chosen,
     })),
@@ -36,7 +37,7 @@ export const daysField = (periods: readonly number[], chosen: number, translate:
   label: translate('period.label'),
   options: periods.map((days) => ({
     value: String(days),
-    label: translate('list.last-days', { count: days }),
+    label: periodLabel({ days }, translate),
     selected: days === chosen,
   })),
 });

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { UsageQuery } from '../../audit';
-import { platformScope } from '../../kernel';
-import { DAY_MS } from '../lists/days';
+import { type Period, periodNamed, platformScope } from '../../kernel';
 
 export interface ModelHealth {
   readonly requests: number;
@@ -10,21 +9,26 @@ export interface ModelHealth {
   readonly meanLatencyMs: number;
 }
 
-const DAYS = 7;
+export const week = { days: 7 } as const;
 const KEPT_MS = 60_000;
 const MOST_MODELS = 500;
 /** Fewer requests say nothing, and might say who asked. */
 const LEAST_REQUESTS = 20;
 
+/** Days of UTC, as everybody reads the same figures. */
+interface HealthsOfWeek {
+  readonly period: Period;
+  readonly byModel: ReadonlyMap<string, ModelHealth>;
+}
+
 /** The success of models over the last seven days, for all callers; computed once a minute at most. */
 @Injectable()
 export class ModelHealths {
-  private kept: { readonly until: number; readonly found: Promise<ReadonlyMap<string, ModelHealth>> } | null =
-    null;
+  private kept: { readonly until: number; readonly found: Promise<HealthsOfWeek> } | null = null;
 
   constructor(private readonly usage: UsageQuery) {}
 
-  lastWeek(): Promise<ReadonlyMap<string, ModelHealth>> {
+  lastWeek(): Promise<HealthsOfWeek> {
     const now = Date.now();
     if (this.kept !== null && this.kept.until > now) return this.kept.found;
     const found = this.read(now);
@@ -33,19 +37,17 @@ export class ModelHealths {
     return found;
   }
 
-  private async read(now: number): Promise<ReadonlyMap<string, ModelHealth>> {
+  private async read(now: number): Promise<HealthsOfWeek> {
     // Whole hours are sums that are there already.
-    const to = new Date(Math.floor(now / 3_600_000) * 3_600_000);
-    const from = new Date(to.getTime() - DAYS * DAY_MS);
+    const period = periodNamed(week, 'UTC', Math.floor(now / 3_600_000) * 3_600_000);
     const { groups } = await this.usage.ask(platformScope, {
-      from,
-      to,
+      ...period,
       bucket: 'month',
       zone: 'UTC',
       groupBy: 'model',
       mostGroups: MOST_MODELS,
     });
-    return new Map(
+    const byModel = new Map(
       groups.flatMap(({ value, sums: { requests, failures, latencyMs } }) =>
         value === null || requests < LEAST_REQUESTS
           ? []
@@ -57,5 +59,6 @@ export class ModelHealths {
             ],
       ),
     );
+    return { period, byModel };
   }
 }

@@ -1,10 +1,18 @@
 import { Controller, Query, Req } from '@nestjs/common';
 import { CatalogueService } from '../../catalogue';
 import { OrganisationMarkups } from '../../identity';
-import { Access, actorOf, type HttpRequest, Page } from '../../web';
+import {
+  Access,
+  actorOf,
+  type HttpRequest,
+  localisationOf,
+  Page,
+  PageRenderer,
+  periodWords,
+} from '../../web';
 import { columnOf, modelChoices, modelSorts, ModelQuery, selectModels } from '../public/model-query';
 import { presentPublicModel, publicModels } from '../public/public-models';
-import { ModelHealths } from './model-health';
+import { ModelHealths, week } from './model-health';
 
 /** The models this person may call, with what is not public of them: grants, alias names, and how they do. */
 @Controller()
@@ -13,6 +21,7 @@ export class ModelsController {
     private readonly catalogue: CatalogueService,
     private readonly healths: ModelHealths,
     private readonly markups: OrganisationMarkups,
+    private readonly pages: PageRenderer,
   ) {}
 
   @Page('/dashboard/models', 'pages/dashboard/models', Access.session(), { data: true })
@@ -22,12 +31,14 @@ export class ModelsController {
     const all = publicModels(this.catalogue, { organisationId, departmentId }, paid);
     const forEverybody = new Set(publicModels(this.catalogue).map(({ id }) => id));
     const { models, total, page, pages } = selectModels(all, query);
-    const health = await this.healths.lastWeek();
+    const { period, byModel } = await this.healths.lastWeek();
+    const localisation = { ...localisationOf(this.pages, request), timeZone: 'UTC' };
     return {
+      period: periodWords(period, localisation, week),
       models: models.map((model) => ({
         ...model,
         isGranted: !forEverybody.has(model.id),
-        health: health.get(model.id) ?? null,
+        health: byModel.get(model.id) ?? null,
         changesAt: this.nextPriceChange(model.id),
       })),
       total,

@@ -1,6 +1,7 @@
 import type { Latencies, LoggedRequest, UsageAnswer, UsageSums } from '../../audit';
 import { type ReachedBudget, shareOf } from '../../billing';
 import type { NoticeTopic } from '../../identity';
+import type { Period } from '../../kernel';
 import type { ManagedKey } from '../../keys';
 import {
   type BannerModel,
@@ -15,6 +16,7 @@ import {
   type TileModel,
 } from '../../views';
 import { type HttpRequest, type Localisation, periodWords, scopeWords } from '../../web';
+import { periodPicker } from '../lists/periods';
 import { attentionOf, endingOf } from '../keys/key-attention';
 import { budgetMeter, resetWords } from '../keys/key-words';
 import { dateOf, occurrenceOf, pagesOfTopics, type SentNotice } from '../notices/personal-notices';
@@ -27,6 +29,7 @@ export const overviewPeriods = [7, 30, 90] as const;
 interface Facts {
   readonly request: HttpRequest;
   readonly days: number;
+  readonly period: Period;
   readonly usage: UsageAnswer;
   readonly earlier: UsageAnswer;
   readonly latest: readonly LoggedRequest[];
@@ -50,18 +53,11 @@ export interface OverviewModel {
 }
 
 export function overviewPage(facts: Facts, localisation: Localisation): OverviewModel {
-  const { request, days, usage, latest, funds } = facts;
-  const { translate, timeZone } = localisation;
+  const { request, days, period, usage, latest, funds } = facts;
+  const { translate } = localisation;
   return {
-    scope: `${periodWords(days, timeZone, translate)} · ${scopeWords(request, translate)}`,
-    periods: {
-      options: overviewPeriods.map((choice) => ({
-        label: translate('overview.days', { count: choice }),
-        href: `/dashboard?days=${choice}`,
-        current: choice === days,
-      })),
-      zone: timeZone,
-    },
+    scope: `${periodWords(period, localisation, { days })} · ${scopeWords(request, translate)}`,
+    periods: periodPicker({ request, query: { days }, localisation }, overviewPeriods),
     attention: attentionsOf(facts, localisation),
     tiles: [...fundsTiles(funds, localisation), ...usageTiles(facts, localisation)],
     chart: usage.groups.length === 0 ? null : spendChart(usage, localisation),

@@ -3,12 +3,12 @@ import { LatencyQuery, RequestLogQuery, UsageQuery } from '../../audit';
 import { ReachedBudgets } from '../../billing';
 import { CatalogueService } from '../../catalogue';
 import { PersonalSettings } from '../../identity';
-import { oneNumberOf, type Scope } from '../../kernel';
+import { oneNumberOf, periodBefore, periodNamed, type Scope } from '../../kernel';
 import { KeyRegister } from '../../keys';
 import { Takes } from '../../platform';
 import { requestSnippets } from '../../views';
 import { Access, actorOf, type HttpRequest, localisationOf, Page, PageRenderer, viewScope } from '../../web';
-import { DAY_MS } from '../lists/days';
+import { USUAL_DAYS } from '../lists/periods';
 import { PersonalNotices } from '../notices/personal-notices';
 import { DocumentLibrary } from '../public/documents/document-library';
 import { exampleModels } from '../public/example-models';
@@ -17,7 +17,6 @@ import { firstRunOf } from './first-run';
 import { overviewPage, overviewPeriods } from './overview-model';
 import { SpendableFunds } from './funds.service';
 
-const USUAL_DAYS = 30;
 const MODELS_NAMED = 7;
 const REQUESTS_SHOWN = 10;
 const KEYS_CALLED = 5;
@@ -52,18 +51,16 @@ export class OverviewController {
     const localisation = localisationOf(this.pages, request);
     const isOwn = scope.kind === 'user';
     const now = Date.now();
-    const [to, from, before] = [0, days, 2 * days].map((back) => new Date(now - back * DAY_MS)) as [
-      Date,
-      Date,
-      Date,
-    ];
-    const period = { bucket: 'day', zone: localisation.timeZone } as const;
+    const zone = localisation.timeZone;
+    const period = periodNamed({ days }, zone, now);
+    const lastDay = periodNamed({ hours: 24 }, zone, now);
+    const byDay = { bucket: 'day', zone } as const;
     const [usage, earlier, latest, latencies, funds, budgets, troubled, ending, own, notices, muted] =
       await Promise.all([
-        this.usage.ask(scope, { ...period, from, to, groupBy: 'model', mostGroups: MODELS_NAMED }),
-        this.usage.ask(scope, { ...period, from: before, to: from }),
+        this.usage.ask(scope, { ...byDay, ...period, groupBy: 'model', mostGroups: MODELS_NAMED }),
+        this.usage.ask(scope, { ...byDay, ...periodBefore(period) }),
         this.requests.page(scope, {}, { limit: REQUESTS_SHOWN }),
-        this.latencies.newest(scope, new Date(now - DAY_MS), LATENCIES_LOOKED_AT),
+        this.latencies.newest(scope, lastDay.from, LATENCIES_LOOKED_AT),
         this.funds.of(scope),
         isOwn ? this.budgets.ofPerson(scope.userId, BUDGETS_CALLED) : [],
         isOwn ? [] : this.keys.inTrouble(scope, KEYS_CALLED),
@@ -75,6 +72,7 @@ export class OverviewController {
     const facts = {
       request,
       days,
+      period,
       usage,
       earlier,
       latest: latest.rows,

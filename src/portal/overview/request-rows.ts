@@ -1,4 +1,5 @@
 import type { LoggedRequest } from '../../audit';
+import { totalTokens } from '../../kernel';
 import type { ColumnModel, Hop, RowModel, Translate } from '../../views';
 
 export const requestColumns = (translate: Translate): ColumnModel[] => [
@@ -21,20 +22,13 @@ export function requestRow(entry: LoggedRequest, translate: Translate): RowModel
       { kind: 'time', value: entry.createdAt, heading: true },
       { kind: 'text', value: model !== null && model !== shown ? `${model} → ${shown}` : shown },
       { kind: 'route', value: { hops: hopsOf(entry) }, minor: true },
-      { kind: 'compact', value: tokensOf(entry), align: 'end', minor: true },
+      { kind: 'compact', value: totalTokens(entry), align: 'end', minor: true },
       { kind: 'cost', value: entry.costNano, align: 'end', minor: true },
       { kind: 'latency', value: entry.latencyMs, align: 'end', minor: true },
       { kind: 'badge', value: statusOf(entry, translate) },
     ],
   };
 }
-
-const tokensOf = (entry: LoggedRequest): number =>
-  entry.inputTokens +
-  entry.cacheReadTokens +
-  entry.cacheWriteTokens +
-  entry.cacheWriteLongTokens +
-  entry.outputTokens;
 
 function hopsOf({ attempts, supplier, region, code }: LoggedRequest): Hop[] {
   const hops = (attempts ?? []).map((attempt, place, all): Hop => {

@@ -6,13 +6,7 @@ import {
   type UsageChoices,
 } from '../../audit';
 import type { OrganisationName } from '../../identity';
-import {
-  type ColumnModel,
-  type FieldModel,
-  formatTime,
-  type Link,
-  type PeriodPickerModel,
-} from '../../views';
+import { type ColumnModel, type FieldModel, type Link, type PeriodPickerModel } from '../../views';
 import {
   addressOf,
   type HttpRequest,
@@ -20,11 +14,12 @@ import {
   type ListPageModel,
   type Localisation,
   pathOf,
+  periodWords,
   queryOf,
   scopeWords,
 } from '../../web';
 import { dateField } from '../lists/date-field';
-import { periodPicker } from '../lists/periods';
+import { periodPicker, USUAL_DAYS } from '../lists/periods';
 import { searchedNote } from '../lists/searched-note';
 import { choiceFields } from '../usage/usage-page';
 import type { KeptTexts } from './kept-texts';
@@ -46,6 +41,7 @@ export interface RequestLogModel extends ListPageModel {
 export interface LogFacts {
   readonly request: HttpRequest;
   readonly query: RequestLogPageQuery;
+  readonly now: number;
   readonly filter: RequestLogFilter;
   readonly page: RequestLogPage;
   readonly choices: UsageChoices;
@@ -90,12 +86,11 @@ export function requestLogPage(facts: LogFacts): RequestLogModel {
   };
 }
 
-function periodWordsOf({ query, filter, localisation: { translate, locale, timeZone } }: LogFacts): string {
-  if (filter.from === null || filter.from === undefined) return timeZone;
-  if (query.from === undefined && query.to === undefined)
-    return `${translate('list.last-days', { count: query.days ?? 30 })} · ${timeZone}`;
-  const time = (instant: Date): string => formatTime(locale, timeZone, instant, 'minute');
-  return `${time(filter.from)} – ${filter.to ? time(filter.to) : ''} · ${timeZone}`;
+function periodWordsOf({ query, now, filter, localisation }: LogFacts): string {
+  if (filter.from === null || filter.from === undefined) return localisation.timeZone;
+  const isNamed = query.from === undefined && query.to === undefined;
+  const period = { from: filter.from, to: filter.to ?? new Date(now) };
+  return periodWords(period, localisation, isNamed ? { days: query.days ?? USUAL_DAYS } : undefined);
 }
 
 function columnsOf({ query, localisation: { translate } }: LogFacts): ColumnModel[] {

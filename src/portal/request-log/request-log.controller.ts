@@ -2,6 +2,7 @@ import { Controller, Query, Req } from '@nestjs/common';
 import { RequestLogQuery, UsageQuery } from '../../audit';
 import { CatalogueService, priceTexts } from '../../catalogue';
 import { AdminViewService } from '../../identity';
+import { periodNamed } from '../../kernel';
 import { KeyRegister } from '../../keys';
 import { everyRow } from '../../platform';
 import {
@@ -15,6 +16,7 @@ import {
   viewScope,
 } from '../../web';
 import { withKeyNumber } from '../lists/key-of-page';
+import { USUAL_DAYS } from '../lists/periods';
 import { organisationsFor } from '../lists/organisation-field';
 import { KeptTextsReader } from './kept-texts';
 import { OwnThumbs } from './own-thumbs';
@@ -23,7 +25,6 @@ import { logFilterOf, RequestLogPageQuery } from './request-log.form';
 import { type RequestLogModel, requestLogPage } from './request-log-page';
 
 const ROWS_A_PAGE = 50;
-const USUAL_MS = 30 * 86_400_000;
 const ROWS_AT_ONCE = 1_000;
 const ROWS_IN_FILE = 1_000_000;
 
@@ -51,7 +52,7 @@ export class RequestLogController {
     const [page, choices, organisations] = await Promise.all([
       this.log.page(scope, filter, { cursor: query.cursor, limit: ROWS_A_PAGE }),
       this.usage.choices(scope, {
-        from: filter.from ?? new Date(now - USUAL_MS),
+        from: filter.from ?? periodNamed({ days: USUAL_DAYS }, timeZone, now).from,
         to: filter.to ?? new Date(now),
       }),
       organisationsFor(this.names, scope, query.organisation),
@@ -65,7 +66,7 @@ export class RequestLogController {
       this.thumbs.of(request, page.rows, localisation),
       this.texts.of(page.rows, localisation),
     ]);
-    const facts = { request, query, filter, page, choices, organisations, thumbs, texts, localisation };
+    const facts = { request, query, now, filter, page, choices, organisations, thumbs, texts, localisation };
     return requestLogPage(facts);
   }
 

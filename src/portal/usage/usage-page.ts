@@ -17,7 +17,6 @@ import {
   type FilterBarModel,
   filterFields,
   formatPercent,
-  formatTime,
   type LabelledFigure,
   type TableModel,
   type TabsModel,
@@ -29,6 +28,7 @@ import {
   type HttpRequest,
   type Localisation,
   pathOf,
+  periodWords,
   queryOf,
   scopeWords,
   viewScope,
@@ -37,7 +37,7 @@ import { measureNames, usageChart } from './usage-chart';
 import { usageTable } from './usage-table';
 import { dateField } from '../lists/date-field';
 import { organisationField } from '../lists/organisation-field';
-import { periodPicker } from '../lists/periods';
+import { periodPicker, USUAL_DAYS } from '../lists/periods';
 import { type Measure, measures, type UsagePageQuery } from './usage.form';
 
 export interface UsagePageModel {
@@ -87,10 +87,14 @@ const filterNames = [
 
 export function usagePage(facts: UsageFacts): UsagePageModel {
   const { request, query, question, answer, localisation } = facts;
-  const { translate, locale, timeZone } = localisation;
+  const { translate } = localisation;
   const measure = query.measure ?? 'cost';
-  const time = (instant: Date): string => formatTime(locale, timeZone, instant, 'minute');
-  const period = `${time(question.from)} – ${time(question.to)} · ${timeZone}`;
+  const isNamed = query.from === undefined && query.to === undefined;
+  const period = periodWords(
+    question,
+    localisation,
+    isNamed ? { days: query.days ?? USUAL_DAYS } : undefined,
+  );
   const isFiltered = filterNames.some((name) => query[name] !== undefined);
   return {
     usage: {

@@ -9,7 +9,7 @@ import {
   usageQuestionOf,
 } from '../../audit';
 import { AdminViewService } from '../../identity';
-import type { Scope } from '../../kernel';
+import { periodBefore, type Scope } from '../../kernel';
 import {
   Access,
   actorOf,
@@ -46,9 +46,9 @@ export class UsageController {
     const query = await withKeyNumber(this.keys, scope, asked);
     const now = Date.now();
     const question = this.questionOf(query, request, now);
-    const [answer, before, choices, organisations, person] = await Promise.all([
+    const [answer, earlier, choices, organisations, person] = await Promise.all([
       this.usage.ask(scope, question),
-      this.usage.ask(scope, periodBefore(question)),
+      this.usage.ask(scope, before(question)),
       this.usage.choices(scope, question),
       organisationsFor(this.names, scope, query.organisation),
       this.personOf(scope, question),
@@ -63,7 +63,7 @@ export class UsageController {
       query,
       question,
       answer,
-      before,
+      before: earlier,
       choices,
       organisations,
       person,
@@ -109,8 +109,10 @@ export class UsageController {
   }
 }
 
-/** As long as the period, and up to it, in one bucket. */
-function periodBefore({ from, to, zone, filter }: UsageQuestion): UsageQuestion {
-  const begin = new Date(2 * from.getTime() - to.getTime());
-  return { from: begin, to: from, zone, bucket: 'month', filter };
-}
+/** The period before in one bucket. */
+const before = ({ from, to, zone, filter }: UsageQuestion): UsageQuestion => ({
+  ...periodBefore({ from, to }),
+  zone,
+  bucket: 'month',
+  filter,
+});

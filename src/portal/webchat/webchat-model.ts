@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ChatModel, ConversationHead, Message } from '../../chat';
+import { periodNamed } from '../../kernel';
 import type { Page } from '../../platform';
 import type { ChoiceMade, Thumb } from '../../quality';
 import { AUTO, DECISION_REASONS } from '../../routing';
@@ -112,12 +113,11 @@ export function conversationList(
 }
 
 const ages = ['today', 'week', 'older'] as const;
-const WEEK_MS = 7 * 86_400_000;
 
 function ageOf(at: Date, now: number, timeZone: string): (typeof ages)[number] {
-  const day = new Intl.DateTimeFormat('en-CA', { timeZone });
-  if (day.format(at) === day.format(now)) return 'today';
-  return now - at.getTime() < WEEK_MS ? 'week' : 'older';
+  const begins = (days: number): Date => periodNamed({ days }, timeZone, now).from;
+  if (at >= begins(1)) return 'today';
+  return at >= begins(7) ? 'week' : 'older';
 }
 
 /** Models as the picker offers them, with what a million tokens cost. */

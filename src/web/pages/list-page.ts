@@ -138,6 +138,3 @@ export function scopeWords(
       return actorOf(request).displayName;
   }
 }
-
-export const periodWords = (days: number, timeZone: string, translate: Translate): string =>
-  `${translate('list.last-days', { count: days })} · ${timeZone}`;

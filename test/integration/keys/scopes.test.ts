@@ -7,7 +7,7 @@ import { platformScope, type Scope } from '../../../src/kernel';
 import { KeyRegister, type KeyScope, KeysService } from '../../../src/keys';
 import { Database, type Settings } from '../../../src/platform';
 import { serviceDataSourceOptions } from '../../../src/platform/database/data-source';
-import { administer, createTestDatabase, type TestDatabase } from '../../support/postgres';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 
 /**
  * Organisations 1 and 2; in 1 the departments 1 (ann, bob) and 2 (cid), in 2 the department 3 (dan); project 1 of
@@ -150,28 +150,4 @@ test('pages lead on and back, and a foreign cursor shows nothing of its scope', 
   expect(page.previous).toBeNull();
   const second = await register.list(platformScope, { limit: 1 });
   expect(await names(user(people.eve), { cursor: second.next })).toEqual(['eve']);
-});
-
-test('usage of a window is that of the keys of the scope', async () => {
-  const [ann, dan] = await Promise.all(
-    ['ann', 'dan'].map((name) => register.get(platformScope, made.get(name)!)),
-  );
-  const hours = [
-    [ann!.id, '2026-05-01T10:00:00Z', 2, 30n],
-    [ann!.id, '2026-05-01T11:00:00Z', 1, 12n],
-    [ann!.id, '2026-05-01T12:00:00Z', 9, 99n],
-    [dan!.id, '2026-05-01T11:00:00Z', 5, 70n],
-  ];
-  for (const [keyId, hour, requests, cost] of hours)
-    await administer(
-      testDatabase.ownerUrl,
-      `INSERT INTO usage_hour (hour, key_id, requests, failures, input_tokens, cache_read_tokens, cache_write_tokens,
-         output_tokens, reasoning_tokens, audio_tokens, image_tokens, cost_nano)
-       VALUES ('${hour}', ${keyId}, ${requests}, 1, 10, 5, 1, 4, 0, 0, 0, ${cost})`,
-    );
-  const window = { from: new Date('2026-05-01T10:20:00Z'), to: new Date('2026-05-01T12:00:00Z') };
-  const both = [ann!, dan!];
-  const expected = { requests: 3, failures: 2, inputTokens: 32n, outputTokens: 8n, cost: 42n };
-  expect(await register.usage(organisation(1), both, window)).toEqual(new Map([[ann!.id, expected]]));
-  expect((await register.usage(platformScope, both, window)).get(dan!.id)).toMatchObject({ cost: 70n });
 });

@@ -1,7 +1,7 @@
 import { Controller, Query, Req } from '@nestjs/common';
 import { ActivityLog } from '../../../audit';
 import { PersonalSettings } from '../../../identity';
-import { atLeast, fault, isAdministrator, isUuid } from '../../../kernel';
+import { atLeast, fault, isAdministrator, isUuid, periodNamed } from '../../../kernel';
 import { Database, everyRow, Settings } from '../../../platform';
 import {
   DecisionQuery,
@@ -69,14 +69,15 @@ export class QualitativeController {
       };
       return { isHelpClosed, empty };
     }
-    const filter = filterOf(query, Date.now());
+    const period = periodNamed(query, localisation.timeZone, Date.now());
+    const filter = filterOf(query, period);
     const [page, scored, share, choices] = await Promise.all([
       this.scores.page(view.scope, filter, { cursor: query.cursor ?? null, limit: ROWS_A_PAGE }),
       this.scores.scored(view.scope, filter, localisation.timeZone),
       this.scores.share(view.scope, filter.from),
       this.scores.choices(view.scope, filter.from),
     ]);
-    const facts = { request, query, page, share, choices, localisation };
+    const facts = { request, query, period, page, share, choices, localisation };
     const reports = await reportsOf(scored, await this.referenceFor(request));
     return {
       ...{ isHelpClosed, settingsHref },
@@ -121,7 +122,7 @@ export class QualitativeController {
     const limit = this.settings.auditExportMaxRows;
     if (view.state !== 'open') return { columns: scoreFileColumns, rows: [], cappedAt: limit };
     const { scope } = view;
-    const filter = filterOf(query, Date.now());
+    const filter = filterOf(query, periodNamed(query, this.pages.timeZoneOf(request), Date.now()));
     const rows = everyRow(limit, ROWS_AT_ONCE, (page) => this.scores.page(scope, filter, page));
     return { columns: scoreFileColumns, rows: fileRows(rows), cappedAt: limit };
   }

@@ -1,13 +1,11 @@
-import { cursor, line, oneNumberOf, oneOf } from '../../../kernel';
+import { cursor, line, oneNumberOf, oneOf, type Period } from '../../../kernel';
 import { Takes } from '../../../platform';
 import type { ScoreFilter } from '../../../quality';
+import { USUAL_DAYS } from '../../lists/periods';
 
 export const periods = [7, 30, 90, 365] as const;
 export const roles = ['served', 'replay'] as const;
 export const verdicts = ['ok', 'unjudgeable', 'judge_error'] as const;
-
-const USUAL_DAYS = 30;
-const DAY_MS = 86_400_000;
 
 /** The address of the page of quality reports. Empty fields of its form stand for no filter. */
 export class QualitativeQuery {
@@ -40,7 +38,7 @@ export class ScoreDetailQuery {
   model?: string;
 }
 
-export function filterOf(query: QualitativeQuery, now: number): ScoreFilter {
+export function filterOf(query: QualitativeQuery, { from }: Period): ScoreFilter {
   const { model, role, verdict, bucket } = query;
-  return { from: new Date(now - query.days * DAY_MS), model, role, verdict, bucket };
+  return { from, model, role, verdict, bucket };
 }

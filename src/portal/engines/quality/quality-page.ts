@@ -1,3 +1,4 @@
+import type { Period } from '../../../kernel';
 import type { Page } from '../../../platform';
 import type { SampledShare, ScoreRow } from '../../../quality';
 import {
@@ -29,6 +30,7 @@ import { daysField } from '../../lists/periods';
 export interface QualityFacts {
   readonly request: HttpRequest;
   readonly query: QualitativeQuery;
+  readonly period: Period;
   readonly page: Page<ScoreRow>;
   readonly share: SampledShare;
   readonly choices: {
@@ -67,12 +69,18 @@ export const simulatedBanner = (translate: Translate): BannerModel => ({
   text: translate('qualitative.simulated-text'),
 });
 
-function describe({ request, query, choices, localisation }: QualityFacts): ListDescription<ScoreRow> {
-  const { translate, timeZone } = localisation;
+function describe({
+  request,
+  query,
+  period,
+  choices,
+  localisation,
+}: QualityFacts): ListDescription<ScoreRow> {
+  const { translate } = localisation;
   const text = (name: string): string => translate(`qualitative.${name}`);
   return {
     heading: translate('navigation.quality'),
-    scope: `${periodWords(query.days, timeZone, translate)} · ${scopeWords(request, translate)}`,
+    scope: `${periodWords(period, localisation, { days: query.days })} · ${scopeWords(request, translate)}`,
     columns: [
       { label: translate('requests.time') },
       { label: translate('requests.model') },
