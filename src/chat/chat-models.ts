@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { CatalogueService, type ModelAudience, type ModelView } from '../catalogue';
 import { callableModels } from '../gateway';
 import { fault } from '../kernel';
-import { AUTO, AutoPolicies } from '../routing';
+import { answersAuto, AUTO, AutoPolicies } from '../routing';
 
 /** A model that a person may chat with, and what it asks for at least. */
 export interface ChatModel {
@@ -49,12 +49,7 @@ export class ChatModels {
   }
 
   private async mayChoose({ organisationId, userId }: Person): Promise<boolean> {
-    const { mode, fallback_model: fallback } = await this.policies.of({
-      organisationId,
-      userId,
-      keyId: null,
-    });
-    return mode !== 'off' || fallback !== undefined;
+    return answersAuto(await this.policies.of({ organisationId, userId, keyId: null }));
   }
 
   private chatModel(model: ModelView): ChatModel {

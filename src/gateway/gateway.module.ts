@@ -6,6 +6,7 @@ import { IdempotencyModule, WebModule } from '../web';
 import { AutoBudgets } from './auto/auto-budgets';
 import { AutoCandidates } from './auto/auto-candidates';
 import { AutoDecisions } from './auto/auto-decisions';
+import { AutoModel } from './auto/auto-model';
 import { AutoRetries } from './auto/auto-retries';
 import { AutoTraffic } from './auto/auto-traffic';
 import { ReferenceCosts } from './auto/reference-costs';
@@ -63,6 +64,7 @@ import { TextController } from './text.controller';
     AutoBudgets,
     AutoCandidates,
     AutoDecisions,
+    AutoModel,
     AutoRetries,
     AutoTraffic,
     ReferenceCosts,

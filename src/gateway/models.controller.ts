@@ -2,54 +2,67 @@ import { Controller, Get, Head, Param, Query, Req } from '@nestjs/common';
 import { CatalogueService, type ModelView, presentPrice } from '../catalogue';
 import { fault, type PriceFactor, ratesPaid } from '../kernel';
 import { type Caller, priceFactorAt } from '../keys';
+import { AUTO } from '../routing';
 import { Access, type HttpRequest } from '../web';
-import { sharedFacts } from './shared-facts';
+import { AutoModel } from './auto/auto-model';
+import { callerOf } from './caller-of';
 import { callableModels } from './model-access';
+import { sharedFacts } from './shared-facts';
 
 const LARGEST_PAGE = 1_000;
+
+interface Listed {
+  readonly id: string;
+  readonly shown: () => object;
+}
 
 /** One envelope for both families of SDKs: the list of one, the pages of the other. */
 @Controller()
 export class ModelsController {
-  constructor(private readonly catalogue: CatalogueService) {}
+  constructor(
+    private readonly catalogue: CatalogueService,
+    private readonly auto: AutoModel,
+  ) {}
 
   @Get('/v1/models')
   @Access.eitherHeader()
-  list(
-    @Req() { caller }: HttpRequest,
+  async list(
+    @Req() request: HttpRequest,
     @Query('limit') limit?: string,
     @Query('after_id') after?: string,
     @Query('before_id') before?: string,
-  ): object {
-    const all = this.callable(caller);
-    const paid = paidBy(caller);
+  ): Promise<object> {
+    const all = await this.listedFor(callerOf(request));
     const size = sizeOf(limit);
-    const start = after === undefined ? 0 : all.findIndex(({ name }) => name === after) + 1;
+    const start = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
     const end =
       before === undefined
         ? all.length
         : Math.max(
             0,
-            all.findIndex(({ name }) => name === before),
+            all.findIndex(({ id }) => id === before),
           );
     const page =
       before === undefined ? all.slice(start, start + size) : all.slice(Math.max(0, end - size), end);
     return {
       object: 'list',
-      data: page.map((model) => present(model, this.priceOf(model, paid))),
+      data: page.map(({ shown }) => shown()),
       has_more: before === undefined ? start + size < all.length : end - size > 0,
-      first_id: page[0]?.name ?? null,
-      last_id: page.at(-1)?.name ?? null,
+      first_id: page[0]?.id ?? null,
+      last_id: page.at(-1)?.id ?? null,
     };
   }
 
   @Get('/v1/models/:model')
   @Access.eitherHeader()
-  one(@Req() { caller }: HttpRequest, @Param('model') name: string): object {
+  async one(@Req() request: HttpRequest, @Param('model') name: string): Promise<object> {
+    const caller = callerOf(request);
     const found = this.catalogue.snapshot.model(name);
     const model = this.callable(caller).find(({ id }) => id === found?.id);
-    if (model === undefined) throw fault('model_not_found', { param: 'model' });
-    return present(model, this.priceOf(model, paidBy(caller)));
+    if (model !== undefined) return present(model, this.priceOf(model, paidBy(caller)));
+    const auto = name === AUTO ? await this.auto.for(caller) : null;
+    if (auto === null) throw fault('model_not_found', { param: 'model' });
+    return auto;
   }
 
   /** Some clients probe for the service before they authenticate. */
@@ -71,15 +84,24 @@ export class ModelsController {
     return { currency: 'USD', ...presentPrice(ratesPaid(lowest, paid)), is_lowest: prices.size > 1 };
   }
 
+  /** `auto` comes last, so that no client takes it for the usual model. */
+  private async listedFor(caller: Caller): Promise<Listed[]> {
+    const paid = paidBy(caller);
+    const models = this.callable(caller).map((model) => ({
+      id: model.name,
+      shown: () => present(model, this.priceOf(model, paid)),
+    }));
+    const auto = await this.auto.for(caller);
+    return auto === null ? models : [...models, { id: AUTO, shown: () => auto }];
+  }
+
   /** Only what this key may call is shown to it. */
-  private callable(caller: Caller | undefined): ModelView[] {
-    if (caller === undefined) throw fault('missing_api_key');
+  private callable(caller: Caller): ModelView[] {
     return callableModels(caller, this.catalogue.snapshot);
   }
 }
 
-const paidBy = (caller: Caller | undefined): PriceFactor =>
-  caller === undefined ? null : priceFactorAt(caller, Date.now());
+const paidBy = (caller: Caller): PriceFactor => priceFactorAt(caller, Date.now());
 
 function sizeOf(limit: string | undefined): number {
   if (limit === undefined) return LARGEST_PAGE;

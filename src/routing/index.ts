@@ -7,7 +7,7 @@ export { type AnswerSignal, autoSignalChannel, readSignal, writtenSignal } from 
 export { AutoStates } from './auto/auto-states';
 export { StateUpkeep } from './auto/state-upkeep';
 export { type AutoLevel, autoModes, type AutoSettings, type EffectiveAutoPolicy } from './auto/auto-settings';
-export { effectivePolicy } from './auto/effective-policy';
+export { answersAuto, effectivePolicy } from './auto/effective-policy';
 export {
   type AutoAudience,
   type AutoSettingsChange,

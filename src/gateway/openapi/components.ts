@@ -91,7 +91,7 @@ const gatewaySchemas: Readonly<Record<string, Schema>> = {
       price: {
         type: ['object', 'null'],
         description:
-          'Decimal dollars a million tokens, of the cheapest lane; null where nothing can be sold now.',
+          'Decimal dollars a million tokens, of the cheapest lane; null where nothing can be sold now, and of auto, whose answers are charged at the price of the model that gave them.',
       },
     },
     ['id', 'object', 'owned_by'],

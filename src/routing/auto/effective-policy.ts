@@ -51,6 +51,12 @@ export function effectivePolicy(levels: AutoLevels): EffectiveAutoPolicy {
   };
 }
 
+/** Whether a request for `auto` can be answered at all. */
+export const answersAuto = ({
+  mode,
+  fallback_model: fallback,
+}: Pick<EffectiveAutoPolicy, 'mode' | 'fallback_model'>): boolean => mode !== 'off' || fallback !== undefined;
+
 function choicesOf(level: AutoLevel, settings: AutoSettings, sources: Sources): AutoSettings {
   const given = replaced.filter((name) => settings[name] !== undefined);
   for (const name of given) sources[name] = level;

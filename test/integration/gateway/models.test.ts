@@ -1,5 +1,6 @@
 import { CatalogueService } from '../../../src/catalogue';
-import { app, closeHouse, openHouse } from './gateway-house';
+import { type AutoSettingsChange, AutoSettingsStore } from '../../../src/routing';
+import { app, closeHouse, openHouse, post } from './gateway-house';
 
 interface ModelPage {
   readonly object: string;
@@ -88,6 +89,97 @@ describe('the models a key may call', () => {
     expect(page.data.map(({ id }) => id)).toEqual(['sim-8k']);
     expect((await get('/v1/models/sim-small', bearer(key))).status).toBe(404);
     expect((await get('/v1/models/sim-8k', bearer(key))).status).toBe(200);
+  });
+
+  describe('auto', () => {
+    const makeKey = async (fields: object): Promise<string> => {
+      const made = await post('/v1/manage/keys', { name: 'auto', ...fields }, app.firstKeys?.root);
+      return ((await made.json()) as { key: string }).key;
+    };
+    const set = (change: AutoSettingsChange) =>
+      app.application.get(AutoSettingsStore, { strict: false }).set({ level: 'platform' }, change, {
+        label: 'test',
+        concerns: {},
+        actor: { kind: 'system', label: 'test' },
+      });
+    const listed = async (key = app.firstKeys?.demo): Promise<string[]> =>
+      ((await (await get('/v1/models', bearer(key))).json()) as ModelPage).data.map(({ id }) => id);
+    const found = async (key = app.firstKeys?.demo): Promise<number> =>
+      (await get('/v1/models/auto', bearer(key))).status;
+    const answered = async (key = app.firstKeys?.demo): Promise<number> => {
+      const messages = [{ role: 'user', content: 'Hello' }];
+      return (await post('/v1/messages', { model: 'auto', max_tokens: 9, messages }, key)).status;
+    };
+
+    test('is the last of the list, has no price, and can do what one of its candidates can', async () => {
+      const page = (await (await get('/v1/models', bearer(app.firstKeys?.demo))).json()) as {
+        data: { id: string; kind: string; capabilities: string[]; context_tokens: number | null }[];
+      };
+      const chats = page.data.filter(({ id, kind }) => kind === 'chat' && id !== 'auto');
+      const auto = page.data.at(-1);
+      expect(auto).toMatchObject({
+        id: 'auto',
+        object: 'model',
+        type: 'model',
+        owned_by: 'switchboard',
+        created: expect.any(Number),
+        created_at: expect.any(String),
+        display_name: 'auto',
+        kind: 'chat',
+        context_tokens: Math.max(...chats.map(({ context_tokens: most }) => most ?? 0)),
+        retires_at: null,
+        price: null,
+      });
+      const able = new Set(chats.flatMap(({ capabilities }) => capabilities));
+      expect([...(auto?.capabilities ?? [])].sort()).toEqual([...able].sort());
+      const one = await get('/v1/models/auto', { 'x-api-key': app.firstKeys?.demo ?? '' });
+      expect([one.status, await one.json()]).toEqual([200, auto]);
+      expect(await answered()).toBe(200);
+    });
+
+    test('is not shown to a key whose list does not name it', async () => {
+      const without = await makeKey({ allowed_models: ['sim-8k', 'sim-small'] });
+      expect([await listed(without), await found(without)]).toEqual([['sim-small', 'sim-8k'], 404]);
+      const beside = await makeKey({ allowed_models: ['auto', 'sim-8k'] });
+      expect([await listed(beside), await found(beside)]).toEqual([['sim-8k', 'auto'], 200]);
+      const alone = await makeKey({ allowed_models: ['auto'] });
+      expect([await listed(alone), await found(alone)]).toEqual([['auto'], 200]);
+      expect(await answered(alone)).toBe(200);
+    });
+
+    test('is shown only where a model can be chosen', async () => {
+      const abroad = await makeKey({ allowed_regions: ['nowhere'] });
+      expect([await listed(abroad), await found(abroad)]).toEqual([[], 404]);
+      const embedder = await makeKey({ allowed_models: ['auto', 'sim-embed'] });
+      expect([await listed(embedder), await found(embedder)]).toEqual([['sim-embed'], 404]);
+    });
+
+    test('follows the settings of auto', async () => {
+      await set({ mode: 'off' });
+      expect(await listed()).not.toContain('auto');
+      expect([await found(), await answered()]).toEqual([404, 503]);
+      await set({ mode: 'off', fallback_model: 'sim-8k' });
+      expect((await listed()).at(-1)).toBe('auto');
+      const one = await get('/v1/models/auto', bearer(app.firstKeys?.demo));
+      expect(await one.json()).toMatchObject({ context_tokens: 8_000 });
+      expect(await answered()).toBe(200);
+      const narrow = await makeKey({ allowed_models: ['auto', 'sim-small'] });
+      expect(await listed(narrow)).toEqual(['sim-small']);
+      await set({ mode: null, fallback_model: null, include: ['none-of-them'] });
+      expect([await found(), await answered()]).toEqual([404, 400]);
+      await set({ include: null });
+      expect([await found(), await answered()]).toEqual([200, 200]);
+    });
+
+    test('that stands in the catalogue is that model alone', async () => {
+      await app.database.query(`UPDATE model SET name = 'auto' WHERE name = 'sim-reason'`);
+      await app.application.get(CatalogueService, { strict: false }).reload();
+      expect((await listed()).filter((id) => id === 'auto')).toHaveLength(1);
+      const one = await get('/v1/models/auto', bearer(app.firstKeys?.demo));
+      expect(await one.json()).toMatchObject({ owned_by: 'sandbox', price: { currency: 'USD' } });
+      await app.database.query(`UPDATE model SET name = 'sim-reason' WHERE name = 'auto'`);
+      await app.application.get(CatalogueService, { strict: false }).reload();
+    });
   });
 
   test('a look without a key finds somebody there', async () => {
