@@ -71,8 +71,7 @@ export class AutoCandidates {
     }
     const readers = this.readersAmong(able, call, view, writers);
     for (let gone = readers.length; gone < able.length; gone += 1) count('history');
-    const isHeld = readers.some(({ admission }) => admission.model.name === author);
-    const found = isHeld ? readers : this.ablest(readers, call, view);
+    const found = withAuthor(this.ablest(readers, call, view), readers, author);
     for (let gone = found.length; gone < readers.length; gone += 1) count('capability');
     const candidates = await this.affordable(call, found);
     for (let gone = candidates.length; gone < found.length; gone += 1) count('budget');
@@ -180,6 +179,19 @@ export class AutoCandidates {
     if (left.length > 0) return left;
     return [found.reduce((cheapest, one) => (rateOf(one) < rateOf(cheapest) ? one : cheapest))];
   }
+}
+
+/** The author of tool calls stays, whatever it cannot do, on all of its lanes: no other may read the results. */
+function withAuthor(
+  ablest: readonly AutoCandidate[],
+  readers: readonly AutoCandidate[],
+  author: string | null,
+): readonly AutoCandidate[] {
+  const isAuthor = ({ admission }: AutoCandidate): boolean => admission.model.name === author;
+  const held = readers.find(isAuthor);
+  if (held === undefined) return ablest;
+  // Last where it is added: the first candidate is the usual reference.
+  return ablest.some(isAuthor) ? ablest.map((one) => (isAuthor(one) ? held : one)) : [...ablest, held];
 }
 
 function orAll(

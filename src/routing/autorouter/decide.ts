@@ -51,20 +51,27 @@ export function decide(state: RouterState, question: Question): Decision {
   const held = session?.betweenToolCallAndResult === true ? session.model : undefined;
   const pool =
     held === undefined ? appraisal.candidates : appraisal.candidates.filter(({ model }) => model === held);
-  const reference = referenceOf(pool, policy.referenceModel);
-  if (reference === undefined) {
+  // Not among those that may read a tool result alone: that model would be measured by itself.
+  const reference = referenceOf(appraisal.candidates, policy.referenceModel);
+  const [first] = pool;
+  if (reference === undefined || first === undefined) {
     const gone = held !== undefined && appraisal.candidates.length > 0;
     return { kind: 'none', reason: gone ? 'tool_call_model_gone' : 'no_candidate', excluded };
   }
   const unfamiliar = isUnfamiliar(state, appraisal.similarity, tuning.novelty);
-  const wanted = want(question, tuning, { pool, reference, unfamiliar, excluded });
-  const stuck = held === undefined ? stick(question, tuning, wanted, appraisal) : heldPick(wanted);
+  const wanted =
+    held === undefined
+      ? want(question, tuning, { pool, reference, unfamiliar, excluded })
+      : { pick: first, reason: 'tool_result' as const, good: new Set(pool) };
+  const stuck =
+    held === undefined ? stick(question, tuning, wanted, appraisal) : { ...wanted, sticky: 'kept' as const };
   const final = inShadow(state, question, stuck, reference);
   // Where it is unknown who called the tool, a second model is one too many.
   const standIns = session?.betweenToolCallAndResult === true ? [] : failover(pool, final.pick, wanted.good);
   const fallbackOrder = standIns.map(({ model }) => model);
   const lastResort = standIns.filter((one) => !wanted.good.has(one)).length;
-  const explanation = explain(state, question, { tuning, appraisal, pool, reference, stuck, final });
+  const weighed = pool.includes(reference) ? pool : [...pool, reference];
+  const explanation = explain(state, question, { tuning, appraisal, weighed, reference, stuck, final });
   return {
     kind: 'chosen',
     chosen: final.pick.model,
@@ -147,8 +154,6 @@ function reasonOf(pick: Appraised, reference: Appraised): DecisionReason {
 
 type StickyPick = Pick & { readonly sticky: 'kept' | 'new' | `broken:${string}` };
 
-const heldPick = ({ pick }: Pick): StickyPick => ({ pick, reason: 'tool_result', sticky: 'kept' });
-
 /** A session stays with its model unless that may not be chosen, or another is better by more than the lost cache costs. */
 function stick(
   { session, policy, drift }: Question,
@@ -208,13 +213,13 @@ function explain(
   made: {
     tuning: Tuning;
     appraisal: Appraisal;
-    pool: readonly Appraised[];
+    weighed: readonly Appraised[];
     reference: Appraised;
     stuck: StickyPick;
     final: Pick & { shadow: boolean };
   },
 ): Omit<Explanation, 'excluded' | 'fallback_order' | 'last_resort'> {
-  const { tuning, appraisal, pool, reference, stuck, final } = made;
+  const { tuning, appraisal, weighed, reference, stuck, final } = made;
   return {
     alg: policy.algorithm,
     state_version: state.version,
@@ -248,7 +253,7 @@ function explain(
     reason: final.reason,
     quality_difference: round(stuck.pick.quality - reference.quality),
     cost_ratio: round(reference.cost === 0 ? 1 : stuck.pick.cost / reference.cost),
-    candidates: explained(pool, [stuck.pick, reference]),
+    candidates: explained(weighed, [stuck.pick, reference]),
   };
 }
 

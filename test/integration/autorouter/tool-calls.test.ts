@@ -114,6 +114,36 @@ describe('conversations that share a field', () => {
   });
 });
 
+describe('a result is measured by the reference that its request would have without it', () => {
+  test('though only the model that made the call may answer', async () => {
+    await on();
+    const { id, text } = await makeKey();
+    const first = await ask(text, asked('/v1/messages'));
+    expect(first.json.model).toBe('sim-small');
+    await preferLarge(id);
+    const next = await ask(text, result('/v1/messages', idIn(first.json)));
+    const decision = await decisionOf(next.requestId);
+    expect(decision).toMatchObject({ chosen: 'sim-small', ref: 'sim-large', reason: 'tool_result' });
+    expect(decision?.candidates?.map(({ model }) => model).sort()).toEqual(['sim-large', 'sim-small']);
+    expect(decision?.cost_ratio).toBeLessThan(1);
+  });
+
+  test('which is none that could not do what is asked', async () => {
+    await on();
+    const { id, text } = await makeKey();
+    const first = await ask(text, asked('/v1/messages'));
+    // It is asked in another dialect alone, which has no such tool.
+    await set('key', id, { algorithm: 'static', reference_model: 'relay-chat', stickiness: false });
+    const search = { type: 'web_search_20250305', name: 'web_search', max_uses: 1 };
+    const tools = [...toolsOf('/v1/messages'), search];
+    const free = await decisionOf((await ask(text, { ...asked('/v1/messages'), tools })).requestId);
+    expect(free?.ref).not.toBe('relay-chat');
+    const next = await ask(text, { ...result('/v1/messages', idIn(first.json)), tools });
+    const decision = await decisionOf(next.requestId);
+    expect(decision).toMatchObject({ chosen: 'sim-small', ref: free?.ref, reason: 'tool_result' });
+  });
+});
+
 describe.each(surfaces)('on %s', (path) => {
   test.each(['sim-small', ...relays.map(({ name }) => name)])(
     'a call by %s is its own, whole or streamed, whatever the conversation looks like',
