@@ -9,7 +9,7 @@ import { AutoDecisions } from './auto/auto-decisions';
 import { AutoModel } from './auto/auto-model';
 import { AutoRetries } from './auto/auto-retries';
 import { AutoTraffic } from './auto/auto-traffic';
-import { ReferenceCosts } from './auto/reference-costs';
+import { ReferenceUsage } from './auto/reference-usage';
 import { CountTokensController } from './count-tokens/count-tokens.controller';
 import { TokenCounter } from './count-tokens/token-counter';
 import { ErrorsController } from './errors.controller';
@@ -67,7 +67,7 @@ import { TextController } from './text.controller';
     AutoModel,
     AutoRetries,
     AutoTraffic,
-    ReferenceCosts,
+    ReferenceUsage,
     Holds,
     TokenRate,
     Observer,

@@ -32,7 +32,7 @@ import { AutoRetries } from './auto-retries';
 import { AutoRoute } from './auto-route';
 import { AutoTraffic } from './auto-traffic';
 import { noCandidate } from './no-candidate';
-import { ReferenceCosts } from './reference-costs';
+import { ReferenceUsage } from './reference-usage';
 import { autoView, type AutoView } from './request-view';
 
 const RETRY_SECONDS = 5;
@@ -65,7 +65,7 @@ export class AutoDecisions {
     private readonly traffic: AutoTraffic,
     private readonly budgets: AutoBudgets,
     private readonly retries: AutoRetries,
-    private readonly referenceCosts: ReferenceCosts,
+    private readonly referenceUsage: ReferenceUsage,
     private readonly catalogue: CatalogueService,
     private readonly settings: Settings,
   ) {}
@@ -124,7 +124,7 @@ export class AutoDecisions {
     const asked = candidates.map(({ candidate }) => candidate);
     const session = sessionView(policy, view, conversation);
     const rules = this.rulesOf(policy, asked, learned !== null);
-    const referenceCost = this.referenceCosts.of(organisationId, rules.referenceModel);
+    const usualTokens = this.referenceUsage.of(organisationId, rules.referenceModel);
     const decision = decide(state, {
       features: extractFeatures(view.request, learned?.salt ?? this.noSalt),
       candidates: asked,
@@ -132,7 +132,7 @@ export class AutoDecisions {
       now,
       ...(session === undefined ? {} : { session }),
       ...(pressure === undefined ? {} : { pressure }),
-      ...(referenceCost === undefined ? {} : { referenceCost }),
+      usualTokens,
       reliability: this.traffic.reliabilityFor(organisationId),
       drift: this.traffic.driftOf(organisationId),
       excluded,

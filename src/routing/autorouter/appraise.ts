@@ -44,6 +44,14 @@ export interface BudgetPressure {
   readonly raise: number;
 }
 
+/** The tokens of a request, on average. */
+export interface UsualTokens {
+  readonly input: number;
+  /** Read from the supplier's cache. */
+  readonly cached: number;
+  readonly output: number;
+}
+
 export interface Question {
   readonly features: Features;
   readonly candidates: readonly Candidate[];
@@ -56,8 +64,8 @@ export interface Question {
   readonly drift?: DriftLevel;
   /** The budget that presses most, and what it adds to kappa. */
   readonly pressure?: BudgetPressure;
-  /** What the reference model costs a request on average, in nano-USD; without it the examples tell. */
-  readonly referenceCost?: number;
+  /** What requests of a reference model take on average, by its name; without it the examples tell. */
+  readonly usualTokens?: ReadonlyMap<string, UsualTokens>;
   /** Why other models are no candidates, by reason: passed on to the explanation. */
   readonly excluded?: Readonly<Record<string, number>>;
 }
@@ -66,6 +74,8 @@ export interface Question {
 export interface Appraised extends Candidate, Estimate {
   /** In nano-USD. */
   readonly cost: number;
+  /** What is expected, within the bound of the caller. */
+  readonly tokensOut: number;
   /** What the supplier's cache takes off it. */
   readonly cacheSaving: number;
   /** The chance that its answer fails; 0 where nothing was seen of any model. */
@@ -92,10 +102,7 @@ export function appraise(state: RouterState, question: Question, tuning: Tuning)
     .map((one) => ({ ...one, ...costOf(one, question), failure: failureOf(one, question) }))
     .filter(({ cost }) => cost <= (policy.maxCostPerRequest ?? Infinity));
   const reference = referenceOf(priced, policy.referenceModel);
-  const referenceCost = Math.max(
-    1,
-    question.referenceCost ?? usualCost(state, reference) ?? reference?.cost ?? 1,
-  );
+  const referenceCost = Math.max(1, usualCost(state, question, reference) ?? reference?.cost ?? 1);
   const candidates = priced.map((one) => ({
     ...one,
     utility: utilityOf(one, question, tuning, { referenceCost, isReference: one === reference }),
@@ -132,23 +139,41 @@ const rateOf = ({ inputRate, outputRate }: Candidate): number => inputRate + out
 function costOf(
   one: Candidate & Estimate,
   { features: { counters }, session }: Question,
-): { cost: number; cacheSaving: number } {
+): Pick<Appraised, 'cost' | 'cacheSaving' | 'tokensOut'> {
   const cached = session?.model === one.model ? Math.min(session.cachedTokens, counters.tokens) : 0;
-  const cacheSaving =
-    (cached * Math.max(0, one.inputRate - (one.cachedInputRate ?? one.inputRate))) / MILLION;
   const tokensOut = Math.min(one.tokensOut, counters.maxTokens ?? Infinity);
-  const full = (counters.tokens * one.inputRate + tokensOut * one.outputRate) / MILLION;
-  return { cost: full - cacheSaving, cacheSaving };
+  const full = priceOf({ input: counters.tokens, cached: 0, output: tokensOut }, one);
+  const cost = priceOf({ input: counters.tokens - cached, cached, output: tokensOut }, one);
+  // A price above that of other tokens is no saving.
+  const cacheSaving = Math.max(0, full - cost);
+  return { cost: full - cacheSaving, cacheSaving, tokensOut };
 }
 
-/** What a request of this organisation costs with the reference model, as its examples tell. */
-function usualCost({ requests, models }: RouterState, reference: Candidate | undefined): number | undefined {
-  const known = reference === undefined ? undefined : models.get(reference.model)?.all;
-  if (reference === undefined || known === undefined || requests.weight < 1 || known.weight < 1)
-    return undefined;
-  const tokensIn = requests.tokensIn / requests.weight;
-  const tokensOut = known.tokens / known.weight;
-  return (tokensIn * reference.inputRate + tokensOut * reference.outputRate) / MILLION;
+/** In nano-USD, at the rates of now. */
+const priceOf = (
+  { input, cached, output }: UsualTokens,
+  { inputRate, cachedInputRate = inputRate, outputRate }: Candidate,
+): number => (input * inputRate + cached * cachedInputRate + output * outputRate) / MILLION;
+
+/** What a request of this organisation usually costs with the reference model. */
+function usualCost(
+  state: RouterState,
+  { usualTokens }: Question,
+  reference: Candidate | undefined,
+): number | undefined {
+  if (reference === undefined) return undefined;
+  const tokens = usualTokens?.get(reference.model) ?? learnedTokens(state, reference);
+  return tokens === undefined ? undefined : priceOf(tokens, reference);
+}
+
+function learnedTokens({ requests, models }: RouterState, { model }: Candidate): UsualTokens | undefined {
+  const known = models.get(model)?.all;
+  if (known === undefined || requests.weight < 1 || known.weight < 1) return undefined;
+  return {
+    input: requests.tokensIn / requests.weight,
+    cached: 0,
+    output: known.tokens / known.weight,
+  };
 }
 
 const failureOf = ({ model }: Candidate, { reliability, now }: Question): number =>

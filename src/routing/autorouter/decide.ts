@@ -248,6 +248,7 @@ function explain(
     drift,
     ref: reference.model,
     ref_cost: Math.round(appraisal.referenceCost),
+    ref_tokens_out: Math.round(reference.tokensOut),
     chosen: final.pick.model,
     would_have: final.shadow ? stuck.pick.model : null,
     reason: final.reason,

@@ -70,6 +70,8 @@ export interface Explanation {
   readonly ref: string;
   /** What a request usually costs with it, in nano-USD: what kappa is measured by. */
   readonly ref_cost: number;
+  /** How long its answer was expected to be; decisions of earlier versions do not say. */
+  readonly ref_tokens_out?: number;
   readonly chosen: string;
   /** In shadow: what would have answered. */
   readonly would_have: string | null;

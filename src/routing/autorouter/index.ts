@@ -1,4 +1,4 @@
-export type { Appraised, BudgetPressure, Candidate, Question, SessionView } from './appraise';
+export type { Appraised, BudgetPressure, Candidate, Question, SessionView, UsualTokens } from './appraise';
 export { calibrate } from './calibration';
 export { type Chosen, type Decision, decide, type NoneChosen } from './decide';
 export { type Drift, type DriftLevel, driftLevel, noDrift, noteFamiliarity } from './drift';

@@ -24,6 +24,7 @@ interface Decision {
   readonly policy?: { readonly kappa: number };
   readonly pacing?: { readonly budget: string; readonly projected: number; readonly raise: number } | null;
   readonly ref_cost?: number;
+  readonly ref_tokens_out?: number;
   readonly cost_ratio?: number;
   readonly candidates?: readonly { readonly model: string; readonly cost_est: number }[];
   readonly answered_by?: string;

@@ -1,5 +1,7 @@
 import { Limits } from '../../../src/billing';
+import { CatalogueService, PriceService } from '../../../src/catalogue';
 import { Organisation } from '../../../src/identity';
+import { parseUsdPerMillion, priceRates } from '../../../src/kernel';
 import {
   app,
   ask,
@@ -9,6 +11,7 @@ import {
   openHouse,
   organisationId,
   set,
+  simulator,
   tidyHouse,
 } from './auto-house';
 
@@ -73,23 +76,77 @@ describe('a budget that would be exceeded', () => {
   });
 });
 
-test('what the reference model costs is the mean of the week, by what decisions expected of it', async () => {
-  const organisations = app.database.source.getRepository(Organisation);
-  const row = organisations.create({ name: 'mean', slug: 'mean' });
-  await organisations.insert(row);
-  const { text } = await makeKey({ organisationId: row.id });
-  const means: number[] = [];
-  let sum = 0;
-  for (let at = 0; ; at += 1) {
-    const content = 'Sort '.repeat(at % 2 === 0 ? 1 : 400);
-    const { requestId } = await ask(text, { messages: [{ role: 'user', content }] });
-    const decision = await decisionOf(requestId);
-    const own = decision?.candidates?.find(({ model }) => model === 'sim-large')?.cost_est ?? NaN;
-    if (decision?.ref_cost !== own) {
-      expect(means.slice(19)).toContain(decision?.ref_cost);
-      return;
-    }
-    sum += own;
-    means.push(Math.round(sum / (at + 1)));
+describe('what the reference model usually costs', () => {
+  interface Tokens {
+    readonly input: number;
+    readonly output: number;
   }
+  const tokensOf = async (requestId: string | null): Promise<Tokens> => {
+    const [row] = await app.database.query<Tokens>(
+      `SELECT input_tokens AS input, output_tokens + reasoning_tokens AS output
+         FROM request_record WHERE request_id = $1`,
+      [requestId],
+    );
+    return row ?? { input: NaN, output: NaN };
+  };
+  const setPrice = async (input: string, output: string): Promise<void> => {
+    await app.database.transaction((tx) =>
+      new PriceService().addPrice(tx, {
+        model: 'sim-large',
+        source: 'test',
+        rates: priceRates({ input: parseUsdPerMillion(input), output: parseUsdPerMillion(output) }),
+      }),
+    );
+    await app.application.get(CatalogueService).reload();
+  };
+  const house = async (name: string): Promise<{ text: string; id: number }> => {
+    const row = app.database.source.getRepository(Organisation).create({ name, slug: name });
+    await app.database.source.getRepository(Organisation).insert(row);
+    return { text: (await makeKey({ organisationId: row.id })).text, id: row.id };
+  };
+  /** Asks until the usual cost is another one than that of the request, and tells what the mean could have been. */
+  const untilUsual = async (text: string, answerOf: (requestId: string | null) => Promise<Tokens>) => {
+    const means: Tokens[] = [];
+    let sum: Tokens = { input: 0, output: 0 };
+    for (let at = 0; ; at += 1) {
+      const content = 'Sort '.repeat(at % 2 === 0 ? 1 : 400);
+      const { requestId } = await ask(text, { messages: [{ role: 'user', content }] });
+      const decision = await decisionOf(requestId);
+      const own = decision?.candidates?.find(({ model }) => model === 'sim-large')?.cost_est ?? NaN;
+      if (decision?.ref_cost !== own) return { decision, means: means.slice(19) };
+      const { input, output } = await answerOf(requestId);
+      sum = { input: sum.input + input, output: sum.output + output };
+      means.push({ input: sum.input / (at + 1), output: sum.output / (at + 1) });
+    }
+  };
+  const isOneOf = (cost: number | undefined, means: readonly Tokens[], rates: Tokens): boolean =>
+    means.some(
+      ({ input, output }) => Math.abs(input * rates.input + output * rates.output - (cost ?? NaN)) < 1,
+    );
+
+  test('is what the requests of the week really took, at the prices of now', async () => {
+    await setPrice('1', '4');
+    const { text } = await house('mean');
+    // Requests that nobody answered took nothing, and do not count.
+    await simulator.addFault({ match: {}, fault: { kind: 'status', status: 400 } });
+    for (let at = 0; at < 3; at += 1) expect((await ask(text)).status).toBe(400);
+    await simulator.clearFaults();
+    const { decision, means } = await untilUsual(text, tokensOf);
+    expect(isOneOf(decision?.ref_cost, means, { input: 1_000, output: 4_000 })).toBe(true);
+    await setPrice('20', '60');
+    const dearer = await decisionOf((await ask(text)).requestId);
+    expect(isOneOf(dearer?.ref_cost, means, { input: 20_000, output: 60_000 })).toBe(true);
+  });
+
+  test('takes the output that was expected of it where another model answered', async () => {
+    await setPrice('20', '60');
+    const { text, id } = await house('away');
+    await set('organisation', id, { mode: 'on', algorithm: 'cheapest' });
+    const { decision, means } = await untilUsual(text, async (requestId) => {
+      const made = await decisionOf(requestId);
+      expect([made?.chosen, made?.ref]).toEqual(['sim-small', 'sim-large']);
+      return { ...(await tokensOf(requestId)), output: made?.ref_tokens_out ?? NaN };
+    });
+    expect(isOneOf(decision?.ref_cost, means, { input: 20_000, output: 60_000 })).toBe(true);
+  });
 });

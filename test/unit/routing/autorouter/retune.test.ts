@@ -12,12 +12,11 @@ import { policy, prompts, questionOf, taughtExamples } from './traffic';
 const state = emptyState();
 learnAll(state, taughtExamples());
 
+/** At 10 USD for a million tokens of the reference. */
+const usualTokens = new Map([['large', { input: 150, cached: 0, output: 50 }]]);
 const REFERENCE_COST = 2_000_000;
 const explained = (text: string, dial: number): Explanation => {
-  const decision = decide(
-    state,
-    questionOf(text, { policy: { ...policy, dial }, referenceCost: REFERENCE_COST }),
-  );
+  const decision = decide(state, questionOf(text, { policy: { ...policy, dial }, usualTokens }));
   if (decision.kind === 'none') throw new Error(decision.reason);
   return decision.explanation;
 };
