@@ -12,7 +12,7 @@ async function begin() {
   if (!response.ok) throw new Error(`refused: ${response.status}`);
   const { id } = await response.json();
   const page = `/dashboard/webchat/${id}`;
-  await window.firstMessage.keep(page, { content, attachments: await window.chatPictures.read() });
+  await window.firstMessage.keep(page, { content, attachments: await window.chatFiles.read() });
   location.assign(page);
 }
 
@@ -31,6 +31,6 @@ message?.focus();
 
 const picker = document.querySelector('#chat-model');
 const offerPictures = () =>
-  window.chatPictures.offer(form.dataset.takesImages.split('\n').includes(picker.value));
+  window.chatFiles.offer(form.dataset.takesImages.split('\n').includes(picker.value));
 picker?.addEventListener('change', offerPictures);
 if (form !== null) offerPictures();

@@ -338,7 +338,7 @@ function giveBack(question, turn) {
   question?.remove();
   untaken = turn;
   input.value = [turn.content, input.value].filter((text) => text !== '').join('\n');
-  window.chatPictures.restore(turn.attachments);
+  window.chatFiles.restore(turn.attachments);
 }
 
 async function send(turn, question) {
@@ -424,7 +424,7 @@ picker.addEventListener('change', async () => {
   const { model, takes_images: takesImages } = await response.json();
   words.waiting = words.waiting.replace(words.model, model);
   words.model = model;
-  window.chatPictures.offer(takesImages);
+  window.chatFiles.offer(takesImages);
   const template = find('#chat-answer').content;
   find('[data-author]', template).textContent = model;
   find('.message', template).setAttribute('aria-label', model);
@@ -444,7 +444,7 @@ composer.addEventListener('submit', async (event) => {
   event.preventDefault();
   if (running !== null) return;
   const content = input.value;
-  const attachments = await window.chatPictures.read();
+  const attachments = await window.chatFiles.read();
   await ask(content, attachments);
 });
 
@@ -456,7 +456,7 @@ async function ask(content, attachments, turn = window.newTurn()) {
   const question = bubble('#chat-question', content);
   if (attachments.length > 0) setNote(question, attachments.map(({ name }) => name).join(', '));
   input.value = '';
-  window.chatPictures.clear();
+  window.chatFiles.clear();
   input.focus();
   const message = { content, attachments };
   const again = untaken !== null && isSame(message, { ...untaken, turn: undefined });
@@ -487,7 +487,7 @@ input.addEventListener('keydown', (event) => {
   composer.requestSubmit();
 });
 find('#chat-enter').hidden = false;
-window.chatPictures.offer(composer.hasAttribute('data-takes-images'));
+window.chatFiles.offer(composer.hasAttribute('data-takes-images'));
 if (location.hash === '') toEnd();
 
 /* From the page before this conversation. */

@@ -5,7 +5,7 @@ import { Database, type Tx } from '../platform';
 import { AnswerKeeper } from './answer-keeper';
 import { AnswerText } from './answer-text';
 import { type ChatModel, ChatModels } from './chat-models';
-import type { Message } from './conversation';
+import { isPicture, type Message } from './conversation';
 import { ConversationMessages } from './conversation-messages';
 import { Conversations } from './conversations.service';
 import { chatMessages, exchangesOf } from './history';
@@ -46,7 +46,7 @@ export class ChatTurns {
       if (known !== null) return known;
       await this.refuseSecondAnswer(tx, conversationId);
       const { takesImages } = openModel(models, model);
-      if (question.attachments.length > 0 && !takesImages) {
+      if (question.attachments.some(isPicture) && !takesImages) {
         throw fault('invalid_request', {
           param: 'attachments',
           message: `${model} takes no pictures. Choose a model that does.`,

@@ -30,7 +30,7 @@ interface AttachmentRow {
   readonly name: Buffer;
 }
 
-/** A picture that belongs to a question. */
+/** A picture or a text file that belongs to a question. */
 export interface Attachment {
   readonly name: string;
   readonly mediaType: string;

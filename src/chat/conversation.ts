@@ -25,6 +25,10 @@ export interface AttachmentHead {
   readonly bytes: number;
 }
 
+/** Every other file is text. */
+export const isPicture = ({ mediaType }: Pick<AttachmentHead, 'mediaType'>): boolean =>
+  mediaType.startsWith('image/');
+
 /** A question, an answer, or the note that another model answers from here. */
 export interface Message {
   readonly id: string;

@@ -1,4 +1,4 @@
-import type { Message } from './conversation';
+import { type AttachmentHead, isPicture, type Message } from './conversation';
 import type { Attachment } from './conversation-messages';
 
 /** Questions and answers that still count, in the order in which they were said. */
@@ -25,41 +25,57 @@ type Part = Readonly<Record<string, unknown>>;
 /** Pictures of earlier turns go along as long as they fit into one request. */
 const MOST_PICTURE_BYTES = 12 * 1024 * 1024;
 
-/** The conversation in the chat dialect; `picturesOf` reads the pictures of a question. */
+/** The conversation in the chat dialect; `filesOf` reads the files of a question. */
 export async function chatMessages(
   said: readonly Exchange[],
   takesImages: boolean,
-  picturesOf: (question: Message) => Promise<readonly Attachment[]>,
+  filesOf: (question: Message) => Promise<readonly Attachment[]>,
 ): Promise<object[]> {
   const turns: object[][] = [];
   let room = MOST_PICTURE_BYTES;
   // The newest pictures first: those are what is being talked about.
   for (const [at, { question, answer }] of [...said.entries()].reverse()) {
-    const size = question.attachments.reduce((sum, { bytes }) => sum + bytes, 0);
+    const size = question.attachments.filter(isPicture).reduce((sum, { bytes }) => sum + bytes, 0);
     const fits = takesImages && size <= room;
     if (fits) room -= size;
-    const pictures = fits && size > 0 ? await picturesOf(question) : [];
+    const isSent = (file: AttachmentHead): boolean => fits || !isPicture(file);
+    const files = question.attachments.some(isSent) ? await filesOf(question) : [];
     const isLast = at === said.length - 1;
     turns.push([
-      { role: 'user', content: contentOf(question, pictures) },
+      { role: 'user', content: contentOf(question, files, fits) },
       ...(answer === null || isLast ? [] : [{ role: 'assistant', content: answer.text }]),
     ]);
   }
   return turns.reverse().flat();
 }
 
-function contentOf({ text, attachments }: Message, pictures: readonly Attachment[]): string | Part[] {
-  if (attachments.length === 0) return text;
-  const said: Part[] = text === '' ? [] : [{ type: 'text', text }];
-  if (pictures.length === 0) {
-    const names = attachments.map(({ name }) => name).join(', ');
-    return [...said, { type: 'text', text: `(Pictures that are not sent along: ${names})` }];
-  }
+function contentOf(
+  { text, attachments }: Message,
+  files: readonly Attachment[],
+  hasPictures: boolean,
+): string | Part[] {
+  const texts = files.filter((file) => !isPicture(file)).map(quoted);
+  const pictures = hasPictures ? files.filter(isPicture) : [];
+  const missing = hasPictures ? [] : attachments.filter(isPicture).map(({ name }) => name);
+  const said = [
+    ...(text === '' ? [] : [text]),
+    ...texts,
+    ...(missing.length === 0 ? [] : [`(Pictures that are not sent along: ${missing.join(', ')})`]),
+  ];
+  if (pictures.length === 0) return said.join('\n\n');
   return [
-    ...said,
+    ...said.map((part) => ({ type: 'text', text: part })),
     ...pictures.map(({ mediaType, content }) => ({
       type: 'image_url',
       image_url: { url: `data:${mediaType};base64,${content.toString('base64')}` },
     })),
   ];
+}
+
+/** A text file as people paste one: under its name, in a fence that is longer than any inside. */
+function quoted({ name, content }: Attachment): string {
+  const text = content.toString('utf8').replace(/^\uFEFF/, '');
+  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(({ length }) => length));
+  const fence = '`'.repeat(longest + 1);
+  return `${name}:\n${fence}\n${text}\n${fence}`;
 }

@@ -25,6 +25,13 @@ const hostile = [
   '`const safe = "<b>";`',
 ].join(' ');
 
+/** What a person does who drops a file beside the message. */
+const dropped = (name: string, text: string): string => `(() => {
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File([${JSON.stringify(text)}], ${JSON.stringify(name)}));
+  document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+})()`;
+
 describeWithBrowser('the chat in a real browser', () => {
   let browser: Browser;
   let app: TestApp;
@@ -98,12 +105,13 @@ describeWithBrowser('the chat in a real browser', () => {
   test('pictures go with the first message, for a model that takes them', async () => {
     await inThread('/dashboard/webchat', async (page) => {
       await page.selectOption('#chat-model', 'sim-reason');
-      expect(await page.isVisible('#chat-files')).toBe(false);
-      await page.selectOption('#chat-model', 'sim-small');
-      expect(await page.isVisible('#chat-files')).toBe(true);
       const picture = { name: 'pier.png', mimeType: 'image/png', buffer: onePixel };
-      await page.setInputFiles('#chat-pictures', picture);
-      expect(await page.locator('#chat-file-names').innerText()).toBe('pier.png');
+      await page.setInputFiles('#chat-file', picture);
+      await page.locator('#chat-file-note', { hasText: 'pier.png was not added' }).waitFor();
+      expect(await page.isVisible('#chat-chips')).toBe(false);
+      await page.selectOption('#chat-model', 'sim-small');
+      await page.setInputFiles('#chat-file', picture);
+      await page.locator('#chat-chips li', { hasText: 'pier.png' }).waitFor();
       await page.click('#chat-start .button-primary');
       await page.waitForURL(/\/dashboard\/webchat\/\d+$/);
       await page.waitForSelector('.message-assistant .message-foot > span:not(.route)');
@@ -111,6 +119,46 @@ describeWithBrowser('the chat in a real browser', () => {
       expect(JSON.stringify(await supplier.requests())).toContain(picture.buffer.toString('base64'));
       await page.reload();
       expect(await page.locator('#chat-log .message-user').count()).toBe(1);
+    });
+  });
+
+  test('a text file goes with the message, to any model, and what cannot be read leaves the box usable', async () => {
+    const { id } = await post('/api/conversations', { model: 'sim-reason' });
+    await inThread(`/dashboard/webchat/${String(id)}`, async (page) => {
+      const notes = { name: 'notes.md', mimeType: '', buffer: Buffer.from('Zürich ``` wins') };
+      const binary = { name: 'tool.bin', mimeType: 'text/plain', buffer: Buffer.from([0xff, 0, 1]) };
+      await page.setInputFiles('#chat-file', [binary, notes]);
+      await page.locator('#chat-chips li', { hasText: 'notes.md' }).waitFor();
+      expect(await page.locator('#chat-file-note').innerText()).toContain('tool.bin was not added');
+      await page.click('#chat-chips button[aria-label="Remove notes.md"]');
+      expect(await page.isVisible('#chat-chips')).toBe(false);
+      expect(await page.evaluate('document.activeElement.id')).toBe('chat-message');
+      await page.evaluate(dropped('notes.md', 'Zürich ``` wins'));
+      await page.locator('#chat-chips li', { hasText: 'notes.md' }).waitFor();
+      await page.fill('#chat-message', 'Read this [[echo=I read it]]');
+      await page.click('#chat-send');
+      await page.locator('#chat-log .message-assistant [data-said]', { hasText: 'I read it' }).waitFor();
+      expect(JSON.stringify(await supplier.requests())).toContain(
+        JSON.stringify('notes.md:\n````\nZürich ``` wins\n````').slice(1, -1),
+      );
+      await page.waitForSelector('#chat-send:not([hidden])');
+      await page.reload();
+      expect(await page.locator('#chat-log .message-user').innerText()).toContain('notes.md');
+    });
+  });
+
+  test('a file of another kind than its name says can be removed, and the message is sent without it', async () => {
+    await inThread(await begin(), async (page) => {
+      const fake = { name: 'fake.png', mimeType: 'image/png', buffer: Buffer.from('no picture') };
+      await page.setInputFiles('#chat-file', fake);
+      await page.locator('#chat-chips li', { hasText: 'fake.png' }).waitFor();
+      await page.fill('#chat-message', 'Look [[echo=at nothing]]');
+      await page.click('#chat-send');
+      await page.locator('#chat-log', { hasText: 'fake.png is damaged' }).waitFor();
+      expect(await page.inputValue('#chat-message')).toBe('Look [[echo=at nothing]]');
+      await page.click('#chat-chips button');
+      await page.click('#chat-send');
+      await page.locator('#chat-log .message-assistant [data-said]', { hasText: 'at nothing' }).waitFor();
     });
   });
 
@@ -147,11 +195,12 @@ describeWithBrowser('the chat in a real browser', () => {
       });
       await page.fill('#chat-message', 'Hello [[echo=well met]]');
       const picture = { name: 'pier.png', mimeType: 'image/png', buffer: onePixel };
-      await page.setInputFiles('#chat-pictures', picture);
+      await page.setInputFiles('#chat-file', picture);
+      await page.locator('#chat-chips li', { hasText: 'pier.png' }).waitFor();
       await page.click('#chat-send');
       await page.locator('.message-note', { hasText: 'No answer arrived. Try again.' }).waitFor();
       expect(await page.inputValue('#chat-message')).toBe('Hello [[echo=well met]]');
-      expect(await page.locator('#chat-file-names').innerText()).toBe('pier.png');
+      expect(await page.locator('#chat-chips').innerText()).toBe('pier.png');
       expect(await page.locator('#chat-log .message-user').count()).toBe(1);
       expect(await page.isVisible('#chat-retry')).toBe(false);
       isDown = false;
@@ -272,7 +321,7 @@ describeWithBrowser('the chat in a real browser', () => {
     });
   });
 
-  test('the page loads at most 60 KB of scripts and styles, compressed', async () => {
+  test('the page loads at most 64 KB of scripts and styles, compressed', async () => {
     const thread = await begin();
     const { gzipSync } = await import('node:zlib');
     await inThread(thread, async (page) => {
@@ -283,7 +332,7 @@ describeWithBrowser('the chat in a real browser', () => {
       for (const address of addresses)
         bytes += gzipSync(Buffer.from(await (await fetch(address)).arrayBuffer())).length;
       expect(addresses.length).toBeGreaterThan(5);
-      expect(bytes).toBeLessThan(60_000);
+      expect(bytes).toBeLessThan(64_000);
     });
   });
 });

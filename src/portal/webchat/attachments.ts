@@ -1,22 +1,38 @@
+import { isUtf8 } from 'node:buffer';
 import type { Attachment } from '../../chat';
 import { fault } from '../../kernel';
 import type { AttachmentForm } from './webchat.forms';
 
-/** How the bytes of a picture begin; a name and a declared type prove nothing. */
-const beginnings: Readonly<Record<AttachmentForm['type'], (bytes: Buffer) => boolean>> = {
+/** The bytes alone tell what a file is; a name and a declared type prove nothing. */
+const proofs: Readonly<Record<AttachmentForm['type'], (bytes: Buffer) => boolean>> = {
   'image/png': (bytes) => bytes.subarray(0, 8).toString('latin1') === '\x89PNG\r\n\x1a\n',
   'image/jpeg': (bytes) => bytes[0] === 0xff && bytes[1] === 0xd8 && bytes[2] === 0xff,
   'image/gif': (bytes) => /^GIF8[79]a$/.test(bytes.toString('latin1', 0, 6)),
   'image/webp': (bytes) =>
     bytes.toString('latin1', 0, 4) === 'RIFF' && bytes.toString('latin1', 8, 12) === 'WEBP',
+  'text/plain': (bytes) => isUtf8(bytes) && !bytes.includes(0),
 };
+
+/** More than most models can read at once. */
+const LARGEST_TEXT_BYTES = 500_000;
 
 export const readAttachments = (forms: readonly AttachmentForm[]): Attachment[] =>
   forms.map(({ name, type, data }, at) => {
     const content = Buffer.from(data, 'base64');
-    if (beginnings[type](content)) return { name, mediaType: type, content };
-    throw fault('invalid_request', {
-      param: `attachments[${at}]`,
-      message: `${name} is not the ${type} that it says it is.`,
-    });
+    const param = `attachments[${at}]`;
+    if (!proofs[type](content)) {
+      throw fault('invalid_request', {
+        param,
+        message: `${name} is damaged or of another kind than its name says. Remove it and send the message again.`,
+        details: { reason: 'not-this-file', name },
+      });
+    }
+    if (type === 'text/plain' && content.length > LARGEST_TEXT_BYTES) {
+      throw fault('request_too_large', {
+        param,
+        message: `${name} was not added: a text file may have up to 500 kB.`,
+        details: { reason: 'text-too-large', name },
+      });
+    }
+    return { name, mediaType: type, content };
   });

@@ -19,13 +19,13 @@ import { thumbs } from '../../quality';
 import { IsCursor } from '../../web';
 
 export const verdicts = [...thumbs, 'none'] as const;
-export const pictureTypes = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'] as const;
-const MOST_PICTURES = 4;
+export const fileTypes = ['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'text/plain'] as const;
+const MOST_FILES = 4;
 /** In base64, a third more than its bytes. */
-const LONGEST_PICTURE = 5_600_000;
+const LONGEST_FILE = 5_600_000;
 const LONGEST_MESSAGE = 200_000;
-/** A message with as many and as large pictures as it may have. */
-export const LARGEST_TURN_BYTES = MOST_PICTURES * LONGEST_PICTURE + 2_000_000;
+/** A message with as many and as large files as it may have. */
+export const LARGEST_TURN_BYTES = MOST_FILES * LONGEST_FILE + 2_000_000;
 const LONGEST_TITLE = 120;
 const LONGEST_MODEL = 256;
 
@@ -100,11 +100,11 @@ export class AttachmentForm {
   @MaxLength(200)
   name: string;
 
-  @IsIn(pictureTypes)
-  type: (typeof pictureTypes)[number];
+  @IsIn(fileTypes)
+  type: (typeof fileTypes)[number];
 
   @IsString()
-  @MaxLength(LONGEST_PICTURE)
+  @MaxLength(LONGEST_FILE)
   @IsBase64()
   data: string;
 }
@@ -117,7 +117,7 @@ export class ChatTurnForm {
 
   @IsOptional()
   @IsArray()
-  @ArrayMaxSize(MOST_PICTURES)
+  @ArrayMaxSize(MOST_FILES)
   @ValidateNested({ each: true })
   @Type(() => AttachmentForm)
   attachments?: AttachmentForm[];
