@@ -176,6 +176,38 @@ function setBadge(message, tone, label) {
   find('.message-author', message).append(' ', badge);
 }
 
+/** A copyable value of an alert; what is not known is not shown. */
+function fillValue(part, value) {
+  if (!value) return part?.remove();
+  const button = find('button', part);
+  find('code', part).textContent = value;
+  button.dataset.copy = value;
+  button.setAttribute(
+    'aria-label',
+    button.getAttribute('aria-label').replace('%', () => value),
+  );
+}
+
+/** What went wrong is told by the service, beside what models say. */
+function alertOf({ title, text, next, code, requestId }, id) {
+  const alert = find('#chat-alert').content.cloneNode(true).firstElementChild;
+  if (id) alert.id = id;
+  find('[data-title]', alert).textContent = title;
+  find('[data-text]', alert).textContent = text;
+  if (next) find('[data-next]', alert).textContent = next;
+  else find('[data-next]', alert).remove();
+  fillValue(find('[data-code]', alert), code);
+  fillValue(find('[data-request]', alert), requestId);
+  return alert;
+}
+
+/** Where nothing was said, the alert stands in place of the answer. */
+function tell(message, alert) {
+  const isSaid = find('[data-copy-said]', message).dataset.copy !== '';
+  if (!isSaid) return message.replaceWith(alertOf(alert, message.id));
+  message.after(alertOf(alert, message.id.replace('message', 'alert')));
+}
+
 function setNote(message, text) {
   find('.message-note', message)?.remove();
   if (!text) return;
@@ -285,11 +317,18 @@ async function take(turn, message, signal) {
 }
 
 /** In the reader's language; browsers tell their own errors in theirs. */
-class Told extends Error {}
+class Told extends Error {
+  constructor(text, facts = {}) {
+    super(text);
+    this.facts = facts;
+  }
+}
 
 async function refusalOf(response) {
-  const { local_message: text } = await response.json().catch(() => ({}));
-  return new Told(text ?? words.failed);
+  const said = await response.json().catch(() => ({}));
+  const next = find('#chat-alert').dataset[String(said.action_class).toLowerCase()];
+  const { local_message: text = words.failed, code, request_id: requestId } = said;
+  return new Told(text, { next, code, requestId });
 }
 
 function finish(message, { state, shown }) {
@@ -298,9 +337,9 @@ function finish(message, { state, shown }) {
   if (state !== 'failed') offerThumbs(message);
   if (shown.title !== null) setTitle(shown.title);
   setBadge(message, shown.badge?.tone, shown.badge?.label);
-  setNote(message, shown.note);
   setFacts(message, shown.facts);
   find('#chat-total').textContent = shown.total;
+  if (shown.alert !== null) tell(message, shown.alert);
 }
 
 /** The first words of a conversation name it. */
@@ -341,6 +380,17 @@ function giveBack(question, turn) {
   window.chatFiles.restore(turn.attachments);
 }
 
+/** The alert is read out by itself. */
+function fail(message, error, turn, question) {
+  const said = error instanceof Told ? { text: error.message, ...error.facts } : { text: words.failed };
+  const titles = find('#chat-alert').dataset;
+  const isTaken = message.id !== '' || !question;
+  const isSaid = find('[data-copy-said]', message).dataset.copy !== '';
+  setBadge(message, 'warn', words.incomplete);
+  tell(message, { ...said, title: isTaken ? titles[isSaid ? 'incomplete' : 'failed'] : titles.unsent });
+  if (!isTaken) giveBack(question, turn);
+}
+
 async function send(turn, question) {
   running = new AbortController();
   const { signal } = running;
@@ -351,17 +401,16 @@ async function send(turn, question) {
   toEnd();
   try {
     const ended = await take(turn, message, signal);
-    if (ended === null) throw new Told(words.incomplete);
+    if (ended === null) throw new Told(words.failed);
     finish(message, ended);
-    if (words.model === 'auto') void showWhy(message).catch(() => undefined);
-    announce(words.complete);
+    if (words.model === 'auto' && message.isConnected) void showWhy(message).catch(() => undefined);
+    if (ended.shown.alert === null) announce(words.complete);
   } catch (error) {
-    setBadge(message, 'warn', words.incomplete);
-    const text = error instanceof Told ? error.message : words.failed;
-    if (signal.aborted) await reloadMessage(message).catch(() => undefined);
-    else setNote(message, text);
-    if (!signal.aborted && message.id === '' && question) giveBack(question, turn);
-    announce(signal.aborted ? words.incomplete : text);
+    if (signal.aborted) {
+      setBadge(message, 'warn', words.incomplete);
+      await reloadMessage(message).catch(() => undefined);
+      announce(words.incomplete);
+    } else fail(message, error, turn, question);
   }
   running = null;
   isBusy(false);
@@ -453,6 +502,8 @@ const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 async function ask(content, attachments, turn = window.newTurn()) {
   if (content.trim() === '' && attachments.length === 0) return;
   find('.chat-hint')?.remove();
+  // Messages that were not sent are no part of the conversation.
+  log.querySelectorAll('.chat-alert:not([id])').forEach((alert) => alert.remove());
   const question = bubble('#chat-question', content);
   if (attachments.length > 0) setNote(question, attachments.map(({ name }) => name).join(', '));
   input.value = '';

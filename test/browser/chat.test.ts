@@ -162,6 +162,38 @@ describeWithBrowser('the chat in a real browser', () => {
     });
   });
 
+  test('a failed call is an alert with code, request and next step, after a reload too', async () => {
+    await supplier.addFault({ times: 5, fault: { kind: 'status', status: 400 } });
+    await inThread(await begin(), async (page) => {
+      await page.fill('#chat-message', 'Hello');
+      await page.click('#chat-send');
+      const alert = page.locator('#chat-log').getByRole('alert');
+      await alert.filter({ hasText: 'No answer.' }).waitFor();
+      const shown = await alert.innerText();
+      expect(shown).toMatch(/Code\s+[a-z_]+\s+Request\s+[0-9a-f-]{36}/);
+      expect(shown).toContain('Correct what the message names and try again.');
+      expect(await page.locator('#chat-log .message-assistant').count()).toBe(0);
+      const marks = await alert.locator('code').allInnerTexts();
+      expect(await page.isVisible('#chat-retry')).toBe(true);
+      await page.reload();
+      expect(await alert.locator('code').allInnerTexts()).toEqual(marks);
+      expect(await page.locator('#chat-log .message-assistant').count()).toBe(0);
+      await supplier.clearFaults();
+      expect(await checkViewings(browser, page.url(), cookie)).toEqual(noFaults);
+    });
+  });
+
+  test('an answer that breaks off keeps what was said, with the alert below it', async () => {
+    await supplier.addFault({ times: 1, fault: { kind: 'cut', after: 6 } });
+    await inThread(await begin(), async (page) => {
+      await page.fill('#chat-message', 'Long [[tokens=40]] [[pace=0]]');
+      await page.click('#chat-send');
+      await page.getByRole('alert').filter({ hasText: 'The answer broke off.' }).waitFor();
+      expect(await page.locator('#chat-log .message-assistant [data-said]').innerText()).not.toBe('');
+      expect(await page.locator('#chat-log .message-assistant [role=alert]').count()).toBe(0);
+    });
+  });
+
   test('a turn by keyboard: it is sent, drawn as it comes, and ends with its cost, said once', async () => {
     await inThread(await begin(), async (page) => {
       await page.focus('#chat-message');
@@ -198,7 +230,10 @@ describeWithBrowser('the chat in a real browser', () => {
       await page.setInputFiles('#chat-file', picture);
       await page.locator('#chat-chips li', { hasText: 'pier.png' }).waitFor();
       await page.click('#chat-send');
-      await page.locator('.message-note', { hasText: 'No answer arrived. Try again.' }).waitFor();
+      await page
+        .getByRole('alert')
+        .filter({ hasText: 'Your message was not sent. No answer arrived.' })
+        .waitFor();
       expect(await page.inputValue('#chat-message')).toBe('Hello [[echo=well met]]');
       expect(await page.locator('#chat-chips').innerText()).toBe('pier.png');
       expect(await page.locator('#chat-log .message-user').count()).toBe(1);
@@ -221,7 +256,10 @@ describeWithBrowser('the chat in a real browser', () => {
       await page.fill('#chat-message', 'Hello [[echo=at last]]');
       await page.click('#chat-start .button-primary');
       await page.waitForURL(/\/dashboard\/webchat\/\d+$/);
-      await page.locator('.message-note', { hasText: 'No answer arrived. Try again.' }).waitFor();
+      await page
+        .getByRole('alert')
+        .filter({ hasText: 'Your message was not sent. No answer arrived.' })
+        .waitFor();
       await page.unroute('**/api/chat/*');
       await page.reload();
       await until(async () => (await page.inputValue('#chat-message')) !== '');

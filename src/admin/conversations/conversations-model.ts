@@ -79,11 +79,20 @@ export const contentOf = (
   translate: Translate,
 ): ContentModel => ({
   title: title ?? translate('chat.untitled', { id }),
-  messages: oldestFirst.filter(({ role }) => role !== 'model').map((message) => messageOf(message, person)),
+  messages: oldestFirst
+    .filter(({ role }) => role !== 'model')
+    .map((message) => messageOf(message, person, translate)),
 });
 
-function messageOf(message: Message, person: string): MessageModel {
+function messageOf(message: Message, person: string, translate: Translate): MessageModel {
   const { role, model, text, attachments, supplier, region, outputTokens, costNano, latencyMs } = message;
+  // What the service says of a failure is not the model's word.
+  if (message.state === 'failed')
+    return {
+      role: 'assistant',
+      author: translate('chat.alert.failed'),
+      blocks: message.code === null ? [] : [{ text: message.code }],
+    };
   const lines = [...text.split('\n'), ...attachments.map(({ name }) => name)];
   return {
     role: role === 'user' ? 'user' : 'assistant',

@@ -10,7 +10,7 @@ import {
   type Turn,
   type TurnEnd,
 } from '../../chat';
-import { type Actor, fault, formatUsd } from '../../kernel';
+import { type Actor, type Fault, fault, formatUsd } from '../../kernel';
 import { Database } from '../../platform';
 import { AnswerFeedback, type AnsweredRequest } from '../../quality';
 import {
@@ -26,7 +26,7 @@ import {
 import { formatCost } from '../../views';
 import { readAttachments } from './attachments';
 import { TurnStream } from './turn-stream';
-import { badgeOf, factsOf, type Localisation, titleOf } from './webchat-model';
+import { alertOf, badgeOf, factsOf, type Localisation, titleOf } from './webchat-model';
 import { AnswerFeedbackForm, ChatTurnForm, FirstMessageForm, LARGEST_TURN_BYTES } from './webchat.forms';
 
 /** One turn: the events of its answer for the page's script, a whole answer for programs, a page for everybody else. */
@@ -133,7 +133,7 @@ export class ChatController {
     try {
       const ended = await running.done;
       // Nothing was sent yet: a refusal is an answer of its own.
-      if (ended.refusal !== null && !events.isOpen) throw ended.refusal;
+      if (ended.refusal !== null && !events.isOpen) throw refusalOf(turn, ended.refusal, request);
       if (ended.problem !== null) events.send('error', ended.problem);
       events.end('end', { ...factsIn(ended), shown: await this.shown(turn, ended, request) });
     } finally {
@@ -148,7 +148,7 @@ export class ChatController {
     const { conversationId, answerId } = turn;
     const { model } = ended;
     if (wantsPage(request)) return leadTo(response, conversationId, answerId);
-    if (ended.refusal !== null) throw ended.refusal;
+    if (ended.refusal !== null) throw refusalOf(turn, ended.refusal, request);
     sendJson(response, {
       conversation_id: conversationId,
       message: { id: answerId, role: 'assistant', model, content: ended.text, ...factsIn(ended) },
@@ -189,7 +189,7 @@ export class ChatController {
 
   /** In the reader's language, as the page would show it after a reload. */
   private async shown(
-    { conversationId }: Turn,
+    { conversationId, requestId }: Turn,
     { model, state, account, problem, totalNano }: TurnEnd,
     request: HttpRequest,
   ): Promise<object> {
@@ -204,7 +204,7 @@ export class ChatController {
       author: model,
       title: head === null ? null : titleOf(head, translate),
       badge: badgeOf({ state }, translate),
-      note: problem === null ? null : translate('chat.broke-off', { code: problem.code }),
+      alert: problem === null ? null : alertOf({ state, code: problem.code, requestId }, translate),
       facts: account === null ? [] : factsOf(account, localisation),
       total: formatCost(locale, totalNano),
     };
@@ -216,6 +216,12 @@ const answeredRequest = (
   { userId, organisationId }: Actor,
   { requestId, model }: Message,
 ): AnsweredRequest | null => (requestId === null ? null : { requestId, userId, organisationId, model });
+
+/** The request that failed is the one of the turn: under its id it stands in the log. */
+function refusalOf({ requestId }: Turn, refusal: Fault, request: HttpRequest): Fault {
+  request.requestId = requestId;
+  return refusal;
+}
 
 const answerFacts = (state: string, account: TurnEnd['account']): object => ({
   state,

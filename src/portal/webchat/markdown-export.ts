@@ -1,7 +1,7 @@
 import type { ConversationHead, Message } from '../../chat';
 import { formatUsd } from '../../kernel';
 import type { Translate } from '../../views';
-import { badgeOf, titleOf } from './webchat-model';
+import { alertOf, badgeOf, titleOf } from './webchat-model';
 
 /** A conversation as a file: what was said as it was written, and what each answer cost. */
 export function markdownOf(
@@ -14,7 +14,7 @@ export function markdownOf(
 }
 
 function partOf(message: Message, translate: Translate): string {
-  const { role, model, text, attachments, createdAt, costNano } = message;
+  const { role, model, text, state: ending, attachments, createdAt, costNano } = message;
   if (role === 'model') return `*${translate('chat.model-changed', { model })}*`;
   const state = badgeOf(message, translate)?.label;
   const facts = [
@@ -22,7 +22,16 @@ function partOf(message: Message, translate: Translate): string {
     ...(costNano === null ? [] : [`$${formatUsd(costNano)}`]),
     ...(state === undefined ? [] : [state]),
   ].join(' · ');
-  const author = role === 'user' ? translate('chat.you') : model;
   const files = attachments.map(({ name }) => `- ${name}`).join('\n');
-  return [`## ${author}`, `*${facts}*`, text, files].filter((part) => part !== '').join('\n\n');
+  const problem = ending === 'failed' || ending === 'incomplete' ? problemOf(message, translate) : '';
+  if (ending === 'failed') return [`*${facts}*`, problem].join('\n\n');
+  const author = role === 'user' ? translate('chat.you') : model;
+  return [`## ${author}`, `*${facts}*`, text, files, problem].filter((part) => part !== '').join('\n\n');
+}
+
+/** As a quotation: it is not what the model said. */
+function problemOf(message: Message, translate: Translate): string {
+  const { title, text, code, requestId } = alertOf(message, translate);
+  const marks = [code, requestId].filter((mark) => mark !== null).map((mark) => `\`${mark}\``);
+  return `> ${[title, text, ...marks].join(' ')}`;
 }

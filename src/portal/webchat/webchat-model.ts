@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ChatModel, ConversationHead, Message } from '../../chat';
-import { periodNamed } from '../../kernel';
+import { catalogue, isErrorCode, periodNamed } from '../../kernel';
 import type { Page } from '../../platform';
 import type { ChoiceMade, Thumb } from '../../quality';
 import { AUTO, DECISION_REASONS } from '../../routing';
@@ -41,6 +41,19 @@ export interface ConversationListModel {
   readonly nothing: string | null;
 }
 
+/** What went wrong, in the words of the service and never as the model's. */
+export interface AlertModel {
+  /** Of the element that it is. */
+  readonly id: string;
+  readonly title: string;
+  readonly text: string;
+  readonly next: string | null;
+  readonly code: string | null;
+  readonly requestId: string | null;
+  /** It is read out at once. */
+  readonly isNews: boolean;
+}
+
 interface ThreadMessage {
   readonly id: string;
   /** Said instead of a message: from here another model answers. */
@@ -49,7 +62,10 @@ interface ThreadMessage {
   readonly author: string;
   readonly text: string;
   readonly badge: BadgeModel | null;
-  readonly note: string | null;
+  /** Shown in place of an answer. */
+  readonly failure: AlertModel | null;
+  /** Shown below an answer that broke off. */
+  readonly breach: AlertModel | null;
   /** Why auto chose the model. */
   readonly why: string | null;
   readonly thumbs: ThumbsModel | null;
@@ -158,7 +174,7 @@ export function thread(facts: ThreadFacts, localisation: Localisation): ThreadMo
     id,
     title: titleOf(conversation, translate),
     ownTitle: conversation.title ?? '',
-    messages: oldestFirst.map((message) => threadMessage(message, facts, localisation)),
+    messages: oldestFirst.map((message) => threadMessage(message, message === last, facts, localisation)),
     older:
       page.next === null && page.previous === null
         ? null
@@ -185,9 +201,14 @@ export function thread(facts: ThreadFacts, localisation: Localisation): ThreadMo
   };
 }
 
-function threadMessage(message: Message, facts: ThreadFacts, localisation: Localisation): ThreadMessage {
+function threadMessage(
+  message: Message,
+  isNews: boolean,
+  facts: ThreadFacts,
+  localisation: Localisation,
+): ThreadMessage {
   const { translate } = localisation;
-  const { id, role, model, text } = message;
+  const { id, role, model, text, state } = message;
   return {
     id,
     ...(role === 'model' ? { divider: translate('chat.model-changed', { model }) } : {}),
@@ -195,7 +216,8 @@ function threadMessage(message: Message, facts: ThreadFacts, localisation: Local
     author: role === 'user' ? translate('chat.you') : model,
     text,
     badge: badgeOf(message, translate),
-    note: noteOf(message, translate),
+    failure: state === 'failed' ? { ...alertOf(message, translate), id: `message-${id}`, isNews } : null,
+    breach: state === 'incomplete' ? { ...alertOf(message, translate), id: `alert-${id}`, isNews } : null,
     why: choiceReasonOf(message, facts, translate),
     thumbs: thumbsOf(message, facts),
     files: message.attachments.map(({ name }) => name),
@@ -217,9 +239,23 @@ export function badgeOf({ state }: Pick<Message, 'state'>, translate: Translate)
   return { tone, label: translate(key) };
 }
 
-function noteOf({ state, code }: Message, translate: Translate): string | null {
-  if (code === null || (state !== 'incomplete' && state !== 'failed')) return null;
-  return translate('chat.broke-off', { code });
+/** Of an answer that failed or broke off. */
+export function alertOf(
+  { state, code, requestId }: Pick<Message, 'state' | 'code' | 'requestId'>,
+  translate: Translate,
+): Omit<AlertModel, 'id' | 'isNews'> {
+  const title = translate(state === 'failed' ? 'chat.alert.failed' : 'chat.alert.incomplete');
+  const entry = isErrorCode(code) ? catalogue.get(code) : undefined;
+  if (entry === undefined) return { title, text: translate('chat.failed'), next: null, code, requestId };
+  const key = `error.message.${entry.code}`;
+  const said = translate(key);
+  return {
+    title,
+    text: said === key ? entry.humanMessage : said,
+    next: translate(state === 'failed' ? `error.class.${entry.actionClass}` : 'chat.alert.again'),
+    code,
+    requestId,
+  };
 }
 
 const reasons: ReadonlySet<string> = new Set(DECISION_REASONS);

@@ -167,7 +167,7 @@ describe('a turn', () => {
     const answer = await post(`/api/chat/${id}`, anna, { content: 'Refused', stream: true });
     expect(answer.status).toBeGreaterThanOrEqual(400);
     expect(answer.json.code).toBeDefined();
-    expect((await open(`/dashboard/webchat/${id}`, anna)).body).toContain('not answered');
+    expect((await open(`/dashboard/webchat/${id}`, anna)).body).toContain('No answer.');
   });
 
   test('whoever leaves pays for what was delivered', async () => {

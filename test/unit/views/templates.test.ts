@@ -115,6 +115,7 @@ test('every partial is shown in the gallery, or is a part of one that is', () =>
   visit('views/pages/dev/components.hbs');
   const partsOfPages = [
     'views/partials/act.hbs',
+    'views/partials/chat-alert.hbs',
     'views/partials/chat-files.hbs',
     'views/partials/chat-message.hbs',
     'views/partials/conversation-list.hbs',
