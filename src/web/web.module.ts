@@ -8,6 +8,7 @@ import { Settings } from '../platform';
 import { ViewsModule } from '../views';
 import { refuseHandlersWithoutAccess } from './boot-check';
 import { ClientAddress } from './client-address';
+import { ErrorFrame } from './errors/error-frame';
 import { FaultFilter } from './errors/fault.filter';
 import { Notices } from './notices';
 import { PageFrames } from './pages/page-frame';
@@ -34,6 +35,7 @@ const MINUTE_MS = 60_000;
     }),
   ],
   providers: [
+    ErrorFrame,
     PageFrames,
     PageRenderer,
     Notices,

@@ -14,6 +14,7 @@ import {
 } from '../../kernel';
 import { isGatewayPath, isProbePath, LeanAdapter, Logger } from '../../platform';
 import { type HttpRequest, pathOf, queryOf, wantsPage } from '../http-request';
+import { ErrorFrame } from './error-frame';
 import { strayRoute } from './stray-route';
 import { PageRenderer } from '../pages/page-renderer';
 import { parametersAtFault, type Posted, type Refusal } from '../pages/refusal';
@@ -26,6 +27,7 @@ export class FaultFilter implements ExceptionFilter {
   constructor(
     private readonly adapter: LeanAdapter,
     private readonly pages: PageRenderer,
+    private readonly frame: ErrorFrame,
     private readonly logger: Logger,
   ) {}
 
@@ -127,12 +129,18 @@ export class FaultFilter implements ExceptionFilter {
       return;
     }
     if (surface === 'page') {
-      const { html, status, headers } = this.pages.fault(problem, request);
-      send(response, { status, headers, type: 'text/html; charset=utf-8', text: html });
+      void this.answerPage(problem, request, response);
       return;
     }
     const { status, headers, body } = this.rendered(surface, problem, request);
     send(response, { status, headers, type: 'application/json; charset=utf-8', text: JSON.stringify(body) });
+  }
+
+  private async answerPage(problem: Fault, request: HttpRequest, response: ServerResponse): Promise<void> {
+    await this.frame.load(problem, request, response);
+    if (response.headersSent) return;
+    const { html, status, headers } = this.pages.fault(problem, request);
+    send(response, { status, headers, type: 'text/html; charset=utf-8', text: html });
   }
 
   private rendered(surface: Exclude<Surface, 'page'>, problem: Fault, request: HttpRequest): Rendered {

@@ -53,6 +53,19 @@ export class PageFrames {
     return navigationFor({ role, isAdminView, path: pathOf(request), isServed }, translate);
   }
 
+  /** The page of a refused form, else the nearest page above that the person may open. */
+  backFrom(request: HttpRequest, translate: Translate): { href: string; label?: string } | null {
+    const { actor, formPage } = request;
+    if (formPage !== undefined) return { href: formPage };
+    if (actor === undefined) return null;
+    const path = pathOf(request);
+    const [nearest] = this.navigationOf(request, actor, translate)
+      .flatMap(({ items }) => items)
+      .filter(({ href }) => path.startsWith(`${href}/`))
+      .sort((one, other) => other.href.length - one.href.length);
+    return nearest === undefined ? null : { href: nearest.href, label: nearest.label };
+  }
+
   private signedIn(request: HttpRequest, actor: Actor, translate: Translate): Partial<ViewContext> {
     const { viewing, frame } = request;
     const adminView = viewing?.adminView ?? null;
@@ -90,7 +103,7 @@ function stripOf(
     leaveAction,
     organisations: [
       { value: '', label: all, selected: organisation === null },
-      ...(frame?.organisations ?? []).map(({ id, name }) => ({
+      ...(frame?.organisations ?? (organisation === null ? [] : [organisation])).map(({ id, name }) => ({
         value: String(id),
         label: name,
         selected: id === organisation?.id,

@@ -59,7 +59,9 @@ export class PageRenderer {
     request: HttpRequest,
   ): { html: string; status: number; headers: ErrorPageModel['headers'] } {
     const model = renderPageModel(problem, request.requestId);
-    const view = problem.code === 'not_found' ? 'errors/not-found' : 'errors/error';
+    const isMissing = problem.code === 'not_found';
+    const isFramed = request.actor !== undefined && request.restingAs === undefined;
+    const view = isFramed ? 'errors/framed' : isMissing ? 'errors/not-found' : 'errors/error';
     const texts = this.textsFor(request);
     const { message } = problem.options;
     // What a fault says of its own is written in English: other readers get it below the text of the code.
@@ -68,7 +70,8 @@ export class PageRenderer {
     const said = ofAddress ?? reasonText(problem, texts) ?? own;
     const humanMessage = said ?? codeText(problem, texts) ?? model.humanMessage;
     const inEnglish = said === undefined && message !== humanMessage ? message : undefined;
-    const values = { humanMessage, inEnglish, actionClass: problem.entry.actionClass };
+    const back = isFramed ? this.frames.backFrom(request, texts) : null;
+    const values = { humanMessage, inEnglish, actionClass: problem.entry.actionClass, isMissing, back };
     return {
       html: this.page(view, { ...model, ...values }, request),
       status: model.status,
