@@ -102,13 +102,26 @@ const stopReasonOf = ({ content }: Body): string =>
     ? 'tool_use'
     : 'end_turn';
 
-/** Parts that stand beside the counts of the whole, such as compactions, are told as their supplier tells them. */
 function usageLacking(form: AnswerForm, { usage: told }: Body, usage: Usage): JsonObject {
+  const mended = mendedUsage(form, isRecord(told) ? told : null, usage);
+  return mended === null ? {} : { usage: mended };
+}
+
+/**
+ * The usage of an answer as it is charged; null where the caller is told the same. Parts that stand beside the counts
+ * of the whole, such as compactions, are told as their supplier tells them.
+ */
+export function mendedUsage(
+  form: AnswerForm,
+  told: Body | null,
+  usage: Usage,
+  held: Body | null = told,
+): JsonObject | null {
   const wanted = renderers[form](usage);
-  if (!isRecord(told)) return { usage: wanted };
+  if (told === null) return { ...wanted };
   const isSame =
     usage.parts !== null || totalsOf(form, told, usage).every(([said, charged]) => said === charged);
-  return isSame ? {} : { usage: { ...told, ...wanted } };
+  return isSame ? null : { ...held, ...wanted };
 }
 
 const renderers: Readonly<Record<AnswerForm, (usage: Usage) => object>> = {

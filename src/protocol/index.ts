@@ -3,7 +3,7 @@ export { checkSpeechAnswer, checkTranscriptionAnswer } from './audio/check-answe
 export { findTranscriptionUsage, normaliseTranscriptionUsage, speechUsageByCharacters } from './audio/usage';
 export { checkCompletionsAnswer } from './chat/check-answer';
 export { findChatUsage, normaliseChatUsage } from './chat/usage';
-export { type AnswerForm, membersLacking } from './complete-answer';
+export { type AnswerForm, membersLacking, mendedUsage } from './complete-answer';
 export { checkEmbeddingsAnswer } from './embeddings/check-answer';
 export { type AllowedTool, askedFees, ServedUses } from './fees';
 export { findImageUsage, normaliseImageUsage } from './image/usage';
@@ -55,4 +55,5 @@ export {
 export { dialects } from './dialects';
 export { type Picture, type RequestMeasure, type ServerTool, textAlone } from './measure/measure';
 export { errorIn } from './read-answer';
+export { type Lack, type StreamMender, type UsagePlace, streamMender } from './stream-mender';
 export { pick } from './usage';

@@ -117,7 +117,7 @@ function shaped({ routed, route }: LaneAnswer, bytes: Buffer, told: Body, usage:
     return Buffer.from(JSON.stringify({ ...answer, ...lacking, ...(isNamed ? { model } : {}) }));
   if (!isNamed) return bytes;
   const names = ours === null && theirs !== null ? [] : namesIn(bytes, told, model);
-  const edits = [...names, ...memberEdits(bytes, [], told, { ...lacking, ...echoOf(call) })];
+  const edits = [...names, ...memberEdits(bytes, [], { ...lacking, ...echoOf(call) })];
   return applyEdits(bytes, 0, edits.length === 1 ? edits : edits.sort((a, b) => a.start - b.start));
 }
 
@@ -127,7 +127,7 @@ const toldModel = ({ model }: Body): string | null =>
 /** The position of the model's name, found by a search where that is conclusive. */
 function namesIn(bytes: Buffer, told: Body, model: string): Edit[] {
   const sole = Object.hasOwn(told, 'model') ? findSoleMember(bytes.toString('latin1'), 'model') : null;
-  if (sole === null) return memberEdits(bytes, [], told, { model });
+  if (sole === null) return memberEdits(bytes, [], { model });
   return [{ ...sole, text: Buffer.from(JSON.stringify(model)) }];
 }
 
@@ -142,14 +142,16 @@ function render(answer: LaneAnswer, decoded: readonly DecodedAnswer[]): Delivery
     answers.reduce((sum, each) => sum + textBytesOf(each), 0),
   );
   const encoded = answers.map((each) =>
-    operation.dialect.encodeAnswer(each, {
-      ...answerId(operation),
-      echo: echoOfTranslated(call),
-      requestId: call.inbound.requestId,
-      model: answeredName(routed) ?? (each.model || answer.route.lane.upstreamModel),
-      lane: markOf(answer.route.lane.provider),
-      estimate: () => usage,
-    }),
+    operation.dialect.encodeAnswer(
+      { ...each, usage },
+      {
+        ...answerId(operation),
+        echo: echoOfTranslated(call),
+        requestId: call.inbound.requestId,
+        model: answeredName(routed) ?? (each.model || answer.route.lane.upstreamModel),
+        lane: markOf(answer.route.lane.provider),
+      },
+    ),
   );
   const { finish } = answers[0]!;
   return {

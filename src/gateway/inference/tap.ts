@@ -9,7 +9,8 @@ import {
   type ValuePlace,
 } from '../../kernel';
 import { type Dialect, type OmittedMember, type StreamWatcher, supplierFault } from '../../protocol';
-import { applyEdits, type Edit, memberCut, memberEdits } from './stream/edits';
+import { applyEdits, type Edit, memberCut } from './stream/edits';
+import type { StreamMending } from './stream/stream-mending';
 
 export interface TapOptions {
   readonly dialect: Dialect;
@@ -21,10 +22,10 @@ export interface TapOptions {
   readonly keepsFailure: (data: Buffer) => boolean;
   /** The name of the model that every event is to carry; null leaves the supplier's. */
   readonly model: string | null;
-  /** What the response object of an event is to say of the request. */
-  readonly echo?: object;
   /** What is added to the event with the final usage; null leaves every byte alone. */
   readonly facts: (() => object) | null;
+  /** Completes what the supplier leaves out; absent where every byte is left alone. */
+  readonly mending?: StreamMending | undefined;
 }
 
 const nothing = Buffer.alloc(0);
@@ -34,8 +35,8 @@ const closingBrace = 0x7d;
 const MOST_AFTER_USAGE = 1024 * 1024;
 
 /**
- * Parses every event of a passing stream. Whole events are forwarded unchanged, except for the model's name. From the
- * event with the final usage on, they are held back until the settlement is durable. Nothing is read after the event
+ * Parses every event of a passing stream. Whole events are forwarded unchanged, except for the model's name and what
+ * they lack. From the event with the final usage on, they are held back until the settlement is durable. Nothing is read after the event
  * that ends the answer. Positions are bytes from the beginning of the stream.
  */
 export class Tap {
@@ -63,6 +64,8 @@ export class Tap {
   private accountedAt = Infinity;
   private factsEdit: Edit | null = null;
   private ending: Buffer = nothing;
+  /** What the supplier did not end its stream with. */
+  private terminator: Buffer = nothing;
   private readonly modelText: Buffer;
 
   constructor(private readonly options: TapOptions) {
@@ -118,11 +121,13 @@ export class Tap {
   last(): Buffer {
     const size = Math.min(this.scanner.blockEnd, this.cutAt) - this.sent;
     const { factsEdit, options } = this;
-    if (factsEdit !== null && options.facts !== null)
-      factsEdit.text = Buffer.from(`,"svc":${JSON.stringify(options.facts())}`);
+    const facts = options.facts?.();
+    if (factsEdit !== null && facts !== undefined)
+      factsEdit.text = Buffer.from(`,"svc":${JSON.stringify(facts)}`);
+    const untold = Buffer.from(options.mending?.settle(facts) ?? '');
     const kept = size > 0 ? this.edited(Buffer.concat(this.held), size) : nothing;
     this.held = [];
-    return Buffer.concat([kept, this.ending]);
+    return Buffer.concat([kept, this.ending, untold, this.terminator]);
   }
 
   private edited(all: Buffer, size: number): Buffer {
@@ -138,12 +143,13 @@ export class Tap {
     if (terminator === null || this.over) return;
     this.ended = true;
     this.cutAt = Math.min(this.cutAt, at);
-    this.ending = Buffer.concat([this.ending, Buffer.from(terminator)]);
+    this.terminator = Buffer.from(terminator);
   }
 
   private read(text: string, complete: boolean): void {
     if (this.over) return;
     const { scanner, watcher } = this;
+    const { mending } = this.options;
     const event = parsed(text);
     if (event === null) {
       const trimmed = text.trim();
@@ -152,8 +158,11 @@ export class Tap {
       this.sawEvent = true;
       if (!watcher.watchText(trimmed))
         return this.fail(fault('non_json_provider_response'), scanner.blockStart);
+      const untold = mending?.beforeEnd(scanner.fieldsStart) ?? null;
+      if (untold !== null) this.edits.push(untold);
     } else {
       this.sawEvent = true;
+      mending?.mend(event);
       const error = watcher.watch(event);
       if (error !== undefined) {
         this.failurePassed = this.options.keepsFailure(scanner.data());
@@ -193,15 +202,26 @@ export class Tap {
     // Only because usage was asked for in the caller's place do all other events say that they have none.
     const unasked = options.hidesUsage && event.usage === null ? memberCut(scanner.data(), 'usage') : null;
     if (unasked !== null) changes.push(unasked);
-    const { response } = event;
-    if (options.echo !== undefined && typeof response === 'object' && response !== null)
-      changes.push(...memberEdits(scanner.data(), ['response'], response, options.echo));
-    if (watcher.reported && watcher.finished) {
-      this.keep();
-      if (options.facts !== null) changes.push(this.placeForFacts());
-    }
+    if (options.mending !== undefined) changes.unshift(...options.mending.edits(scanner));
+    this.markFinal(event, changes);
     if (options.facts !== null && watcher.omitted !== null) changes.push(...this.placesOf(watcher.omitted));
-    if (changes.length > 0) this.place(changes.sort((one, other) => one.start - other.start));
+    const before = options.mending?.before(event, scanner) ?? '';
+    if (changes.length === 0 && before === '') return;
+    this.place(
+      changes.sort((one, other) => one.start - other.start),
+      Buffer.from(before),
+    );
+  }
+
+  /** The event with the final usage waits for the settlement, and says what is charged. */
+  private markFinal(event: Record<string, unknown>, changes: Edit[]): void {
+    const { scanner, watcher, options } = this;
+    const closes = options.mending?.closes(event) ?? false;
+    if (!watcher.finished || !(watcher.reported || closes)) return;
+    if (watcher.reported) this.keep();
+    else this.keptFrom = Math.min(this.keptFrom, scanner.blockStart);
+    if (options.mending !== undefined) changes.push(...options.mending.usageEdits(event, scanner.data()));
+    if (options.facts !== null) changes.push(this.placeForFacts());
   }
 
   /** A search finds it in text of one byte a character, where places in the text are those in the bytes. */
@@ -229,11 +249,15 @@ export class Tap {
     return this.factsEdit;
   }
 
-  /** Turns changes of the data into edits of the stream. Data of several lines is first joined into one. */
-  private place(changes: Edit[]): void {
+  /**
+   * Turns changes of the data, and what is to stand before them, into edits of the stream. Data of several lines is
+   * first joined into one.
+   */
+  private place(changes: Edit[], before: Buffer): void {
     const { scanner } = this;
-    const { dataStart } = scanner;
+    const { dataStart, fieldsStart } = scanner;
     if (dataStart !== -1) {
+      if (before.length > 0) this.edits.push({ start: fieldsStart, end: fieldsStart, text: before });
       for (const change of changes) {
         change.start += dataStart;
         change.end += dataStart;
@@ -244,16 +268,18 @@ export class Tap {
     // Between the lines of a JSON text there is nothing but space.
     const line = Buffer.from(scanner.data().toString('latin1').replaceAll('\n', ' '), 'latin1');
     const { blockStart: start, blockEnd: end } = scanner;
-    const before = Buffer.concat([scanner.otherLines(), Buffer.from('data: ')]);
-    this.edits.push({ start, end, text: before });
+    const fields = Buffer.concat([before, scanner.otherLines(), Buffer.from('data: ')]);
+    // The last byte stands for what comes in place of the data: it belongs to this event.
+    const tail = end - 1;
+    this.edits.push({ start, end: tail, text: fields });
     let at = 0;
     for (const change of changes) {
-      this.edits.push({ start: end, end, text: line.subarray(at, change.start) });
+      this.edits.push({ start: tail, end: tail, text: line.subarray(at, change.start) });
       at = change.end;
-      change.start = change.end = end;
+      change.start = change.end = tail;
       this.edits.push(change);
     }
-    this.edits.push({ start: end, end, text: Buffer.concat([line.subarray(at), blank]) });
+    this.edits.push({ start: tail, end, text: Buffer.concat([line.subarray(at), blank]) });
   }
 
   private fail(problem: Fault, at: number): void {

@@ -18,13 +18,17 @@ export interface ValuePlace {
 
 /**
  * The positions of the values under these names, from the outermost object inwards: several where a name is repeated.
+ * A number is a place in a list.
  * `bytes` must be valid JSON.
  */
-export function findMembers(bytes: Buffer, ...names: readonly string[]): ValuePlace[] {
+export function findMembers(bytes: Buffer, ...names: readonly (string | number)[]): ValuePlace[] {
   let places: ValuePlace[] = [{ start: skipSpace(bytes, 0), end: bytes.length }];
   for (const name of names) {
     const found: ValuePlace[] = [];
-    for (const { start } of places) collectMembers(bytes, start, name, found);
+    for (const { start } of places) {
+      if (typeof name === 'string') collectMembers(bytes, start, name, found);
+      else found.push(...itemAt(bytes, start, name));
+    }
     places = found;
   }
   return places;
@@ -68,6 +72,19 @@ function collectMembers(bytes: Buffer, from: number, name: string, found: ValueP
     if (bytes[at] !== COMMA) return;
     at = skipSpace(bytes, at + 1);
   }
+}
+
+function itemAt(bytes: Buffer, from: number, place: number): ValuePlace[] {
+  if (bytes[from] !== OPEN_ARRAY) return [];
+  let start = skipSpace(bytes, from + 1);
+  for (let left = place; bytes[start] !== CLOSE_ARRAY; left -= 1) {
+    const end = endOfValue(bytes, start);
+    if (left === 0) return [{ start, end }];
+    const comma = skipSpace(bytes, end);
+    if (bytes[comma] !== COMMA) return [];
+    start = skipSpace(bytes, comma + 1);
+  }
+  return [];
 }
 
 /** A name may be written with escapes. */

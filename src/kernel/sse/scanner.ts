@@ -101,6 +101,22 @@ export class SseScanner {
     return this.dataOf(block, base, reportedMarks) ?? nothing;
   }
 
+  /** Where in the stream the first line stands of the block whose data is being reported. */
+  get fieldsStart(): number {
+    return this.lastOffset + this.lines[0]!;
+  }
+
+  /** Whether the block whose data is being reported has a field of this name as well. */
+  hasField(name: string): boolean {
+    const { block, base } = this;
+    for (let mark = 0; mark < this.reportedMarks; mark += 2) {
+      const start = base + this.lines[mark]!;
+      const end = base + this.lines[mark + 1]!;
+      if (!isDataLine(block, start, end) && isField(block, start, end, name)) return true;
+    }
+    return false;
+  }
+
   /** The lines beside the data that is being reported, each with a line feed. */
   otherLines(): Buffer {
     const { block, base } = this;
@@ -297,6 +313,13 @@ const isDataLine = (block: Buffer, start: number, end: number): boolean =>
   block[start + 2] === 0x74 &&
   block[start + 3] === 0x61 &&
   (start + 4 === end || block[start + 4] === colon);
+
+function isField(block: Buffer, start: number, end: number, name: string): boolean {
+  const nameEnd = start + name.length;
+  if (nameEnd > end || (nameEnd < end && block[nameEnd] !== colon)) return false;
+  for (let at = start; at < nameEnd; at += 1) if (block[at] !== name.charCodeAt(at - start)) return false;
+  return true;
+}
 
 /** Behind the colon that follows a field's name, and behind one space. */
 function valueStart(block: Buffer, nameEnd: number, end: number): number {

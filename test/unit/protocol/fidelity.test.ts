@@ -76,7 +76,7 @@ function table(rows: readonly (readonly [string, (from: DialectName, to: Dialect
 const text = (): string => `# What survives translation
 
 A model that speaks the caller's dialect gets the caller's bytes, and the caller gets the model's, but for the name of the
-model and the \`svc\` object ([api.md](api.md#streams)). This page is about
+model, the \`svc\` object and what its supplier leaves out ([api.md](api.md#streams)). This page is about
 the other case: a caller of one dialect and a model behind another. It is computed by
 \`test/unit/protocol/fidelity.test.ts\`, which sends one probe a feature through the code and fails when this page says
 anything else; with \`WRITE_FIDELITY=1\` it writes the page.

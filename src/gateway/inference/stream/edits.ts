@@ -9,18 +9,32 @@ export interface Edit {
 
 const nothing = Buffer.alloc(0);
 
+const BLANK = 0x20;
+const CLOSING_BRACE = 0x7d;
+
 /** The object at a path of a JSON text, with these members as they are given here. */
-export function memberEdits(json: Buffer, path: readonly string[], held: object, wanted: object): Edit[] {
-  return Object.entries(wanted).flatMap(([name, value]) => {
+export function memberEdits(json: Buffer, path: readonly (string | number)[], wanted: object): Edit[] {
+  const added: string[] = [];
+  const edits = Object.entries(wanted).flatMap(([name, value]) => {
     const text = JSON.stringify(value);
     const places = findMembers(json, ...path, name);
-    if (places.length > 0) return places.map((place) => ({ ...place, text: Buffer.from(text) }));
-    const added = Buffer.from(`${JSON.stringify(name)}:${text}${Object.keys(held).length === 0 ? '' : ','}`);
-    return findMembers(json, ...path).map(({ start }) => ({ start: start + 1, end: start + 1, text: added }));
+    if (places.length === 0) added.push(`${JSON.stringify(name)}:${text}`);
+    return places.map((place) => ({ ...place, text: Buffer.from(text) }));
   });
+  if (added.length === 0) return edits;
+  const inserted = findMembers(json, ...path).map(({ start }) => {
+    const comma = json[firstFrom(json, start + 1)] === CLOSING_BRACE ? '' : ',';
+    return { start: start + 1, end: start + 1, text: Buffer.from(added.join(',') + comma) };
+  });
+  return [...inserted, ...edits];
 }
 
-const BLANK = 0x20;
+function firstFrom(json: Buffer, from: number): number {
+  let at = from;
+  while (json[at]! <= BLANK) at += 1;
+  return at;
+}
+
 const COMMA = 0x2c;
 const COLON = 0x3a;
 
@@ -34,8 +48,7 @@ export function memberCut(json: Buffer, name: string): Edit | null {
   if (json.toString('latin1', start, start + quoted.length) !== quoted) return null;
   const before = lastBefore(json, start);
   if (json[before] === COMMA) return { start: before, end: place.end, text: nothing };
-  let end = place.end;
-  while (json[end]! <= BLANK) end += 1;
+  const end = firstFrom(json, place.end);
   return { start, end: json[end] === COMMA ? end + 1 : place.end, text: nothing };
 }
 
@@ -45,13 +58,16 @@ function lastBefore(json: Buffer, from: number): number {
   return at;
 }
 
-/** The bytes, which begin at `from` in the stream, with the edits that lie in them; those are taken from the list. */
+/**
+ * The bytes, which begin at `from` in the stream, with the edits that lie in them; those are taken from the list. What
+ * is inserted where they end belongs to the bytes that follow.
+ */
 export function applyEdits(bytes: Buffer, from: number, edits: Edit[]): Buffer {
   const to = from + bytes.length;
   let size = bytes.length;
   let count = 0;
   for (const { end, start, text } of edits) {
-    if (end > to) break;
+    if (end > to || start === to) break;
     size += text.length - (end - start);
     count += 1;
   }

@@ -1,5 +1,5 @@
 import type { Fault, Usage } from '../../../kernel';
-import type { JsonObject } from '../../../protocol';
+import { type JsonObject, streamMender } from '../../../protocol';
 import { echoOf } from '../../responses/echo';
 import { usageOfStream } from '../answer-usage';
 import { chargedUsage } from '../fees';
@@ -10,10 +10,11 @@ import { answeredName } from '../routed-call';
 import { svcFacts } from '../svc-facts';
 import { Tap } from '../tap';
 import { failureOf } from './stream-failure';
+import { StreamMending } from './stream-mending';
 
 /**
- * Both sides speak one dialect: the supplier's bytes are forwarded, with the model's name replaced and facts added to
- * the usage event.
+ * Both sides speak one dialect: the supplier's bytes are forwarded, with the model's name replaced, facts added to the
+ * usage event, and what is missing added to any.
  */
 export class PassingStream implements LaneStream {
   private readonly tap: Tap;
@@ -31,9 +32,27 @@ export class PassingStream implements LaneStream {
       manyAnswers: call.choices > 1,
       keepsFailure: (data) => isNative && !answer.secrets.areIn(data),
       model: isNative ? null : answeredName(answer.routed),
-      echo: this.echo,
       facts: isNative ? null : () => svcFacts(answer, this.usage(), answer.dropped),
+      mending: isNative ? undefined : this.mending(),
     });
+  }
+
+  private mending(): StreamMending | undefined {
+    const { routed, route } = this.answer;
+    const { call } = routed;
+    const { form } = call.operation;
+    if (form === undefined) return undefined;
+    const named = answeredName(routed);
+    const mender = streamMender(form, {
+      requestId: call.inbound.requestId,
+      named,
+      model: named ?? route.lane.upstreamModel,
+      inputTokens: call.inputEstimate,
+      echo: this.echo,
+    });
+    return mender === null
+      ? undefined
+      : new StreamMending(form, mender, { usage: () => this.usage(), tellsUsage: call.includeUsage });
   }
 
   get useful(): boolean {

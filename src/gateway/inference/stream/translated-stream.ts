@@ -1,4 +1,4 @@
-import { type Fault, fault, monotonicMs } from '../../../kernel';
+import { type Fault, fault, monotonicMs, type Usage } from '../../../kernel';
 import type {
   CanonicalEvent,
   Dropped,
@@ -107,15 +107,14 @@ export class TranslatedStream implements LaneStream {
       this.whole && this.problem === null
         ? null
         : failureOf({ told: this.problem, broken }, this.firstOutputAt !== null, this.sawEvent);
-    const { answer, decoder } = this;
+    const { answer } = this;
     const { outbound, routed } = answer;
     const { call } = routed;
     const problem = failure && answer.secrets.blankedFault(failure);
-    const counted = usageOfStream(decoder.usage, routed, this.outputBytes, this.coveredBytes);
     return {
       by: answer,
       status: answer.status,
-      usage: chargedUsage(counted, call, outbound),
+      usage: chargedUsage(this.counted(), call, outbound),
       finishReason: this.finishReason,
       calls: this.calls,
       firstTokenMs:
@@ -125,6 +124,11 @@ export class TranslatedStream implements LaneStream {
       body:
         this.ready + (problem === null ? this.last : this.encoder.encode({ type: 'fault', fault: problem })),
     };
+  }
+
+  private counted(): Usage {
+    const { decoder, outputBytes, coveredBytes } = this;
+    return usageOfStream(decoder.usage, this.answer.routed, outputBytes, coveredBytes);
   }
 
   /** What did not arrive as it was, there or back. */
@@ -147,6 +151,8 @@ export class TranslatedStream implements LaneStream {
       return this.emit({ ...event, model: this.answer.route.lane.upstreamModel });
     if (event.type === 'message-end') {
       this.finishReason = event.finish.raw ?? event.finish.unified;
+      // Here too, the caller is told what is charged.
+      this.encoder.encode({ type: 'usage-update', usage: this.counted() });
       this.last += this.encoder.encode(event);
       this.whole = true;
       return;

@@ -83,6 +83,8 @@ export const responseBegun = [
 interface Asked {
   readonly dialect?: string;
   readonly spare?: boolean;
+  /** In place of what is asked by default. */
+  readonly body?: Json;
 }
 
 const bodies: Readonly<Record<string, readonly [string, Json]>> = {
@@ -92,6 +94,7 @@ const bodies: Readonly<Record<string, readonly [string, Json]>> = {
   ],
   messages: ['/v1/messages', { max_tokens: 100, messages: [{ role: 'user', content: 'x' }] }],
   responses: ['/v1/responses', { input: 'x' }],
+  completions: ['/v1/completions', { prompt: 'x', stream_options: { include_usage: true } }],
 };
 
 export const valueOf = ({ data: text }: WrittenEvent): Json => JSON.parse(text) as Json;
@@ -141,7 +144,7 @@ export class StreamHouse {
   }
 
   /** Each call has a model of its own, so that no breaker of another is open. */
-  async ask(provider: string, how: Script, { dialect = provider, spare = false }: Asked = {}) {
+  async ask(provider: string, how: Script, { dialect = provider, spare = false, body: more }: Asked = {}) {
     this.script = how;
     this.made += 1;
     const model = `ours-${this.made}`;
@@ -152,7 +155,7 @@ export class StreamHouse {
     const answer = await fetch(this.app.url + path, {
       method: 'POST',
       headers: { authorization: `Bearer ${this.app.firstKeys?.demo}` },
-      body: JSON.stringify({ model, stream: true, ...body }),
+      body: JSON.stringify({ model, stream: true, ...body, ...more }),
     });
     return { model, answer };
   }
