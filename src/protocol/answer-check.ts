@@ -1,8 +1,14 @@
 import { fault, type Fault } from '../kernel';
 import { isRecord } from './usage';
 
-/** Why a whole body with a successful status is no answer of its form; undefined when it is one. */
-export type AnswerCheck = (body: Readonly<Record<string, unknown>>) => Fault | undefined;
+/**
+ * Why a whole body with a successful status is no answer of its form, or none to what was asked; undefined when it is
+ * one.
+ */
+export type AnswerCheck = (
+  body: Readonly<Record<string, unknown>>,
+  asked?: Readonly<Record<string, unknown>>,
+) => Fault | undefined;
 
 export const unusable = (lacks: string): Fault =>
   fault('upstream_invalid_response', {

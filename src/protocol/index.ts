@@ -13,6 +13,7 @@ export { normaliseGeminiUsage } from './gemini/usage';
 export { checkImageAnswer } from './images/check-answer';
 export { findMessagesUsage, mergeMessagesUsage, normaliseMessagesUsage } from './messages/usage';
 export { checkRerankAnswer } from './rerank/check-answer';
+export { resultsIn, scoreOf } from './rerank/results';
 export { findRerankUsage, normaliseRerankUsage } from './rerank/usage';
 export { checkModerationAnswer } from './moderation/check-answer';
 export { findResponsesUsage, normaliseResponsesUsage } from './responses/usage';

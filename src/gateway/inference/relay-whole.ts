@@ -68,7 +68,7 @@ function passOn(answer: LaneAnswer, bytes: Buffer, readError: ReadError): Delive
   const told = isRaw(answer) ? null : parseAnswer(bytes);
   const error = errorIn(told ?? errorBody(bytes), { checkAnswer: operation.checkAnswer, readError });
   if (error !== undefined) return error;
-  const wrong = told === null ? undefined : operation.checkAnswer(told);
+  const wrong = told === null ? undefined : operation.checkAnswer(told, inbound.body);
   if (wrong !== undefined) throw wrong;
   const written = (): number => (told === null ? bytes.length : textBytesIn(operation, told));
   const reported = soldPictures(operation.usageIn(told, inbound.body), route.price.rates);

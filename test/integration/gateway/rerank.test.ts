@@ -61,6 +61,19 @@ describe('reranking', () => {
       expect(body.results.map(({ index }) => index)).toEqual([1, 2]);
     });
 
+    test('has its fields by their names, whatever the supplier calls them', async () => {
+      const data = [0.2, 0.9].map((score, index) => ({ index, score, document: 'x' }));
+      await supplier.addFault({ fault: { kind: 'status', status: 200, body: { object: 'list', data } } });
+      expect(await (await rank(path, {})).json()).toEqual({
+        object: 'list',
+        model: 'sim-rerank',
+        results: [
+          { index: 1, relevance_score: 0.9, document: 'x' },
+          { index: 0, relevance_score: 0.2, document: 'x' },
+        ],
+      });
+    });
+
     test.each(['sim-rerank', 'ranker'])('of %s takes documents as objects', async (model) => {
       const objects = documents.map((text) => ({ text }));
       const body = (await (await rank(path, { model, documents: objects })).json()) as Ranking;

@@ -217,6 +217,16 @@ describe('a whole answer', () => {
     ['responses', { object: 'response', status: 'failed', output: [], error: null }, 'upstream_error'],
     ['embeddings', { data: [] }, 'upstream_invalid_response'],
     ['transcription', { words: [] }, 'upstream_invalid_response'],
+    // Which document is meant, and how much, does not follow from the order.
+    ...[
+      [{ relevance_score: 0.9 }],
+      [{ index: -1, relevance_score: 0.9 }],
+      [{ index: 1, relevance_score: 0.9 }],
+      [{ index: '0', relevance_score: 0.9 }],
+      [0.9, 0.2].map((relevance_score) => ({ index: 0, relevance_score })),
+      [{ index: 0 }],
+      ['pear cake'],
+    ].map((results): [string, object, string] => ['rerank', { results }, 'upstream_invalid_response']),
   );
 
   test.each(noAnswers)('of %s that is none, %j, is %s, free, and the next lane answers', async (...row) => {

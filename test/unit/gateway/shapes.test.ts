@@ -34,8 +34,8 @@ describe('a ranking', () => {
   test('that is as asked stays the very same', () => {
     const good = { model: 'm', results: [result(1, 0.9), result(0, 0.9)] };
     expect(ranked(good, { model: 'm', top_n: 2 })).toBe(good);
-    const other = { data: [] };
-    expect(ranked(other, {})).toBe(other);
+    const none = { error: 'x' };
+    expect(ranked(none, {})).toBe(none);
   });
 
   test('names its model', () => {

@@ -1,7 +1,13 @@
+import { resultsIn, scoreOf } from '../../../protocol';
+
 type Body = Readonly<Record<string, unknown>>;
 
-/** Sorts results best first, cuts them to the requested number and adds the model's name: not every supplier does. */
-export function ranked(answer: Body, { model, top_n: asked }: Body): Body {
+/**
+ * Calls results and scores by their names, sorts them best first, cuts them to the requested number and adds the
+ * model's name: not every supplier does.
+ */
+export function ranked(told: Body, { model, top_n: asked }: Body): Body {
+  const answer = named(told);
   const { results } = answer;
   if (!Array.isArray(results)) return answer;
   const most = typeof asked === 'number' ? asked : results.length;
@@ -10,17 +16,26 @@ export function ranked(answer: Body, { model, top_n: asked }: Body): Body {
   if (isRanked && answer.model !== undefined) return answer;
   const sorted = isRanked
     ? results
-    : results.toSorted((one, other) => scoreOf(other) - scoreOf(one)).slice(0, most);
+    : results.toSorted((one, other) => placeOf(other) - placeOf(one)).slice(0, most);
   return { model, ...answer, results: sorted };
 }
 
-const isAfter = (one: unknown, other: unknown): boolean => scoreOf(one) >= scoreOf(other);
-
-function scoreOf(result: unknown): number {
-  const score: unknown =
-    typeof result === 'object' && result !== null ? Reflect.get(result, 'relevance_score') : undefined;
-  return typeof score === 'number' ? score : -Number.MAX_VALUE;
+function named(told: Body): Body {
+  const list = resultsIn(told);
+  if (list === undefined) return told;
+  const isNamed = (result: unknown): boolean => (result as Body).relevance_score !== undefined;
+  if (list === told.results && list.every(isNamed)) return told;
+  const { data: _data, ...rest } = told;
+  const results = list.map((result) => {
+    const { score, ...others } = result as Body;
+    return isNamed(result) ? result : { ...others, relevance_score: score };
+  });
+  return { ...rest, results };
 }
+
+const isAfter = (one: unknown, other: unknown): boolean => placeOf(one) >= placeOf(other);
+
+const placeOf = (result: unknown): number => scoreOf(result) ?? -Number.MAX_VALUE;
 
 const DOCUMENTS_PER_UNIT = 100;
 /** Suppliers split documents at about 500 tokens, question included, and count every piece. */
