@@ -29,9 +29,11 @@ const mayImport = {
     'kernel',
   ],
   quality: ['gateway', 'keys', 'routing', 'catalogue', 'identity', 'audit', 'platform', 'protocol', 'kernel'],
+  checks: ['routing', 'catalogue', 'platform', 'kernel'],
   chat: ['gateway', 'keys', 'routing', 'billing', 'catalogue', 'identity', 'audit', 'platform', 'kernel'],
   portal: [
     'chat',
+    'checks',
     'quality',
     'gateway',
     'web',
@@ -49,6 +51,7 @@ const mayImport = {
   ],
   admin: [
     'chat',
+    'checks',
     'quality',
     'web',
     'keys',

@@ -7,8 +7,8 @@ export function announce(service: RunningService, settings: Settings, millisecon
   const lines = [`${settings.brandName} is ready at ${service.url} (${(milliseconds / 1000).toFixed(1)} s).`];
   if (service.sandbox) {
     lines.push(
-      'Supplier "sandbox" is a pretend one that answers the sim-* models. It goes with the next start once a real ' +
-        'supplier is configured.',
+      'The built-in sandbox simulates the sim-* models. Once a supplier of yours serves a model, the overview offers to ' +
+        'remove it.',
     );
   }
   if (settings.processor === 'sandbox') {

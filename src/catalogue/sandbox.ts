@@ -1,7 +1,10 @@
+import { In, IsNull } from 'typeorm';
 import { parseUsd, parseUsdPerMillion, priceRates, type PriceRates } from '../kernel';
 import type { Tx } from '../platform';
+import { lockCatalogue } from './catalogue-lock';
+import { refuseManaged } from './sheet-version';
 import { CatalogueEditor, type ModelInput } from './catalogue-editor.service';
-import { Model, Provider } from './entities';
+import { Lane, Model, ModelAlias, PriceSchedule, Provider } from './entities';
 import { PriceService } from './price.service';
 
 const PROVIDER = 'sandbox';
@@ -128,19 +131,25 @@ const SANDBOX_MODELS: readonly SandboxModel[] = [
 ];
 
 /**
- * Points the sandbox at its supplier and adds its models where they are missing. What an administrator changed
- * about a model that is there already is left alone.
+ * Points the sandbox at its supplier and adds its models where they are missing or were removed with it. What an
+ * administrator changed about a model that is there already is left alone.
  */
 export async function ensureSandbox(tx: Tx, baseUrl: string): Promise<void> {
   const editor = new CatalogueEditor();
   const prices = new PriceService();
   await editor.upsertProvider(tx, { name: PROVIDER, style: 'sandbox', baseUrl, visible: true });
   for (const [displayOrder, { rates, ...model }] of SANDBOX_MODELS.entries()) {
-    if (await tx.existsBy(Model, { name: model.name })) continue;
+    const lanes = [{ provider: PROVIDER, upstreamModel: model.name, region: REGION }];
+    const known = await tx.findOneBy(Model, { name: model.name });
+    if (known !== null) {
+      const isRemoved = known.state === 'deleted' && !(await tx.existsBy(Lane, live(known.id)));
+      if (!isRemoved) continue;
+      await editor.setState(tx, model.name, 'active');
+      await editor.setLanes(tx, model.name, lanes);
+      continue;
+    }
     await editor.upsertModel(tx, { ...model, ownedBy: PROVIDER, displayOrder: 1_000 + displayOrder });
-    await editor.setLanes(tx, model.name, [
-      { provider: PROVIDER, upstreamModel: model.name, region: REGION },
-    ]);
+    await editor.setLanes(tx, model.name, lanes);
     await prices.addPrice(tx, { model: model.name, rates, source: SOURCE });
   }
 }
@@ -151,4 +160,54 @@ export async function retireSandbox(tx: Tx): Promise<boolean> {
   if (known === null) return false;
   await new CatalogueEditor().upsertProvider(tx, { id: known.id, visible: false });
   return true;
+}
+
+const live = (modelId: number) => ({ modelId, removedAt: IsNull() });
+
+export interface RemovedSandbox {
+  readonly providers: readonly Provider[];
+  /** Models that nothing else served; they are deleted. */
+  readonly models: readonly Model[];
+  /** Models that another supplier goes on serving. */
+  readonly kept: readonly Model[];
+  /** Models whose redirect or overflow led to a model that is gone. */
+  readonly redirected: readonly Model[];
+  readonly aliases: readonly ModelAlias[];
+}
+
+/**
+ * Takes the sandbox away: its provider, the models that it alone served, and what led to them. Prices stay, since
+ * records refer to them. A second time there is nothing to remove.
+ */
+export async function removeSandbox(tx: Tx): Promise<RemovedSandbox> {
+  await lockCatalogue(tx);
+  const providers = await tx.findBy(Provider, { style: 'sandbox', removedAt: IsNull() });
+  const providerIds = providers.map(({ id }) => id);
+  const lanes = await tx.findBy(Lane, { providerId: In(providerIds), removedAt: IsNull() });
+  const served = await tx.findBy(Model, { id: In(lanes.map(({ modelId }) => modelId)) });
+  const others = await tx.findBy(Lane, { modelId: In(served.map(({ id }) => id)), removedAt: IsNull() });
+  const elsewhere = new Set(
+    others.filter(({ providerId }) => !providerIds.includes(providerId)).map(({ modelId }) => modelId),
+  );
+  const gone = served.filter(({ id }) => !elsewhere.has(id));
+  const ids = gone.map(({ id }) => id);
+  const redirected = await tx.findBy(Model, [{ redirectTo: In(ids) }, { overflowTo: In(ids) }]);
+  for (const touched of [...providers, ...served, ...redirected]) refuseManaged(touched);
+  const aliases = await tx.findBy(ModelAlias, { modelId: In(ids) });
+  await tx.update(Lane, { id: In(lanes.map(({ id }) => id)) }, { removedAt: new Date() });
+  await tx.update(Model, { redirectTo: In(ids) }, { redirectTo: null });
+  await tx.update(Model, { overflowTo: In(ids) }, { overflowTo: null });
+  await tx.update(Model, { id: In(ids) }, { redirectTo: null, overflowTo: null, state: 'deleted' });
+  await tx.delete(ModelAlias, { modelId: In(ids) });
+  await tx.delete(PriceSchedule, { modelId: In(ids) });
+  const editor = new CatalogueEditor();
+  for (const id of providerIds) await editor.removeProvider(tx, id);
+  const outside = redirected.filter(({ id }) => !ids.includes(id));
+  return {
+    providers,
+    models: gone.filter(({ state }) => state !== 'deleted'),
+    kept: served.filter(({ id }) => elsewhere.has(id)),
+    redirected: outside,
+    aliases,
+  };
 }

@@ -5,7 +5,7 @@ export const noticeTopics = ['budget', 'balance', 'suppliers', 'models'] as cons
 export type NoticeTopic = (typeof noticeTopics)[number];
 
 /** Pages with an explanation that can be put away. */
-export type HelpPage = 'autorouter' | 'projects' | 'qualitative';
+export type HelpPage = 'autorouter' | 'projects' | 'qualitative' | 'setup';
 
 /** What a person chose for their own pages and mails. */
 @Injectable()

@@ -18,6 +18,7 @@ import { PriceDesk } from './price-desk.service';
 import { PricesController } from './prices.controller';
 import { ProbeController } from './probe.controller';
 import { ProvidersController } from './providers.controller';
+import { SandboxController } from './sandbox.controller';
 import { VendorModelsController } from './vendor-models.controller';
 
 @Module({
@@ -26,6 +27,7 @@ import { VendorModelsController } from './vendor-models.controller';
     ModelsController,
     PricesController,
     ProvidersController,
+    SandboxController,
     ProbeController,
     VendorModelsController,
     AliasesController,

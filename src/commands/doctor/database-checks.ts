@@ -2,7 +2,7 @@ import { SEAL_LATE_MS } from '../../audit';
 import { LIVE_NODES } from '../../boot/lone-node';
 import { isProven } from '../../identity';
 import { CLOCK_TOLERANCE_MS } from '../../platform';
-import { fail, type Finding, ok, type CheckContext, warn } from './finding';
+import { fail, type Finding, ok, type CheckContext, warn } from '../../checks';
 
 const CLOCK_NOTICE_MS = 2_000;
 const OLDEST_POSTGRES = 150_000;

@@ -1,8 +1,24 @@
 import { parseArgs } from 'node:util';
+import {
+  baseAddress,
+  catalogueLoaded,
+  type CheckContext,
+  credentialsAccepted,
+  dataFolder,
+  engine,
+  fail,
+  type Finding,
+  mail,
+  reasonOf,
+  redis,
+  secretsFit,
+  settingNames,
+  suppliersPaid,
+  suppliersReachable,
+} from '../../checks';
 import { loadSettings, type Settings } from '../../platform';
 import type { Command, CommandContext } from '../command';
 import { inspectDatabase, installationOf } from '../with-database';
-import { catalogueLoaded, credentialsAccepted, suppliersPaid, suppliersReachable } from './catalogue-checks';
 import {
   auditChainFits,
   auditSealed,
@@ -16,17 +32,7 @@ import {
   roleRights,
   schemaComplete,
 } from './database-checks';
-import { fail, type Finding, type CheckContext, reasonOf } from './finding';
 import { modelsKnown, vendorsAgree } from './model-checks';
-import {
-  baseAddress,
-  dataFolder,
-  engine,
-  mail,
-  redis,
-  secretsFit,
-  settingNames,
-} from './surroundings-checks';
 
 export const doctor: Command = {
   usage: 'doctor [--vendors]',

@@ -9,7 +9,7 @@ import {
 import { SupplierStyles } from '../../routing';
 import { factsOf, laneFacts, type LaneFacts } from '../../vendors';
 import { comparedWithVendors, differencesOf } from '../models-compare';
-import { type CheckContext, type Finding, ok, warn } from './finding';
+import { type CheckContext, type Finding, ok, warn } from '../../checks';
 
 const DAY_MS = 86_400_000;
 /** How long before its end a model is told of. */

@@ -31,6 +31,8 @@ export interface SignedIn {
   readonly userId: number;
   readonly status: UserStatus;
   readonly language: string;
+  /** Nobody has signed in to this account before. */
+  readonly isFirst: boolean;
 }
 
 interface AccountRow {
@@ -90,6 +92,7 @@ export class SignInService {
       userId,
       status: account.status,
       language: account.preferredLanguage,
+      isFirst: account.lastSeenAt === null,
     };
   }
 

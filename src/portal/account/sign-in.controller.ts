@@ -129,7 +129,9 @@ export class SignInController {
     const shown = { form: LinkForm, view: 'pages/account/sign-in-link' };
     return this.answers.answer(request, response, shown, async ({ token }) => {
       const signedIn = await this.signIn.byLink(token, this.visitor.originOf(request));
-      const to = this.visitor.startSession(response, signedIn, '/dashboard/settings');
+      // After the first time, a person with such a link has lost the ways to sign in that settings restore.
+      const next = signedIn.isFirst ? '/dashboard' : '/dashboard/settings';
+      const to = this.visitor.startSession(response, signedIn, next);
       return { to, body: { ok: true, next: to } };
     });
   }

@@ -54,6 +54,16 @@ export class HelpController {
     return this.set('qualitative', '/dashboard/qualitative', form, request, response);
   }
 
+  /** The list of what is left to set up. */
+  @Action('/dashboard/setup/help', Access.role('platform_admin'), { audit })
+  setUp(
+    @Body() form: HelpForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    return this.set('setup', '/dashboard', form, request, response);
+  }
+
   private async set(
     page: HelpPage,
     home: string,

@@ -3,11 +3,20 @@ import { LatencyQuery, RequestLogQuery, UsageQuery } from '../../audit';
 import { ReachedBudgets } from '../../billing';
 import { CatalogueService } from '../../catalogue';
 import { PersonalSettings } from '../../identity';
-import { oneNumberOf, periodBefore, periodNamed, type Scope } from '../../kernel';
+import { type Actor, atLeast, oneNumberOf, periodBefore, periodNamed, type Scope } from '../../kernel';
 import { KeyRegister } from '../../keys';
 import { Takes } from '../../platform';
 import { requestSnippets } from '../../views';
-import { Access, actorOf, type HttpRequest, localisationOf, Page, PageRenderer, viewScope } from '../../web';
+import {
+  Access,
+  actorOf,
+  type HttpRequest,
+  type Localisation,
+  localisationOf,
+  Page,
+  PageRenderer,
+  viewScope,
+} from '../../web';
 import { USUAL_DAYS } from '../lists/periods';
 import { PersonalNotices } from '../notices/personal-notices';
 import { DocumentLibrary } from '../public/documents/document-library';
@@ -16,6 +25,8 @@ import { publicModels } from '../public/public-models';
 import { firstRunOf } from './first-run';
 import { overviewPage, overviewPeriods } from './overview-model';
 import { SpendableFunds } from './funds.service';
+import { setUpCard, type SetUpCardModel } from './set-up-card';
+import { SetUpState } from './set-up.service';
 
 const MODELS_NAMED = 7;
 const REQUESTS_SHOWN = 10;
@@ -42,6 +53,7 @@ export class OverviewController {
     private readonly notices: PersonalNotices,
     private readonly personal: PersonalSettings,
     private readonly library: DocumentLibrary,
+    private readonly setUp: SetUpState,
     private readonly pages: PageRenderer,
   ) {}
 
@@ -55,7 +67,7 @@ export class OverviewController {
     const period = periodNamed({ days }, zone, now);
     const lastDay = periodNamed({ hours: 24 }, zone, now);
     const byDay = { bucket: 'day', zone } as const;
-    const [usage, earlier, latest, latencies, funds, budgets, troubled, ending, own, notices, muted] =
+    const [usage, earlier, latest, latencies, funds, budgets, troubled, ending, own, notices, muted, setUp] =
       await Promise.all([
         this.usage.ask(scope, { ...byDay, ...period, groupBy: 'model', mostGroups: MODELS_NAMED }),
         this.usage.ask(scope, { ...byDay, ...periodBefore(period) }),
@@ -68,6 +80,7 @@ export class OverviewController {
         this.keys.list(scope, { kind: 'client', limit: 1 }),
         isOwn ? this.notices.of(scope.userId) : [],
         this.personal.mutedNotices(actorOf(request).userId),
+        this.setUpOf(actorOf(request), localisation),
       ]);
     const facts = {
       request,
@@ -87,6 +100,7 @@ export class OverviewController {
     const isFirstRun = isOwn && latest.rows.length === 0;
     return {
       ...overviewPage(facts, localisation),
+      setUp,
       ...(isFirstRun
         ? {
             firstRun: firstRunOf(
@@ -112,6 +126,16 @@ export class OverviewController {
     const { rows } = await this.keys.list(own, { kind: 'client', status: 'active', limit: 1 });
     const place = this.pages.placeOf(request);
     return { ...this.library.page('guide', place), key: rows[0] ?? null, baseUrl: place.baseUrl };
+  }
+
+  /** For operators, until they put it away. */
+  private async setUpOf(
+    { userId, role }: Actor,
+    { translate }: Localisation,
+  ): Promise<SetUpCardModel | null> {
+    if (!atLeast(role, 'platform_admin')) return null;
+    if (await this.personal.isHelpClosed(userId, 'setup')) return null;
+    return setUpCard(await this.setUp.of(userId), translate);
   }
 
   private async latestOf(scope: Scope): Promise<{ readonly createdAt: Date } | null> {

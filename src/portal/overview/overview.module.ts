@@ -6,10 +6,11 @@ import { NoticesModule } from '../notices/notices.module';
 import { PublicModule } from '../public/public.module';
 import { OverviewController } from './overview.controller';
 import { SpendableFunds } from './funds.service';
+import { SetUpState } from './set-up.service';
 
 @Module({
   imports: [WebModule, CatalogueModule, BillingModule, PublicModule, NoticesModule],
   controllers: [OverviewController],
-  providers: [SpendableFunds],
+  providers: [SpendableFunds, SetUpState],
 })
 export class OverviewModule {}

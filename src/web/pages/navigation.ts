@@ -44,7 +44,6 @@ const administrationPages = [
 
 export interface NavigationReader {
   readonly role: Role;
-  readonly isAdminView: boolean;
   readonly path: string;
   /** Whether this installation serves a page; none leads nowhere. */
   readonly isServed: (path: string) => boolean;
@@ -61,9 +60,7 @@ export function navigationFor(reader: NavigationReader, translate: Translate): N
         icon,
         ...(isCurrent(href, reader.path) ? { current: true } : {}),
       }));
-  // A link may lead straight to a page of the administration: its neighbours are shown there too.
-  const isAdministered = reader.isAdminView || /^\/dashboard\/admin(\/|$)/.test(reader.path);
-  const administration = isAdministered ? itemsOf(administrationPages) : [];
+  const administration = itemsOf(administrationPages);
   const groups: NavigationGroup[] = [{ items: itemsOf(ownPages) }];
   if (administration.length > 0) {
     groups.push({ label: translate('navigation.administration'), items: administration });

@@ -49,8 +49,7 @@ export class PageFrames {
   /** The pages that the person may open and this installation serves. */
   navigationOf(request: HttpRequest, { role }: Actor, translate: Translate): NavigationGroup[] {
     const isServed = (page: string): boolean => this.adapter.routes.methodsOf(page).includes('GET');
-    const isAdminView = Boolean(request.viewing?.adminView);
-    return navigationFor({ role, isAdminView, path: pathOf(request), isServed }, translate);
+    return navigationFor({ role, path: pathOf(request), isServed }, translate);
   }
 
   /** The page of a refused form, else the nearest page above that the person may open. */

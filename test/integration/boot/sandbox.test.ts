@@ -1,5 +1,5 @@
 import { isSandboxWanted } from '../../../src/boot/sandbox';
-import { ensureSandbox, type ProviderView, retireSandbox } from '../../../src/catalogue';
+import { ensureSandbox, type ProviderView, removeSandbox, retireSandbox } from '../../../src/catalogue';
 import { loadSettings } from '../../../src/platform';
 import { CommandHouse } from '../commands/command-house';
 
@@ -44,5 +44,14 @@ describe('once it runs no longer', () => {
     expect(await house.database.transaction((tx) => retireSandbox(tx))).toBe(false);
     await house.database.transaction((tx) => ensureSandbox(tx, 'https://sandbox.example'));
     expect(await openLanes()).toBe(served);
+  });
+
+  test('what was removed comes back whole when the sandbox is wanted again', async () => {
+    const served = await openLanes();
+    const { models } = await house.database.transaction((tx) => removeSandbox(tx));
+    expect([models.length > 5, await openLanes()]).toEqual([true, 0]);
+    await house.database.transaction((tx) => ensureSandbox(tx, 'https://sandbox.example'));
+    expect(await openLanes()).toBe(served);
+    expect((await house.snapshot()).models.every(({ state }) => state === 'active')).toBe(true);
   });
 });

@@ -1,6 +1,6 @@
-import { AddressGuard } from '../../platform';
-import { SupplierStyles } from '../../routing';
-import { type Current, type CurrentModel, type CurrentProvider, readCurrent } from '../../catalogue';
+import { AddressGuard } from '../platform';
+import { SupplierStyles } from '../routing';
+import { type Current, type CurrentModel, type CurrentProvider, readCurrent } from '../catalogue';
 import { tryConnection } from './connect';
 import { fail, type Finding, ok, type CheckContext, reasonOf, warn } from './finding';
 
@@ -24,6 +24,16 @@ function isServable({ lanes, price }: CurrentModel, { providers }: Current): boo
       lane.enabled && providers.get(lane.provider)?.visible === true && (lane.price ?? price) !== null,
   );
 }
+
+/** Whether a supplier other than the sandbox can serve a model. */
+export const isServedByReal = (current: Current): boolean => {
+  const isReal = ({ provider }: CurrentModel['lanes'][number]): boolean =>
+    current.providers.get(provider)?.style !== 'sandbox';
+  return [...current.models.values()].some(
+    (model) =>
+      model.state === 'active' && isServable({ ...model, lanes: model.lanes.filter(isReal) }, current),
+  );
+};
 
 /** A provider that needs a key and has none serves no request. */
 export async function suppliersPaid({ database }: CheckContext): Promise<Finding> {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isJsonParseFaulty } from '../../kernel';
+import { isJsonParseFaulty } from '../kernel';
 import {
   createRedisClient,
   isLoopbackOrigin,
@@ -10,7 +10,7 @@ import {
   type Settings,
   SettingsError,
   spellingWarnings,
-} from '../../platform';
+} from '../platform';
 import { tryConnection } from './connect';
 import { fail, type Finding, ok, reasonOf, warn } from './finding';
 

@@ -1,6 +1,6 @@
-import type { Database, Settings } from '../../platform';
+import type { Database, Settings } from '../platform';
 
-type Verdict = 'ok' | 'warn' | 'fail';
+export type Verdict = 'ok' | 'warn' | 'fail';
 
 /** One line of the examination. */
 export interface Finding {
