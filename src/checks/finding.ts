@@ -1,6 +1,6 @@
 import type { Database, Settings } from '../platform';
 
-export type Verdict = 'ok' | 'warn' | 'fail';
+type Verdict = 'ok' | 'warn' | 'fail';
 
 /** One line of the examination. */
 export interface Finding {

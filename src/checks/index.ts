@@ -5,8 +5,7 @@ export {
   suppliersPaid,
   suppliersReachable,
 } from './catalogue-checks';
-export { tryConnection } from './connect';
-export { type CheckContext, fail, type Finding, ok, reasonOf, type Verdict, warn } from './finding';
+export { type CheckContext, fail, type Finding, ok, reasonOf, warn } from './finding';
 export {
   baseAddress,
   dataFolder,

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { UsageQuery } from '../../audit';
 import { type Period, periodNamed, platformScope } from '../../kernel';
 
-export interface ModelHealth {
+interface ModelHealth {
   readonly requests: number;
   /** The share of requests that were answered. */
   readonly success: number;
