@@ -62,6 +62,7 @@ const minima: Readonly<Record<string, Minimum>> = {
   '/dashboard/admin/users/{user_id}/monthly-budget': 'platform_admin',
   '/dashboard/admin/users/{user_id}/org': 'platform_admin',
   '/dashboard/admin/users/{user_id}/role': 'org_admin',
+  '/dashboard/admin/users/{user_id}/second-factor-reset': 'org_admin',
   '/dashboard/admin/users/{user_id}/status': 'org_admin',
 };
 

@@ -19,6 +19,7 @@ import { importLitellm, importModelsDev } from './price-import';
 import { processorCheck } from './processor-check';
 import { credentialsRewrap } from './credentials-rewrap';
 import { rootKeyRotate } from './root-key-rotate';
+import { secondFactorReset } from './second-factor-reset';
 import { signInLink } from './sign-in-link';
 import { terminal } from './terminal';
 
@@ -47,6 +48,7 @@ export const commands: Readonly<Record<string, Command>> = {
   'key audit': keyAudit,
   'root-key rotate': rootKeyRotate,
   'sign-in-link': signInLink,
+  'second-factor reset': secondFactorReset,
   'credentials rewrap': credentialsRewrap,
   doctor,
   'config check': configCheck,

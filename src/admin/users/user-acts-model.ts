@@ -29,6 +29,11 @@ export interface UserMoney {
   readonly budget: LimitState | null;
 }
 
+export interface UserPlace {
+  readonly departments: readonly ListedDepartment[];
+  readonly hasSecondFactor: boolean;
+}
+
 /** `org` and `department` are short forms for addresses; the policy uses the full names. */
 const addresses: Partial<Record<UserAct, string>> = { organisation: 'org' };
 
@@ -36,7 +41,7 @@ const addresses: Partial<Record<UserAct, string>> = { organisation: 'org' };
 export function actsOf(
   shown: ShownUser,
   money: UserMoney,
-  departments: readonly ListedDepartment[],
+  { departments, hasSecondFactor }: UserPlace,
   localisation: Localisation,
 ): ActModel[] {
   const { user } = shown;
@@ -59,6 +64,7 @@ export function actsOf(
     ...membershipActs(act, shown, departments, translate),
     ...moneyActs(act, shown, money, localisation),
     ...(isOfInvoices(shown, money) ? invoiceActs(act, shown, money, localisation) : []),
+    act('second-factor-reset', secondFactorInput(shown, hasSecondFactor, translate)),
     act('hard-delete', {
       danger: true,
       submit: translate('people.act.hard-delete'),
@@ -194,6 +200,28 @@ function invoiceActs(
     }),
   ];
 }
+
+const secondFactorInput = (
+  { user }: ShownUser,
+  isOn: boolean,
+  translate: Translate,
+): Omit<ActInput, 'id' | 'label' | 'action' | 'version'> => ({
+  value: translate(isOn ? 'people.second-factor.on' : 'people.second-factor.off'),
+  note: translate('people.second-factor.note', { email: user.email }),
+  danger: true,
+  submit: translate('people.act.second-factor-reset'),
+  withoutReason: true,
+  fields: [
+    {
+      id: 'second-factor-reason',
+      name: 'reason',
+      label: translate('administration.reason'),
+      autocomplete: 'off',
+      required: true,
+    },
+  ],
+  ...(isOn ? {} : { refusal: translate('people.second-factor.nothing') }),
+});
 
 function refusalWords({ user, acting }: ShownUser, act: UserAct, translate: Translate): string | null {
   const refusal = refusalOf(acting.actor, act, user);

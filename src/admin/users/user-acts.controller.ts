@@ -14,6 +14,7 @@ import { refused, toJsonNumber } from '../../kernel';
 import { Access, Action, actorOf, adminScope, afterChange, type HttpRequest, Notices } from '../../web';
 import { BudgetRaiseForm, raiseOf } from '../pages/budget-raise';
 import { missingField, nanoOf, type PersonName, targetOf, unconfirmed } from '../pages/fields';
+import { SecondFactorResets } from './second-factor-resets.service';
 import { UserBilling } from './user-billing.service';
 import {
   BillingConfigForm,
@@ -24,6 +25,7 @@ import {
   HardDeleteForm,
   MonthlyBudgetForm,
   RoleForm,
+  SecondFactorResetForm,
   StatusForm,
   UserDepartmentForm,
   UserOrganisationForm,
@@ -45,6 +47,7 @@ export class UserActsController {
     private readonly editor: UserEditor,
     private readonly billing: UserBilling,
     private readonly erasure: UserErasure,
+    private readonly factors: SecondFactorResets,
     private readonly limits: Limits,
     private readonly invoices: Invoices,
     private readonly notices: Notices,
@@ -199,6 +202,18 @@ export class UserActsController {
   ): Promise<object> {
     if (form.department_id === undefined) throw missingField('department_id');
     const work = this.editor.setDepartment(actingOf(request), targetOf(id, form), form.department_id);
+    return this.answer(id, work, request, response);
+  }
+
+  @Action(below('second-factor-reset'), allowed('second-factor-reset'), { audit: 'user.second-factor-reset' })
+  secondFactorReset(
+    @Param() { user_id: id }: UserParams,
+    @Body() form: SecondFactorResetForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    if ((form.reason ?? '').trim() === '') throw refused('reason', 'given: why two-step sign-in is reset');
+    const work = this.factors.reset(actingOf(request), targetOf(id, form));
     return this.answer(id, work, request, response);
   }
 

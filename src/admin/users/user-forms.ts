@@ -118,6 +118,9 @@ export class UserDepartmentForm extends ChangeForm {
   department_id?: number | null;
 }
 
+/** The reason is not optional here: it is all that others can judge the act by. */
+export class SecondFactorResetForm extends ChangeForm {}
+
 export class HardDeleteForm extends ChangeForm {
   /** The account's address, typed as a confirmation. */
   @IsOptional()

@@ -8,7 +8,7 @@ import {
   UsageQuery,
 } from '../../audit';
 import { budgetsOfPerson, type InvoicePayment, Invoices, Ledger, Limits } from '../../billing';
-import { Departments, deviceName, SessionsService } from '../../identity';
+import { Departments, deviceName, SecondFactors, SessionsService } from '../../identity';
 import { periodNamed } from '../../kernel';
 import { KeyRegister } from '../../keys';
 import type { Figure, Translate } from '../../views';
@@ -30,6 +30,7 @@ const MOST_MODELS = 100;
 export class UserPages {
   constructor(
     private readonly departments: Departments,
+    private readonly factors: SecondFactors,
     private readonly keys: KeyRegister,
     private readonly ledger: Ledger,
     private readonly limits: Limits,
@@ -87,9 +88,10 @@ export class UserPages {
     const { user } = shown;
     const { translate } = localisation;
     const fact = (key: string, figure: Figure) => ({ label: translate(key), figure });
-    const [money, departments] = await Promise.all([
+    const [money, departments, hasSecondFactor] = await Promise.all([
       this.moneyOf(user.id),
       user.organisationId === null ? [] : this.departments.list(shown.acting.scope, user.organisationId),
+      this.factors.isOn(user.id),
     ]);
     return [
       {
@@ -107,7 +109,7 @@ export class UserPages {
       {
         id: 'changes',
         heading: translate('people.changes'),
-        acts: actsOf(shown, money, departments, localisation),
+        acts: actsOf(shown, money, { departments, hasSecondFactor }, localisation),
       },
     ];
   }

@@ -5,7 +5,9 @@ import { UserEditor, UserErasure } from '../../identity';
 import { fault, formatUsd } from '../../kernel';
 import { KeyTransfers } from '../../keys';
 import { AutoLearner, RoutingModule } from '../../routing';
+import { ViewsModule } from '../../views';
 import { WebModule } from '../../web';
+import { SecondFactorResets } from './second-factor-resets.service';
 import { UserActsController } from './user-acts.controller';
 import { UserBilling } from './user-billing.service';
 import { UserPages } from './user-pages.service';
@@ -13,9 +15,9 @@ import { UserSpending } from './user-spending';
 import { UsersController } from './users.controller';
 
 @Module({
-  imports: [WebModule, BillingModule, RoutingModule],
+  imports: [WebModule, ViewsModule, BillingModule, RoutingModule],
   controllers: [UserActsController, UsersController],
-  providers: [UserBilling, UserPages, UserSpending],
+  providers: [SecondFactorResets, UserBilling, UserPages, UserSpending],
 })
 export class UsersModule implements OnModuleInit {
   constructor(

@@ -123,6 +123,7 @@ export const actionNames = [
   'user.monthly-budget-changed',
   'user.organisation-changed',
   'user.role-changed',
+  'user.second-factor-reset',
   'user.status-changed',
 ] as const;
 

@@ -30,6 +30,7 @@ export { PASSWORD_LEAST, PASSWORD_MOST } from './password-rules';
 export type { InviteShown } from './invites.service';
 export type { ProvenIdentity } from './linked-identities.service';
 export type { SignedIn, SignInOrigin } from './sign-in.service';
+export { resetSecondFactor } from './second-factor-reset';
 export {
   AccountProof,
   AccountTokens,
@@ -41,6 +42,7 @@ export {
   OwnAccountService,
   Passkeys,
   PasswordResetService,
+  PendingSteps,
   RegistrationService,
   sealedFactors,
   SecondFactors,

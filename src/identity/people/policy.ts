@@ -17,6 +17,7 @@ export const userActs = {
   'credit-limit': { minimum: 'org_admin' },
   'billing-config': { minimum: 'org_admin' },
   'budget-raise': { minimum: 'org_admin' },
+  'second-factor-reset': { minimum: 'org_admin' },
   'hard-delete': { minimum: 'org_owner' },
   organisation: { minimum: 'platform_admin' },
   'billing-exempt': { minimum: 'platform_admin' },

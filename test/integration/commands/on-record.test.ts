@@ -61,6 +61,16 @@ const changes: Readonly<Record<string, Change>> = {
   'key revoke': { words: async () => ['key', 'revoke', await keyId()], action: 'key.revoked' },
   'root-key rotate': { words: () => ['root-key', 'rotate'], action: 'key.rotated' },
   'sign-in-link': { words: () => ['sign-in-link', 'anna@acme.example'], action: 'account.sign-in-link-made' },
+  'second-factor reset': {
+    words: async () => {
+      await house.database.query(
+        `INSERT INTO second_factor (user_id, secret, enabled_at)
+         SELECT id, '\\x00', now() FROM user_account WHERE email = 'anna@acme.example' ON CONFLICT DO NOTHING`,
+      );
+      return ['second-factor', 'reset', 'anna@acme.example', '--reason', 'lost the phone'];
+    },
+    action: 'user.second-factor-reset',
+  },
   'credentials rewrap': { words: () => ['credentials', 'rewrap'], action: 'credential.rewrapped' },
   'audit:export': {
     words: () => ['audit:export', join(house.folder, `${uuidv7()}.jsonl`), '--platform'],

@@ -1,0 +1,53 @@
+import { parseArgs } from 'node:util';
+import { ActivityLog, changesOf } from '../audit';
+import { AccountTokens, hasAddress, PendingSteps, resetSecondFactor, UserAccount } from '../identity';
+import { type Command, UsageError } from './command';
+import { commandActor } from './key-entries';
+import { withDatabase } from './with-database';
+
+/** For the last owner, whom nobody else may free. */
+export const secondFactorReset: Command = {
+  usage: 'second-factor reset EMAIL --reason TEXT',
+  summary:
+    'Switches off two-step sign-in of a person who has lost the device and the recovery codes. The codes and all ' +
+    'sessions end, and the reason is on record. Administrators do the same on the page of the person.',
+  run(words, context) {
+    const { values, positionals } = parseArgs({
+      args: words,
+      allowPositionals: true,
+      options: { reason: { type: 'string' } },
+    });
+    const [email, ...others] = positionals;
+    if (email === undefined || others.length > 0)
+      throw new UsageError('Name one person by their email address.');
+    const reason = values.reason?.trim() ?? '';
+    if (reason === '') throw new UsageError('--reason says why: it is on record.');
+    return withDatabase(async (database, settings) => {
+      const activity = new ActivityLog(database);
+      const pending = new PendingSteps(new AccountTokens(settings), activity);
+      await database.transaction(async (tx) => {
+        const person = await tx
+          .createQueryBuilder(UserAccount, 'person')
+          .where(hasAddress('person.email', ':email'), { email })
+          .addSelect('person.email = :email', 'spelled_alike')
+          .orderBy('spelled_alike', 'DESC')
+          .getOne();
+        if (person === null || person.status === 'deleted')
+          throw new Error(`There is no account "${email}".`);
+        if (!(await resetSecondFactor(tx, person.id, pending)))
+          throw new Error(`Two-step sign-in of "${email}" is off.`);
+        const { id: userId, organisationId, departmentId } = person;
+        await activity.write(tx, {
+          action: 'user.second-factor-reset',
+          object: { type: 'account', id: userId, label: person.email },
+          concerns: { userId, organisationId, departmentId },
+          changes: changesOf({ second_factor: true }, { second_factor: false }),
+          reason,
+          actor: commandActor,
+        });
+      });
+      context.write(`Two-step sign-in of ${email} is off, and all sessions have ended.\n`);
+      return 0;
+    }, context);
+  },
+};
