@@ -36,7 +36,8 @@ export function breakagesOf(answers: readonly Passed[], statement: string): Brea
  */
 function rank({ name }: Breakage, statement: string): number {
   if (name.endsWith('not done')) return 0;
-  const isNamed = statement.includes(`\`${name.slice(0, name.indexOf(': '))}\``);
+  const named = statement.replaceAll(/\{\w+\}/g, '*');
+  const isNamed = named.includes(`\`${name.slice(0, name.indexOf(': '))}\``);
   if (isNamed && /: status \d/.test(name)) return 0.5;
   const [, what = ''] = /'([^']+)'/.exec(name) ?? [];
   const words = (what.split('.').at(-1) ?? '').toLowerCase().split(/[-_]/);
