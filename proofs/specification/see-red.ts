@@ -2,7 +2,7 @@ import { breakagesOf } from './breakages';
 import type { SpecificationWorld } from './world';
 
 const MOST_TRIES = 400;
-const LONGEST_MS = 180_000;
+const LONGEST_MS = 600_000;
 
 /** How a row behaves when what it is answered is broken. */
 export type Redness =
