@@ -11,21 +11,24 @@ export interface AskedQuestion {
   readonly requestId: string;
   readonly caller: Caller;
   readonly turns: number;
-  /** It was a repetition itself: a third identical request comes from a program. */
-  readonly isRetry: boolean;
+  readonly askedMs: number;
+  /** It was a repetition itself: what follows on it comes from a program. */
+  readonly isRepeated: boolean;
   model: string | null;
   answeredMs: number;
 }
 
+/** Nobody has read the answer earlier: what repeats its request then is a program, which says nothing of it. */
+const RETRIED_AFTER_MS = 10_000;
 const RETRIED_WITHIN_MS = 60_000;
 /** A shorter text ("yes", "go on") may be repeated without saying anything about the answer. */
 const LEAST_LETTERS = 12;
 const MOST_QUESTIONS = 10_000;
 
 /**
- * Detects that a caller repeats a question within a minute of its answer. Place in the conversation and words must be
- * equal, apart from case, spaces and punctuation. Similar texts do not count, or every batch from a template would.
- * State is per node.
+ * Detects that a caller repeats a question within a minute of its answer, and not within seconds. Place in the
+ * conversation and words must be equal, apart from case, spaces and punctuation. Similar texts do not count, or every
+ * batch from a template would. State is per node.
  */
 @Injectable()
 export class AutoRetries {
@@ -34,7 +37,7 @@ export class AutoRetries {
   constructor(private readonly sampling: AnswerSampling) {}
 
   /** Null where it is too short to tell. */
-  begin({ inbound }: Call, { request }: AutoView): AskedQuestion | null {
+  begin({ inbound }: Call, { request }: AutoView, now = monotonicMs()): AskedQuestion | null {
     const { caller, requestId } = inbound;
     const words = request.text
       .toLowerCase()
@@ -43,18 +46,19 @@ export class AutoRetries {
     if (words.length < LEAST_LETTERS || caller.attribution.organisationId === null) return null;
     const name = `${caller.keyId} ${hash('sha256', words, 'base64')}`;
     const before = this.asked.get(name);
-    const isRetry =
+    const isRepeated =
       before !== undefined &&
       before.turns === request.turns &&
-      monotonicMs() - before.answeredMs <= RETRIED_WITHIN_MS;
+      now - Math.max(before.askedMs, before.answeredMs) <= RETRIED_WITHIN_MS;
     const { model = null } = before ?? {};
-    if (isRetry && !before.isRetry && model !== null)
+    if (isRepeated && !before.isRepeated && model !== null && now - before.answeredMs >= RETRIED_AFTER_MS)
       this.sampling.retried({ requestId: before.requestId, caller: before.caller, model });
     const question = {
       requestId,
       caller,
       turns: request.turns,
-      isRetry,
+      askedMs: now,
+      isRepeated,
       model: null,
       answeredMs: -Infinity,
     };
@@ -67,7 +71,7 @@ export class AutoRetries {
     return question;
   }
 
-  answered(question: AskedQuestion | null, model: string): void {
-    if (question !== null) Object.assign(question, { model, answeredMs: monotonicMs() });
+  answered(question: AskedQuestion | null, model: string, now = monotonicMs()): void {
+    if (question !== null) Object.assign(question, { model, answeredMs: now });
   }
 }

@@ -1,3 +1,5 @@
+import { AutoRetries } from '../../../src/gateway/auto/auto-retries';
+import { monotonicMs } from '../../../src/kernel';
 import { Notifications } from '../../../src/platform';
 import { AnswerFeedback } from '../../../src/quality';
 import { startTestApp, type TestApp } from '../../support/app';
@@ -62,15 +64,45 @@ describe('a thumb', () => {
   });
 });
 
+/** Questions are heard and answered so much later from now on. */
+function later(milliseconds: number): void {
+  ahead += milliseconds;
+}
+let ahead = 0;
+
 describe('asking the same again within a minute', () => {
+  beforeAll(() => {
+    const retries = app.application.get(AutoRetries, { strict: false });
+    const [begin, answered] = [retries.begin.bind(retries), retries.answered.bind(retries)];
+    jest.spyOn(retries, 'begin').mockImplementation((call, view) => begin(call, view, monotonicMs() + ahead));
+    jest
+      .spyOn(retries, 'answered')
+      .mockImplementation((question, model) => answered(question, model, monotonicMs() + ahead));
+  });
+  afterAll(() => jest.restoreAllMocks());
+
   test('counts against the answer, once: a third time is a machine', async () => {
     const first = await ask(house, 'How does one sort a list?');
+    later(12_000);
     const second = await ask(house, 'how does one sort a list');
+    later(12_000);
     const third = await ask(house, 'How does one sort  a list?!');
     await until(async () => (await retriesOf(first)).length === 1);
     expect(await retriesOf(first)).toEqual([{ model: 'sim-small' }]);
     await ask(house, 'How does one sort a linked list?');
     expect([await retriesOf(second), await retriesOf(third)]).toEqual([[], []]);
+  });
+
+  test('counts nothing within seconds, in which nobody has read the answer; nor what follows on it', async () => {
+    const sent = [await ask(house, 'Which list is sorted?'), await ask(house, 'Which list is sorted?')];
+    later(12_000);
+    sent.push(await ask(house, 'Which list is sorted?'));
+    // Of another question, asked again later, it is noted.
+    const read = await ask(house, 'Which list is longest?');
+    later(12_000);
+    await ask(house, 'Which list is longest?');
+    await until(async () => (await retriesOf(read)).length === 1);
+    for (const one of sent) expect(await retriesOf(one)).toEqual([]);
   });
 
   test('said twice counts once, and a thumb on an older answer says nothing of today', async () => {
@@ -108,9 +140,10 @@ describe('asking the same again within a minute', () => {
   test('is noted of nobody who did not opt in', async () => {
     const quiet = await addHouse(app, 'quiet');
     const first = await ask(quiet, 'Where does the river end?');
-    await ask(quiet, 'Where does the river end?');
     // Of those who did, one that came later is there.
     const heard = await ask(house, 'Where does the valley end?');
+    later(12_000);
+    await ask(quiet, 'Where does the river end?');
     await ask(house, 'Where does the valley end?');
     await until(async () => (await retriesOf(heard)).length === 1);
     expect(await retriesOf(first)).toEqual([]);
