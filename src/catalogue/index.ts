@@ -78,7 +78,7 @@ export {
   type RerateOptions,
   summariseRerate,
 } from './rerate';
-export { ensureSandbox, removeSandbox, type RemovedSandbox, retireSandbox } from './sandbox';
+export { ensureSandbox, removeSandbox, type RemovedSandbox, retireSandbox, SANDBOX_OWNER } from './sandbox';
 export { CatalogueSnapshot, isRetired } from './snapshot';
 export { loadSnapshot } from './snapshot-loader';
 export type {

@@ -8,6 +8,8 @@ import { Lane, Model, ModelAlias, PriceSchedule, Provider } from './entities';
 import { PriceService } from './price.service';
 
 const PROVIDER = 'sandbox';
+/** Whose its models are. */
+export const SANDBOX_OWNER = PROVIDER;
 const REGION = 'local';
 const SOURCE = 'sandbox';
 
@@ -148,7 +150,7 @@ export async function ensureSandbox(tx: Tx, baseUrl: string): Promise<void> {
       await editor.setLanes(tx, model.name, lanes);
       continue;
     }
-    await editor.upsertModel(tx, { ...model, ownedBy: PROVIDER, displayOrder: 1_000 + displayOrder });
+    await editor.upsertModel(tx, { ...model, ownedBy: SANDBOX_OWNER, displayOrder: 1_000 + displayOrder });
     await editor.setLanes(tx, model.name, lanes);
     await prices.addPrice(tx, { model: model.name, rates, source: SOURCE });
   }

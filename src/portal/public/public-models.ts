@@ -1,4 +1,10 @@
-import { type CatalogueService, type ModelAudience, type ModelView, type PriceView } from '../../catalogue';
+import {
+  type CatalogueService,
+  type ModelAudience,
+  type ModelView,
+  type PriceView,
+  SANDBOX_OWNER,
+} from '../../catalogue';
 import { type PriceFactor, ratesPaid, resolveRates, toJsonNumber } from '../../kernel';
 
 /** What everybody may know of a model. Rates are nano-dollars a million tokens; null where nothing can be sold now. */
@@ -48,8 +54,13 @@ export function publicModels(
   return snapshot.models
     .filter((model) => model.state === 'active' || model.state === 'paused')
     .filter((model) => snapshot.isOpenTo(model, audience))
-    .map((model) => publicModel(model, catalogue, paid));
+    .map((model) => publicModel(model, catalogue, paid))
+    .filter((model) => !isLeftOver(model));
 }
+
+/** A model of the sandbox that runs no longer: nobody can call it, and nobody should look for it. */
+const isLeftOver = ({ owner, state }: PublicModel): boolean =>
+  owner === SANDBOX_OWNER && state === 'unavailable';
 
 function publicModel(model: ModelView, catalogue: CatalogueService, paid: PriceFactor): PublicModel {
   const resolution = catalogue.resolve(model.name);

@@ -1,4 +1,11 @@
-import { CatalogueEditor, CatalogueService, type ModelView, PriceService } from '../../../src/catalogue';
+import {
+  CatalogueEditor,
+  CatalogueService,
+  ensureSandbox,
+  type ModelView,
+  PriceService,
+  retireSandbox,
+} from '../../../src/catalogue';
 import { AccountTokens } from '../../../src/identity';
 import { parseUsdPerMillion, priceRates, type Role } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
@@ -88,6 +95,18 @@ describe('the sandbox', () => {
   const remove = '/dashboard/admin/sandbox/remove';
   const simulated = async () => (await models()).filter(({ name }) => name.startsWith('sim-'));
 
+  test('is on no public list once it runs no longer', async () => {
+    const listed = async () => {
+      await models();
+      return (await ask(app.url, { path: '/models-public', headers: { accept: 'text/html' } })).body;
+    };
+    expect(await listed()).toContain('sim-small');
+    await app.database.transaction((tx) => retireSandbox(tx));
+    expect(await listed()).not.toContain('sim-small');
+    await app.database.transaction((tx) => ensureSandbox(tx, 'http://127.0.0.1:9'));
+    expect(await listed()).toContain('sim-small');
+  });
+
   test('stays while nothing else serves a model', async () => {
     const { cookie } = await person('platform_admin');
     const refused = await tell(remove, cookie);
@@ -145,7 +164,7 @@ describe('the sandbox', () => {
       `SELECT count(*)::integer AS count FROM model WHERE redirect_to IS NOT NULL OR overflow_to IS NOT NULL`,
     );
     expect(links?.count).toBe(0);
-    expect((await ask(app.url, { path: '/models', headers: { accept: 'text/html' } })).body).not.toContain(
+    expect((await ask(app.url, { path: '/models-public', headers: { accept: 'text/html' } })).body).not.toContain(
       'sim-small',
     );
   });
