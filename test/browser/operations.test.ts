@@ -62,7 +62,7 @@ describeWithBrowser('operations and the audit log', () => {
     await app?.close();
   });
 
-  test.each(['/dashboard/admin', '/dashboard/admin/audit', '/dashboard/qualitative/settings'])(
+  test.each(['/dashboard', '/dashboard/admin', '/dashboard/admin/audit', '/dashboard/qualitative/settings'])(
     '%s is accessible, obeys the policy and fits',
     async (path) => {
       const faults = await checkViewings(browser, app.url + path, session, async (page) => {
