@@ -91,6 +91,7 @@ import { MarkAdminFixtures1764800300000 } from './1764800300000-mark-admin-fixtu
 import { PartBudgetsOfPeople1764800100000 } from './1764800100000-part-budgets-of-people';
 import { OpenInvoiceAccounts1764800110000 } from './1764800110000-open-invoice-accounts';
 import { ForbidContinuedStreams1764800500000 } from './1764800500000-forbid-continued-streams';
+import { RestoreRevokedKeys1764800900100 } from './1764800900100-restore-revoked-keys';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -184,6 +185,7 @@ export const migrations = [
   PartBudgetsOfPeople1764800100000,
   OpenInvoiceAccounts1764800110000,
   ForbidContinuedStreams1764800500000,
+  RestoreRevokedKeys1764800900100,
   // New ones go above this line; what takes away goes below it, a release later.
   LoadMoneyFunctions1763800310000,
 ];

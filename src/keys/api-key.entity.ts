@@ -114,4 +114,12 @@ export class ApiKey {
 
   @Column('timestamptz', { name: 'revoked_at', nullable: true })
   revokedAt: Date | null;
+
+  /** The person who revoked it in the portal. */
+  @Column('integer', { name: 'revoked_by', nullable: true })
+  revokedBy: number | null;
+
+  /** The status that it gets back when it is restored; null where it has ended for good. */
+  @Column('text', { name: 'revoked_from', nullable: true })
+  revokedFrom: Exclude<KeyStatus, 'revoked'> | null;
 }

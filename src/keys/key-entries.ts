@@ -83,6 +83,7 @@ const isFact = new Set([
 export const keyFacts = (key: ManagedKey): object => ({
   ...Object.fromEntries(Object.entries(presentKey(key)).filter(([name]) => isFact.has(name))),
   kept_by_file_as: key.fileName,
+  restorable_until: key.restorableUntil?.toISOString() ?? null,
   model_budgets: key.modelBudgets.map(
     ({ model, state }) => `${model} = ${formatUsd(state.limit)} ${state.period}`,
   ),
@@ -91,6 +92,7 @@ export const keyFacts = (key: ManagedKey): object => ({
 export function keyActionOf(before: ManagedKey, after: ManagedKey): ActionName {
   if (before.status === after.status) return 'key.changed';
   if (after.status === 'revoked') return 'key.revoked';
+  if (before.status === 'revoked') return 'key.restored';
   if (after.status === 'disabled') return 'key.disabled';
   return before.status === 'disabled' ? 'key.enabled' : 'key.changed';
 }

@@ -7,9 +7,10 @@ type KeyRole = 'owner' | 'administrator';
 /** The person who acts, and as what. */
 export type ActingOnKey = Pick<Actor, 'userId' | 'role'> & { readonly as: KeyRole };
 
-export type KeyAct = 'change' | 'limit' | 'lock' | 'pause' | 'raise' | 'resume' | 'revoke' | 'rotate';
+export type KeyAct =
+  'change' | 'limit' | 'lock' | 'pause' | 'raise' | 'restore' | 'resume' | 'revoke' | 'rotate';
 
-type Decided = Pick<ManagedKey, 'pause' | 'limitsLock' | 'userId'>;
+type Decided = Pick<ManagedKey, 'pause' | 'limitsLock' | 'revocation' | 'userId'>;
 type Rule = (key: Decided, acting: ActingOnKey) => string | null;
 
 const always: Rule = () => null;
@@ -37,6 +38,13 @@ const unlessPaused: Rule = ({ pause }, acting) => {
     : 'An administrator with a role above yours paused this key: ask them to resume it.';
 };
 
+const unlessRevoked: Rule = ({ revocation }, acting) => {
+  if (!binds(revocation, acting)) return null;
+  return acting.as === 'owner'
+    ? 'An administrator revoked this key: ask them to restore it.'
+    : 'An administrator with a role above yours revoked this key: ask them to restore it.';
+};
+
 /** Null allows the act; a text says why it is refused. The scope of the reader is checked before, elsewhere. */
 const policy: Readonly<Record<KeyAct, Readonly<Record<KeyRole, Rule>>>> = {
   change: { owner: always, administrator: always },
@@ -47,6 +55,7 @@ const policy: Readonly<Record<KeyAct, Readonly<Record<KeyRole, Rule>>>> = {
   },
   pause: { owner: always, administrator: always },
   raise: { owner: () => administratorsOnly, administrator: unlessLocked },
+  restore: { owner: unlessRevoked, administrator: unlessRevoked },
   resume: { owner: unlessPaused, administrator: unlessPaused },
   revoke: { owner: always, administrator: always },
   // The answer carries a secret that spends in the name of the key's person.

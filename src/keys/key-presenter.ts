@@ -25,7 +25,11 @@ export const presentPortalRotated = (key: RotatedKey): object => ({
   ...portalIds(key),
 });
 
-export const presentPortalKey = (key: ManagedKey): object => ({ ...presentKey(key), ...portalIds(key) });
+export const presentPortalKey = (key: ManagedKey): object => ({
+  ...presentKey(key),
+  ...portalIds(key),
+  restorable_until: key.restorableUntil?.toISOString() ?? null,
+});
 
 export const presentRotated = (key: RotatedKey): object => ({
   ...presentIssued(key, key.name),

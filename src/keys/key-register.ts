@@ -3,7 +3,7 @@ import { Limits, type LimitState } from '../billing';
 import { type AnswerModel, type ContinueStreams, type Fault, fault, type Scope } from '../kernel';
 import { Database, Keyset, type Page, type Tx } from '../platform';
 import type { KeyKind } from './api-key.entity';
-import { DEPARTMENT, type KeyScope, ORGANISATION, OWNERS, withinScope } from './key-scope';
+import { DEPARTMENT, type KeyScope, ORGANISATION, OWNERS, RESTORABLE, withinScope } from './key-scope';
 import type { KeyDecision, KeyFilter, KeyOwners, ManagedKey, ShownStatus } from './managed-key';
 import { type ModelBudget, modelBudgetsOf } from './model-budgets';
 
@@ -38,6 +38,8 @@ interface RegisterRow extends Readonly<Record<string, unknown>> {
   created_at: Date;
   created_by: string;
   revoked_at: Date | null;
+  revoked_by: Author | null;
+  restorable_until: Date | null;
   previous_until: Date | null;
 }
 
@@ -55,7 +57,8 @@ const authorOf = (column: string): string =>
 const MANAGED = `SELECT k.id, k.public_id, k.kind, k.name, ${SHOWN_STATUS} AS shown_status, k.user_id, k.organisation_id,
   k.department_id, k.project_id, k.allowed_models, k.allowed_regions, k.regions_as_list, k.rate_limit_rpm,
   k.rate_limit_tpm, k.max_parallel, k.answer_model, k.continue_streams, k.paused_at, k.pause_reason, k.limits_locked_at,
-  ${authorOf('paused_by')}, ${authorOf('limits_locked_by')}, k.metadata,
+  ${authorOf('paused_by')}, ${authorOf('limits_locked_by')}, ${authorOf('revoked_by')}, k.metadata,
+  CASE WHEN ${RESTORABLE} THEN k.revoked_at + interval '1 day' END AS restorable_until,
   k.expires_at, k.created_at, k.created_by, k.revoked_at, k.file_name,
   CASE WHEN k.previous_until > now() THEN k.previous_until END AS previous_until, ${newestFirst.positions}
   FROM api_key k ${OWNERS} WHERE k.kind <> 'root'`;
@@ -242,6 +245,8 @@ function managedKey(
     createdAt: row.created_at,
     createdBy: row.created_by,
     revokedAt: row.revoked_at,
+    revocation: row.revoked_by === null ? null : decisionOf(row.revoked_at, row.revoked_by, null),
+    restorableUntil: row.restorable_until,
     previousUntil: row.previous_until,
     budget,
     modelBudgets,

@@ -13,6 +13,14 @@ export const ORGANISATION =
   'coalesce(p.organisation_id, d.organisation_id, k.organisation_id, u.organisation_id)';
 export const DEPARTMENT = 'coalesce(d.id, u.department_id)';
 
+/**
+ * A key that a person revoked within the last day; its columns with its OWNERS. What ends with its owner's place, and
+ * what was ended for good, has no status to go back to.
+ */
+export const RESTORABLE = `k.status = 'revoked' AND k.revoked_from IS NOT NULL
+  AND k.revoked_at > now() - interval '1 day' AND (k.expires_at IS NULL OR k.expires_at > now())
+  AND (k.user_id IS NULL OR u.status = 'active')`;
+
 export interface Condition {
   readonly sql: string;
   readonly parameters: readonly number[];
@@ -41,7 +49,10 @@ export function withinScope(scope: KeyScope, first: number): Condition {
 /**
  * Until the transaction ends, a move of the person and the end of the project wait: what they revoke includes this key.
  */
-export async function holdOwner(tx: Tx, { userId, projectId }: Ownership): Promise<void> {
+export async function holdOwner(
+  tx: Tx,
+  { userId, projectId }: Pick<Ownership, 'userId' | 'projectId'>,
+): Promise<void> {
   if (userId !== null) await tx.query('SELECT FROM user_account WHERE id = $1 FOR KEY SHARE', [userId]);
   if (projectId === null) return;
   const [project] = await tx.query<{ is_archived: boolean }[]>(

@@ -4,42 +4,45 @@ import { OWNERS } from './key-scope';
 
 const ENDED = `status = 'revoked', revoked_at = now(), previous_hash = NULL, previous_until = NULL`;
 
+/** Ends keys for good; those that were revoked before can no longer be restored. How many ended. */
+async function end(tx: Tx, which: string, parameters: readonly number[]): Promise<number> {
+  const [, count] = await tx.query<[unknown[], number]>(
+    `UPDATE api_key SET ${ENDED} WHERE ${which} AND status <> 'revoked'`,
+    [...parameters],
+  );
+  await tx.query(`UPDATE api_key SET revoked_from = NULL WHERE ${which} AND revoked_from IS NOT NULL`, [
+    ...parameters,
+  ]);
+  return count;
+}
+
 /** What happens to keys when their owner is moved or removed. Every node learns of it within a second. */
 @Injectable()
 export class KeyTransfers {
   /** How many ended. */
-  async endOfProject(tx: Tx, projectId: number): Promise<number> {
-    const [, count] = await tx.query<[unknown[], number]>(
-      `UPDATE api_key SET ${ENDED}
-        WHERE project_id = $1 AND status <> 'revoked'`,
-      [projectId],
-    );
-    return count;
+  endOfProject(tx: Tx, projectId: number): Promise<number> {
+    return end(tx, 'project_id = $1', [projectId]);
   }
 
   /** Those that a person has on a project. How many ended. */
-  async endOfMember(tx: Tx, projectId: number, userId: number): Promise<number> {
-    const [, count] = await tx.query<[unknown[], number]>(
-      `UPDATE api_key SET ${ENDED} WHERE project_id = $1 AND user_id = $2 AND status <> 'revoked'`,
-      [projectId, userId],
-    );
-    return count;
+  endOfMember(tx: Tx, projectId: number, userId: number): Promise<number> {
+    return end(tx, 'project_id = $1 AND user_id = $2', [projectId, userId]);
   }
 
   /**
    * Those of a person that belong to an organisation which is not theirs, or to a part of it. The platform's people
    * serve all organisations. How many ended.
    */
-  async endElsewhere(tx: Tx, userId: number): Promise<number> {
-    const [, count] = await tx.query<[unknown[], number]>(
-      `UPDATE api_key SET ${ENDED} WHERE id IN (
+  endElsewhere(tx: Tx, userId: number): Promise<number> {
+    return end(
+      tx,
+      `id IN (
          SELECT k.id FROM api_key k ${OWNERS}
-          WHERE k.user_id = $1 AND k.status <> 'revoked' AND u.role NOT IN ('platform_admin', 'platform_owner')
+          WHERE k.user_id = $1 AND u.role NOT IN ('platform_admin', 'platform_owner')
             AND EXISTS (SELECT FROM unnest(ARRAY[k.organisation_id, d.organisation_id, p.organisation_id]) AS o (id)
                          WHERE o.id IS NOT NULL AND o.id IS DISTINCT FROM u.organisation_id))`,
       [userId],
     );
-    return count;
   }
 
   /** Keys that people have made. That of the web chat comes and goes with sessions and is not one of them. */

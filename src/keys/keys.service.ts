@@ -5,7 +5,7 @@ import { fault, platformScope, type Scope } from '../kernel';
 import { Settings, type Tx } from '../platform';
 import { ApiKey } from './api-key.entity';
 import { noSuchKey } from './key-register';
-import { holdOwner, type KeyScope, OWNERS, refuseForeignOwner, withinScope } from './key-scope';
+import { holdOwner, type KeyScope, OWNERS, refuseForeignOwner, RESTORABLE, withinScope } from './key-scope';
 import { hashKey, makeKey } from './key-text';
 import type { IssuedKey, KeyChanges, NewKey, RotatedKey } from './managed-key';
 import { setModelBudgets } from './model-budgets';
@@ -88,15 +88,50 @@ export class KeysService {
       await this.changeBudget(tx, budgetOf(key), changes);
   }
 
-  /** Refused on every node within a second, permanently. Idempotent. */
-  async revoke(scope: KeyScope, tx: Tx, publicId: string): Promise<void> {
+  /**
+   * Refused on every node within a second. What a person revokes may be restored within a day, unless they end it for
+   * good, which counts later as well. Idempotent.
+   */
+  async revoke(
+    scope: KeyScope,
+    tx: Tx,
+    publicId: string,
+    by: { readonly userId: number; readonly isFinal: boolean } | null = null,
+  ): Promise<void> {
     const key = await lock(scope, tx, publicId);
-    if (key.status === 'revoked') return;
+    const isFinal = by?.isFinal ?? true;
+    if (key.status === 'revoked') {
+      if (isFinal && key.revokedFrom !== null)
+        await tx.getRepository(ApiKey).update({ id: key.id }, { revokedFrom: null });
+      return;
+    }
     await tx.query(
-      `UPDATE api_key SET status = 'revoked', revoked_at = now(), previous_hash = NULL, previous_until = NULL
+      `UPDATE api_key SET status = 'revoked', revoked_at = now(), previous_hash = NULL, previous_until = NULL,
+              revoked_by = $2, revoked_from = CASE WHEN $3 THEN NULL ELSE status END
         WHERE id = $1`,
+      [key.id, by?.userId ?? null, isFinal],
+    );
+  }
+
+  /** With the secret that it had; one that was rotated away stays away. The caller holds the owner. Idempotent. */
+  async restore(scope: KeyScope, tx: Tx, publicId: string): Promise<void> {
+    const key = await lock(scope, tx, publicId);
+    if (key.status !== 'revoked') return;
+    const [, restored] = await tx.query<[unknown, number]>(
+      `UPDATE api_key SET status = revoked_from, revoked_at = NULL, revoked_by = NULL, revoked_from = NULL
+        WHERE id IN (SELECT k.id FROM api_key k ${OWNERS} WHERE k.id = $1 AND ${RESTORABLE})`,
       [key.id],
     );
+    if (restored === 0)
+      throw fault('conflict', {
+        message: 'This key can no longer be restored. Make a new one.',
+        details: { reason: 'not-restorable' },
+      });
+  }
+
+  /** Until the transaction ends, what would end the key with its owner waits. */
+  holdOwner(tx: Tx, owner: Pick<Ownership, 'userId' | 'projectId'>): Promise<void> {
+    return holdOwner(tx, owner);
   }
 
   /** A new secret under the same id. The previous one stays valid for the grace period; older ones end. */
@@ -186,7 +221,7 @@ const budgetOf = ({ id }: { id: number }): BudgetScope => ({ kind: 'key', id });
 const copyOf = (list: readonly string[] | null | undefined): string[] | null =>
   list === null || list === undefined ? null : [...list];
 
-const isRevoked = () => fault('conflict', { message: 'This key is revoked, which is final.' });
+const isRevoked = () => fault('conflict', { message: 'This key is revoked.' });
 
 /** Serialises changes of one key. A key outside the scope is not found. */
 async function lock(scope: KeyScope, tx: Tx, publicId: string): Promise<ApiKey> {

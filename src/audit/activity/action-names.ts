@@ -65,6 +65,7 @@ export const actionNames = [
   'key.created',
   'key.disabled',
   'key.enabled',
+  'key.restored',
   'key.revoked',
   'key.rotated',
   'limit.reached',

@@ -86,7 +86,7 @@ export function keyPage(facts: Facts, localisation: Localisation): KeyPageModel 
       logHref: `/dashboard/request-log?key=${key.id}`,
     },
     attention: needsLook ? attentionOf(key, localisation) : null,
-    decisions: decisionsOf(key, localisation),
+    decisions: decisionsOf(key, acting, localisation),
     figures: figuresOf(facts, translate),
     facts: factsOf(facts, translate),
     limits: limitsTable(facts, localisation),
@@ -106,6 +106,7 @@ export function keyPage(facts: Facts, localisation: Localisation): KeyPageModel 
       isKept: key.fileName !== null,
       mayPause: key.status === 'active',
       mayResume: key.status === 'disabled' && mayActOnKey('resume', acting, key),
+      mayRestore: key.restorableUntil !== null && mayActOnKey('restore', acting, key),
       mayRotate: mayActOnKey('rotate', acting, key),
       callers: lastDay,
       asksForName: asksForName(acting, lastDay),
@@ -118,10 +119,9 @@ export function keyPage(facts: Facts, localisation: Localisation): KeyPageModel 
   };
 }
 
-function decisionsOf(
-  { pause, limitsLock, status, fileName }: ManagedKey,
-  { translate, locale }: Localisation,
-): BannerModel[] {
+function decisionsOf(key: ManagedKey, acting: ActingOnKey, localisation: Localisation): BannerModel[] {
+  const { pause, limitsLock, status, fileName } = key;
+  const { translate, locale } = localisation;
   const words = (text: string, { by, at, reason }: KeyDecision): BannerModel => {
     const when = `${formatTime(locale, 'UTC', at, 'minute')} UTC`;
     const said = translate(text, { name: by ?? translate('keys.an-administrator'), at: when });
@@ -134,8 +134,25 @@ function decisionsOf(
   return [
     ...kept,
     ...(pause === null || status !== 'disabled' ? [] : [words('keys.paused-by', pause)]),
+    ...revocationOf(key, acting, localisation),
     ...(limitsLock === null ? [] : [words('keys.locked-by', limitsLock)]),
   ];
+}
+
+function revocationOf(
+  key: ManagedKey,
+  acting: ActingOnKey,
+  { translate, locale }: Localisation,
+): BannerModel[] {
+  const { revocation, revokedAt, restorableUntil } = key;
+  if (revokedAt === null || restorableUntil === null) return [];
+  const words = (at: Date): string => `${formatTime(locale, 'UTC', at, 'minute')} UTC`;
+  const text = translate(mayActOnKey('restore', acting, key) ? 'keys.restore.until' : 'keys.restore.bound', {
+    name: revocation?.by ?? translate('keys.an-administrator'),
+    at: words(revokedAt),
+    until: words(restorableUntil),
+  });
+  return [{ tone: 'warn', text }];
 }
 
 function figuresOf({ usage, rate }: Facts, translate: Translate): { items: LabelledFigure[] } {

@@ -54,6 +54,7 @@ const acts = [
   'resume',
   'rotate',
   'revoke',
+  'restore',
   'raise',
   'end_raise',
   'exclude',
@@ -72,6 +73,13 @@ function keyActorOf(request: HttpRequest, key: ManagedKey): KeyActor {
 /** A box that is not ticked is not posted: the form says whether it had one. */
 const lockOf = ({ limits_lock_shown: shown, limits_locked: locked }: Posted): object =>
   shown === undefined ? {} : { limits_locked: locked === 'on' };
+
+/** A box of a form is `on` or is not sent; programs say what they mean. */
+function isFinal({ final = false }: Posted): boolean {
+  if (final === 'on') return true;
+  if (typeof final !== 'boolean') throw refused('final', 'true or false');
+  return final;
+}
 
 /** One key: what limits it, what it did, and everything that can be done to it. */
 @Controller()
@@ -115,6 +123,7 @@ export class KeyController {
       'key.enabled',
       'key.rotated',
       'key.revoked',
+      'key.restored',
       'key.budget-raised',
       'key.budget-raise-ended',
       'qualitative.settings-changed',
@@ -130,7 +139,8 @@ export class KeyController {
     const { action = 'save', reason, ...fields } = posted;
     const act = choiceField(action, 'action', acts);
     const why = reason === undefined || reason === '' ? undefined : textField(reason, 'reason', 500);
-    if (act === 'revoke' && wantsPage(request)) await this.confirmed(key, posted, request);
+    if (act === 'revoke' && key.status !== 'revoked' && wantsPage(request))
+      await this.confirmed(key, posted, request);
     if (act === 'rotate') return this.rotate(key, fields, why, request, response);
     if (act !== 'save' || !wantsPage(request)) return this.carryOut(key, act, fields, why, request, response);
     const body = () => ({ ...bodyOfForm(posted), ...lockOf(posted) });
@@ -168,7 +178,8 @@ export class KeyController {
   ): Promise<object> {
     const actor = keyActorOf(request, key);
     const changed = await this.actOn(key, act, fields, reason, actor);
-    this.notices.leave(response, { tone: 'ok', text: `keys.done.${act}`, values: { name: changed.name } });
+    const done = act === 'revoke' && changed.restorableUntil === null ? 'end' : act;
+    this.notices.leave(response, { tone: 'ok', text: `keys.done.${done}`, values: { name: changed.name } });
     return afterChange(request, response, `/dashboard/keys/${key.id}`, presentPortalKey(changed));
   }
 
@@ -181,7 +192,9 @@ export class KeyController {
   ): Promise<ManagedKey> {
     switch (act) {
       case 'revoke':
-        return this.keys.revoke(actor.scope, key, reason);
+        return this.keys.revoke(actor, key, isFinal(fields), reason);
+      case 'restore':
+        return this.keys.restore(actor, key, reason);
       case 'raise':
         await this.keys.raise(actor, key, readRaise(fields), textField(reason, 'reason', 500));
         break;

@@ -1,7 +1,14 @@
 import type { OrganisationName, ProjectName } from '../../identity';
 import { formatUsd, type Nano, type Period } from '../../kernel';
 import { type ManagedKey, maskKey, shownStatuses } from '../../keys';
-import type { BannerModel, Cell, FieldModel, RowModel, Translate } from '../../views';
+import {
+  type BannerModel,
+  type Cell,
+  type FieldModel,
+  formatTime,
+  type RowModel,
+  type Translate,
+} from '../../views';
 import {
   type HttpRequest,
   type ListDescription,
@@ -138,7 +145,7 @@ function rowOf(
         kind: 'text',
         value: key.name,
         heading: true,
-        ...(key.fileName === null ? {} : { note: translate('keys.kept.mark') }),
+        ...noteOf(key, localisation),
       },
       { kind: 'code', value: maskKey(key.publicId), minor: true },
       { kind: 'badge', value: statusBadge(key, translate) },
@@ -150,6 +157,20 @@ function rowOf(
       ...(isOwnView ? [] : [{ kind: 'text' as const, value: key.createdBy, minor: true }]),
     ],
   };
+}
+
+/** The end of the day in which it can be restored matters more than who keeps it. */
+function noteOf(
+  { restorableUntil, fileName }: ManagedKey,
+  { translate, locale, timeZone }: Localisation,
+): { readonly note?: string } {
+  if (restorableUntil !== null)
+    return {
+      note: translate('keys.restore.mark', {
+        until: formatTime(locale, timeZone, restorableUntil, 'minute'),
+      }),
+    };
+  return fileName === null ? {} : { note: translate('keys.kept.mark') };
 }
 
 function mayCall(

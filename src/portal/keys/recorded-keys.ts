@@ -99,8 +99,27 @@ export class RecordedKeys {
     });
   }
 
-  async revoke(scope: Scope, key: ManagedKey, reason?: string): Promise<ManagedKey> {
-    return this.changed(scope, key, reason, (tx) => this.keys.revoke(scope, tx, key.publicId));
+  async revoke(
+    { scope, acting }: KeyActor,
+    key: ManagedKey,
+    isFinal: boolean,
+    reason?: string,
+  ): Promise<ManagedKey> {
+    const by = { userId: acting.userId, isFinal };
+    return this.changed(scope, key, reason, (tx) => this.keys.revoke(scope, tx, key.publicId, by));
+  }
+
+  async restore({ scope, acting }: KeyActor, key: ManagedKey, reason?: string): Promise<ManagedKey> {
+    return this.changed(
+      scope,
+      key,
+      reason,
+      (tx, before) => {
+        refuseKeyAct('restore', acting, before);
+        return this.keys.restore(scope, tx, key.publicId);
+      },
+      (tx) => this.keys.holdOwner(tx, key),
+    );
   }
 
   async rotate(
@@ -126,9 +145,12 @@ export class RecordedKeys {
     key: ManagedKey,
     reason: string | undefined,
     change: (tx: Tx, before: ManagedKey) => Promise<void>,
+    // What ends keys with their owner locks the owner first, too.
+    first: (tx: Tx) => Promise<void> = () => Promise.resolve(),
   ): Promise<ManagedKey> {
     const concerns = await this.payers.standingOf(key);
     const changed = await this.database.transaction(async (tx) => {
+      await first(tx);
       const before = await this.locked(scope, key, tx);
       await change(tx, before);
       const after = await this.register.get(scope, key.publicId, tx);

@@ -225,7 +225,7 @@ describe('a key', () => {
 
   test('is revoked for good, with its reason on record', async () => {
     const { path, text } = await fresh();
-    expect((await send(path, { action: 'revoke', reason: 'left the team' })).status).toBe(303);
+    expect((await send(path, { action: 'revoke', reason: 'left the team', final: 'on' })).status).toBe(303);
     expect((await modelsWith(text)).status).toBe(401);
     const body = (await open(path)).body;
     expect(body).toContain('left the team');
