@@ -118,11 +118,14 @@ const keys: readonly Scenario[] = [
       expectStatus(await key.get('/v1/models'), 401);
       expectStatus(await client.post(path, { json: { action: 'revoke' } }), 200);
       expectStatus(await renewed.get('/v1/models'), 401);
+      expectStatus(await client.post(path, { json: { action: 'restore' } }), 200);
+      expectStatus(await renewed.get('/v1/models'), 200);
     },
     badInput: async (world) => {
       const { path, client } = await ownKey(world);
       expectStatus(await client.post(path, { json: { rate_limit_rpm: 0 } }), 422, 'rate_limit_rpm');
       expectStatus(await client.post(path, { json: { action: 'eat' } }), 422, 'action');
+      expectStatus(await client.post(path, { json: { action: 'revoke', final: 'perhaps' } }), 422, 'final');
     },
     withoutRights: async (world) => {
       const { path, key } = await ownKey(world);

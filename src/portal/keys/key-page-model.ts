@@ -147,12 +147,14 @@ function revocationOf(
   const { revocation, revokedAt, restorableUntil } = key;
   if (revokedAt === null || restorableUntil === null) return [];
   const words = (at: Date): string => `${formatTime(locale, 'UTC', at, 'minute')} UTC`;
-  const text = translate(mayActOnKey('restore', acting, key) ? 'keys.restore.until' : 'keys.restore.bound', {
+  const mayRestore = mayActOnKey('restore', acting, key);
+  const text = translate(mayRestore ? 'keys.restore.until' : 'keys.restore.bound', {
     name: revocation?.by ?? translate('keys.an-administrator'),
     at: words(revokedAt),
     until: words(restorableUntil),
   });
-  return [{ tone: 'warn', text }];
+  const action = { href: '#key-restore-heading', label: translate('keys.restore.submit') };
+  return [{ tone: 'warn', text, ...(mayRestore ? { action } : {}) }];
 }
 
 function figuresOf({ usage, rate }: Facts, translate: Translate): { items: LabelledFigure[] } {

@@ -106,8 +106,9 @@ describe('a key that was revoked', () => {
     await tell(administrator, { action: 'revoke' });
     const shown = await page(administrator);
     expect(shown).toContain('It can be restored until');
+    expect(shown).toContain('<a class="button" href="#key-restore-heading">Restore</a>');
     expect(shown).toContain('value="restore"');
-    expect(await page(administrator, '/dashboard/keys')).toContain('Restore until');
+    expect(await page(administrator, '/dashboard/keys')).toContain('Can be restored until');
     const { status } = await submitForm({ url: app.url, cookie: administrator.cookie }, path(), {
       action: 'restore',
       reason: '',
