@@ -1,4 +1,5 @@
 import { type Fault, fault } from './errors';
+import { type Fields, Misfit } from './schema';
 
 /** Validators of single fields: each error names its field and the expected value. */
 
@@ -69,3 +70,11 @@ export function instantField(value: unknown, param: string): Date {
 
 export const orNull = <T>(value: unknown, read: (value: unknown) => T): T | null =>
   value === null ? null : read(value);
+
+/** Of a body that another reader takes apart: the first of its fields that does not fit is named. */
+export function refuseMisfits(fields: Fields, given: Readonly<Record<string, unknown>>): void {
+  for (const [param, field] of Object.entries(fields)) {
+    const read = field.read(given[param]);
+    if (read instanceof Misfit) throw fault('invalid_request', { param, message: `${param} ${read.msg}.` });
+  }
+}

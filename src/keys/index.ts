@@ -5,6 +5,7 @@ export { type Caller, evaluationCaller, priceFactorAt, recordedFor } from './cal
 export { keyActionOf, KeyEntries, keyFacts } from './key-entries';
 export { KeyDirectory } from './key-directory';
 export { KeyGate } from './key-gate';
+export { keyChangeFields, keyCounts, keyFields, newKeyFields, rotationFields } from './key-fields';
 export { type KnownModels, type NewKeyForm, readGrace, readKeyChanges, readNewKey } from './key-form';
 export { actingOnKey, type ActingOnKey, mayActOnKey, refuseKeyAct, refuseKeyChanges } from './key-policy';
 export { keyOfPage } from './key-of-page';

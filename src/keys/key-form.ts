@@ -3,17 +3,27 @@ import {
   budgetPeriods,
   choiceField,
   CONTINUE_STREAMS,
+  type Field,
   fault,
   instantField,
+  Misfit,
   type Nano,
   orNull,
-  parseUsd,
   refused,
   regionNamed,
   refuseUnknownFields,
-  textField,
-  wholeNumberField,
 } from '../kernel';
+import {
+  keyFields,
+  LONGEST_LABEL,
+  modelBudgetFields,
+  MOST_LABELS,
+  MOST_MODEL_BUDGETS,
+  MOST_MODELS,
+  MOST_REGIONS,
+  ownerFields,
+  rotationFields,
+} from './key-fields';
 import type { KeyChanges, NewKey } from './managed-key';
 import type { NewModelBudget } from './model-budgets';
 
@@ -24,14 +34,6 @@ export interface KnownModels {
 
 type Body = Readonly<Record<string, unknown>>;
 
-const MOST_MODELS = 1_000;
-const MOST_REGIONS = 100;
-const MOST_LABELS = 64;
-const MOST_RPM = 1_000_000;
-const MOST_TPM = 1_000_000_000;
-const MOST_PARALLEL = 10_000;
-const MOST_MODEL_BUDGETS = 50;
-const MOST_GRACE_SECONDS = 30 * 24 * 3_600;
 const REGION = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 const LABEL = /^[\w.:/-]{1,64}$/;
 /** Names that mean something else to JavaScript than a label. */
@@ -39,24 +41,10 @@ const RESERVED_LABELS: readonly string[] = ['__proto__', 'constructor', 'prototy
 /** A key that may call this leaves the choice of the model to the gateway. */
 const AUTO = 'auto';
 
-const restrictions = [
-  'name',
-  'allowed_models',
-  'allowed_regions',
-  'budget_limit',
-  'budget_period',
-  'model_budgets',
-  'rate_limit_rpm',
-  'rate_limit_tpm',
-  'max_parallel',
-  'answer_model',
-  'continue_streams',
-  'metadata',
-  'expires_at',
-] as const;
+const restrictions = Object.keys(keyFields) as (keyof typeof keyFields)[];
 /** What a reader finds in a budget of a model may be sent back with it. */
 const shownOfModelBudget = ['used', 'remaining', 'resets_at', 'frees_next'];
-const owners = ['user_id', 'organisation_id', 'department_id', 'project_id'] as const;
+const owners = Object.keys(ownerFields) as (keyof typeof ownerFields)[];
 
 export type NewKeyForm = Omit<NewKey, 'kind' | 'createdBy'>;
 
@@ -94,8 +82,19 @@ export function readKeyChanges(body: Body, catalogue: KnownModels): KeyChanges {
 
 export function readGrace(body: Body): number {
   refuseUnknownFields(body, ['grace_seconds']);
-  if (body.grace_seconds === undefined) return 0;
-  return wholeNumberField(body.grace_seconds, 'grace_seconds', 0, MOST_GRACE_SECONDS);
+  return wholeIn(rotationFields.grace_seconds, body.grace_seconds, 'grace_seconds');
+}
+
+/** What the field takes, or the refusal of the key's own interface. */
+function valueOf<Value>(field: Field<Value>, value: unknown, param: string, expected: string): Value {
+  const read = field.read(value);
+  if (read instanceof Misfit) throw refused(param, expected);
+  return read;
+}
+
+function wholeIn<Value>(field: Field<Value>, value: unknown, param: string): Value {
+  const { minimum = 0, maximum = 0 } = field.schema;
+  return valueOf(field, value, param, `a whole number from ${minimum} to ${maximum.toLocaleString('en')}`);
 }
 
 /** Fields that creation and change share. An absent field stays absent in the result. */
@@ -105,7 +104,14 @@ function readRestrictions(body: Body, catalogue: KnownModels): KeyChanges {
     read: (value: unknown) => T,
   ): T | Record<string, never> => (body[name] === undefined ? {} : read(body[name]));
   return {
-    ...when('name', (value) => ({ name: textField(value, 'name', 200) })),
+    ...when('name', (value) => ({
+      name: valueOf(
+        keyFields.name,
+        value,
+        'name',
+        `a text of 1 to ${keyFields.name.schema.maxLength} characters without control characters`,
+      ),
+    })),
     ...when('allowed_models', (value) => ({
       allowedModels: orNull(value, (list) => readModels(list, catalogue)),
     })),
@@ -118,13 +124,13 @@ function readRestrictions(body: Body, catalogue: KnownModels): KeyChanges {
       budgetPeriod: choiceField(value, 'budget_period', budgetPeriods),
     })),
     ...when('rate_limit_rpm', (value) => ({
-      rateLimitRpm: orNull(value, (rpm) => readCount(rpm, 'rate_limit_rpm', MOST_RPM, 'the usual limit')),
+      rateLimitRpm: readCount(value, 'rate_limit_rpm', 'the usual limit'),
     })),
     ...when('rate_limit_tpm', (value) => ({
-      rateLimitTpm: orNull(value, (tpm) => readCount(tpm, 'rate_limit_tpm', MOST_TPM, 'none')),
+      rateLimitTpm: readCount(value, 'rate_limit_tpm', 'none'),
     })),
     ...when('max_parallel', (value) => ({
-      maxParallel: orNull(value, (calls) => readCount(calls, 'max_parallel', MOST_PARALLEL, 'none')),
+      maxParallel: readCount(value, 'max_parallel', 'none'),
     })),
     ...when('answer_model', (value) => ({
       answerModel: orNull(value, (name) => choiceField(name, 'answer_model', ANSWER_MODELS)),
@@ -201,20 +207,22 @@ function readModelBudgets(value: unknown, catalogue: KnownModels): NewModelBudge
 }
 
 function readBudgetLimit(value: unknown, param = 'budget_limit'): Nano {
-  if (typeof value === 'number' || typeof value === 'string') {
-    try {
-      const limit = parseUsd(value);
-      if (limit >= 0n) return limit;
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-    }
-  }
-  throw refused(param, 'an amount in US dollars that is not negative, like 25 or 0.5, or null for none');
+  return valueOf(
+    modelBudgetFields.limit,
+    value,
+    param,
+    'an amount in US dollars that is not negative, like 25 or 0.5, or null for none',
+  );
 }
 
-function readCount(value: unknown, param: string, most: number, otherwise: string): number {
-  if (typeof value !== 'number') throw refused(param, `a whole number, or null for ${otherwise}`);
-  return wholeNumberField(value, param, 1, most);
+function readCount(
+  value: unknown,
+  param: 'rate_limit_rpm' | 'rate_limit_tpm' | 'max_parallel',
+  otherwise: string,
+): number | null {
+  if (typeof value !== 'number' && value !== null)
+    throw refused(param, `a whole number, or null for ${otherwise}`);
+  return wholeIn(keyFields[param], value, param);
 }
 
 function readMetadata(value: unknown): Record<string, string> {
@@ -225,8 +233,13 @@ function readMetadata(value: unknown): Record<string, string> {
     if (!LABEL.test(name) || RESERVED_LABELS.includes(name))
       throw refused('metadata', 'named by letters, digits and _ . : / - of 1 to 64 characters');
     // PostgreSQL rejects an unpaired surrogate.
-    if (typeof text !== 'string' || text.length > 512 || text.includes('\0') || !text.isWellFormed())
-      throw refused(`metadata.${name}`, 'a text of at most 512 characters');
+    if (
+      typeof text !== 'string' ||
+      text.length > LONGEST_LABEL ||
+      text.includes('\0') ||
+      !text.isWellFormed()
+    )
+      throw refused(`metadata.${name}`, `a text of at most ${LONGEST_LABEL} characters`);
   }
   return Object.fromEntries(entries);
 }
@@ -238,10 +251,8 @@ function readExpiry(value: unknown): Date {
 }
 
 function readOwner(body: Body): Pick<NewKey, 'userId' | 'organisationId' | 'departmentId' | 'projectId'> {
-  const [userId, organisationId, departmentId, projectId] = owners.map((name) =>
-    body[name] === undefined || body[name] === null
-      ? null
-      : wholeNumberField(body[name], name, 1, 2 ** 31 - 1),
+  const [userId, organisationId, departmentId, projectId] = owners.map(
+    (name) => wholeIn(ownerFields[name], body[name], name) ?? null,
   ) as [number | null, number | null, number | null, number | null];
   const groups = [organisationId, departmentId, projectId].filter((id) => id !== null);
   if (groups.length > 1)

@@ -1,7 +1,13 @@
-import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
+import {
+  type CallHandler,
+  type ExecutionContext,
+  Injectable,
+  type NestInterceptor,
+  type Type,
+} from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Observable } from 'rxjs';
-import { fault, readJsonObject } from '../kernel';
+import { fault, type Fields, readJsonObject } from '../kernel';
 import { readBody, Settings } from '../platform';
 import { type HttpRequest, requestOf } from './http-request';
 import { takeFormPage } from './pages/refusal';
@@ -11,6 +17,10 @@ import { readUpload } from './upload';
 export const bodyLimitMetadata = 'switchboard:body-limit';
 export const filesMetadata = 'switchboard:takes-files';
 export const bodyMetadata = 'switchboard:body-form';
+export const pageFormMetadata = 'switchboard:page-form';
+
+/** A class whose properties have rules, or fields by their names. */
+export type BodyForm = Type | Fields;
 
 /**
  * Reads the body of a change in the portal, once the guards have let the request in: a refused one is not worth the

@@ -53,7 +53,8 @@ export class FormPipe implements PipeTransform {
     if (errors.length > 0) throw validationFault(errors.flatMap((error) => issuesOf(error, [places[type]])));
     for (const [name, field] of fieldsOf(metatype)) {
       const usual = field.read(undefined);
-      if (usual !== undefined) (form as Record<string, unknown>)[name] ??= usual;
+      if (usual !== undefined && !(usual instanceof Misfit))
+        (form as Record<string, unknown>)[name] ??= usual;
     }
     return form;
   }

@@ -16,7 +16,8 @@ import {
   Min,
   MinLength,
 } from 'class-validator';
-import { parseJsonText } from '../../kernel';
+import { Field, parseJsonText } from '../../kernel';
+import { Takes } from '../../platform';
 import { inUtc, LooksLikeDollars } from '../pages/fields';
 
 /**
@@ -90,6 +91,15 @@ export const Words = (most: number, longest = 128): PropertyDecorator =>
     ArrayMaxSize(most),
     IsString({ each: true }),
     MaxLength(longest, { each: true }),
+  );
+
+/** What the credentials of a supplier are is its style's to say: a text, or an object of several parts. */
+export const Secret = (): PropertyDecorator =>
+  Takes(
+    new Field<unknown>({
+      schema: { type: ['string', 'object', 'null'] },
+      read: (given) => given,
+    }).optional(),
   );
 
 /** A field that a form repeats, once at least. */

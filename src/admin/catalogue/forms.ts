@@ -19,7 +19,6 @@ import {
   type ModelState,
 } from '../../catalogue';
 import { type AnswerModel, ANSWER_MODELS, CONTINUE_STREAMS, type ContinueStreams } from '../../kernel';
-import { PROBED_OPERATIONS, type ProbedOperation } from '../../routing';
 import { type Wire, WIRES } from '../../vendors';
 import { Column, Flag, Instant, Line, LineOrNone, Repeated, Settings, Usd, Whole, Words } from './fields';
 
@@ -337,64 +336,4 @@ export class ScheduleForm extends VersionedForm {
 
   @Usd()
   per_call_price?: string | null;
-}
-
-export class ProviderForm extends VersionedForm {
-  @IfGiven()
-  @Line(120)
-  name?: string;
-
-  @IsOptional()
-  @Line(64)
-  style?: string;
-
-  @IsOptional()
-  @Line(2_048)
-  base_url?: string;
-
-  @IsOptional()
-  @Words(64, 64)
-  regions?: string[];
-
-  /** What is peculiar to this supplier, as data for its adapter. */
-  @IsOptional()
-  @Settings()
-  settings?: Record<string, unknown>;
-
-  @IsOptional()
-  @Settings()
-  timeouts?: Record<string, unknown>;
-
-  @IsOptional()
-  @Settings()
-  breaker?: Record<string, unknown>;
-
-  /** Write-only: a key, or an object where the credential has several parts. */
-  @IsOptional()
-  secret?: unknown;
-
-  @LineOrNone(120)
-  secret_label?: string | null;
-}
-
-export class VisibilityForm extends FromPage {
-  @Flag()
-  visible: boolean;
-}
-
-export class ProbeForm extends ProviderForm {
-  /** A stored provider: what is left out is taken from it. */
-  @IsOptional()
-  @Whole(1, 2_147_483_647)
-  provider_id?: number | null;
-
-  @Line(256)
-  upstream_model: string;
-
-  @LineOrNone(64)
-  region?: string | null;
-
-  @IsOptional()
-  @IsIn([...PROBED_OPERATIONS, ''])
-  operation?: ProbedOperation | '';
 }

@@ -12,7 +12,7 @@ import { Database } from '../../platform';
 import { type ProbeResult, SupplierProbe, SupplierStyles } from '../../routing';
 import { Access, Action, type HttpRequest, PageRenderer, wantsPage } from '../../web';
 import { pathBack } from './answers';
-import { ProbeForm } from './forms';
+import { ProbeForm } from './provider-forms';
 import { providerFields, secretIn } from './read-forms';
 
 /** Tests a supplier connection before the provider is saved. Nothing is stored, typed secrets least of all. */

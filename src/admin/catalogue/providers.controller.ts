@@ -7,7 +7,8 @@ import { Database, type Tx } from '../../platform';
 import { SupplierStyles } from '../../routing';
 import { Access, Action, Data, type HttpRequest, PathId, PathText } from '../../web';
 import { Answers, MODELS_PAGE } from './answers';
-import { ProviderForm, ReasonForm, VisibilityForm } from './forms';
+import { ReasonForm } from './forms';
+import { ProviderForm, VisibilityForm } from './provider-forms';
 import { presentProvider, recordedProvider } from './present';
 import { providerFields, secretOfForm } from './read-forms';
 

@@ -14,7 +14,8 @@ import {
   validationFault,
 } from '../../kernel';
 import { factsOf, type FactsOverride, readOverride, type Wire, WIRES } from '../../vendors';
-import type { ModelChangeForm, PriceForm, ProviderForm } from './forms';
+import type { ModelChangeForm, PriceForm } from './forms';
+import type { ProviderForm } from './provider-forms';
 
 type RateField = Exclude<Extract<keyof PriceForm, `${string}_price`>, 'per_call_price' | 'ppm_price'>;
 

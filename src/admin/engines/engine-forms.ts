@@ -1,46 +1,16 @@
-import { applyDecorators } from '@nestjs/common';
-import { Transform, Type } from 'class-transformer';
-import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
+import { line, oneOf, rowId, truth, whole } from '../../kernel';
+import { Takes } from '../../platform';
 import { availabilities, type QualitySettings } from '../../quality';
 import { AutoForm } from '../../routing';
 
-const LARGEST_ID = 2_147_483_647;
-
-const IsId = (): PropertyDecorator =>
-  applyDecorators(
-    Transform(({ value }: { value: unknown }) => (value === '' ? undefined : Number(value))),
-    IsInt(),
-    Min(1),
-    Max(LARGEST_ID),
-  );
-const IsWhole = (least: number, most: number): PropertyDecorator =>
-  applyDecorators(
-    IsOptional(),
-    Type(() => Number),
-    IsInt(),
-    Min(least),
-    Max(most),
-  );
-
-/** On or off, in a form or in JSON. */
-const IsChoice = (): PropertyDecorator =>
-  applyDecorators(
-    IsOptional(),
-    Transform(({ value }: { value: unknown }) =>
-      value === 'on' || value === 'true' ? true : value === 'off' || value === 'false' ? false : value,
-    ),
-    IsBoolean(),
-  );
-
 export class OrganisationAutorouterForm extends AutoForm {
   /** Without it, the organisation that the administration's view shows. */
-  @IsOptional()
-  @IsId()
+  @Takes(rowId.orBlank())
   org_id?: number;
 }
 
 export class KeyAutorouterForm extends AutoForm {
-  @IsId()
+  @Takes(rowId)
   key_id: number;
 }
 
@@ -84,45 +54,40 @@ const autoFields = [
 
 /** Of quality reports, and of automatic routing beside them. */
 export class QualitativeForm extends AutoForm {
-  @IsOptional()
-  @IsId()
+  @Takes(rowId.orBlank())
   org_id?: number;
 
-  @IsOptional()
-  @IsIn(availabilities)
+  @Takes(oneOf(availabilities).orBlank())
   availability?: QualitySettings['availability'];
 
-  @IsWhole(0, 100)
+  @Takes(whole(0, 100).orBlank())
   sampling_percent?: number;
 
   /** Also requests that name their model. */
-  @IsChoice()
+  @Takes(truth.orBlank())
   sample_named?: boolean;
 
-  @IsChoice()
+  @Takes(truth.orBlank())
   replay?: boolean;
 
   /** In whole US dollars a calendar month. */
-  @IsWhole(0, 100_000)
+  @Takes(whole(0, 100_000).orBlank())
   monthly_budget?: number;
 
   /** Empty for the dearest that the organisation may call. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(200)
+  @Takes(line(200).optional())
   judge_model?: string;
 
-  @IsWhole(0, 30)
+  @Takes(whole(0, 30).orBlank())
   content_retention_days?: number;
 
-  @IsChoice()
+  @Takes(truth.orBlank())
   redaction?: boolean;
 
   /** Of this key alone: whether its requests are kept out of every evaluation. */
-  @IsOptional()
-  @IsId()
+  @Takes(rowId.orBlank())
   key_id?: number;
 
-  @IsChoice()
+  @Takes(truth.orBlank())
   excluded?: boolean;
 }

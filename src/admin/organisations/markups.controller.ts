@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Param, Req, Res } from '@nestjs/common';
-import { IsOptional, Matches } from 'class-validator';
+import { Matches } from 'class-validator';
 import { Transform } from 'class-transformer';
 import { type Markup, OrganisationMarkups, Organisations, placeActs } from '../../identity';
-import { formatMultiplier, instantField } from '../../kernel';
+import { formatMultiplier } from '../../kernel';
+import { Takes } from '../../platform';
 import {
   Access,
   Action,
@@ -16,7 +17,7 @@ import {
   Page,
   PageRenderer,
 } from '../../web';
-import { ChangeForm, inUtc } from '../pages/fields';
+import { ChangeForm, moment } from '../pages/fields';
 import type { ObjectPageModel } from '../pages/object-page';
 import { MILLIONTHS_A_PERCENT, WHOLE_PRICE } from './markup-words';
 import { markupPage } from './markup-page';
@@ -38,8 +39,8 @@ class MarkupForm extends ChangeForm {
   percent: string;
 
   /** Empty: effective immediately. */
-  @IsOptional()
-  valid_from?: unknown;
+  @Takes(moment.orBlank())
+  valid_from?: Date;
 }
 
 /** The mark-up or discount of an organisation on top of every price. */
@@ -73,10 +74,7 @@ export class MarkupsController {
     const { valid_from: from } = form;
     await this.markups.set(adminScope(request), id, {
       factor,
-      validFrom:
-        from === undefined || from === null || from === ''
-          ? null
-          : instantField(typeof from === 'string' ? inUtc(from) : from, 'valid_from'),
+      validFrom: from ?? null,
       reason: form.reason === undefined || form.reason === '' ? null : form.reason,
       createdBy: actorOf(request).userId,
     });

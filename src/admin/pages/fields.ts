@@ -1,108 +1,117 @@
 import { applyDecorators } from '@nestjs/common';
-import { Transform } from 'class-transformer';
-import { IsIn, IsInt, IsOptional, IsString, Matches, Max, MaxLength, Min, ValidateBy } from 'class-validator';
-import { type Fault, fault, instantIn, type Nano, parseUsd, validationFault } from '../../kernel';
-import { IfGiven, IsCursor, IsFilterText } from '../../web';
+import { IsOptional, IsString, MaxLength, ValidateBy } from 'class-validator';
+import {
+  type Fault,
+  fault,
+  Field,
+  filled,
+  dollarText,
+  instantIn,
+  Misfit,
+  type Nano,
+  oneOf,
+  parseUsd,
+  rowId,
+  truth,
+  validationFault,
+} from '../../kernel';
+import { Takes } from '../../platform';
+import { IsCursor, IsFilterText } from '../../web';
 
-const LARGEST_ID = 2_147_483_647;
 const LONGEST_ADDRESS = 254;
 
-/** Treats an empty form field as absent. */
-const blankToNull = ({ value }: { value: unknown }): unknown => (value === '' ? null : value);
-const toNumber = ({ value }: { value: unknown }): unknown =>
-  typeof value === 'string' && /^\d{1,10}$/.test(value) ? Number(value) : value === '' ? null : value;
-const trimmed = ({ value }: { value: unknown }): unknown =>
-  typeof value === 'string' ? value.trim() : value;
-const flags: Readonly<Record<string, boolean>> = { on: true, true: true, off: false, false: false };
-const toFlag = ({ value }: { value: unknown }): unknown =>
-  typeof value === 'string' ? (flags[value] ?? value) : value;
-
-export const IsId = (): PropertyDecorator =>
-  applyDecorators(Transform(toNumber), IsInt(), Min(1), Max(LARGEST_ID));
+export const IsId = (): PropertyDecorator => Takes(rowId);
 
 /** Absent keeps the owner, null removes it. */
-export const IsIdOrNone = (): PropertyDecorator =>
-  applyDecorators(IsOptional(), Transform(toNumber), IsInt(), Min(1), Max(LARGEST_ID));
+export const IsIdOrNone = (): PropertyDecorator => Takes(rowId.orNone());
 
 /** A person by number, as programs name one, or by mail address, as people do. */
 export type PersonName = number | string;
 
-const isPersonName = (value: unknown): boolean =>
-  typeof value === 'number'
-    ? Number.isInteger(value) && value >= 1 && value <= LARGEST_ID
-    : typeof value === 'string' && value.length <= LONGEST_ADDRESS && /^[^\s@]+@[^\s@]+$/.test(value);
+const isMail = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= LONGEST_ADDRESS && /^[^\s@]+@[^\s@]+$/.test(value);
 
-const toPersonName = ({ value }: { value: unknown }): unknown => toNumber({ value: trimmed({ value }) });
+const person: Field<PersonName> = new Field<PersonName>({
+  schema: { anyOf: [rowId.schema, { type: 'string', format: 'email', maxLength: LONGEST_ADDRESS }] },
+  read(given) {
+    const named = typeof given === 'string' ? given.trim() : given;
+    const id = rowId.read(named);
+    if (!(id instanceof Misfit)) return id;
+    return isMail(named)
+      ? named
+      : new Misfit('isEmail', 'must be the number or the mail address of a person');
+  },
+});
 
 /** For a form that no class declares: null for an empty field, undefined for what names no person. */
 export function personIn(value: unknown): PersonName | null | undefined {
-  const named = toPersonName({ value });
-  if (named === null || named === undefined) return null;
-  return isPersonName(named) ? (named as PersonName) : undefined;
+  const named = person.orNone().read(typeof value === 'string' ? value.trim() : value);
+  return named instanceof Misfit ? undefined : (named ?? null);
 }
 
 /** Absent keeps the person, null or an empty field removes them. */
-export const IsPerson = (): PropertyDecorator =>
-  applyDecorators(
-    IsOptional(),
-    Transform(toPersonName),
-    ValidateBy({
-      name: 'isEmail',
-      validator: {
-        validate: isPersonName,
-        defaultMessage: () => '$property must be the number or the mail address of a person',
-      },
-    }),
-  );
+export const IsPerson = (): PropertyDecorator => Takes(person.orNone());
 
-export const IsLine = (most: number): PropertyDecorator =>
-  applyDecorators(Transform(trimmed), IsString(), Matches(/^[^\p{Cc}]+$/u), MaxLength(most));
+export const IsLine = (most: number): PropertyDecorator => Takes(filled(most));
 
-export const IsChoice = (choices: readonly unknown[]): PropertyDecorator =>
-  applyDecorators(IsOptional(), Transform(blankToNull), IsIn(choices as unknown[]));
+export const IsLineIfAny = (most: number): PropertyDecorator => Takes(filled(most).orBlank());
 
-export const IsFlag = (): PropertyDecorator =>
-  applyDecorators(IfGiven(), Transform(toFlag), IsIn([true, false]));
+export const IsChoice = (choices: readonly string[]): PropertyDecorator => Takes(oneOf(choices).orBlank());
+
+export const IsFlag = (): PropertyDecorator => Takes(truth.optional());
+
+const momentSchema = {
+  anyOf: [
+    { type: 'string', format: 'date' },
+    { type: 'string', format: 'date-time' },
+  ],
+} as const;
+const momentIn = (given: unknown): { text: string; at: Date | null } => {
+  const text = typeof given === 'string' ? inUtc(given) : '';
+  return { text, at: instantIn(text) };
+};
+
+/** A day or a time. A time without a zone is in UTC, as the page says. */
+export const moment: Field<Date> = new Field<Date>({
+  schema: momentSchema,
+  read: (given) =>
+    momentIn(given).at ??
+    new Misfit('isIso8601', 'must be a day or a time, like 2027-01-31 or 2027-01-31T12:00:00Z'),
+});
+
+const coming: Field<string> = new Field<string>({
+  schema: momentSchema,
+  read(given) {
+    const { text, at } = momentIn(given);
+    return (at?.getTime() ?? 0) > Date.now()
+      ? text
+      : new Misfit(
+          'isComing',
+          'must be a day or a time that is still to come, like 2027-01-31 or 2027-01-31T12:00:00Z',
+        );
+  },
+});
 
 /** A time that is still to come; an empty field is null. A time without a zone is in UTC, as the page says. */
-export const IsComing = (): PropertyDecorator =>
-  applyDecorators(
-    IsOptional(),
-    Transform(({ value }: { value: unknown }) =>
-      value === '' ? null : typeof value === 'string' ? inUtc(value) : value,
-    ),
+export const IsComing = (): PropertyDecorator => Takes(coming.orNone());
+
+/** Dollars with up to nine decimals, as text or number; empty or null removes a limit. */
+export const IsDollars = (): PropertyDecorator => Takes(dollarText().orNone());
+
+/** Of rules of class-validator, so that the error text explains the format of an amount. */
+export const LooksLikeDollars = (mostDigits: number): PropertyDecorator => {
+  const amount = dollarText(mostDigits);
+  return applyDecorators(
     ValidateBy({
-      name: 'isComing',
+      name: 'isDollars',
+      constraints: [amount.schema],
       validator: {
-        validate: (value: unknown) => (instantIn(value)?.getTime() ?? 0) > Date.now(),
-        defaultMessage: () =>
-          '$property must be a day or a time that is still to come, like 2027-01-31 or 2027-01-31T12:00:00Z',
+        validate: (value: unknown) => typeof value === 'string' && !(amount.read(value) instanceof Misfit),
+        defaultMessage: () => '$property must be an amount of US dollars, like 12.50',
       },
     }),
   );
-
-/** Dollars with up to nine decimals, as text or number; empty or null removes a limit. */
-export const IsDollars = (): PropertyDecorator =>
-  applyDecorators(
-    IsOptional(),
-    Transform(({ value }: { value: unknown }) =>
-      value === '' ? null : typeof value === 'number' ? String(value) : value,
-    ),
-    LooksLikeDollars(),
-  );
-
-/** A type of its own, so that the error text explains the format of an amount. */
-export const LooksLikeDollars = (mostDigits = 9): PropertyDecorator =>
-  ValidateBy({
-    name: 'isDollars',
-    validator: {
-      validate: (value: unknown) =>
-        typeof value === 'string' &&
-        /^\d+(\.\d{1,9})?$/.test(value) &&
-        value.split('.', 1).every((whole) => whole.length <= mostDigits),
-      defaultMessage: () => '$property must be an amount of US dollars, like 12.50',
-    },
-  });
+};
 
 export const nanoOf = (dollars: string | null | undefined): Nano | null =>
   dollars === null || dollars === undefined ? null : parseUsd(dollars);
@@ -110,10 +119,7 @@ export const nanoOf = (dollars: string | null | undefined): Nano | null =>
 /** Fields that every form of a change accepts beside its own. */
 export class ChangeForm {
   /** The version of the edited page. */
-  @IsOptional()
-  @Transform(toNumber)
-  @IsInt()
-  @Min(1)
+  @Takes(rowId.orNone())
   version?: number | null;
 
   @IsOptional()

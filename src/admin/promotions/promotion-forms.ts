@@ -1,4 +1,4 @@
-import { IsIn, IsOptional } from 'class-validator';
+import { IsIn } from 'class-validator';
 import { promotionScopes, type PromotionScope } from '../../billing';
 import {
   ChangeForm,
@@ -8,6 +8,7 @@ import {
   IsId,
   IsIdOrNone,
   IsLine,
+  IsLineIfAny,
   IsPerson,
   ListQuery,
   type PersonName,
@@ -42,8 +43,7 @@ export class NewPromotionForm {
 }
 
 export class PromotionForm extends ChangeForm {
-  @IsOptional()
-  @IsLine(100)
+  @IsLineIfAny(100)
   name?: string;
 
   @IsComing()

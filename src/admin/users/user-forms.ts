@@ -1,6 +1,7 @@
-import { IsIn, IsOptional, Length } from 'class-validator';
+import { IsOptional, Length } from 'class-validator';
 import { billingTypes, type BillingType, type UserStatus } from '../../identity';
-import { budgetPeriods, type BudgetPeriod, type Role, roles } from '../../kernel';
+import { budgetPeriods, type BudgetPeriod, oneOf, type Role, roles } from '../../kernel';
+import { Takes } from '../../platform';
 import { IsCursor } from '../../web';
 import {
   ChangeForm,
@@ -12,7 +13,7 @@ import {
   IsPerson,
   type PersonName,
   ListQuery,
-  IsLine,
+  IsLineIfAny,
 } from '../pages/fields';
 
 export const settableStatuses = ['pending_verification', 'active', 'suspended', 'archived'] as const;
@@ -54,12 +55,12 @@ export class InvoicePaymentsQuery {
 }
 
 export class RoleForm extends ChangeForm {
-  @IsIn(roles)
+  @Takes(oneOf(roles))
   role: Role;
 }
 
 export class StatusForm extends ChangeForm {
-  @IsIn(['active', 'suspended', 'archived'])
+  @Takes(oneOf(['active', 'suspended', 'archived'] as const))
   status: 'active' | 'suspended' | 'archived';
 }
 
@@ -80,7 +81,7 @@ export class MonthlyBudgetForm extends ChangeForm {
 }
 
 export class BillingConfigForm extends ChangeForm {
-  @IsIn(billingTypes)
+  @Takes(oneOf(billingTypes))
   billing_type: BillingType;
 
   @IsDollars()
@@ -98,8 +99,7 @@ export class InvoicePaymentForm extends ChangeForm {
   amount?: string | null;
 
   /** Of the payment, such as that of the bank. */
-  @IsOptional()
-  @IsLine(120)
+  @IsLineIfAny(120)
   reference?: string;
 }
 
@@ -123,7 +123,6 @@ export class SecondFactorResetForm extends ChangeForm {}
 
 export class HardDeleteForm extends ChangeForm {
   /** The account's address, typed as a confirmation. */
-  @IsOptional()
-  @IsLine(254)
+  @IsLineIfAny(254)
   confirmation?: string;
 }

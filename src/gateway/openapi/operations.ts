@@ -1,45 +1,11 @@
-import { ANSWER_MODELS, budgetPeriods, CONTINUE_STREAMS } from '../../kernel';
-import type { Schema } from '../../kernel';
+import { objectSchema, type Schema } from '../../kernel';
+import { keyChangeFields, newKeyFields, rotationFields } from '../../keys';
 import type { OperationNotes, RegisteredRoute } from '../../web';
 import { schemaRef } from './components';
 import { call, type CallInput, json, orStream, read, stream } from './describe';
 
 const text: Schema = { type: 'string' };
 const page = (most: number): Schema => ({ type: 'integer', minimum: 1, maximum: most });
-
-const keyFields: Readonly<Record<string, Schema>> = {
-  name: { type: 'string', minLength: 1, maxLength: 200 },
-  allowed_models: { type: ['array', 'null'], items: text, maxItems: 1_000 },
-  allowed_regions: { anyOf: [{ type: 'string' }, { type: 'array', items: text }, { type: 'null' }] },
-  budget_limit: { type: ['number', 'null'], minimum: 0, description: 'US dollars.' },
-  budget_period: { enum: budgetPeriods },
-  model_budgets: {
-    type: ['array', 'null'],
-    maxItems: 50,
-    items: {
-      type: 'object',
-      properties: { model: text, limit: { type: 'number', minimum: 0 }, period: { enum: budgetPeriods } },
-      required: ['model', 'limit'],
-    },
-    description: 'What may be spent on single models, in US dollars.',
-  },
-  rate_limit_rpm: { type: ['integer', 'null'], minimum: 1, maximum: 1_000_000 },
-  rate_limit_tpm: { type: ['integer', 'null'], minimum: 1, maximum: 1_000_000_000 },
-  max_parallel: { type: ['integer', 'null'], minimum: 1, maximum: 10_000 },
-  answer_model: {
-    enum: [...ANSWER_MODELS, null],
-    description: 'Whose name of the model answers carry; null: as the model says.',
-  },
-  continue_streams: {
-    enum: [...CONTINUE_STREAMS, null],
-    description: 'off: a stream that breaks off ends with an error; on or null: as the model says.',
-  },
-  metadata: { type: ['object', 'null'], additionalProperties: { type: 'string', maxLength: 512 } },
-  expires_at: { type: ['string', 'null'], format: 'date-time' },
-};
-const owners: Readonly<Record<string, Schema>> = Object.fromEntries(
-  ['user_id', 'organisation_id', 'department_id', 'project_id'].map((name) => [name, { type: 'integer' }]),
-);
 
 const speechTypes = ['audio/mpeg', 'audio/wav', 'audio/opus', 'audio/aac', 'audio/flac', 'audio/pcm'];
 const rerank: Omit<CallInput, 'id' | 'summary'> = {
@@ -264,12 +230,7 @@ const notes: Readonly<Record<string, OperationNotes>> = {
     id: 'createKey',
     summary: 'Make a key',
     tag: keysTag,
-    body: {
-      type: 'object',
-      required: ['name'],
-      properties: { ...keyFields, ...owners },
-      additionalProperties: false,
-    },
+    body: objectSchema(newKeyFields),
     answer: json(schemaRef('NewKey')),
   }),
   'GET /v1/manage/keys': read({
@@ -294,11 +255,7 @@ const notes: Readonly<Record<string, OperationNotes>> = {
     id: 'changeKey',
     summary: 'Change what is named of a key',
     tag: keysTag,
-    body: {
-      type: 'object',
-      properties: { ...keyFields, status: { enum: ['active', 'disabled'] } },
-      additionalProperties: false,
-    },
+    body: objectSchema(keyChangeFields),
     answer: json(schemaRef('Key')),
   }),
   'DELETE /v1/manage/keys/{key_id}': read({
@@ -311,11 +268,7 @@ const notes: Readonly<Record<string, OperationNotes>> = {
     id: 'rotateKey',
     summary: 'Give a key a new secret',
     tag: keysTag,
-    body: {
-      type: 'object',
-      properties: { grace_seconds: { type: 'integer', minimum: 0, maximum: 2_592_000, default: 0 } },
-      additionalProperties: false,
-    },
+    body: objectSchema(rotationFields),
     optionalBody: true,
     answer: json(schemaRef('NewKey')),
   }),

@@ -18,9 +18,11 @@ export interface Kind<Value> {
 
 interface Absence {
   readonly isRequired: boolean;
-  /** Forms send what was left empty as an empty text. */
+  /** Forms send what was left empty as an empty text, and programs as null. */
   readonly blankIsAbsent: boolean;
   readonly usual?: unknown;
+  /** What takes a value back, besides null: an empty text or list. */
+  readonly none?: 'null' | 'null or empty';
 }
 
 const missing = new Misfit('missing', 'is missing');
@@ -52,19 +54,78 @@ export class Field<Value> {
     });
   }
 
+  /** The same, or null, which says that there is none. */
+  nullable(): Field<Value | null> {
+    return new Field<Value | null>(this.kind, { ...this.absence, none: 'null' });
+  }
+
+  /** May be left out, and null or an empty value takes back what was said. */
+  orNone(): Field<Value | null | undefined> {
+    return new Field<Value | null | undefined>(this.kind, {
+      ...this.absence,
+      isRequired: false,
+      none: 'null or empty',
+    });
+  }
+
+  /** What the description says beside the kind: words for readers, or choices whose refusal has a code of its own. */
+  told(more: Schema): Field<Value> {
+    const { schema } = this.kind;
+    return new Field<Value>(
+      { schema: { ...schema, ...more }, read: (given) => this.kind.read(given) },
+      this.absence,
+    );
+  }
+
   get isRequired(): boolean {
     return this.absence.isRequired;
   }
 
   get schema(): Schema {
-    const { usual } = this.absence;
-    return usual === undefined ? this.kind.schema : { ...this.kind.schema, default: usual };
+    const { usual, none } = this.absence;
+    const schema = none === undefined ? this.kind.schema : orNull(this.kind.schema);
+    return usual === undefined ? schema : { ...schema, default: usual };
   }
 
   read(given: unknown): Value | Misfit {
-    const { isRequired, blankIsAbsent, usual } = this.absence;
-    const isAbsent = given === undefined || (blankIsAbsent && given === '');
+    const { isRequired, blankIsAbsent, usual, none } = this.absence;
+    if (none !== undefined && (given === null || (none === 'null or empty' && isEmpty(given))))
+      return null as Value;
+    const isAbsent = given === undefined || (blankIsAbsent && isBlank(given));
     if (!isAbsent) return this.kind.read(given) as Value | Misfit;
     return isRequired ? missing : (usual as Value);
   }
+}
+
+const isBlank = (given: unknown): boolean =>
+  given === null || (typeof given === 'string' && given.trim() === '');
+const isEmpty = (given: unknown): boolean => given === '' || (Array.isArray(given) && given.length === 0);
+
+const orNull = (schema: Schema): Schema => ({
+  ...schema,
+  ...(schema.type === undefined ? {} : { type: [schema.type, 'null'].flat() }),
+  ...(schema.enum === undefined ? {} : { enum: [...schema.enum, null] }),
+  ...(schema.anyOf === undefined ? {} : { anyOf: [...schema.anyOf, { type: 'null' }] }),
+});
+
+/** The fields of a body, by their names. */
+export type Fields = Readonly<Record<string, Field<unknown>>>;
+
+/** The same fields, none of which has to be there. */
+export const optional = <Given extends Fields>(
+  fields: Given,
+): { [Name in keyof Given]: Given[Name] extends Field<infer Value> ? Field<Value | undefined> : never } =>
+  Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.optional()])) as never;
+
+export const schemasOf = (fields: Fields): Readonly<Record<string, Schema>> =>
+  Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.schema]));
+
+export function objectSchema(fields: Fields): Schema {
+  const required = Object.keys(fields).filter((name) => fields[name]?.isRequired === true);
+  return {
+    type: 'object',
+    properties: schemasOf(fields),
+    ...(required.length === 0 ? {} : { required: required.sort() }),
+    additionalProperties: false,
+  };
 }

@@ -1,5 +1,5 @@
 export type { Schema } from './json-schema';
-export { Field, type Kind, Misfit } from './field';
+export { Field, type Fields, type Kind, Misfit, objectSchema, optional, schemasOf } from './field';
 export { cursorText, type CursorText, type Direction, readCursor } from './cursor';
 export {
   cursor,
@@ -17,3 +17,14 @@ export {
   whole,
   zone,
 } from './kinds';
+export {
+  decimal,
+  dollars,
+  dollarText,
+  filled,
+  lines,
+  listOf,
+  truth,
+  typedDollars,
+  wordsOf,
+} from './kinds-of-bodies';

@@ -6,7 +6,7 @@ import type { Schema } from './json-schema';
 
 /** The kinds of fields. A rule's name is the one that the texts of the pages are found by. */
 
-const field = <Value>(schema: Schema, read: (given: unknown) => Value | Misfit): Field<Value> =>
+export const field = <Value>(schema: Schema, read: (given: unknown) => Value | Misfit): Field<Value> =>
   new Field<Value>({ schema, read });
 
 /** Of texts alone. */
@@ -68,7 +68,7 @@ export function oneOf<Choice extends string>(choices: readonly Choice[]): Field<
 }
 
 /** Half of a character, which no encoding can hold. */
-const isWhole = (given: string): boolean => given.isWellFormed();
+export const isWhole = (given: string): boolean => given.isWellFormed();
 
 /** A text without control characters, which could forge lines and cells wherever it is shown. */
 export function line(most: number): Field<string> {
@@ -130,7 +130,7 @@ export const dayOrInstant: Field<string> = field(
 
 /** The name of a time zone. */
 export const zone: Field<string> = field(
-  { type: 'string', maxLength: 64 },
+  { type: 'string', format: 'time-zone', maxLength: 64 },
   text(new Misfit('timeZone', 'must be the name of a time zone, like Europe/Zurich'), (given) =>
     given.length <= 64 ? (canonicalZone(given) ?? undefined) : undefined,
   ),

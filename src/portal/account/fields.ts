@@ -2,7 +2,8 @@ import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
 import { IsIn, IsOptional, IsString, Matches, MaxLength, MinLength } from 'class-validator';
 import { PASSWORD_MOST } from '../../identity';
-import { mailAddress } from '../../platform';
+import { filled } from '../../kernel';
+import { mailAddress, Takes } from '../../platform';
 
 const trimmed = ({ value }: { value: unknown }): unknown =>
   typeof value === 'string' ? value.trim() : value;
@@ -13,8 +14,9 @@ export const IsMail = (): PropertyDecorator =>
 export const IsPassword = (): PropertyDecorator =>
   applyDecorators(IsString(), MinLength(1), MaxLength(PASSWORD_MOST));
 
-export const IsLine = (most: number): PropertyDecorator =>
-  applyDecorators(Transform(trimmed), Matches(/^[^\p{Cc}]+$/u), MaxLength(most));
+export const IsLine = (most: number): PropertyDecorator => Takes(filled(most));
+
+export const IsLineIfAny = (most: number): PropertyDecorator => Takes(filled(most).orBlank());
 
 export const IsToken = (): PropertyDecorator => applyDecorators(IsString(), MaxLength(100));
 

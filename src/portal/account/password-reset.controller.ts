@@ -5,7 +5,7 @@ import { AttemptThrottle, PASSWORD_LEAST, PasswordResetService } from '../../ide
 import { Access, Action, ClientAddress, type HttpRequest, Page } from '../../web';
 import { AccountMails, laterOnRecord } from './account-mails';
 import { AccountNotices } from './account-notices';
-import { IsLine, IsMail, IsPassword, IsToken } from './fields';
+import { IsLineIfAny, IsMail, IsPassword, IsToken } from './fields';
 import { FormAnswers } from './form-answers';
 import { Visitor } from './visitor';
 
@@ -15,8 +15,7 @@ class ForgotForm {
 }
 
 class ForgotQuery {
-  @IsOptional()
-  @IsLine(20)
+  @IsLineIfAny(20)
   sent?: string;
 }
 

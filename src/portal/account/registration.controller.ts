@@ -5,7 +5,7 @@ import { AttemptThrottle, RegistrationService } from '../../identity';
 import { fault } from '../../kernel';
 import { Access, Action, ClientAddress, type HttpRequest, Page, PageRenderer } from '../../web';
 import { AccountMails, laterOnRecord } from './account-mails';
-import { IsLine, IsMail, IsPassword, IsTicked, IsToken } from './fields';
+import { IsLineIfAny, IsMail, IsPassword, IsTicked, IsToken } from './fields';
 import { FormAnswers } from './form-answers';
 import { LegalLibrary } from '../public/legal/legal-library';
 import { SignUpModel } from './sign-up-model';
@@ -17,8 +17,7 @@ class RegisterForm {
   @IsPassword()
   password: string;
 
-  @IsOptional()
-  @IsLine(100)
+  @IsLineIfAny(100)
   display_name?: string;
 
   @IsTicked()
@@ -26,8 +25,7 @@ class RegisterForm {
 }
 
 class SignUpQuery {
-  @IsOptional()
-  @IsLine(20)
+  @IsLineIfAny(20)
   notice?: string;
 
   @IsOptional()
@@ -45,8 +43,7 @@ class VerifyQuery {
   @IsToken()
   token?: string;
 
-  @IsOptional()
-  @IsLine(20)
+  @IsLineIfAny(20)
   sent?: string;
 }
 

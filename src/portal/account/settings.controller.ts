@@ -1,9 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import { applyDecorators, Controller, Query, Req, Res } from '@nestjs/common';
-import { Transform } from 'class-transformer';
-import { IsIn, IsOptional, IsString, IsUUID, MaxLength, ValidateBy } from 'class-validator';
+import { Controller, Query, Req, Res } from '@nestjs/common';
+import { IsIn, IsOptional, IsString, IsUUID, MaxLength } from 'class-validator';
 import { AccountProof, OwnAccountService, UserErasure } from '../../identity';
-import { canonicalZone, fault } from '../../kernel';
+import { fault, oneOf, zone } from '../../kernel';
 import { type Locale, locales } from '../../views';
 import {
   Access,
@@ -17,7 +16,7 @@ import {
   Page,
   TakesOthers,
 } from '../../web';
-import { Settings } from '../../platform';
+import { Settings, Takes } from '../../platform';
 import { AccountNotices } from './account-notices';
 import { AccountMails } from './account-mails';
 import { IsLine, IsPassword } from './fields';
@@ -25,29 +24,16 @@ import { type Done, FormAnswers, type FormView } from './form-answers';
 import { SettingsModel } from './settings-model';
 import { Visitor } from './visitor';
 
-/** Any name of a zone becomes its name of today. */
-const IsZone = (): PropertyDecorator =>
-  applyDecorators(
-    Transform(({ value }: { value: unknown }) =>
-      typeof value === 'string' ? (canonicalZone(value) ?? value) : value,
-    ),
-    ValidateBy({
-      name: 'timeZone',
-      validator: { validate: (value) => typeof value === 'string' && canonicalZone(value) !== null },
-    }),
-  );
-
 class ProfileForm {
   @IfGiven()
   @IsLine(100)
   display_name?: string;
 
-  @IsOptional()
-  @IsIn(locales)
+  @Takes(oneOf(locales).orBlank())
   preferred_language?: Locale;
 
-  @IsOptional()
-  @IsZone()
+  /** Any name of a zone becomes its name of today. */
+  @Takes(zone.orBlank())
   time_zone?: string;
 }
 

@@ -1,13 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Header, Query, Req, Res } from '@nestjs/common';
-import { IsOptional } from 'class-validator';
 import { ActivityLog } from '../../audit';
 import { SignInService } from '../../identity';
 import { Fault, fault } from '../../kernel';
 import { Access, Action, Audited, type HttpRequest, localPath, Page, portalHostOf, queryOf } from '../../web';
 import { AccountMails } from './account-mails';
 import { Entrance } from './entrance';
-import { IsLine, IsMail, IsNext, IsPassword } from './fields';
+import { IsLineIfAny, IsMail, IsNext, IsPassword } from './fields';
 import { LinkForm, LinkQuery } from './link-forms';
 import { FormAnswers } from './form-answers';
 import { PasswordStrategy } from './password-strategy';
@@ -29,8 +28,7 @@ class LoginQuery {
   @IsNext()
   next?: string;
 
-  @IsOptional()
-  @IsLine(40)
+  @IsLineIfAny(40)
   notice?: string;
 }
 

@@ -1,8 +1,28 @@
 import { isTopUp, LEAST_TOP_UP_CENTS, MOST_TOP_UP_CENTS } from '../../billing';
-import { findMembers, formatUsd, nanoPerCent, validationFault } from '../../kernel';
+import { Field, findMembers, formatUsd, nanoPerCent, toJsonNumber, validationFault } from '../../kernel';
 import type { HttpRequest } from '../../web';
 
 const plainDecimal = /^\d{1,9}(?:\.\d{1,2})?$/;
+
+const usdOf = (cents: bigint): number => toJsonNumber(cents * nanoPerCent);
+
+/** Dollars with cents. What was written is read by `centsField`: as a number it may look like another. */
+export const centsWithin = (least: bigint, most: bigint): Field<unknown> =>
+  new Field({
+    schema: {
+      type: ['number', 'string'],
+      minimum: usdOf(least),
+      maximum: usdOf(most),
+      // People type a comma, too.
+      pattern: '^\\d{1,9}([.,]\\d{1,2})?$',
+    },
+    read: (given) => given,
+  });
+
+export const topUpAmount = centsWithin(LEAST_TOP_UP_CENTS, MOST_TOP_UP_CENTS);
+
+/** The most that a threshold or a ceiling can be. */
+export const MOST_CENTS = 100_000_000n;
 
 export const isJson = ({ headers }: HttpRequest): boolean =>
   headers['content-type']?.includes('json') === true;

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Query, Req, Res } from '@nestjs/common';
-import { Allow } from 'class-validator';
 import {
   AutomaticTopUp,
   type AutomaticTopUpRule,
@@ -15,7 +14,7 @@ import {
   Payments,
   topUpCents,
 } from '../../billing';
-import { fault, nanoPerCent, toJsonNumber, whole } from '../../kernel';
+import { fault, nanoPerCent, toJsonNumber, truth, whole } from '../../kernel';
 import { Settings, Takes } from '../../platform';
 import {
   Access,
@@ -29,7 +28,7 @@ import {
   PathText,
   presentPage,
 } from '../../web';
-import { centsField, isJson, refusal } from './amount-field';
+import { centsField, centsWithin, isJson, MOST_CENTS, refusal, topUpAmount } from './amount-field';
 import { concernsOf, overviewOf, WalletParties } from './wallet-party';
 
 class PaymentsQuery {
@@ -42,20 +41,21 @@ class PaymentsQuery {
 
 /** Read as they were written: see `centsField`. */
 class AutomaticTopUpForm {
-  @Allow()
-  enabled?: unknown;
+  /** A box that is not ticked is not sent. */
+  @Takes(truth.optional())
+  enabled?: boolean;
 
-  @Allow()
+  @Takes(centsWithin(0n, MOST_CENTS).optional())
   threshold?: unknown;
 
-  @Allow()
+  @Takes(topUpAmount.optional())
   amount?: unknown;
 
-  @Allow()
+  /** At least the amount and its fee. */
+  @Takes(centsWithin(LEAST_TOP_UP_CENTS, MOST_CENTS).optional())
   monthly_ceiling?: unknown;
 }
 
-const MOST_CENTS = 100_000_000n;
 const notLinked = { none: 'no account is ever linked: there is nothing to change' } as const;
 
 /** Cards, payments and automatic top-ups, as programs see them. */
@@ -221,14 +221,12 @@ export class BillingDataController {
   }
 }
 
-/** A ticked box, or a truth value; anything else is asked back. A box that is not ticked is not sent. */
-function switchOf(value: unknown, present: AutomaticTopUpRule | null): boolean {
-  if (value === true || value === 'true' || value === 'on') return true;
-  if (value === false || value === 'false' || value === 'off') return false;
-  if (value === undefined && present === null) return false;
-  if (value === undefined && present?.enabled === true) return true;
-  if (value === undefined) throw refusal('enabled', 'is needed while automatic top-ups are off', 'missing');
-  throw refusal('enabled', 'must be true or false', 'boolean');
+/** A form whose box is not ticked says nothing, nor does a program that leaves the rule as it is. */
+function switchOf(value: boolean | undefined, present: AutomaticTopUpRule | null): boolean {
+  if (value !== undefined) return value;
+  if (present === null) return false;
+  if (present.enabled) return true;
+  throw refusal('enabled', 'is needed while automatic top-ups are off', 'missing');
 }
 
 const presentCard = (card: Card): object => ({

@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { Allow, IsOptional, Matches, MaxLength } from 'class-validator';
+import { IsOptional, Matches, MaxLength } from 'class-validator';
 import { ActivityLog, changesOf } from '../../audit';
 import { BillingAccounts } from '../../billing';
 import { nanoPerCent } from '../../kernel';
-import { Database } from '../../platform';
+import { Database, Takes } from '../../platform';
 import { Access, Action, afterChange, type HttpRequest, Notices } from '../../web';
-import { centsField } from './amount-field';
+import { centsField, centsWithin } from './amount-field';
 import { concernsOf, overviewOf, WalletParties } from './wallet-party';
 
 const trimmed = ({ value }: { value: unknown }): unknown =>
@@ -34,9 +34,11 @@ class InvoiceForm {
   tax_id?: string;
 }
 
+/** As much as nine digits say. */
+const MOST_LOW_BALANCE_CENTS = 99_999_999_999n;
+
 class LowBalanceForm {
-  /** Read as it was written: see `centsField`. */
-  @Allow()
+  @Takes(centsWithin(0n, MOST_LOW_BALANCE_CENTS))
   low_balance?: unknown;
 }
 

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Req, Res } from '@nestjs/common';
-import { Allow } from 'class-validator';
 import { ActivityLog } from '../../audit';
 import { Checkout, PaymentProcessor } from '../../billing';
 import { fromUnknown } from '../../kernel';
+import { Takes } from '../../platform';
 import {
   Access,
   Action,
@@ -14,13 +14,12 @@ import {
   PageRenderer,
   wantsPage,
 } from '../../web';
-import { topUpField } from './amount-field';
+import { topUpAmount, topUpField } from './amount-field';
 import { modeBanner } from './payments-model';
 import { WalletParties } from './wallet-party';
 
 class CheckoutForm {
-  /** Read as it was written: see `topUpField`. */
-  @Allow()
+  @Takes(topUpAmount)
   amount?: unknown;
 }
 

@@ -1,40 +1,32 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Req, Res } from '@nestjs/common';
-import { Type } from 'class-transformer';
-import { IsIn, IsOptional, IsString, Matches, MaxLength } from 'class-validator';
 import { ActivityLog } from '../../audit';
 import { AdminViewService, type OrganisationName } from '../../identity';
-import { Database } from '../../platform';
+import { line, oneOf, rowId } from '../../kernel';
+import { Database, Takes } from '../../platform';
 import { Access, Action, actorOf, afterChange, type HttpRequest, localPath, Notices } from '../../web';
+
+const next = line(2_000).orBlank();
 
 class AdminModeForm {
   /** Without it, the view changes to the other one. */
-  @IsOptional()
-  @IsIn(['on', 'off'])
+  @Takes(oneOf(['on', 'off'] as const).orBlank())
   admin_mode?: 'on' | 'off';
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(2_000)
+  @Takes(next)
   next?: string;
 }
 
 class OrganisationForm {
   /** Empty for all organisations. */
-  @IsOptional()
-  @Type(() => String)
-  @Matches(/^\d{0,9}$/)
-  org_id?: string | null;
+  @Takes(rowId.orNone())
+  org_id?: number | null;
 
   /** What older clients send: the organisation's slug. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(63)
-  domain?: string | null;
+  @Takes(line(63).orBlank())
+  domain?: string;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(2_000)
+  @Takes(next)
   next?: string;
 }
 
@@ -128,10 +120,7 @@ export class AdminViewController {
 
   /** Null stands for all of them. */
   private async wanted({ org_id: id, domain }: OrganisationForm): Promise<OrganisationName | null> {
-    if (id !== undefined && id !== null && id !== '') return this.views.organisation(Number(id));
-    if (id === undefined && domain !== undefined && domain !== null && domain !== '') {
-      return this.views.organisation(domain);
-    }
-    return null;
+    if (typeof id === 'number') return this.views.organisation(id);
+    return id === undefined && domain !== undefined ? this.views.organisation(domain) : null;
   }
 }

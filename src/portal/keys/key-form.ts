@@ -144,7 +144,7 @@ function labelsOf(text: string): Record<string, string> {
   );
 }
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value.trim().slice(0, 10_000) : '');
+const textOf = (value: unknown): string => (typeof value === 'string' ? value.trim() : '');
 
 function listOf(value: unknown): string[] {
   const items: unknown[] = Array.isArray(value) ? value : [value];

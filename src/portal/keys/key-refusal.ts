@@ -6,6 +6,9 @@ const fieldOf: Readonly<Record<string, string>> = {
   expires_at: 'expires_on',
   metadata: 'labels',
 };
+const nameOf: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(fieldOf).map(([name, field]) => [field, name]),
+);
 const formFields = new Set([
   'name',
   'budget_limit',
@@ -29,7 +32,8 @@ export async function atKeyField<Answer>(work: () => Promise<Answer>): Promise<A
     return await work();
   } catch (error) {
     const { code, options, status } = fromUnknown(error);
-    const param = options.param?.split('.')[0] ?? '';
+    const named = options.param?.split('.')[0] ?? '';
+    const param = nameOf[named] ?? named;
     if (status >= 500 || !formFields.has(param)) throw error;
     const details = { ...(options.details as object | undefined), reason: `keys.problem.${param}` };
     throw fault(code, { ...options, param: fieldOf[param] ?? param, details });

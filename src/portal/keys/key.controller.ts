@@ -4,7 +4,15 @@ import { BudgetRaises } from '../../billing';
 import { ActivityQuery, RequestLogQuery, UsageQuery } from '../../audit';
 import { CatalogueService } from '../../catalogue';
 import { PayerService } from '../../identity';
-import { choiceField, periodNamed, refused, textField, wholeNumberField } from '../../kernel';
+import {
+  choiceField,
+  periodNamed,
+  refused,
+  refuseMisfits,
+  type Scope,
+  textField,
+  wholeNumberField,
+} from '../../kernel';
 import {
   actingOnKey,
   type KeyChanges,
@@ -34,6 +42,7 @@ import {
   wantsPage,
 } from '../../web';
 import { USUAL_DAYS } from '../lists/periods';
+import { type Act, acts, keyActBody, keyActPage } from './key-bodies';
 import { bodyOfForm, valuesOfKey } from './key-form';
 import { KeyPagePath, KeyPath } from './key-path';
 import { choicesOf, keyFormModel } from './key-form-model';
@@ -48,19 +57,6 @@ import { type KeyActor, RecordedKeys } from './recorded-keys';
 
 const REQUESTS_SHOWN = 10;
 const ENTRIES_SHOWN = 20;
-const acts = [
-  'save',
-  'pause',
-  'resume',
-  'rotate',
-  'revoke',
-  'restore',
-  'raise',
-  'end_raise',
-  'exclude',
-  'include',
-] as const;
-type Act = (typeof acts)[number];
 type Posted = Readonly<Record<string, unknown>>;
 
 const view = 'pages/dashboard/keys/key';
@@ -117,6 +113,8 @@ export class KeyController {
   }
 
   @Action('/dashboard/keys/:key_id', Access.session(), {
+    body: keyActBody,
+    page: keyActPage,
     audit: [
       'key.changed',
       'key.disabled',
@@ -143,8 +141,11 @@ export class KeyController {
       await this.confirmed(key, posted, request);
     if (act === 'rotate') return this.rotate(key, fields, why, request, response);
     if (act !== 'save' || !wantsPage(request)) return this.carryOut(key, act, fields, why, request, response);
-    const body = () => ({ ...bodyOfForm(posted), ...lockOf(posted) });
-    return atKeyField(async () => this.carryOut(key, act, body(), why, request, response));
+    return atKeyField(async () => {
+      refuseMisfits(keyActPage, posted);
+      const body = { ...bodyOfForm(posted), ...lockOf(posted) };
+      return this.carryOut(key, act, body, why, request, response);
+    });
   }
 
   /** Keys of the chat are not people's own to manage: their budget and their end are the operator's. */

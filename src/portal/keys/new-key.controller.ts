@@ -4,7 +4,7 @@ import { Body, Controller, Query, Req, Res } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { CatalogueService } from '../../catalogue';
 import { OwnProjects } from '../../identity';
-import { fault, isUuid, line, refused, type Scope } from '../../kernel';
+import { fault, isUuid, line, refused, refuseMisfits, type Scope } from '../../kernel';
 import {
   type IssuedKey,
   KeyRegister,
@@ -25,6 +25,7 @@ import {
   PageRenderer,
   wantsPage,
 } from '../../web';
+import { newKeyBody, newKeyPage } from './key-bodies';
 import { bodyOfForm, emptyKeyForm, type KeyFormValues } from './key-form';
 import { choicesOf, keyFormModel } from './key-form-model';
 import { atKeyField } from './key-refusal';
@@ -62,7 +63,11 @@ export class NewKeyController {
     return this.formModel(request, values);
   }
 
-  @Action('/dashboard/keys/new', Access.session(), { audit: 'key.created' })
+  @Action('/dashboard/keys/new', Access.session(), {
+    body: newKeyBody,
+    page: newKeyPage,
+    audit: 'key.created',
+  })
   async create(
     @Body() posted: Posted,
     @Req() request: HttpRequest,
@@ -77,6 +82,7 @@ export class NewKeyController {
     const earlier = token === null ? null : await this.register.madeWith(token);
     if (earlier !== null) return this.alreadyMade(earlier, request, response);
     return atKeyField(async () => {
+      refuseMisfits(newKeyPage, posted);
       const form = readNewKey({ ...bodyOfForm(posted), ...projectOf(posted) }, this.catalogue.snapshot);
       const issued = await this.make(request, form, token);
       return this.secrets.page(request, response, {

@@ -1,110 +1,78 @@
-import { applyDecorators } from '@nestjs/common';
-import { Transform } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  IsArray,
-  IsBoolean,
-  IsInt,
-  IsNumber,
-  IsOptional,
-  IsString,
-  Matches,
-  Max,
-  MaxLength,
-  Min,
-} from 'class-validator';
 import { MODEL_PATTERN } from '../../catalogue';
-import { fault, formatUsd, type Nano, nanoPerUsd, parseUsd } from '../../kernel';
+import {
+  decimal,
+  fault,
+  filled,
+  formatUsd,
+  line,
+  matching,
+  type Nano,
+  nanoPerUsd,
+  truth,
+  typedDollars,
+  whole,
+  wordsOf,
+} from '../../kernel';
+import { Takes } from '../../platform';
 import { ROUTER_ALGORITHMS } from '../autorouter';
 import { autoModes } from './auto-settings';
 import type { AutoSettingsChange } from './auto-settings.store';
 
 const MOST_PATTERNS = 200;
-const LONGEST_NAME = 128;
 const MOST_COST: Nano = 1_000n * nanoPerUsd;
 
-/** An empty field takes back what was said. */
-const nullWhenEmpty =
-  (read: (value: unknown) => unknown) =>
-  ({ value }: { value: unknown }): unknown =>
-    value === '' || value === null || (Array.isArray(value) && value.length === 0) ? null : read(value);
-
-const numberOf = (value: unknown): unknown => (typeof value === 'string' ? Number(value) : value);
-const textOf = (value: unknown): unknown => (typeof value === 'string' ? value.trim() : value);
-const choiceOf = (value: unknown): unknown =>
-  value === 'on' || value === 'true' ? true : value === 'off' || value === 'false' ? false : value;
-const namesOf = (value: unknown): unknown =>
-  typeof value === 'string' ? value.split(/[\s,]+/).filter((name) => name !== '') : value;
-
-const IsName = (): PropertyDecorator =>
-  applyDecorators(IsOptional(), Transform(nullWhenEmpty(textOf)), IsString(), MaxLength(LONGEST_NAME));
-const IsChoice = (): PropertyDecorator =>
-  applyDecorators(IsOptional(), Transform(nullWhenEmpty(choiceOf)), IsBoolean());
-const IsWhole = (least: number, most: number): PropertyDecorator =>
-  applyDecorators(IsOptional(), Transform(nullWhenEmpty(numberOf)), IsInt(), Min(least), Max(most));
-const IsPatterns = (): PropertyDecorator =>
-  applyDecorators(
-    IsOptional(),
-    Transform(nullWhenEmpty(namesOf)),
-    IsArray(),
-    ArrayMaxSize(MOST_PATTERNS),
-    Matches(MODEL_PATTERN, { each: true }),
-  );
+const name = filled(128).orNone();
+const patterns = wordsOf(
+  matching(MODEL_PATTERN, 'names of models, in which * stands for any characters'),
+  MOST_PATTERNS,
+);
 
 /** Settings of one level as a form or JSON gives them: a field that is missing stays, an empty one is taken back. */
 export class AutoForm {
-  @IsName()
+  /** Others have a code of their own. */
+  @Takes(name.told({ enum: autoModes }))
   mode?: string | null;
 
-  @IsName()
+  @Takes(name.told({ enum: ROUTER_ALGORITHMS }))
   algorithm?: string | null;
 
-  @IsWhole(0, 10)
+  @Takes(whole(0, 10).orNone())
   dial?: number | null;
 
-  @IsName()
+  @Takes(name)
   reference_model?: string | null;
 
   /** A list, or names with commas or spaces between; `*` stands for any characters. */
-  @IsPatterns()
+  @Takes(patterns.orNone())
   include?: string[] | null;
 
-  @IsPatterns()
+  @Takes(patterns.orNone())
   exclude?: string[] | null;
 
-  @IsOptional()
-  @Transform(nullWhenEmpty(numberOf))
-  @IsNumber()
-  @Min(0)
-  @Max(1)
+  @Takes(decimal(0, 1).orNone())
   min_quality?: number | null;
 
   /** In US dollars. */
-  @IsOptional()
-  @Transform(nullWhenEmpty((value) => (typeof value === 'number' ? String(value) : value)))
-  @IsString()
-  @MaxLength(40)
-  max_cost_per_request?: string | null;
+  @Takes(typedDollars.orNone().told({ maximum: Number(MOST_COST / nanoPerUsd) }))
+  max_cost_per_request?: Nano | null;
 
-  @IsWhole(1, 600_000)
+  @Takes(whole(1, 600_000).orNone())
   latency_target_ms?: number | null;
 
-  @IsChoice()
+  @Takes(truth.orNone())
   stickiness?: boolean | null;
 
-  @IsWhole(1, 1_440)
+  @Takes(whole(1, 1_440).orNone())
   stickiness_minutes?: number | null;
 
-  @IsName()
+  @Takes(name)
   fallback_model?: string | null;
 
-  @IsChoice()
+  @Takes(truth.orNone())
   locked?: boolean | null;
 
   /** Of the settings that were shown. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(64)
+  @Takes(line(64).optional())
   version?: string;
 }
 
@@ -133,7 +101,7 @@ export function readAutoForm(
         ...notOneOf('algorithm', ROUTER_ALGORITHMS),
       }),
     ),
-    max_cost_per_request: cost === undefined || cost === null ? cost : costIn(cost),
+    max_cost_per_request: cost === undefined || cost === null ? cost : costWithin(cost),
   };
 }
 
@@ -154,18 +122,11 @@ function known<Name extends string>(
   return name;
 }
 
-function costIn(text: string): string {
-  const refusal = fault('validation_error', {
+function costWithin(cost: Nano): string {
+  if (cost > 0n && cost <= MOST_COST) return formatUsd(cost);
+  throw fault('validation_error', {
     param: 'max_cost_per_request',
     message: `max_cost_per_request is an amount of US dollars above 0 and up to ${formatUsd(MOST_COST)}.`,
     details: { reason: 'dollars', most: Number(MOST_COST / nanoPerUsd) },
   });
-  let cost: Nano;
-  try {
-    cost = parseUsd(text);
-  } catch {
-    throw refusal;
-  }
-  if (cost <= 0n || cost > MOST_COST) throw refusal;
-  return formatUsd(cost);
 }

@@ -107,9 +107,7 @@ function operationOf(route: RegisteredRoute, notes: OperationNotes): OpenApiOper
   const { forms, method } = route;
   const parameters = [...parametersOf(route), ...(notes.parameters ?? [])];
   const body =
-    method === 'GET' || forms.body === undefined
-      ? undefined
-      : { required: true, content: formContent(forms.body) };
+    method === 'GET' || forms.body === undefined ? undefined : { required: true, content: contentOf(route) };
   return {
     operationId: operationIdOf(route),
     summary: summaryOf(route),
@@ -125,9 +123,10 @@ function operationOf(route: RegisteredRoute, notes: OperationNotes): OpenApiOper
   };
 }
 
-function formContent(form: NonNullable<RegisteredRoute['forms']['body']>): Record<string, Media> {
-  const schema = schemaOfForm(form);
-  return { 'application/json': { schema }, 'application/x-www-form-urlencoded': { schema } };
+function contentOf({ forms, pageForm }: RegisteredRoute): Record<string, Media> {
+  const schema = schemaOfForm(forms.body ?? {});
+  const ofPage = pageForm === undefined ? schema : schemaOfForm(pageForm);
+  return { 'application/json': { schema }, 'application/x-www-form-urlencoded': { schema: ofPage } };
 }
 
 function parametersOf({ path, forms, single }: RegisteredRoute): Parameter[] {

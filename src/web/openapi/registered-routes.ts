@@ -6,12 +6,12 @@ import {
   ROUTE_ARGS_METADATA,
 } from '@nestjs/common/constants';
 import { MetadataScanner, type ModulesContainer, Reflector } from '@nestjs/core';
-import type { Field } from '../../kernel';
+import type { Field, Fields } from '../../kernel';
 import { accessMetadata, type AccessRule } from '../access-rule';
 import { ParameterPipe } from '../parameters';
-import { bodyMetadata } from '../portal-body';
+import { type BodyForm, bodyMetadata, pageFormMetadata } from '../portal-body';
 import { fileNameMetadata } from '../routes/csv.interceptor';
-import { type PageView, viewMetadata } from '../routes/page.interceptor';
+import { type PageView, viewMetadata } from '../routes/page-view';
 
 export interface RegisteredRoute {
   readonly method: string;
@@ -21,13 +21,21 @@ export interface RegisteredRoute {
   readonly answer: 'page' | 'table' | 'redirect' | 'data';
   /** A page that answers as JSON, too. */
   readonly hasData: boolean;
-  /** The class that its query, its body or its path parameters are validated by. */
-  readonly forms: Readonly<Partial<Record<Place, Type>>>;
+  /** What its query, its body or its path parameters are validated by. */
+  readonly forms: Forms;
+  /** What the form of a page sends, where that differs from what programs do. */
+  readonly pageForm?: Fields;
   /** Parameters of the path and of the query that are read one by one. */
   readonly single: Readonly<Record<'param' | 'query', ReadonlyMap<string, Field<unknown>>>>;
 }
 
 type Place = 'body' | 'query' | 'param';
+
+interface Forms {
+  readonly body?: BodyForm;
+  readonly query?: Type;
+  readonly param?: Type;
+}
 
 /** Nest's own numbers of what a handler's argument is taken from. */
 const places: Readonly<Record<string, Place>> = { 3: 'body', 4: 'query', 5: 'param' };
@@ -91,14 +99,16 @@ function inputsOf(
   controller: Type,
   prototype: object,
   name: string,
-): Pick<RegisteredRoute, 'forms' | 'single'> {
+): Pick<RegisteredRoute, 'forms' | 'single' | 'pageForm'> {
   const taken = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) ?? {}) as Record<
     string,
     Argument
   >;
   const types = (Reflect.getMetadata('design:paramtypes', prototype, name) ?? []) as (Type | undefined)[];
-  const body = Reflect.getMetadata(bodyMetadata, Reflect.get(prototype, name) as Handler) as Type | undefined;
-  const forms: Partial<Record<Place, Type>> = body === undefined ? {} : { body };
+  const handler = Reflect.get(prototype, name) as Handler;
+  const body = Reflect.getMetadata(bodyMetadata, handler) as BodyForm | undefined;
+  const pageForm = Reflect.getMetadata(pageFormMetadata, handler) as Fields | undefined;
+  const forms: { -readonly [Of in keyof Forms]: Forms[Of] } = body === undefined ? {} : { body };
   const single = { param: new Map<string, Field<unknown>>(), query: new Map<string, Field<unknown>>() };
   for (const [key, { index, data, pipes }] of Object.entries(taken)) {
     const place = places[key.split(':')[0] ?? ''];
@@ -108,5 +118,5 @@ function inputsOf(
       single[place].set(String(data), pipe.field);
     else if (place !== undefined && type !== undefined && !plainTypes.has(type)) forms[place] = type;
   }
-  return { forms, single };
+  return { forms, single, ...(pageForm === undefined ? {} : { pageForm }) };
 }

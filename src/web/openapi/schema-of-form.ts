@@ -1,7 +1,8 @@
 import type { Type } from '@nestjs/common';
 import { getMetadataStorage } from 'class-validator';
-import type { Schema } from '../../kernel';
+import { objectSchema, type Schema } from '../../kernel';
 import { fieldsOf } from '../../platform';
+import type { BodyForm } from '../portal-body';
 
 interface Rule {
   readonly name: string;
@@ -19,7 +20,8 @@ const rules: Readonly<Record<string, (constraints: readonly unknown[]) => Schema
   isUrl: () => ({ type: 'string', format: 'uri' }),
   isUuid: () => ({ type: 'string', format: 'uuid' }),
   isDateString: () => ({ type: 'string', format: 'date-time' }),
-  isISO8601: () => ({ type: 'string', format: 'date-time' }),
+  isIso8601: () => ({ type: 'string', format: 'date-time' }),
+  isDollars: ([amount]) => amount as Schema,
   isArray: () => ({ type: 'array' }),
   isObject: () => ({ type: 'object' }),
   isNotEmpty: () => ({ minLength: 1 }),
@@ -48,8 +50,11 @@ const jsonTypes = new Map<unknown, string>([
   [Array, 'array'],
 ]);
 
-/** A form as JSON Schema: by its validation rules, which are what is really enforced. */
-export function schemaOfForm(form: Type): Schema {
+/** A form as JSON Schema: by its fields and its validation rules, which are what is really enforced. */
+export const schemaOfForm = (form: BodyForm): Schema =>
+  typeof form === 'function' ? schemaOfClass(form) : objectSchema(form);
+
+function schemaOfClass(form: Type): Schema {
   const found = getMetadataStorage().getTargetValidationMetadatas(form, '', false, false);
   const properties: Record<string, Schema> = {};
   const required: string[] = [];
@@ -62,7 +67,7 @@ export function schemaOfForm(form: Type): Schema {
     }));
     const field = declared.get(name);
     properties[name] = field?.schema ?? propertySchema(form, name, ofProperty);
-    if (field?.isRequired ?? isRequired(metadata)) required.push(name);
+    if (field?.isRequired !== false && isRequired(metadata)) required.push(name);
   }
   return {
     type: 'object',

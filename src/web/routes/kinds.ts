@@ -7,17 +7,25 @@ import {
   Post,
   Redirect,
   SetMetadata,
-  type Type,
   UseGuards,
   UseInterceptors,
   UsePipes,
 } from '@nestjs/common';
+import type { Fields } from '../../kernel';
 import { Audited, type AuditRule } from '../audited';
 import { SameOriginGuard } from '../guards/same-origin.guard';
-import { bodyLimitMetadata, bodyMetadata, filesMetadata, PortalBodyInterceptor } from '../portal-body';
+import {
+  type BodyForm,
+  bodyLimitMetadata,
+  bodyMetadata,
+  filesMetadata,
+  pageFormMetadata,
+  PortalBodyInterceptor,
+} from '../portal-body';
 import { FormPipe, PagePipe } from '../validation';
 import { CsvInterceptor, fileNameMetadata } from './csv.interceptor';
-import { PageInterceptor, type PageOptions, type PageView, viewMetadata } from './page.interceptor';
+import { type PageOptions, type PageView, viewMetadata } from './page-view';
+import { PageInterceptor } from './page.interceptor';
 
 /*
  * The five kinds of route of the portal. Each fixes status, access, same-origin check, validation and form of the
@@ -49,8 +57,10 @@ export interface ActionOptions {
   readonly verb?: 'post' | 'delete';
   /** Where a body may be larger than those of other changes. */
   readonly bodyLimitBytes?: number;
-  /** The form that the body is read by, where the handler reads it itself. */
-  readonly body?: Type;
+  /** What the body is read by, where the handler reads it itself. */
+  readonly body?: BodyForm;
+  /** The same of the page's form, where that says it in other fields. */
+  readonly page?: Fields;
   /** Whether its form may carry files, as `multipart/form-data`. */
   readonly takesFiles?: boolean;
 }
@@ -62,7 +72,7 @@ export interface ActionOptions {
 export const Action = (
   path: string,
   access: MethodDecorator,
-  { audit, verb = 'post', body, bodyLimitBytes, takesFiles }: ActionOptions,
+  { audit, verb = 'post', body, page, bodyLimitBytes, takesFiles }: ActionOptions,
 ): MethodDecorator =>
   applyDecorators(
     verb === 'post' ? Post(path) : Delete(path),
@@ -73,6 +83,7 @@ export const Action = (
     SetMetadata(bodyLimitMetadata, bodyLimitBytes),
     SetMetadata(filesMetadata, takesFiles),
     SetMetadata(bodyMetadata, body),
+    SetMetadata(pageFormMetadata, page),
     UseInterceptors(PortalBodyInterceptor),
     Audited(audit),
     UsePipes(FormPipe),

@@ -3,15 +3,26 @@ import {
   cursorText,
   day,
   dayOrInstant,
+  decimal,
+  dollars,
+  dollarText,
+  filled,
   line,
+  lines,
+  listOf,
   matching,
   Misfit,
   oneNumberOf,
+  objectSchema,
   oneOf,
+  optional,
   rowId,
   rowIds,
+  truth,
+  typedDollars,
   uuid,
   whole,
+  wordsOf,
   zone,
 } from '../../../src/kernel';
 
@@ -77,7 +88,74 @@ test('absence is refused, taken, or a default; a form leaves fields blank', () =
   expect(refuses(whole(1, 9).default(3), '')).toBe(true);
   expect(whole(1, 9).orBlank().read('')).toBeUndefined();
   expect(whole(1, 9).orBlank().default(3).read('')).toBe(3);
-  expect(refuses(whole(1, 9).orBlank(), null)).toBe(true);
+  expect(whole(1, 9).orBlank().read(null)).toBeUndefined();
+  expect(refuses(whole(1, 9).orBlank(), [])).toBe(true);
   expect(whole(1, 9).default(3).schema).toEqual({ type: 'integer', minimum: 1, maximum: 9, default: 3 });
   expect([whole(1, 9).isRequired, whole(1, 9).optional().isRequired]).toEqual([true, false]);
+});
+
+test('kinds of bodies take what forms and JSON say, and nothing else', () => {
+  expect(['on', 'true', true, 'off', 'false', false].map((given) => truth.read(given))).toEqual([
+    ...[true, true, true],
+    ...[false, false, false],
+  ]);
+  expect([1, 0, 'yes', 'ON', '', null, {}, []].filter((given) => !refuses(truth, given))).toEqual([]);
+  expect(filled(5).read(' a b ')).toBe('a b');
+  expect(filled(5).read('abcdef')).toEqual(
+    new Misfit('maxLength', 'must be shorter than or equal to 5 characters'),
+  );
+  expect(
+    ['', ' ', 'a\nb', 'a\0', '\ud800', 5, null, {}].filter((given) => !refuses(filled(5), given)),
+  ).toEqual([]);
+  expect(lines(9).read('a\nb')).toBe('a\nb');
+  expect(['a\0', '\ud800', 'a'.repeat(10), 5].filter((given) => !refuses(lines(9), given))).toEqual([]);
+  expect(['0,5', '0.5', 1].map((given) => decimal(0, 1).read(given))).toEqual([0.5, 0.5, 1]);
+  expect(['', '1e0', '.5', 1.1, -0.1, Number.NaN].filter((given) => !refuses(decimal(0, 1), given))).toEqual(
+    [],
+  );
+});
+
+test('amounts are exact, and a comma is for people', () => {
+  expect([dollars.read('0.000000001'), dollars.read(2), typedDollars.read(' 12,5 ')]).toEqual([
+    1n,
+    2_000_000_000n,
+    12_500_000_000n,
+  ]);
+  expect(
+    ['1,5', '-1', -1, '', 'x', '0.0000000001', true, {}].filter((given) => !refuses(dollars, given)),
+  ).toEqual([]);
+  expect([dollarText().read(12.5), dollarText(2).read('99')]).toEqual(['12.5', '99']);
+  expect(
+    [dollarText(2).read('100'), dollarText().read('1e2'), dollarText().read(1e-7)].map(
+      (read) => read instanceof Misfit,
+    ),
+  ).toEqual([true, true, true]);
+});
+
+test('lists are lists, or one thing that a form sends alone', () => {
+  const names = listOf(line(3), 2, 1);
+  expect([names.read('a'), names.read(['a', 'b'])]).toEqual([['a'], ['a', 'b']]);
+  expect([[], ['a', 'b', 'c'], ['long'], [5], {}, 5, null].filter((given) => !refuses(names, given))).toEqual(
+    [],
+  );
+  expect(wordsOf(line(3), 3).read('a, b  c')).toEqual(['a', 'b', 'c']);
+});
+
+test('null and an empty value are absence, or take a value back, as the field says', () => {
+  const count = whole(1, 5);
+  expect([null, '', '  ', undefined].map((given) => count.orBlank().read(given))).toEqual(
+    Array(4).fill(undefined),
+  );
+  expect([null, '', []].map((given) => count.orNone().read(given))).toEqual([null, null, null]);
+  expect([count.orNone().read(undefined), count.nullable().read(null)]).toEqual([undefined, null]);
+  expect([refuses(count.nullable(), ''), refuses(count.optional(), null)]).toEqual([true, true]);
+  expect(objectSchema({ a: count, ...optional({ b: oneOf(['x']).nullable() }) })).toEqual({
+    type: 'object',
+    properties: {
+      a: { type: 'integer', minimum: 1, maximum: 5 },
+      b: { type: ['string', 'null'], enum: ['x', null] },
+    },
+    required: ['a'],
+    additionalProperties: false,
+  });
 });
