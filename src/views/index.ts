@@ -18,6 +18,7 @@ export {
   formatPercent,
   formatTime,
 } from './formatting';
+export { type DeclaredFields, type FieldAttributes, withDeclaredFields } from './declared-fields';
 export { filterFields } from './components/filter-fields';
 export type * from './components/models';
 export { scatterChart, type ScatterInput, type ScatterModel } from './components/scatter';

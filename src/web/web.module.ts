@@ -11,6 +11,7 @@ import { ClientAddress } from './client-address';
 import { ErrorFrame } from './errors/error-frame';
 import { FaultFilter } from './errors/fault.filter';
 import { Notices } from './notices';
+import { FormDeclarations } from './pages/form-declarations';
 import { PageFrames } from './pages/page-frame';
 import { PageRenderer } from './pages/page-renderer';
 import { PortalHosts } from './portal-hosts';
@@ -36,6 +37,7 @@ const MINUTE_MS = 60_000;
   ],
   providers: [
     ErrorFrame,
+    FormDeclarations,
     PageFrames,
     PageRenderer,
     Notices,

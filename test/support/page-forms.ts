@@ -8,7 +8,13 @@ export interface PageField {
   /** False of a box that a browser would not send. */
   readonly isSent: boolean;
   readonly isRequired: boolean;
+  /** Of a choice: the values that it offers. */
+  readonly options: readonly string[];
+  readonly limits: Readonly<Record<Limit, string | undefined>>;
 }
+
+const limits = ['min', 'max', 'minlength', 'maxlength', 'pattern'] as const;
+type Limit = (typeof limits)[number];
 
 export interface PageForm {
   readonly action: string;
@@ -60,6 +66,13 @@ function fieldIn([, kind, attributes = '', inside = '']: RegExpExecArray): PageF
       value: decoded(value ?? ''),
       isSent,
       isRequired,
+      options: options.map((tag) => decoded(attribute(tag, 'value') ?? '')),
+      limits: Object.fromEntries(
+        limits.map((limit) => {
+          const given = attribute(attributes, limit);
+          return [limit, given === undefined ? undefined : decoded(given)];
+        }),
+      ) as PageField['limits'],
     },
   ];
 }

@@ -10,12 +10,14 @@ import {
   type Translate,
   type ViewContext,
   ViewEngine,
+  withDeclaredFields,
   withFocusOnFirstError,
   withFormPages,
   withNotice,
   withRefusal,
 } from '../../views';
 import { cookieOf, sessionCookieName } from '../cookies';
+import { FormDeclarations } from './form-declarations';
 import { PageFrames } from './page-frame';
 import { type HttpRequest, pathOf, queryOf } from '../http-request';
 import { addressText, codeText, reasonText, refusedForm } from './refusal';
@@ -38,11 +40,13 @@ export class PageRenderer {
     private readonly settings: Settings,
     private readonly frames: PageFrames,
     private readonly resellers: ResellerDomains,
+    private readonly declarations: FormDeclarations,
   ) {}
 
   page(view: string, model: object, request: HttpRequest): string {
     const context = this.contextOf(request);
-    const html = withFormPages(this.engine.render(view, model, context), request.originalUrl);
+    const rendered = withDeclaredFields(this.engine.render(view, model, context), this.declarations.at);
+    const html = withFormPages(rendered, request.originalUrl);
     const { refusal, refusedAddress } = request;
     const piece = (name: string, values: object): string =>
       this.engine.render(`fragments/${name}`, values, { ...context, fragment: true });
