@@ -3,6 +3,7 @@ import type { Scenario } from '../scenario';
 import type { World } from '../world';
 import { ADMIN, admin, owner } from './admin-catalogue-steps';
 import { invoicePaymentScenarios } from './invoice-payments';
+import { waysBack } from './ways-back';
 
 const TOMORROW = new Date(Date.now() + 86_400_000).toISOString();
 const MARKUP = `POST ${ADMIN}/organisations/{org_id}/markup`;
@@ -170,4 +171,5 @@ export const beyondContract: readonly Scenario[] = [
     },
   },
   ...invoicePaymentScenarios,
+  ...waysBack,
 ];
