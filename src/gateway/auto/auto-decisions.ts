@@ -99,9 +99,9 @@ export class AutoDecisions {
       {
         remember: (model) => this.remember(call, policy, conversation, byName.get(model)),
         called: (model, calls) => this.noteCalls(call, model, calls),
-        noted: (model, isAnswer) => {
-          this.traffic.answered(call.inbound.caller.attribution.organisationId, model, isAnswer);
-          if (isAnswer) this.retries.answered(question, model);
+        noted: (model) => {
+          this.traffic.answered(call.inbound.caller.attribution.organisationId, model);
+          this.retries.answered(question, model);
         },
       },
     );

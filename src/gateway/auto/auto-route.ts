@@ -24,7 +24,7 @@ interface AutoEffects {
   remember(model: string): Promise<void>;
   /** Stores which model made these tool calls; it never fails. */
   called(model: string, calls: readonly string[]): Promise<void>;
-  noted(model: string, isAnswer: boolean): void;
+  noted(model: string): void;
 }
 
 /** The route of one `auto` request: the chosen model and its stand-ins. */
@@ -48,7 +48,7 @@ export class AutoRoute implements AutoTrace {
   }
 
   answered(model: string): void {
-    this.effects.noted(model, true);
+    this.effects.noted(model);
     this.answerer = { model, remembering: this.effects.remember(model) };
   }
 
@@ -56,10 +56,6 @@ export class AutoRoute implements AutoTrace {
     if (this.answerer === null) return;
     const { model, remembering } = this.answerer;
     await Promise.all([remembering, calls.length === 0 ? null : this.effects.called(model, calls)]);
-  }
-
-  failed(model: string): void {
-    this.effects.noted(model, false);
   }
 
   /** Another model as a stand-in; null where this route may not ask it. */

@@ -6,7 +6,6 @@ import {
   type DriftLevel,
   driftLevel,
   noDrift,
-  noteAnswer,
   noteFamiliarity,
   noteSignal,
   readSignal,
@@ -17,7 +16,7 @@ const MOST_ORGANISATIONS = 1_000;
 const MOST_MODELS = 1_000;
 
 /**
- * Recent observations of `auto` traffic: failures of models, drift of an organisation's requests, and feedback, which
+ * Recent observations of `auto` traffic: answers of models, drift of an organisation's requests, and feedback, which
  * all nodes share. All of it affects its own organisation only; keys without one share theirs.
  */
 @Injectable()
@@ -40,8 +39,9 @@ export class AutoTraffic implements OnModuleInit {
     return [this.answers, this.signals].flatMap((kept) => kept.get(organisationId) ?? []);
   }
 
-  answered(organisationId: number | null, model: string, isAnswer: boolean): void {
-    noteAnswer(ofOrganisation(this.answers, organisationId), model, isAnswer, Date.now());
+  answered(organisationId: number | null, model: string): void {
+    const answer = { failed: 0, answered: 1 };
+    noteSignal(ofOrganisation(this.answers, organisationId), model, answer, Date.now());
   }
 
   driftOf(organisationId: number | null): DriftLevel {

@@ -249,13 +249,12 @@ export class Pipeline {
   }
 
   /** Where the model that `auto` chose fails or cannot be asked, before its answer began, the next one is tried. */
-  private steppingIn({ auto, model, tries }: RequestProgress, work: Work, error: unknown): Admission | null {
+  private steppingIn({ auto, tries }: RequestProgress, work: Work, error: unknown): Admission | null {
     if (auto === null || work.stopped !== null) return null;
     const { status, code } = fromUnknown(error);
-    // A translation refuses before anything is sent: that is no failure of the model.
+    // A translation refuses before anything is sent: another model may need none.
     const isUntranslatable = code === 'unsupported_parameter';
     if (status < 500 && code !== 'supplier_limit' && !isUntranslatable) return null;
-    if (!isUntranslatable) auto.failed(model);
     return lanesIn(tries) < MOST_LANES ? auto.next() : null;
   }
 

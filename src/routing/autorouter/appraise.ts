@@ -59,7 +59,7 @@ export interface Question {
   /** ms since 1970 */
   readonly now: number;
   readonly session?: SessionView;
-  /** Observations of the models: their failures, and feedback on their answers. */
+  /** Observations of the models: their answers, and feedback on them. */
   readonly reliability?: readonly Reliability[];
   readonly drift?: DriftLevel;
   /** The budget that presses most, and what it adds to kappa. */
@@ -78,7 +78,7 @@ export interface Appraised extends Candidate, Estimate {
   readonly tokensOut: number;
   /** What the supplier's cache takes off it. */
   readonly cacheSaving: number;
-  /** The chance that its answer fails; 0 where nothing was seen of any model. */
+  /** The chance that its answer is no good; 0 where nothing was seen of any model. */
   readonly failure: number;
   readonly utility: number;
 }

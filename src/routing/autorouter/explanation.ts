@@ -30,7 +30,7 @@ export interface ExplainedCandidate {
   /** In nano-USD. */
   readonly cost_est: number;
   readonly lat_est: number | null;
-  /** The chance that its answer fails. */
+  /** The chance that its answer is no good. */
   readonly fail: number;
   readonly u: number;
 }

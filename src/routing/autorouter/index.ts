@@ -22,7 +22,7 @@ export {
 } from './policy';
 export { type Readiness, readiness } from './readiness';
 export { doubtOf, retuned, type Retuning } from './retune';
-export { failureChance, noteAnswer, noteSignal, type Reliability } from './reliability';
+export { failureChance, noteSignal, type Reliability } from './reliability';
 export {
   type Calibration,
   decay,

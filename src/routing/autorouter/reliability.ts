@@ -1,20 +1,14 @@
 const HALF_LIFE_MS = 10 * 60_000;
-/** The prior: one failure in a hundred. */
+/** The prior: one bad answer in a hundred. */
 const PRIOR = { failed: 0.05, answered: 4.95 };
 
-/** Recent answers and failures of models, as this node saw them; both halve in ten minutes. */
+/**
+ * Recent answers of models, and what was said against them; both halve in ten minutes. A supplier that fails says
+ * nothing of its model: that is the health of the lane.
+ */
 export type Reliability = Map<string, { failed: number; answered: number; at: number }>;
 
-export function noteAnswer(reliability: Reliability, model: string, answered: boolean, now: number): void {
-  const { failed, answered: earlier } = decayed(reliability, model, now);
-  reliability.set(model, {
-    failed: failed + (answered ? 0 : 1),
-    answered: earlier + (answered ? 1 : 0),
-    at: now,
-  });
-}
-
-/** What was said of an answer after it was counted, or taken back. */
+/** An answer, and what was said of it after it was counted, or taken back. */
 export function noteSignal(
   reliability: Reliability,
   model: string,
@@ -29,7 +23,7 @@ export function noteSignal(
   });
 }
 
-/** The chance that the model's next answer fails, by all that was seen of it. */
+/** The chance that the model's next answer is no good, by all that was seen of it. */
 export function failureChance(of: readonly Reliability[], model: string, now: number): number {
   const seen = of.map((each) => decayed(each, model, now));
   const failed = seen.reduce((sum, each) => sum + each.failed, 0);

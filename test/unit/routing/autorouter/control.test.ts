@@ -4,7 +4,7 @@ import {
   failureChance,
   noDrift,
   noPacing,
-  noteAnswer,
+  noteSignal,
   noteFamiliarity,
   pace,
   projectedSpend,
@@ -52,20 +52,23 @@ describe('drift', () => {
 });
 
 describe('reliability', () => {
-  test('falls with failures, and is as before an hour later', () => {
+  const bad = { failed: 1, answered: 0 };
+  const good = { failed: 0, answered: 1 };
+
+  test('falls with bad answers, and is as before an hour later', () => {
     const seen: Reliability = new Map();
     const before = failureChance([seen], 'model', 0);
-    for (let call = 0; call < 5; call += 1) noteAnswer(seen, 'model', false, 0);
+    for (let call = 0; call < 5; call += 1) noteSignal(seen, 'model', bad, 0);
     expect(failureChance([seen], 'model', 0)).toBeGreaterThan(0.45);
     expect(failureChance([seen], 'other', 0)).toBe(before);
     expect(failureChance([seen], 'model', 10 * 60_000)).toBeLessThan(failureChance([seen], 'model', 0));
     expect(failureChance([seen], 'model', 3_600_000)).toBeLessThan(before + 0.02);
   });
 
-  test('one failure among many answers weighs little', () => {
+  test('one bad answer among many weighs little', () => {
     const seen: Reliability = new Map();
-    for (let call = 0; call < 99; call += 1) noteAnswer(seen, 'model', true, 0);
-    noteAnswer(seen, 'model', false, 0);
+    for (let call = 0; call < 99; call += 1) noteSignal(seen, 'model', good, 0);
+    noteSignal(seen, 'model', bad, 0);
     expect(failureChance([seen], 'model', 0)).toBeLessThan(0.02);
   });
 });

@@ -7,7 +7,7 @@ import {
   emptyState,
   learn,
   learnAll,
-  noteAnswer,
+  noteSignal,
   type Policy,
   type Question,
   ROUTER_ALGORITHMS,
@@ -267,9 +267,10 @@ describe('the choice', () => {
     expect(ask(familiar, { policy: open }, cheap).explanation.ref).toBe('middle');
   });
 
-  test('heeds failures, a latency target and the budget', () => {
+  test('heeds bad answers, a latency target and the budget', () => {
     const reliability = new Map();
-    for (let call = 0; call < 8; call += 1) noteAnswer(reliability, 'small', false, NOW);
+    const bad = { failed: 1, answered: 0 };
+    for (let call = 0; call < 8; call += 1) noteSignal(reliability, 'small', bad, NOW);
     expect(ask(familiar, { reliability: [reliability] }).chosen).not.toBe('small');
     expect(ask(familiar, { reliability: [reliability], now: NOW + 6 * 3_600_000 }).chosen).toBe('small');
     const slow = emptyState();
