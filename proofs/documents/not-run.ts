@@ -1,0 +1,32 @@
+interface NotRun {
+  /** Commands that this begins, or is the whole of. */
+  readonly commands: RegExp;
+  readonly why: string;
+}
+
+/** Documented commands that the proof leaves alone, each with its reason. One that no document has is a fault. */
+export const notRun: readonly NotRun[] = [
+  {
+    commands: /^npm run prove:/,
+    why: 'it is a proof of its own, of minutes; that the script is there is checked',
+  },
+  { commands: /^npm run bench:/, why: 'it measures for minutes; that the script is there is checked' },
+  { commands: /^npm test$/, why: 'it runs every test; this one would run itself' },
+  {
+    commands: /^npm test -- -t /,
+    why: 'it opens every file of tests; that a test of the name is there is checked',
+  },
+  {
+    commands: /^npm test -- --selectProjects /,
+    why: 'it runs for minutes; that the project is there is checked',
+  },
+  { commands: /^export /, why: 'it sets what the commands beside it read' },
+  { commands: /^[A-Z_]+=/, why: 'it is a setting of a program of somebody else' },
+  {
+    commands: /^\{\{claudeCodeSettings\}\}$/,
+    why: 'the portal puts settings for the command after it there',
+  },
+  { commands: /^(?:claude|codex)(?: |$)/, why: '`npm run prove:clients` types it as it stands' },
+  { commands: /^stripe listen /, why: "it needs Stripe's program and an account" },
+  { commands: /^perf /, why: 'it needs the rights to look into a process under load' },
+];

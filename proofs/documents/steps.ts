@@ -1,0 +1,253 @@
+import { randomBytes } from 'node:crypto';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import type { Stage } from './stage';
+
+/** A documented command, and what is seen when it is typed. */
+export interface Step {
+  readonly command: string;
+  /** Makes ready what the document takes for granted. */
+  readonly before?: (stage: Stage) => void | Promise<void>;
+  /** It does not end by itself: `says` is what it says once it is ready. */
+  readonly stays?: true;
+  /** Takes down what it said, for later steps. */
+  readonly keeps?: (stage: Stage, said: RegExpExecArray) => void | Promise<void>;
+  /** 0 unless the document says otherwise. */
+  readonly code?: number;
+  readonly says?: RegExp;
+  /** A file that it writes, and what is in it. */
+  readonly writes?: readonly [name: string, content: RegExp];
+  /** Of the answer, where it is a request. */
+  readonly status?: number;
+  /** Tests are run where they are. */
+  readonly isInProject?: boolean;
+  /** What this machine lacks for it; null where nothing. */
+  readonly lacks?: (stage: Stage) => Promise<string | null>;
+}
+
+/** Of each list, the part for one model. */
+const LITELLM = {
+  'claude-opus-5': {
+    litellm_provider: 'anthropic',
+    mode: 'chat',
+    input_cost_per_token: 0.000_005,
+    output_cost_per_token: 0.000_025,
+  },
+};
+const MODELS_DEV = {
+  anthropic: {
+    id: 'anthropic',
+    models: { 'claude-opus-5': { id: 'claude-opus-5', cost: { input: 5, output: 25 } } },
+  },
+};
+const write = (stage: Stage, name: string, content: object): void =>
+  writeFileSync(stage.path(name), JSON.stringify(content));
+
+/** A supplier whose list of models can be asked for, under the names that the documents have. */
+const gatewayFile = (supplier: string): object => ({
+  version: 1,
+  providers: Object.fromEntries(
+    ['anthropic', 'claude-eu'].map((name) => [
+      name,
+      { style: 'messages-style', base_url: supplier, regions: ['eu'], api_key: '${SUPPLIER_KEY}' },
+    ]),
+  ),
+  models: {
+    'house-model': {
+      context_tokens: 200_000,
+      max_output_tokens: 64_000,
+      lanes: [{ provider: 'anthropic', model: 'claude-opus-5', region: 'eu' }],
+      price: { input: 3, output: 15 },
+    },
+  },
+});
+
+const NEEDED_PG_DUMP = 18;
+
+async function lacksPgDump(stage: Stage): Promise<string | null> {
+  const { output } = await stage.run('pg_dump --version');
+  const [, version] = / (\d+)/.exec(output) ?? [];
+  if (version === undefined) return 'there is no pg_dump';
+  return Number(version) < NEEDED_PG_DUMP ? `pg_dump is of PostgreSQL ${version}` : null;
+}
+
+/** In an order in which each finds what it needs. */
+export const steps: readonly Step[] = [
+  {
+    command: 'node dist/simulator/main.js --port 0 --control-port 0',
+    says: /"url":"([^"]+)","controlUrl":"([^"]+)"/,
+    stays: true,
+    keeps: (stage, [, supplier = '', control = '']) => {
+      Object.assign(stage.variables, {
+        CONTROL_URL: control,
+        SUPPLIER_URL: supplier,
+        SUPPLIER_KEY: 'sim-key',
+      });
+    },
+  },
+  {
+    command: 'npm start',
+    says: /root admin key +(svc_\w+)\s+demo key +(svc_\w+)[^]*(curl (http:\/\/[^\s/]+)[^]*\}')/,
+    stays: true,
+    keeps: async (stage, [, root = '', key = '', printed = '', address = '']) => {
+      stage.serves(address, key);
+      Object.assign(stage.variables, { ROOT_KEY: root, SVC_API_KEY: key });
+      const { text } = await stage.run(printed);
+      if (!text.includes('status 200')) throw new Error(`the curl that it prints: ${text}`);
+    },
+  },
+  {
+    command: `curl http://127.0.0.1:3000/v1/chat/completions \\
+-H "Authorization: Bearer svc_…" -H "Content-Type: application/json" \\
+-d '{"model":"sim-small","messages":[{"role":"user","content":"Hello"}]}'`,
+    status: 200,
+    says: /"object":"chat\.completion"/,
+  },
+  {
+    command: `curl {{baseUrl}}/v1/manage/keys \\
+-H "Authorization: Bearer $ROOT_KEY" -H "Content-Type: application/json" \\
+-d '{"name": "my first key", "budget_limit": 5, "budget_period": "monthly"}'`,
+    status: 200,
+    says: /"key":"svc_/,
+  },
+  {
+    command: 'curl {{baseUrl}}/v1/models -H "Authorization: Bearer $SVC_API_KEY"',
+    status: 200,
+    says: /"id":"sim-small"/,
+  },
+  {
+    command: `curl -i {{baseUrl}}/v1/chat/completions \\
+-H "Authorization: Bearer $SVC_API_KEY" -H "Content-Type: application/json" \\
+-d '{"model": "{{chatModel}}", "messages": [{"role": "user", "content": "Hello"}]}'`,
+    status: 200,
+    says: /^x-request-id: (\S+)/im,
+    keeps: (stage, [, requestId = '']) => stage.asked(requestId),
+  },
+  {
+    command: 'curl {{baseUrl}}/v1/generations/REQUEST_ID -H "Authorization: Bearer $SVC_API_KEY"',
+    before: (stage) => stage.settled(),
+    status: 200,
+    says: /"cost/,
+  },
+  {
+    command: `curl -N {{baseUrl}}/v1/chat/completions \\
+-H "Authorization: Bearer $SVC_API_KEY" -H "Content-Type: application/json" \\
+-d '{
+"model": "{{chatModel}}",
+"stream": true,
+"stream_options": {"include_usage": true},
+"messages": [{"role": "user", "content": "Count to five"}]
+}'`,
+    status: 200,
+    says: /"usage":\{[^]*data: \[DONE\]/,
+  },
+  {
+    command: `curl {{baseUrl}}/v1/messages \\
+-H "x-api-key: $SVC_API_KEY" -H "Content-Type: application/json" \\
+-d '{"model": "{{chatModel}}", "max_tokens": 200, "messages": [{"role": "user", "content": "Hello"}]}'`,
+    status: 200,
+    says: /"type":"message"/,
+  },
+  {
+    command: `curl -X POST "$CONTROL_URL/faults" -d '{"match": {"path": "/v1/messages"}, "times": 3, "fault": {"kind": "status", "status": 400,
+"body": {"type": "error", "error": {"type": "invalid_request_error", "message": "Your credit balance is too low …"}}}}'`,
+    status: 201,
+  },
+  { command: 'npm run cli -- key create --name mine', says: /^svc_\w+$/m },
+  { command: 'bin/switchboard.cjs key create --name ci', says: /^svc_\w+\n$/ },
+  {
+    command: 'npm run cli -- plan gateway.yaml',
+    before: (stage) => write(stage, 'gateway.yaml', gatewayFile(stage.variables['SUPPLIER_URL'] ?? '')),
+    says: /house-model/,
+  },
+  {
+    command: 'npm run cli -- apply gateway.yaml',
+    // Nobody is at a terminal here to say yes.
+    code: 1,
+    says: /house-model[^]*Nothing was changed/,
+  },
+  { command: 'npm run cli -- apply gateway.yaml --yes', says: /Applied\./ },
+  { command: 'npm run cli -- apply gateway.yaml --prune', says: /Nothing to do/ },
+  {
+    command: 'bin/switchboard.cjs export > gateway.yaml',
+    writes: ['gateway.yaml', /^version: 1$[^]*house-model/m],
+  },
+  {
+    command: 'npm run cli -- import litellm-prices model_prices_and_context_window.json --provider anthropic',
+    before: (stage) => write(stage, 'model_prices_and_context_window.json', LITELLM),
+  },
+  {
+    command: 'npm run cli -- import models-dev api.json --provider claude-eu=anthropic --apply',
+    before: (stage) => write(stage, 'api.json', MODELS_DEV),
+  },
+  { command: 'npm run cli -- models compare', says: /anthropic/ },
+  {
+    command: 'npm run cli -- models compare --provider anthropic --take house-model',
+    before: async ({ rows }) =>
+      void (await rows.query(
+        `UPDATE model SET managed = false, facts = '{"window": 400000}' WHERE name = 'house-model'`,
+      )),
+    says: /house-model: taken over/,
+  },
+  { command: 'npm run cli -- doctor', says: /database/ },
+  { command: 'npm run cli -- doctor --vendors', says: /vendors/ },
+  {
+    command: 'npm run cli -- sign-in-link you@example.com',
+    before: async ({ rows }) =>
+      void (await rows.addUser({ email: 'you@example.com', role: 'platform_owner' })),
+    says: /sign-in-link\?token=/,
+  },
+  { command: 'npm run cli -- demo:seed', says: /sign-in-link\?token=/ },
+  { command: 'npm run cli money:verify' },
+  { command: 'npm run cli processor:check', code: 1, says: /MISSING/ },
+  {
+    command: 'npm run cli -- audit:export audit-2026-11.jsonl',
+    // A copy that is kept elsewhere is older than the export.
+    before: (stage) => {
+      mkdirSync(stage.path('kept'));
+      copyFileSync(stage.path('.data/audit/anchor.jsonl'), stage.path('kept/anchor.jsonl'));
+    },
+    says: /signed by (\S+)/,
+    keeps: (stage, [, key = '']) => void (stage.variables['PUBLIC_KEY'] = key),
+    writes: ['audit-2026-11.jsonl', /^\{"export":/],
+  },
+  {
+    command: 'npm run cli -- audit:export acme.jsonl --organisation acme',
+    before: async ({ rows }) => void (await rows.addOrganisation('acme')),
+    writes: ['acme.jsonl', /^\{"export":/],
+  },
+  {
+    command: 'npm run cli -- audit:export platform.jsonl --platform',
+    writes: ['platform.jsonl', /^\{"export":/],
+  },
+  { command: 'npm run cli -- audit:verify audit-2026-11.jsonl' },
+  {
+    command: 'npm run cli -- audit:verify audit-2026-11.jsonl --key "$PUBLIC_KEY" --anchor kept/anchor.jsonl',
+  },
+  { command: 'npm run cli -- audit:breaks', says: /Nothing is open/ },
+  {
+    command: 'npm run cli -- audit:breaks --examined 17 --conclusion "restore of Monday, ticket 4711"',
+    before: async ({ rows }) =>
+      void (await rows.query(
+        `INSERT INTO audit_break (id, chain, kind, block, entry) VALUES (17, 0, 'missing', 1, 1)`,
+      )),
+  },
+  {
+    command:
+      'pg_dump --format=custom --file=switchboard.dump "postgres://switchboard_owner:$PASSWORD@127.0.0.1:$PORT/switchboard"',
+    before: (stage) => {
+      Object.assign(stage.variables, { PASSWORD: stage.ownerPassword, PORT: stage.databasePort });
+    },
+    writes: ['switchboard.dump', /^PGDMP/],
+    lacks: lacksPgDump,
+  },
+  {
+    command: 'npm run cli credentials rewrap',
+    before: (stage) => {
+      const { masterKey } = JSON.parse(readFileSync(stage.path('.data/secrets.json'), 'utf8')) as {
+        masterKey: string;
+      };
+      stage.variables['MASTER_KEY'] = `${randomBytes(32).toString('base64url')},${masterKey}`;
+    },
+  },
+  { command: 'npm test -- test/unit/kernel/money.test.ts', isInProject: true, says: /PASS/ },
+];
