@@ -13,6 +13,7 @@ WORKDIR /app
 RUN install -d -o node -g node -m 0700 /data
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/bin ./bin
 COPY --from=build /app/dist ./dist
 COPY --from=build /app/views ./views
 COPY --from=build /app/public ./public
