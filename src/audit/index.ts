@@ -6,13 +6,7 @@ export {
   objectTypes,
   type ObjectType,
 } from './activity/action-names';
-export {
-  type ActivityActor,
-  type ActivityRequest,
-  type Concerned,
-  type NewActivity,
-  systemActor,
-} from './activity/activity';
+export { type ActivityActor, type Concerned, type NewActivity, systemActor } from './activity/activity';
 export { ActivityLog } from './activity/activity-log';
 export {
   type ActivityDays,
@@ -38,25 +32,18 @@ export { type Latencies, LatencyQuery } from './latency-query';
 export { insertRequestRecords } from './insert-records';
 export { recordFields, usageOfRow, usageColumns } from './record-columns';
 export type { AttemptRecord, Attribution, RecordFacts, RequestRecord } from './request-record';
-export { type RefusalHour, Refusals } from './refusals';
+export { Refusals } from './refusals';
 export { RequestRecords } from './request-records';
 export { type RecordFilter, type RequestEntry, RequestRecordQuery } from './request-record-query';
 export { readRecord, readRecords, renamedRecord, type WrittenRecord, writtenRecord } from './written-record';
 export { type RequestLogFilter, type StatusClass, statusClasses } from './request-log/log-filter';
 export { type LoggedRequest, type RequestLogPage, RequestLogQuery } from './request-log/request-log-query';
-export { type RecordScope, withinRecordScope } from './record-scope';
+export { withinRecordScope } from './record-scope';
 export { SqlParameters } from './sql-parameters';
 export { type UsageAnswer, type UsageGroup, UsageQuery } from './usage/usage-query';
-export {
-  type UsageBucket,
-  usageBuckets,
-  type UsageFilter,
-  type UsageGrouping,
-  usageGroupings,
-  type UsageQuestion,
-} from './usage/usage-question';
+export { type UsageBucket, usageBuckets, usageGroupings, type UsageQuestion } from './usage/usage-question';
 export { presentUsage, usageFileColumns, usageFileRows } from './usage/present-usage';
-export { periodOf, textOf, type UsageAsked, usageQuestionOf, zoneOf } from './usage/usage-asked';
+export { periodOf, usageQuestionOf, zoneOf } from './usage/usage-asked';
 export { RecordParameters } from './record-parameters';
 export { UsageDays } from './usage/usage-days';
 export { UsageFilters, UsageParameters } from './usage/usage-parameters';

@@ -1,15 +1,7 @@
 export { BillingModule } from './billing.module';
 export { Escrow } from './engine/escrow/escrow';
 export type { Hold, HoldRequest, SettleOutcome } from './engine/escrow/hold';
-export {
-  type Counterpart,
-  Ledger,
-  type LedgerLine,
-  type Posting,
-  type PostingKind,
-  postingKinds,
-  type WalletState,
-} from './ledger/ledger';
+export { Ledger, type PostingKind, postingKinds, type WalletState } from './ledger/ledger';
 export { type InvoicePayment, Invoices, type InvoiceState } from './ledger/invoices';
 export { type BudgetRaise, BudgetRaises } from './ledger/budget-raises';
 export { CreditCeilings } from './ledger/credit-ceilings';
@@ -30,7 +22,7 @@ export {
 } from './promotions/promotions.service';
 export { MoneyWatch } from './ledger/money-watch';
 export { MoneyEngine, type MoneyEngineOptions } from './engine/money-engine';
-export { budgetsOfPerson, type LimitRef, limitRefs, type ScopeKind } from './scope';
+export { budgetsOfPerson, type LimitRef, limitRefs } from './scope';
 export type { UnreadJournal } from './engine/store/money-store';
 export { PostgresMoneyStore } from './engine/store/postgres-money-store';
 export { AutomaticTopUp } from './processor/automatic-top-up';
@@ -49,12 +41,12 @@ export {
   type Reconciliation,
 } from './processor/billing-reconciliation';
 export { type Card, Cards } from './processor/cards';
-export { Checkout, type StartedCheckout } from './processor/checkout';
+export { Checkout } from './processor/checkout';
 export { EventSweep } from './processor/event-sweep';
 export { handledEvents, readEvent } from './processor/events';
 export { loadSdk, PaymentProcessor } from './processor/payment-processor';
 export { type OwnedPayment, type Payment, Payments, type PaymentStatus } from './processor/payments';
-export { type EventOutcome, ProcessorInbox, type QuarantinedEvent } from './processor/processor-inbox';
+export { ProcessorInbox, type QuarantinedEvent } from './processor/processor-inbox';
 export { type ReachedBudget, ReachedBudgets, shareOf } from './processor/reached-budgets';
 export { WalletHandover } from './processor/wallet-handover';
 export {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database, RepeatingJob } from '../platform';
 
 /** The kinds of events of a pool's token. */
-export type TokenEventKind = 'refreshed' | 'refresh-failed' | 'limited' | 'rejected' | 'recovered';
+type TokenEventKind = 'refreshed' | 'refresh-failed' | 'limited' | 'rejected' | 'recovered';
 
 export interface TokenEvent {
   readonly credentialId: string;

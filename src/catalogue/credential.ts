@@ -8,7 +8,7 @@ export interface BearerCredential {
   readonly token: string;
 }
 /** Sent in the header that the supplier expects. */
-export interface HeaderCredential {
+interface HeaderCredential {
   readonly kind: 'header';
   readonly id: string;
   readonly value: string;

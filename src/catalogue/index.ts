@@ -5,27 +5,19 @@ export {
   CatalogueEditor,
   type LaneInput,
   type ModelInput,
-  type OrganisationAccessInput,
   type ProviderInput,
 } from './catalogue-editor.service';
 export type {
   BearerCredential,
   Credential,
   CredentialSecret,
-  HeaderCredential,
   SigningCredential,
   TokenCredential,
 } from './credential';
-export { originsOf, sealedCredentials, type SecretHome, tokenUrlOf, typedCredential } from './credential';
-export { CREDENTIAL_KINDS, type CredentialHealth, type CredentialKind } from './credential.entity';
-export { CredentialEditor, type CredentialInput, type CredentialSummary } from './credential-editor.service';
-export {
-  type StoredTokenEvent,
-  type TokenEvent,
-  type TokenEventKind,
-  type TokenEventQuery,
-  TokenEvents,
-} from './credential-events.service';
+export { originsOf, sealedCredentials, typedCredential } from './credential';
+export { type CredentialHealth, type CredentialKind } from './credential.entity';
+export { CredentialEditor, type CredentialInput } from './credential-editor.service';
+export { type StoredTokenEvent, type TokenEvent, TokenEvents } from './credential-events.service';
 export { CredentialStore, type CredentialState, type PooledToken } from './credential-store.service';
 export { CatalogueModule } from './catalogue.module';
 export { chosenWire } from './chosen-wire';
@@ -38,11 +30,8 @@ export {
   MODEL_STATES,
   LANE_ORDERS,
   type LaneOrder,
-  type ModelBounds,
   type ModelKind,
   type ModelState,
-  type ProviderBreaker,
-  type ProviderTimeouts,
 } from './entities';
 export { type DepartmentAccess, ModelAccess } from './model-access.service';
 export { moved, reordered, writeModelOrder } from './model-order';
@@ -62,15 +51,13 @@ export {
   type SheetSchedule,
 } from './model-sheet.service';
 export { type ProviderChange, type ProviderSheet, ProviderSheets } from './provider-sheet.service';
-export { type VisibilityEffect, visibilityEffect } from './provider-visibility';
+export { visibilityEffect } from './provider-visibility';
 export { aliasesVersion, redirectVersion, refuseManaged, stateVersion } from './sheet-version';
 export * from './plan';
 export { ratesOf, type StoredRates } from './price-codec';
-export { type PriceInput, PriceService, type ScheduleInput } from './price.service';
+export { PriceService } from './price.service';
 export { presentPrice, pricesOf, priceTexts } from './price-presenter';
 export {
-  type ApplyDelta,
-  type Mispriced,
   mispricedRecords,
   type PriceOverride,
   rerate,
@@ -81,16 +68,7 @@ export {
 export { ensureSandbox, removeSandbox, type RemovedSandbox, retireSandbox, SANDBOX_OWNER } from './sandbox';
 export { CatalogueSnapshot, isRetired } from './snapshot';
 export { loadSnapshot } from './snapshot-loader';
-export type {
-  LaneView,
-  ModelAudience,
-  ModelView,
-  PricedLane,
-  PriceView,
-  ProviderView,
-  Resolution,
-  ScheduleView,
-} from './views';
+export type { LaneView, ModelAudience, ModelView, PricedLane, PriceView, ProviderView } from './views';
 
 export const catalogueEntities = [
   Provider,

@@ -1,6 +1,6 @@
 import { usageColumns, usageOfRow } from '../audit';
 import { costOf, fault, type PriceRates } from '../kernel';
-import type { Database, Tx } from '../platform';
+import type { Database } from '../platform';
 import { Price } from './entities';
 import { ratesOf } from './price-codec';
 
@@ -27,9 +27,6 @@ export interface RerateDelta {
   /** What is owed on top of what was charged; negative: what was charged too much. */
   readonly deltaNano: bigint;
 }
-
-/** How the keeper of the ledger enters a difference; has to be idempotent by request id. */
-export type ApplyDelta = (tx: Tx, delta: RerateDelta) => Promise<void>;
 
 export interface RerateSummary {
   readonly records: number;

@@ -1,7 +1,7 @@
 export { type ChatModel, ChatModels } from './chat-models';
 export { ChatModule } from './chat.module';
 export { ChatTurns } from './chat-turns.service';
-export type { AttachmentHead, ConversationHead, Message } from './conversation';
+export type { ConversationHead, Message } from './conversation';
 export { type Attachment, ConversationMessages } from './conversation-messages';
 export { sealedConversations } from './conversation-content';
 export {
@@ -12,4 +12,4 @@ export {
 export { ConversationRetention } from './conversation-retention';
 export { Conversations } from './conversations.service';
 export type { RunningTurn, Turn, TurnEnd } from './turn';
-export { type WebchatKey, WebchatKeys } from './webchat-keys.service';
+export { WebchatKeys } from './webchat-keys.service';

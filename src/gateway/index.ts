@@ -2,7 +2,6 @@ export type { AutoDecision } from './auto/auto-route';
 export { familyOf, sealOf } from './auto/sealed-history';
 export { GatewayModule } from './gateway.module';
 export { ResponseStore, sealedResponses } from './responses/response-store';
-export { ResponsesModule } from './responses/responses.module';
 export { type InnerAccount, type InnerAnswer, InnerChat, type InnerRoute } from './inner/inner-chat';
 export {
   type AnswerSampler,
@@ -11,7 +10,7 @@ export {
   type ServedAnswer,
 } from './inference/answer-sampling';
 export type { Call } from './inference/describe';
-export { type EvaluationAnswer, type EvaluationCall, InnerEvaluation } from './inner/inner-evaluation';
+export { type EvaluationAnswer, InnerEvaluation } from './inner/inner-evaluation';
 export { Lifecycle } from './lifecycle';
 export { callableModels } from './model-access';
 export { presentRecord, recordColumns } from './manage/record-presenter';

@@ -52,17 +52,10 @@ export {
 export { type HelpPage, noticeTopics, type NoticeTopic, PersonalSettings } from './personal-settings.service';
 export * from './people';
 export { ProfileService } from './profile.service';
-export {
-  type HostProof,
-  HostProofs,
-  isProven,
-  type ResellerDomain,
-  ResellerDomains,
-  wrongLogo,
-} from './resellers';
-export { type SessionReading, SessionsService, type Viewing } from './sessions.service';
+export { HostProofs, isProven, type ResellerDomain, ResellerDomains, wrongLogo } from './resellers';
+export { SessionsService, type Viewing } from './sessions.service';
 export { type BillingType, billingTypes } from './billing-type';
-export { type UserStatus, userTransitions } from './user-status';
+export { type UserStatus } from './user-status';
 export { Organisation, UserAccount };
 
 export const identityEntities = [

@@ -1,16 +1,15 @@
 import { ApiKey } from './api-key.entity';
 
-export type { KeyKind, KeyStatus } from './api-key.entity';
+export type { KeyKind } from './api-key.entity';
 export { type Caller, evaluationCaller, priceFactorAt, recordedFor } from './caller';
 export { keyActionOf, KeyEntries, keyFacts } from './key-entries';
 export { KeyDirectory } from './key-directory';
 export { KeyGate } from './key-gate';
 export { keyChangeFields, keyCounts, keyFields, newKeyFields, rotationFields } from './key-fields';
-export { type KnownModels, type NewKeyForm, readGrace, readKeyChanges, readNewKey } from './key-form';
+export { type NewKeyForm, readGrace, readKeyChanges, readNewKey } from './key-form';
 export { actingOnKey, type ActingOnKey, mayActOnKey, refuseKeyAct, refuseKeyChanges } from './key-policy';
 export { keyOfPage } from './key-of-page';
 export { KeyManagement } from './key-management';
-export type { ModelBudget } from './model-budgets';
 export {
   presentBudget,
   presentIssued,
@@ -26,7 +25,7 @@ export { KeyRegister, noSuchKey } from './key-register';
 export type { KeyScope } from './key-scope';
 export { KeyTransfers } from './key-transfers';
 export { maskKey } from './key-text';
-export { type Administrator, KeysService } from './keys.service';
+export { KeysService } from './keys.service';
 export { KeysModule } from './keys.module';
 export {
   type IssuedKey,
@@ -42,7 +41,7 @@ export {
   type ShownStatus,
   shownStatuses,
 } from './managed-key';
-export { type KeyLost, OpenCalls } from './open-calls';
+export { OpenCalls } from './open-calls';
 export {
   parallelRefusal,
   type ParallelState,
@@ -53,9 +52,7 @@ export {
   setRateHeaders,
   setTokenHeaders,
   tokenRefusal,
-  type TokenVerdict,
 } from './rate/rate-limiter.service';
-export type { SlotReading } from './rate/rate-windows';
 export { RateStorage } from './rate/rate-storage';
 
 export const keyEntities = [ApiKey];

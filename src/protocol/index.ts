@@ -2,21 +2,18 @@ export { type AnswerCheck } from './answer-check';
 export { checkSpeechAnswer, checkTranscriptionAnswer } from './audio/check-answer';
 export { findTranscriptionUsage, normaliseTranscriptionUsage, speechUsageByCharacters } from './audio/usage';
 export { checkCompletionsAnswer } from './chat/check-answer';
-export { findChatUsage, normaliseChatUsage } from './chat/usage';
 export { type AnswerForm, membersLacking, mendedUsage } from './complete-answer';
 export { checkEmbeddingsAnswer } from './embeddings/check-answer';
 export { type AllowedTool, askedFees, ServedUses } from './fees';
 export { findImageUsage, normaliseImageUsage } from './image/usage';
 export { findEmbeddingsUsage, normaliseEmbeddingsUsage } from './embeddings/usage';
 export { gemini, type SupplierSide } from './gemini/gemini';
-export { normaliseGeminiUsage } from './gemini/usage';
 export { checkImageAnswer } from './images/check-answer';
 export { findMessagesUsage, mergeMessagesUsage, normaliseMessagesUsage } from './messages/usage';
 export { checkRerankAnswer } from './rerank/check-answer';
 export { resultsIn, scoreOf } from './rerank/results';
 export { findRerankUsage, normaliseRerankUsage } from './rerank/usage';
 export { checkModerationAnswer } from './moderation/check-answer';
-export { findResponsesUsage, normaliseResponsesUsage } from './responses/usage';
 export {
   AnswerCollector,
   type AnswerBlock,
@@ -24,15 +21,12 @@ export {
   type CanonicalEvent,
   type CanonicalRequest,
   collect,
-  type DecoderOptions,
   type Dialect,
   type DialectName,
   type DecodedAnswer,
   type Dropped,
-  type EncodedAnswer,
   type EncodedRequest,
   type EncoderOptions,
-  type Finish,
   type IdRule,
   type JsonObject,
   isSealed,
@@ -54,7 +48,7 @@ export {
   type UnifiedFinish,
 } from './canonical';
 export { dialects } from './dialects';
-export { type Picture, type RequestMeasure, type ServerTool, textAlone } from './measure/measure';
+export { type Picture, type RequestMeasure, textAlone } from './measure/measure';
 export { errorIn } from './read-answer';
 export { type Lack, type StreamMender, type UsagePlace, streamMender } from './stream-mender';
 export { pick } from './usage';

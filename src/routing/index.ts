@@ -37,11 +37,8 @@ export { takeToldFacts } from './vendor-models/take';
 export { Stickiness } from './stickiness';
 export {
   CallSecrets,
-  type FormBody,
   type FormFile,
-  type JsonBody,
   isSteering,
-  judgeAnswer,
   type KnownFields,
   knownFields,
   limitFields,
@@ -49,13 +46,11 @@ export {
   type OperationName,
   type OutgoingBody,
   type PictureRule,
-  type RefusedAnswer,
   steeringFields,
-  type SupplierStyle,
   type WireDialect,
   withoutListMark,
 } from './suppliers/kit';
 export { SupplierStyles } from './suppliers/registry';
 export { NO_NEEDS, type WireNeeds } from './suppliers/wire';
-export { type SentCall, type SupplierCallInput, SupplierClient } from './suppliers/supplier-client';
-export type { AnswerHead, AnswerReader, SupplierExchange } from './suppliers/supplier-exchange';
+export { type SentCall, SupplierClient } from './suppliers/supplier-client';
+export type { AnswerHead, SupplierExchange } from './suppliers/supplier-exchange';

@@ -11,7 +11,10 @@ const vendorFiles: ReadonlyMap<string, string> = new Map([
   ['vendor/htmx.min.js', resolve('htmx.org/dist/htmx.min.js')],
   ['vendor/marked.umd.js', join(dirname(resolve('marked/package.json')), 'lib/marked.umd.js')],
   ['vendor/purify.min.js', resolve('dompurify/dist/purify.min.js')],
-  ['vendor/webauthn.min.js', join(dirname(resolve('@simplewebauthn/browser')), '../dist/bundle/index.umd.min.js')],
+  [
+    'vendor/webauthn.min.js',
+    join(dirname(resolve('@simplewebauthn/browser')), '../dist/bundle/index.umd.min.js'),
+  ],
   ['vendor/swagger-ui.css', resolve('swagger-ui-dist/swagger-ui.css')],
   ['vendor/swagger-ui-bundle.js', resolve('swagger-ui-dist/swagger-ui-bundle.js')],
 ]);

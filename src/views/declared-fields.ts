@@ -20,7 +20,17 @@ const form = new RegExp(`<form\\b(${ATTRIBUTES})>[^]*?</form>`, 'g');
 const control = new RegExp(`<(input|select|textarea)\\b(${ATTRIBUTES})>`, 'g');
 
 /** What a person types into or chooses from; boxes, files and hidden fields have their own ways. */
-const typed = new Set(['text', 'search', 'email', 'url', 'tel', 'number', 'password', 'date', 'datetime-local']);
+const typed = new Set([
+  'text',
+  'search',
+  'email',
+  'url',
+  'tel',
+  'number',
+  'password',
+  'date',
+  'datetime-local',
+]);
 const ofText = ['minlength', 'maxlength'] as const;
 const ofNumber = ['type', 'step', 'min', 'max'] as const;
 
@@ -35,7 +45,9 @@ export const withDeclaredFields = (html: string, declaredAt: DeclaredFields): st
     if (declared === null) return markup;
     return markup.replaceAll(control, (tag: string, kind: string, given: string) => {
       const field = declared.get(attributeOf(given, 'name') ?? '');
-      return field === undefined ? tag : `<${kind}${withAttributes(given, attributesFor(kind, given, field))}>`;
+      return field === undefined
+        ? tag
+        : `<${kind}${withAttributes(given, attributesFor(kind, given, field))}>`;
     });
   });
 
@@ -52,7 +64,11 @@ function attributesFor(kind: string, given: string, field: FieldAttributes): Fie
   if (field.type === 'number') return { ...always, ...chosen(field, ofNumber) };
   if (type.startsWith('date')) return always;
   // An address of mail has the browser's own check.
-  return { ...always, ...chosen(field, ofText), ...(pattern === undefined || type === 'email' ? {} : { pattern }) };
+  return {
+    ...always,
+    ...chosen(field, ofText),
+    ...(pattern === undefined || type === 'email' ? {} : { pattern }),
+  };
 }
 
 const chosen = (field: FieldAttributes, names: readonly (keyof FieldAttributes)[]): FieldAttributes =>

@@ -18,11 +18,11 @@ export {
   formatPercent,
   formatTime,
 } from './formatting';
-export { type DeclaredFields, type FieldAttributes, withDeclaredFields } from './declared-fields';
+export { type FieldAttributes, withDeclaredFields } from './declared-fields';
 export { filterFields } from './components/filter-fields';
 export type * from './components/models';
 export { scatterChart, type ScatterInput, type ScatterModel } from './components/scatter';
-export { claudeCodeSettings, codexSettings, requestSnippets, type SnippetValues } from './components/snippets';
+export { claudeCodeSettings, codexSettings, requestSnippets } from './components/snippets';
 export {
   formPageField,
   type RefusalPieces,
@@ -33,7 +33,7 @@ export {
   withRefusal,
 } from './refused-form';
 export { projectFolder } from './project-folder';
-export { loadTranslations, type Translate, type Translations } from './translations';
+export { type Translate } from './translations';
 export {
   defaultViewContext,
   isLocale,
@@ -41,11 +41,8 @@ export {
   type AdminStrip,
   type Locale,
   type NavigationGroup,
-  type NavigationItem,
-  type Theme,
   type ViewContext,
-  type Viewer,
 } from './view-context';
-export { createViewEngine, ViewEngine, type ViewEngineOptions } from './view-engine';
+export { createViewEngine, ViewEngine } from './view-engine';
 export { ViewsModule } from './views.module';
-export { renderMarkdown, splitFrontMatter, type MarkdownOptions, type MarkdownPage } from './markdown';
+export { renderMarkdown, splitFrontMatter, type MarkdownPage } from './markdown';

@@ -26,7 +26,11 @@ export function renderMarkdown(source: string, options: MarkdownOptions): Markdo
   const contents: { id: string; title: string }[] = [];
   const ids = new Map<string, number>();
   const idOf = (title: string): string => {
-    const slug = title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '') || 'part';
+    const slug =
+      title
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}]+/gu, '-')
+        .replace(/^-|-$/g, '') || 'part';
     const seen = ids.get(slug) ?? 0;
     ids.set(slug, seen + 1);
     return seen === 0 ? slug : `${slug}-${seen + 1}`;
@@ -76,7 +80,8 @@ ${rows}</tbody></table></div>\n`;
   return { html: new Handlebars.SafeString(html), contents };
 }
 
-const plainTitle = (text: string): string => text.replace(/[`*_]/g, '').replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
+const plainTitle = (text: string): string =>
+  text.replace(/[`*_]/g, '').replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
 
 function codeBlock(text: string, language: string, copyLabel: string): string {
   const code = escape(text);

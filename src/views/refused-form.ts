@@ -40,10 +40,7 @@ interface Edit {
 
 const ATTRIBUTES = String.raw`(?:[^>"]|"[^"]*")*`;
 const form = new RegExp(`<form\\b(${ATTRIBUTES})>[^]*?</form>`, 'g');
-const control = new RegExp(
-  `<(select|textarea)\\b${ATTRIBUTES}>[^]*?</\\1>|<(input)\\b${ATTRIBUTES}>`,
-  'g',
-);
+const control = new RegExp(`<(select|textarea)\\b${ATTRIBUTES}>[^]*?</\\1>|<(input)\\b${ATTRIBUTES}>`, 'g');
 const openTag = new RegExp(`^<\\w+${ATTRIBUTES}>`);
 /** Their values are no one's typing, or must never come back. */
 const unfilled = new Set(['hidden', 'password', 'file', 'submit']);
@@ -72,7 +69,8 @@ export function withFormPages(html: string, address: string): string {
   return html.replaceAll(form, (markup) => {
     const tag = openTag.exec(markup)?.[0] ?? '';
     if (!tag.includes(' method="post"')) return markup;
-    if (!markup.includes(' formmethod="get"')) return `${tag}<input type="hidden" ${page}>${markup.slice(tag.length)}`;
+    if (!markup.includes(' formmethod="get"'))
+      return `${tag}<input type="hidden" ${page}>${markup.slice(tag.length)}`;
     // What the other button asks by GET would show the page in the address.
     return markup.replaceAll(/<button(?=[\s>])(?![^>]*\s(?:formmethod|name)=)/g, `<button ${page}`);
   });
@@ -82,7 +80,10 @@ export function withFormPages(html: string, address: string): string {
 export function withFocusOnFirstError(html: string): string {
   const at = html.indexOf(' aria-invalid="true"');
   if (at === -1) return html;
-  const unfocused = html.replaceAll(/(<(?:input|select|textarea|button)\b(?:[^>"]|"[^"]*")*?) autofocus(?=[ >])/g, '$1');
+  const unfocused = html.replaceAll(
+    /(<(?:input|select|textarea|button)\b(?:[^>"]|"[^"]*")*?) autofocus(?=[ >])/g,
+    '$1',
+  );
   return unfocused.replace(' aria-invalid="true"', ' aria-invalid="true" autofocus');
 }
 
@@ -140,7 +141,8 @@ const typeOf = ({ kind, markup }: Pick<Control, 'kind' | 'markup'>): string =>
 function withAttribute(markup: string, name: string, value: string | null): string {
   const tag = openTag.exec(markup)?.[0] ?? '';
   const bare = tag.replace(new RegExp(`\\s${name}(?:="[^"]*")?(?=[\\s>])`), '');
-  const given = value === null ? '' : ` ${name}${value === '' && name !== 'value' ? '' : `="${escape(value)}"`}`;
+  const given =
+    value === null ? '' : ` ${name}${value === '' && name !== 'value' ? '' : `="${escape(value)}"`}`;
   return `${bare.slice(0, -1)}${given}>${markup.slice(tag.length)}`;
 }
 
@@ -184,9 +186,15 @@ const listOf = (value: unknown): string[] =>
   );
 
 /** What was typed into it: fields that a form repeats are told apart by their order. */
-function typedInto(controls: readonly Control[], index: number, posted: RefusedForm['posted']): string | null {
+function typedInto(
+  controls: readonly Control[],
+  index: number,
+  posted: RefusedForm['posted'],
+): string | null {
   const { name } = controls[index] as Control;
-  const order = controls.slice(0, index).filter((one) => one.name === name && typeOf(one) !== 'hidden').length;
+  const order = controls
+    .slice(0, index)
+    .filter((one) => one.name === name && typeOf(one) !== 'hidden').length;
   return listOf(posted[name])[order] ?? null;
 }
 
@@ -223,7 +231,12 @@ interface Mark {
   readonly text: string;
 }
 
-function withMarks(html: string, edits: readonly Edit[], marks: readonly Mark[], pieces: RefusalPieces): Edit[] {
+function withMarks(
+  html: string,
+  edits: readonly Edit[],
+  marks: readonly Mark[],
+  pieces: RefusalPieces,
+): Edit[] {
   const byStart = new Map(edits.map((edit) => [edit.start, edit]));
   const notes = marks.map(({ control: { start, markup, name }, text }) => {
     const id = `${(attributeOf(markup, 'id') ?? name).replaceAll(/[^\w-]/g, '-')}-error`;
@@ -273,7 +286,8 @@ function typedNotes(
 }
 
 function storedIn({ kind, markup }: Control): string {
-  if (kind === 'textarea') return unescape(markup.slice(openTag.exec(markup)?.[0].length, -'</textarea>'.length));
+  if (kind === 'textarea')
+    return unescape(markup.slice(openTag.exec(markup)?.[0].length, -'</textarea>'.length));
   if (kind === 'input') return attributeOf(markup, 'value') ?? '';
   const options = [...markup.matchAll(/<option\b(?:[^>"]|"[^"]*")*>/g)].map(([tag]) => tag);
   const chosen = options.find((tag) => / selected[\s>]/.test(tag)) ?? options[0] ?? '';
@@ -288,7 +302,9 @@ const labelOf = (markup: string, value: string): string =>
 /** What folds the form away is open. */
 function openedAround(html: string, before: number): Edit[] {
   const open: { at: number; tag: string }[] = [];
-  for (const { 0: tag, index } of html.slice(0, before).matchAll(/<details\b(?:[^>"]|"[^"]*")*>|<\/details>/g)) {
+  for (const { 0: tag, index } of html
+    .slice(0, before)
+    .matchAll(/<details\b(?:[^>"]|"[^"]*")*>|<\/details>/g)) {
     if (tag === '</details>') open.pop();
     else open.push({ at: index, tag });
   }

@@ -1,9 +1,9 @@
 /** What every template may read besides its own model, under `@view`. */
 export const locales = ['en', 'de', 'fr', 'it', 'es'] as const;
 export type Locale = (typeof locales)[number];
-export type Theme = 'system' | 'light' | 'dark';
+type Theme = 'system' | 'light' | 'dark';
 
-export interface NavigationItem {
+interface NavigationItem {
   label: string;
   href: string;
   icon: string;
@@ -16,7 +16,7 @@ export interface NavigationGroup {
   items: NavigationItem[];
 }
 
-export interface Viewer {
+interface Viewer {
   name: string;
   email: string;
   organisation?: string;

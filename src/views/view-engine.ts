@@ -35,11 +35,7 @@ interface ExpressApplication {
   set(name: string, value: unknown): unknown;
 }
 
-type ExpressRender = (
-  path: string,
-  options: object,
-  done: (error: unknown, html?: string) => void,
-) => void;
+type ExpressRender = (path: string, options: object, done: (error: unknown, html?: string) => void) => void;
 
 /** Renders pages and mails; the class is what Nest injects it by. */
 export abstract class ViewEngine {

@@ -115,7 +115,7 @@ const filterOf = (asked: UsageAsked): UsageFilter => ({
 
 const LONGEST_TEXT = 256;
 
-export function textOf(text: string | null | undefined, param: string): string | null {
+function textOf(text: string | null | undefined, param: string): string | null {
   if (!text) return null;
   if (text.length > LONGEST_TEXT || /\0/.test(text))
     throw refused(param, `a text of at most ${LONGEST_TEXT} characters`);

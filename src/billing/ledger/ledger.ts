@@ -3,7 +3,7 @@ import type { Nano } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 
 /** The account on the other side of a posting. */
-export type Counterpart = 'processor' | 'promotion' | 'adjustment' | 'receipt';
+type Counterpart = 'processor' | 'promotion' | 'adjustment' | 'receipt';
 
 /** The kinds of postings, each with its words on pages and documents. */
 export const postingKinds = [

@@ -6,18 +6,12 @@ export {
   readCurrent,
 } from './current';
 export { changesBetween, type FieldChange, type FieldTexts, noTexts } from './field-texts';
-export {
-  applyGatewayFile,
-  type GatewayFileOptions,
-  type GatewayFilePlan,
-  planGatewayFile,
-} from './gateway-file/gateway-file-plan';
+export { applyGatewayFile, type GatewayFilePlan, planGatewayFile } from './gateway-file/gateway-file-plan';
 export { readGatewayText } from './gateway-file/read-file';
 export type { ComingModels, KeyPlanner } from './gateway-file/plan-keys';
-export type { DesiredKey, DesiredLimit, KeyOwnerField, LocatedText } from './gateway-file/read-keys';
+export type { DesiredKey, LocatedText } from './gateway-file/read-keys';
 export { type FileFault, FileFaults } from './gateway-file/file-fault';
 export { gatewayText } from './gateway-file/write-file';
-export { didYouMean } from './nearest';
 export { writePlanEntries } from './plan-entries';
 export type { PlanRow } from './plan-rows';
 export type { Step, Steps } from './step';
@@ -25,7 +19,6 @@ export {
   applyPriceList,
   planPriceList,
   type PriceListFormat,
-  type PriceListOptions,
   type PriceListPlan,
   readPriceList,
 } from './price-list/price-list-plan';

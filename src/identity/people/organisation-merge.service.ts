@@ -7,7 +7,7 @@ import { SessionsService } from '../sessions.service';
 import { absent, notInOrganisation } from './acting';
 import { lockOrganisation } from './organisations.service';
 
-export interface MergeMember {
+interface MergeMember {
   readonly id: number;
   readonly name: string;
   readonly email: string;

@@ -1,3 +1,3 @@
 export { isProven } from './host-proof';
-export { type HostProof, HostProofs } from './host-proofs.service';
+export { HostProofs } from './host-proofs.service';
 export { type ResellerDomain, ResellerDomains, wrongLogo } from './reseller-domains.service';

@@ -1,2 +1,2 @@
 export { type Role, roles, isRole, atLeast, mayGrant, isAdministrator } from './roles';
-export { platformScope, type Scope, type Actor, type ScopeHolder, scopeOf } from './scope';
+export { platformScope, type Scope, type Actor, scopeOf } from './scope';

@@ -1,5 +1,5 @@
 export { catalogue, isErrorCode, publicCatalogue, publicEntry } from './catalogue';
-export type { ActionClass, CatalogueEntry, ErrorCode, ErrorType, PublicEntry } from './catalogue';
+export type { ActionClass, ErrorCode } from './catalogue';
 export { reachableCodes } from './reachable';
 export { Fault, fault, validationFault, type FaultOptions, type Place, type ValidationIssue } from './fault';
 export { fromUnknown } from './from-unknown';
@@ -14,4 +14,4 @@ export {
   type Rendered,
 } from './render';
 export { underlyingCause } from './underlying-cause';
-export { sseFault, type StreamSurface } from './render-sse';
+export { sseFault } from './render-sse';

@@ -1,3 +1,3 @@
 export { type BudgetPeriod, budgetPeriods } from './calendar';
 export { daysOf, type Period, periodBefore, type PeriodName, periodNamed } from './named';
-export { canonicalZone, dayAfter, dayIn, startOfDay, timeZones } from './zone';
+export { canonicalZone, dayAfter, startOfDay, timeZones } from './zone';

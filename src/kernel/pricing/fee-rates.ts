@@ -27,7 +27,7 @@ const GENERAL: Readonly<Partial<Record<UseName, UseName>>> = {
 };
 
 /** What one use costs; undefined where the price does not say. */
-export function useRate({ uses }: PriceRates, name: UseName): bigint | undefined {
+function useRate({ uses }: PriceRates, name: UseName): bigint | undefined {
   const general = GENERAL[name];
   const rate = uses[name] ?? (general === undefined ? undefined : uses[general]);
   if (rate !== undefined) return rate;
@@ -41,7 +41,7 @@ export const chargedUseRate = (price: PriceRates, name: UseName): bigint =>
   useRate(price, name) ?? dearest(Object.values(price.uses));
 
 /** What one picture costs; undefined where the price does not say. */
-export function imageRate({ images }: PriceRates, key: string): bigint | undefined {
+function imageRate({ images }: PriceRates, key: string): bigint | undefined {
   const [quality = '', size = ''] = key.split('/');
   return images[key] ?? (BEST_QUALITIES.has(quality) ? undefined : images[size]) ?? images[quality];
 }

@@ -2,4 +2,4 @@ export * from './rates';
 export * from './cost';
 export * from './decimal';
 export { ratesPaid } from './paid';
-export { unpricedFee, useRate, imageRate } from './fee-rates';
+export { unpricedFee } from './fee-rates';

@@ -27,7 +27,7 @@ export interface BucketRates {
 }
 
 /** Rates of the whole request once more than so many tokens went in; null keeps the rate below the tier. */
-export type PriceTier = { readonly [Rate in keyof BucketRates]: bigint | null } & {
+type PriceTier = { readonly [Rate in keyof BucketRates]: bigint | null } & {
   readonly aboveInputTokens: number;
 };
 
@@ -163,7 +163,7 @@ export interface RateStep {
 const steps = new WeakMap<TokenRates, readonly RateStep[]>();
 
 /** The base and its tiers by rising threshold, fallbacks resolved; worked out once for each price. */
-export function rateSteps(price: TokenRates): readonly RateStep[] {
+function rateSteps(price: TokenRates): readonly RateStep[] {
   const known = steps.get(price);
   if (known !== undefined) return known;
   let current: BucketRates = price;
@@ -232,7 +232,7 @@ const useNames: ReadonlySet<string> = new Set(USE_NAMES);
  * Refuses negative and absurd rates, impossible names, thresholds that do not rise, and a tier cheaper than the one
  * below. A longer request must never cost less, or a hold could not be sized.
  */
-export function assertRates(price: PriceRates): void {
+function assertRates(price: PriceRates): void {
   assertTokenRates(price);
   assertRate('perCallNano', price.perCallNano);
   assertRate('perMinuteNano', price.perMinuteNano);

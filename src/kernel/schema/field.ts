@@ -117,7 +117,7 @@ export const optional = <Given extends Fields>(
 ): { [Name in keyof Given]: Given[Name] extends Field<infer Value> ? Field<Value | undefined> : never } =>
   Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.optional()])) as never;
 
-export const schemasOf = (fields: Fields): Readonly<Record<string, Schema>> =>
+const schemasOf = (fields: Fields): Readonly<Record<string, Schema>> =>
   Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.schema]));
 
 export function objectSchema(fields: Fields): Schema {

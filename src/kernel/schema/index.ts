@@ -1,12 +1,11 @@
 export type { Schema } from './json-schema';
-export { Field, type Fields, type Kind, Misfit, objectSchema, optional, schemasOf } from './field';
-export { cursorText, type CursorText, type Direction, readCursor } from './cursor';
+export { Field, type Fields, Misfit, objectSchema, optional } from './field';
+export { cursorText, type Direction, readCursor } from './cursor';
 export {
   cursor,
   day,
   dayOrInstant,
   isDay,
-  LARGEST_ROW_ID,
   line,
   matching,
   oneNumberOf,

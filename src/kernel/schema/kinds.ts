@@ -32,7 +32,7 @@ export function whole(least: number, most: number): Field<number> {
   });
 }
 
-export const LARGEST_ROW_ID = 2_147_483_647;
+const LARGEST_ROW_ID = 2_147_483_647;
 
 /** The number of a row. */
 export const rowId = whole(1, LARGEST_ROW_ID);

@@ -1,3 +1,3 @@
-export { SseScanner, type SseScannerOptions } from './scanner';
+export { SseScanner } from './scanner';
 export { SseEvent } from './event';
-export { formatEvent, formatComment, ssePing, type OutgoingEvent } from './writer';
+export { formatEvent, formatComment, ssePing } from './writer';

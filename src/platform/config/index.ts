@@ -1,11 +1,11 @@
 export { ConfigModule } from './config.module';
-export { describeEffective, type EffectiveSetting } from './describe-effective';
+export { describeEffective } from './describe-effective';
 export { configurationPage, environmentExample } from './generate';
-export { loadSettings, type LoadOptions } from './load-settings';
+export { loadSettings } from './load-settings';
 export { isLoopback, isLoopbackOrigin } from './loopback';
 export { processEnvironment } from './process-environment';
-export type { AllowedNetwork, Network } from './readers';
+export type { AllowedNetwork } from './readers';
 export { Settings } from './settings';
-export { EXIT_CONFIGURATION, type SettingFault, SettingsError } from './settings-error';
+export { EXIT_CONFIGURATION, SettingsError } from './settings-error';
 export { spellingWarnings } from './spelling';
 export { errorCode } from './error-code';

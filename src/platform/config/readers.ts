@@ -118,7 +118,7 @@ export const trustedProxies: Reader<string | number | false> = {
   },
 };
 
-export interface Network {
+interface Network {
   readonly address: string;
   readonly prefix: number;
   readonly family: 'ipv4' | 'ipv6';

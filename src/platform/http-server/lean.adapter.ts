@@ -15,12 +15,6 @@ type NestHandler = (request: IncomingMessage, response: ServerResponse, next: ()
 
 type Register = (path: string | NestHandler, handler?: NestHandler) => unknown;
 
-export interface IdentifiedRequest extends IncomingMessage {
-  requestId: string;
-  /** The caller's own id, where it is no UUID and so not ours. */
-  clientRequestId: string | null;
-}
-
 const verbs = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options'] as const;
 type Verb = (typeof verbs)[number];
 

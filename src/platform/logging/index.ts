@@ -1,4 +1,4 @@
-export { Logger, type LogFields, type LogSink } from './logger';
+export { Logger } from './logger';
 export { LoggingModule } from './logging.module';
 export { NestLogger } from './nest-logger';
 export { redact, redactText } from './redact';

@@ -1,8 +1,8 @@
 export { InjectQueue, WorkerHost } from '@nestjs/bullmq';
 export { type Job, Queue, UnrecoverableError } from 'bullmq';
-export { addJob, type NewJob } from './jobs';
+export { addJob } from './jobs';
 export { Processor } from './processor';
 export { RepeatingJob } from './repeating-job';
 export { RepeatingJobs, RepeatingJobsModule } from './repeating-jobs';
-export { QueueModule, type QueueModuleOptions } from './queue.module';
+export { QueueModule } from './queue.module';
 export { QueueSupervisor } from './queue-supervisor';

@@ -1,5 +1,5 @@
 export { AddressGuard, AddressRefused, type Resolver } from './address-guard';
-export { BrokenAnswer, SupplierClosed, SupplierDeadline } from './errors';
+export { BrokenAnswer, SupplierDeadline } from './errors';
 export { SupplierHttpModule } from './supplier-http.module';
 export {
   type SupplierCall,

@@ -1,15 +1,10 @@
-export type { Appraised, BudgetPressure, Candidate, Question, SessionView, UsualTokens } from './appraise';
+export type { BudgetPressure, Candidate, Question, SessionView, UsualTokens } from './appraise';
 export { calibrate } from './calibration';
 export { type Chosen, type Decision, decide, type NoneChosen } from './decide';
 export { type Drift, type DriftLevel, driftLevel, noDrift, noteFamiliarity } from './drift';
-export { type Estimate, estimate, familiarity } from './estimate';
+export { estimate, familiarity } from './estimate';
 export { type Example, loadedExample, type Outcome, type StoredExample, storedExample } from './examples';
-export {
-  DECISION_REASONS,
-  type DecisionReason,
-  type ExplainedCandidate,
-  type Explanation,
-} from './explanation';
+export { DECISION_REASONS, type ExplainedCandidate, type Explanation } from './explanation';
 export { extractFeatures, type Features, type RequestCounters, type RequestView } from './features';
 export { noPacing, pace, type Pacing, projectedSpend } from './pacing';
 export {
@@ -21,7 +16,7 @@ export {
   tuningOf,
 } from './policy';
 export { type Readiness, readiness } from './readiness';
-export { doubtOf, retuned, type Retuning } from './retune';
+export { doubtOf, retuned } from './retune';
 export { failureChance, noteSignal, type Reliability } from './reliability';
 export {
   type Calibration,

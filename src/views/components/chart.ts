@@ -28,7 +28,8 @@ export interface ChartInput {
   whole?: boolean;
 }
 
-const scaleOf = ({ whole }: ChartInput, highest: number): number[] => niceScale(highest, whole === true ? 1 : 0);
+const scaleOf = ({ whole }: ChartInput, highest: number): number[] =>
+  niceScale(highest, whole === true ? 1 : 0);
 
 export interface ChartModel {
   title: string;
@@ -69,7 +70,8 @@ export function ownSlots(series: readonly { readonly slot?: number }[]): number[
 export function niceScale(maximum: number, smallestStep = 0): number[] {
   if (!(maximum > 0)) return [0, 1];
   const magnitude = Math.max(10 ** Math.floor(Math.log10(maximum / 3)), smallestStep);
-  const step = [1, 2, 5, 10].map((factor) => factor * magnitude).find((size) => maximum / size <= 4) ?? maximum;
+  const step =
+    [1, 2, 5, 10].map((factor) => factor * magnitude).find((size) => maximum / size <= 4) ?? maximum;
   // A whole number of steps that a division left a hair too high is still that number.
   const steps = Math.ceil(maximum / step - 1e-9);
   return Array.from({ length: steps + 1 }, (_, index) => Number((index * step).toPrecision(12)));
@@ -120,9 +122,10 @@ function chartTable({ title, labels, series, format, totalLabel, pointLabel }: C
     rows: labels.map((label, index) => ({
       cells: [
         { kind: 'text', value: label, heading: true },
-        ...[...series.map(({ values }) => values[index] ?? 0), ...(sum === null ? [] : [sumAt(series, index)])].map(
-          (value) => ({ kind: 'text' as const, value: format(value), align: 'end' as const }),
-        ),
+        ...[
+          ...series.map(({ values }) => values[index] ?? 0),
+          ...(sum === null ? [] : [sumAt(series, index)]),
+        ].map((value) => ({ kind: 'text' as const, value: format(value), align: 'end' as const })),
       ],
     })),
     empty: { title, text: '–' },
@@ -166,7 +169,10 @@ export function lineChart(input: ChartInput): ChartModel {
   const lines = input.series.map(({ values }, position) => ({
     slot: base.legend[position]?.slot ?? 1,
     points: values
-      .map((value, index) => `${round((index + 0.5) * slotWidth)},${round(plotHeight - (value / top) * plotHeight)}`)
+      .map(
+        (value, index) =>
+          `${round((index + 0.5) * slotWidth)},${round(plotHeight - (value / top) * plotHeight)}`,
+      )
       .join(' '),
   }));
   return { ...base, bars: [], lines };
@@ -177,7 +183,9 @@ export function spark(values: number[]): { points: string } {
   const highest = Math.max(...values, 0) || 1;
   const step = 100 / Math.max(1, values.length - 1);
   return {
-    points: values.map((value, index) => `${round(index * step)},${round(23 - (value / highest) * 22)}`).join(' '),
+    points: values
+      .map((value, index) => `${round(index * step)},${round(23 - (value / highest) * 22)}`)
+      .join(' '),
   };
 }
 

@@ -61,7 +61,7 @@ export interface ColumnModel {
   sorted?: 'ascending' | 'descending';
 }
 
-export interface TimelineItem {
+interface TimelineItem {
   title: string;
   tone: Tone;
   badge?: BadgeModel;
@@ -84,7 +84,7 @@ export interface ThumbsModel {
   isHidden?: boolean;
 }
 
-export interface RowDetail {
+interface RowDetail {
   id: string;
   /** Names the row for screen readers. */
   name: string;
@@ -142,7 +142,17 @@ export interface FieldModel {
   id: string;
   name: string;
   label: string;
-  type?: 'text' | 'email' | 'password' | 'search' | 'number' | 'date' | 'datetime-local' | 'select' | 'textarea' | 'checkbox';
+  type?:
+    | 'text'
+    | 'email'
+    | 'password'
+    | 'search'
+    | 'number'
+    | 'date'
+    | 'datetime-local'
+    | 'select'
+    | 'textarea'
+    | 'checkbox';
   value?: string;
   checked?: boolean;
   options?: Choice[];
@@ -272,15 +282,6 @@ export interface MessageModel {
   tokens?: number;
   price?: string | bigint;
   duration?: number;
-}
-
-export interface OutboxModel {
-  mails: { href: string; subject: string; recipient: string; sentAt: Date | string; current?: boolean }[];
-  selected?: { subject: string; recipient: string; sentAt: Date | string; text: string; links?: string[] };
-}
-
-export interface HomeModel {
-  snippets: SnippetTabsModel;
 }
 
 /** The one shape of every mail: what happened, and at most one thing to do about it. */

@@ -56,7 +56,12 @@ export interface ScatterModel {
     readonly right: number;
     readonly top: number;
     readonly bottom: number;
-    readonly label: { readonly text: string; readonly y: number; readonly anchor: string; readonly dx: number };
+    readonly label: {
+      readonly text: string;
+      readonly y: number;
+      readonly anchor: string;
+      readonly dx: number;
+    };
   }[];
   readonly path: readonly { x1: number; y1: number; x2: number; y2: number }[];
   readonly stops: readonly { x: number; y: number; current: boolean; label: string }[];
@@ -70,7 +75,10 @@ const round = (value: number): number => Math.round(value * 100) / 100;
 export function scatterChart(input: ScatterInput): ScatterModel | null {
   const { points, path } = input;
   if (points.length < 2) return null;
-  const across = acrossOf([...points.flatMap(({ x }) => [x.low, x.value, x.high]), ...path.stops.map(({ x }) => x)]);
+  const across = acrossOf([
+    ...points.flatMap(({ x }) => [x.low, x.value, x.high]),
+    ...path.stops.map(({ x }) => x),
+  ]);
   const down = downOf([...points.flatMap(({ y }) => [y.low, y.high]), ...path.stops.map(({ y }) => y)]);
   const slots = ownSlots(points);
   const stops = path.stops.map(({ label, x, y, current }) => ({

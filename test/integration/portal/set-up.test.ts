@@ -164,9 +164,9 @@ describe('the sandbox', () => {
       `SELECT count(*)::integer AS count FROM model WHERE redirect_to IS NOT NULL OR overflow_to IS NOT NULL`,
     );
     expect(links?.count).toBe(0);
-    expect((await ask(app.url, { path: '/models-public', headers: { accept: 'text/html' } })).body).not.toContain(
-      'sim-small',
-    );
+    expect(
+      (await ask(app.url, { path: '/models-public', headers: { accept: 'text/html' } })).body,
+    ).not.toContain('sim-small');
   });
 
   test('is on record, and a second removal changes nothing', async () => {

@@ -144,7 +144,15 @@ export class MemoryStore implements MoneyStore {
     const windowId = this.scopes.get(scopeKey(ref));
     const limit = windowId === undefined ? undefined : this.limits.get(windowId);
     if (windowId === undefined || limit === undefined) {
-      return { window: null, granted: null, limitLeft: 0n, poolLeft: 0n, elsewhere: 0n, resetsAt: Infinity, now: Date.now() };
+      return {
+        window: null,
+        granted: null,
+        limitLeft: 0n,
+        poolLeft: 0n,
+        elsewhere: 0n,
+        resetsAt: Infinity,
+        now: Date.now(),
+      };
     }
     const pool = limit.limit - limit.spent - limit.escrowed;
     const own = slices.get(windowId) ?? 0n;

@@ -69,7 +69,12 @@ test('bars stack to the height of their sum', () => {
 });
 
 test('the table beside a chart carries every figure and the sums', () => {
-  const { table, readouts } = barChart(chart([[2, 3], [1, 0]]));
+  const { table, readouts } = barChart(
+    chart([
+      [2, 3],
+      [1, 0],
+    ]),
+  );
   expect(table.rows.map(({ cells }) => cells.map(({ value }) => value))).toEqual([
     ['day 1', '$2', '$1', '$3'],
     ['day 2', '$3', '$0', '$3'],

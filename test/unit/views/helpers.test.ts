@@ -5,7 +5,11 @@ import { createViewEngine, defaultViewContext, type ViewContext } from '../../..
 
 const project = join(__dirname, '..', '..', '..');
 
-async function render(source: string, model: object = {}, overrides: Partial<ViewContext> = {}): Promise<string> {
+async function render(
+  source: string,
+  model: object = {},
+  overrides: Partial<ViewContext> = {},
+): Promise<string> {
   const viewsFolder = mkdtempSync(join(tmpdir(), 'helpers-'));
   try {
     writeFileSync(join(viewsFolder, 'one.hbs'), source);
@@ -40,17 +44,24 @@ describe('url', () => {
 });
 
 test('figures that are not known are a dash, and zero is zero', async () => {
-  const source = '{{money a}} {{cost a}} {{number a}} {{percent a}} {{latency a}} {{compact a}} {{time a "full"}} {{number zero}}';
+  const source =
+    '{{money a}} {{cost a}} {{number a}} {{percent a}} {{latency a}} {{compact a}} {{time a "full"}} {{number zero}}';
   expect(await render(source, { a: null, zero: 0 })).toBe('– – – – – – – 0');
 });
 
 test('a large count is short to look at and whole to those who ask', async () => {
-  expect(await render('{{compact n}}', { n: 1_234_567 })).toBe('<data value="1234567" title="1,234,567">1.2M</data>');
+  expect(await render('{{compact n}}', { n: 1_234_567 })).toBe(
+    '<data value="1234567" title="1,234,567">1.2M</data>',
+  );
   expect(await render('{{compact n}}', { n: 99_999 })).toBe('99,999');
 });
 
 test('a time is shown in the zone of the reader and is UTC to machines', async () => {
-  const html = await render('{{time at "full"}}', { at: new Date('2026-11-20T23:30:00Z') }, { timeZone: 'Europe/Berlin' });
+  const html = await render(
+    '{{time at "full"}}',
+    { at: new Date('2026-11-20T23:30:00Z') },
+    { timeZone: 'Europe/Berlin' },
+  );
   expect(html).toBe(
     '<time datetime="2026-11-20T23:30:00.000Z" title="20 Nov 2026, 23:30:00 UTC">21 Nov 2026, 00:30:00</time>',
   );
@@ -73,12 +84,16 @@ test('data for a script stays inside its attribute', async () => {
 });
 
 test('small tools', async () => {
-  expect(await render('{{#if (and 1 (not 0) (eq "a" "a"))}}yes{{/if}}{{or "" "b"}}{{join "c" 1}}')).toBe('yesbc1');
+  expect(await render('{{#if (and 1 (not 0) (eq "a" "a"))}}yes{{/if}}{{or "" "b"}}{{join "c" 1}}')).toBe(
+    'yesbc1',
+  );
   expect(await render('{{#each (list (object a=1) (object a=2))}}{{a}}{{/each}}')).toBe('12');
 });
 
 test('a long code may go on in the next line after a mark, and stays text', async () => {
-  expect(await render('{{breakable code}}', { code: 'rate_limit_<b>' })).toBe('rate_<wbr>limit_<wbr>&lt;b&gt;');
+  expect(await render('{{breakable code}}', { code: 'rate_limit_<b>' })).toBe(
+    'rate_<wbr>limit_<wbr>&lt;b&gt;',
+  );
   expect(await render('{{breakable code}}', { code: 'Requests/min' })).toBe('Requests/<wbr>min');
   expect(await render('{{breakable code}}', { code: 'ada@acme.example' })).toBe('ada@<wbr>acme.example');
   expect(await render('{{breakable code}}', { code: 'Active' })).toBe('Active');

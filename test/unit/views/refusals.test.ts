@@ -7,7 +7,19 @@ const texts = JSON.parse(readFileSync(join(project, 'locales', 'en.json'), 'utf8
 };
 
 /** Modules whose refusals people read on pages. */
-const modules = ['admin', 'audit', 'billing', 'catalogue', 'chat', 'identity', 'keys', 'portal', 'quality', 'routing/auto', 'web'];
+const modules = [
+  'admin',
+  'audit',
+  'billing',
+  'catalogue',
+  'chat',
+  'identity',
+  'keys',
+  'portal',
+  'quality',
+  'routing/auto',
+  'web',
+];
 
 /** Programs alone are told these: commands, the API with a key, the payment processor. */
 const forPrograms = [
@@ -24,8 +36,13 @@ const forPrograms = [
 
 /** Not yet told by reasons. */
 const awaiting = [
-  'src/admin/catalogue/', 'src/catalogue/',
-  'src/billing/', 'src/chat/', 'src/keys/', 'src/portal/', 'src/web/',
+  'src/admin/catalogue/',
+  'src/catalogue/',
+  'src/billing/',
+  'src/chat/',
+  'src/keys/',
+  'src/portal/',
+  'src/web/',
 ];
 
 /** The page that is not there says so by itself, and so does a form at each field that is missing. */
@@ -44,7 +61,8 @@ function faultsIn(text: string): string[] {
     const begin = index + 'fault('.length;
     let depth = 1;
     let end = begin;
-    for (; depth > 0 && end < text.length; end += 1) depth += text[end] === '(' ? 1 : text[end] === ')' ? -1 : 0;
+    for (; depth > 0 && end < text.length; end += 1)
+      depth += text[end] === '(' ? 1 : text[end] === ')' ? -1 : 0;
     return text.slice(begin, end - 1);
   });
 }
@@ -65,7 +83,9 @@ test('every reason has its text', () => {
   const known = new Set(Object.keys(texts.refused).map((key) => key.replace(/_(one|other)$/, '')));
   const faults = new Set(
     sources.flatMap(({ text }) =>
-      faultsIn(text).flatMap((call) => [...call.matchAll(/\breason: '([a-z-]+)'/g)].map(([, reason]) => reason ?? '')),
+      faultsIn(text).flatMap((call) =>
+        [...call.matchAll(/\breason: '([a-z-]+)'/g)].map(([, reason]) => reason ?? ''),
+      ),
     ),
   );
   expect([...faults].filter((reason) => !known.has(reason))).toEqual([]);

@@ -6,7 +6,12 @@ const input = (points: readonly [name: string, cost: number, score: number][]): 
   title: 'Quality and cost',
   xLabel: 'Cost',
   yLabel: 'Score',
-  points: points.map(([name, cost, score], slot) => ({ name, slot: slot + 1, x: range(cost), y: range(score) })),
+  points: points.map(([name, cost, score], slot) => ({
+    name,
+    slot: slot + 1,
+    x: range(cost),
+    y: range(score),
+  })),
   path: { name: 'Dial', stops: [{ label: '5', x: 1_000, y: 70, current: true }] },
   formatX: String,
   formatY: String,
@@ -70,5 +75,7 @@ test('names of points that lie together stand below one another', () => {
     ]),
   );
   const heights = (chart?.points ?? []).map(({ label }) => label.y).sort((a, b) => a - b);
-  heights.slice(1).forEach((height, index) => expect(height - (heights[index] ?? 0)).toBeGreaterThanOrEqual(16));
+  heights
+    .slice(1)
+    .forEach((height, index) => expect(height - (heights[index] ?? 0)).toBeGreaterThanOrEqual(16));
 });

@@ -23,10 +23,9 @@ function contrast(one: Colour, other: Colour): number {
 }
 
 const tokens = new Map(
-  [...sheet.matchAll(/--([\w-]+): light-dark\((#[0-9a-f]+), (#[0-9a-f]+)\);/g)].map(([, name, light, dark]) => [
-    name ?? '',
-    { light: colourOf(light ?? ''), dark: colourOf(dark ?? '') },
-  ]),
+  [...sheet.matchAll(/--([\w-]+): light-dark\((#[0-9a-f]+), (#[0-9a-f]+)\);/g)].map(
+    ([, name, light, dark]) => [name ?? '', { light: colourOf(light ?? ''), dark: colourOf(dark ?? '') }],
+  ),
 );
 
 const grounds = ['bg', 'surface', 'sunken'];
@@ -75,7 +74,8 @@ test('nothing is loaded from elsewhere', () => {
 
 describe('the sheets of pages', () => {
   const folder = (...parts: string[]): string => join(__dirname, '..', '..', '..', ...parts);
-  const classesOf = (css: string): Set<string> => new Set([...css.matchAll(/\.([a-z][\w-]*)/g)].map(([, name]) => name ?? ''));
+  const classesOf = (css: string): Set<string> =>
+    new Set([...css.matchAll(/\.([a-z][\w-]*)/g)].map(([, name]) => name ?? ''));
   const general = classesOf(sheet);
   const sheets = new Map(
     readdirSync(folder('public'))
@@ -91,15 +91,22 @@ describe('the sheets of pages', () => {
     const text = textOf(path);
     const layout = /^\{\{!< ([\w-]+)\}\}/.exec(text)?.[1];
     const partials = [...text.matchAll(/\{\{#?> ([\w-]+)/g)].map(([, name]) => `partials/${name ?? ''}.hbs`);
-    return [text, ...[...partials, ...(layout ? [`layouts/${layout}.hbs`] : [])].map((part) => textWithParts(part, seen))].join('\n');
+    return [
+      text,
+      ...[...partials, ...(layout ? [`layouts/${layout}.hbs`] : [])].map((part) => textWithParts(part, seen)),
+    ].join('\n');
   }
 
-  const pages = readdirSync(folder('views', 'pages'), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.hbs'));
+  const pages = readdirSync(folder('views', 'pages'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.hbs'),
+  );
 
   test.each(pages)('%s loads every sheet whose classes it uses', (page) => {
     const text = textWithParts(join('pages', page));
     const loaded = [...text.matchAll(/\{\{asset "([\w-]+\.css)"\}\}/g)].map(([, name]) => name ?? '');
-    const used = [...text.matchAll(/class="([^"]*)"/g)].flatMap(([, names]) => (names ?? '').split(/\{\{.*?\}\}|\s+/));
+    const used = [...text.matchAll(/class="([^"]*)"/g)].flatMap(([, names]) =>
+      (names ?? '').split(/\{\{.*?\}\}|\s+/),
+    );
     const missing = used.filter(
       (name) =>
         !general.has(name) &&

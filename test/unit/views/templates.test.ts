@@ -84,7 +84,9 @@ test('no template prints a property that has the name of a helper', () => {
 test('every partial, layout, icon and asset that is named exists', () => {
   const partials = templates.flatMap(([name]) => /^views\/partials\/(.*)\.hbs$/.exec(name)?.[1] ?? []);
   const layouts = templates.flatMap(([name]) => /^views\/layouts\/(.*)\.hbs$/.exec(name)?.[1] ?? []);
-  const symbols = [...readFileSync(join(project, 'public/icons.svg'), 'utf8').matchAll(/id="([^"]+)"/g)].map(([, id]) => id);
+  const symbols = [...readFileSync(join(project, 'public/icons.svg'), 'utf8').matchAll(/id="([^"]+)"/g)].map(
+    ([, id]) => id,
+  );
   const missing = parsed.flatMap(({ name, nodes }) => [
     ...nodes
       .filter(({ type }) => type === 'PartialStatement' || type === 'PartialBlockStatement')
@@ -139,7 +141,9 @@ type Messages = { [key: string]: string | Messages };
 
 function flatten(messages: Messages, prefix = ''): [key: string, text: string][] {
   return Object.entries(messages).flatMap(([key, value]) =>
-    typeof value === 'string' ? [[prefix + key, value] as [string, string]] : flatten(value, `${prefix}${key}.`),
+    typeof value === 'string'
+      ? [[prefix + key, value] as [string, string]]
+      : flatten(value, `${prefix}${key}.`),
   );
 }
 
@@ -147,7 +151,9 @@ describe('messages', () => {
   const catalogues = new Map(
     locales.map((locale) => [
       locale,
-      new Map(flatten(JSON.parse(readFileSync(join(project, 'locales', `${locale}.json`), 'utf8')) as Messages)),
+      new Map(
+        flatten(JSON.parse(readFileSync(join(project, 'locales', `${locale}.json`), 'utf8')) as Messages),
+      ),
     ]),
   );
   const plural = /_(zero|one|two|few|many|other)$/;
@@ -161,7 +167,9 @@ describe('messages', () => {
 
   test.each(locales)('%s has every plural form of its language', (locale) => {
     const messages = catalogues.get(locale) ?? new Map<string, string>();
-    const counted = [...messages.keys()].filter((key) => plural.test(key)).map((key) => key.replace(plural, ''));
+    const counted = [...messages.keys()]
+      .filter((key) => plural.test(key))
+      .map((key) => key.replace(plural, ''));
     const { pluralCategories } = new Intl.PluralRules(locale).resolvedOptions();
     const expected = [...new Set(counted)].flatMap((key) => pluralCategories.map((form) => `${key}_${form}`));
     expect(expected.filter((key) => !messages.has(key))).toEqual([]);
@@ -171,11 +179,14 @@ describe('messages', () => {
     const messages = catalogues.get(locale) ?? new Map<string, string>();
     const valuesIn = (text: string): string[] => (text.match(/\{\{[^}]+\}\}/g) ?? []).sort();
     const different = [...messages].filter(([key, text]) => {
-      const original = catalogues.get('en')?.get(key) ?? catalogues.get('en')?.get(key.replace(plural, '_other'));
+      const original =
+        catalogues.get('en')?.get(key) ?? catalogues.get('en')?.get(key.replace(plural, '_other'));
       return JSON.stringify(valuesIn(text)) !== JSON.stringify(valuesIn(original ?? ''));
     });
     expect(different).toEqual([]);
-    const same = [...messages].filter(([key, text]) => catalogues.get('en')?.get(key) === text && text.split(' ').length > 3);
+    const same = [...messages].filter(
+      ([key, text]) => catalogues.get('en')?.get(key) === text && text.split(' ').length > 3,
+    );
     expect(locale === 'en' ? [] : same).toEqual([]);
   });
 
@@ -190,7 +201,9 @@ describe('messages', () => {
       return first?.type === 'StringLiteral' ? [String(first.original)] : [];
     });
     // A key that is put together in the source begins with a fixed part.
-    const joined = sources.flatMap(([, text]) => [...text.matchAll(/`([a-z][\w-]*\.(?:[\w-]+\.)*)\$\{/g)].map(([, prefix]) => prefix ?? ''));
+    const joined = sources.flatMap(([, text]) =>
+      [...text.matchAll(/`([a-z][\w-]*\.(?:[\w-]+\.)*)\$\{/g)].map(([, prefix]) => prefix ?? ''),
+    );
     prefixes.push(...joined.filter((prefix) => [...english].some((key) => key.startsWith(prefix))));
     expect(literal.filter((key) => !english.has(key))).toEqual([]);
     expect(prefixes.filter((prefix) => ![...english].some((key) => key.startsWith(prefix)))).toEqual([]);

@@ -98,7 +98,9 @@ test.each([
 describe('as the engine of Express', () => {
   type Render = (path: string, options: object, done: (error: unknown, html?: string) => void) => void;
 
-  async function attached(files: Record<string, string>): Promise<{ render: Render; settings: Map<string, unknown> }> {
+  async function attached(
+    files: Record<string, string>,
+  ): Promise<{ render: Render; settings: Map<string, unknown> }> {
     const engine = await engineOf(files);
     const settings = new Map<string, unknown>();
     let render: Render | undefined;

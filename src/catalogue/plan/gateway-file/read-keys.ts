@@ -13,7 +13,7 @@ export interface DesiredKey {
   readonly limits: readonly DesiredLimit[];
 }
 
-export interface DesiredLimit {
+interface DesiredLimit {
   readonly at: Place;
   readonly field: string;
   readonly value: unknown;
@@ -26,7 +26,7 @@ export interface LocatedText {
 }
 
 const ownerFields = ['user', 'organisation', 'department', 'project'] as const;
-export type KeyOwnerField = (typeof ownerFields)[number];
+type KeyOwnerField = (typeof ownerFields)[number];
 
 const counts = ['rate_limit_rpm', 'rate_limit_tpm', 'max_parallel'] as const;
 const texts = [

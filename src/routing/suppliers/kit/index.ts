@@ -2,15 +2,13 @@ export { BodyEdits, jsonBody, withoutListMark } from './body';
 export { type ContractFixtures, describeSupplierContract } from './contract';
 export { encodeForm } from './form';
 export { type PictureMaker, type PictureRule, picturesOf } from './picture-rules';
-export { judgeAnswer, type RefusedAnswer, redactedError } from './judge';
+export { judgeAnswer, redactedError } from './judge';
 export { KnownFields, knownFields, limitFields, nestedFields, serviceFields } from './known-fields';
 export { authorisation, endpoint, passing, prepared } from './request';
 export { CallSecrets } from './secrets';
 export { isSteering, steeringFields } from './steering';
 export type {
-  FormBody,
   FormFile,
-  JsonBody,
   OperationName,
   Operations,
   OutgoingBody,
