@@ -71,11 +71,9 @@ export const keyFields = {
   answer_model: oneOf(ANSWER_MODELS)
     .nullable()
     .told({ description: 'Whose name of the model answers carry; null: as the model says.' }),
-  continue_streams: oneOf(CONTINUE_STREAMS)
-    .nullable()
-    .told({
-      description: 'off: a stream that breaks off ends with an error; on or null: as the model says.',
-    }),
+  continue_streams: oneOf(CONTINUE_STREAMS).nullable().told({
+    description: 'off: a stream that breaks off ends with an error; on or null: as the model says.',
+  }),
   metadata: object({
     type: 'object',
     additionalProperties: { type: 'string', maxLength: LONGEST_LABEL },

@@ -18,7 +18,7 @@ export interface Expected {
   readonly maxItems?: number;
 }
 
-export interface ExpectedParameter extends Expected {
+interface ExpectedParameter extends Expected {
   readonly in: 'path' | 'query';
 }
 

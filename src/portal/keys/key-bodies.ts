@@ -35,7 +35,7 @@ export const acts = [
 ] as const;
 export type Act = (typeof acts)[number];
 
-export const reasonField = filled(500);
+const reasonField = filled(500);
 
 const beside = {
   action: oneOf(acts).default('save'),

@@ -51,7 +51,7 @@ function declarationsOf(routes: readonly RegisteredRoute[]): ReadonlyMap<number,
 const parametersIn = ({ segments }: Declaration): number =>
   segments.filter((segment) => segment === ANY).length;
 
-export function attributesOf({ properties = {}, required = [] }: Schema): Declared {
+function attributesOf({ properties = {}, required = [] }: Schema): Declared {
   return new Map(
     Object.entries(properties).map(([name, schema]) => [
       name,
