@@ -8,7 +8,7 @@ import {
   placeActs,
   UserRegister,
 } from '../../identity';
-import { isRole, mayGrant, platformScope, type Role, validationFault } from '../../kernel';
+import { isRole, mayGrant, platformScope, refuseMisfits, type Role, validationFault } from '../../kernel';
 import {
   Access,
   Action,
@@ -24,7 +24,7 @@ import {
 import { personIn, type PersonName, unconfirmed } from '../pages/fields';
 import type { ObjectPageModel } from '../pages/object-page';
 import { chooseMergePage, mergePage } from './merge-page';
-import { MergeForm, MergeQuery, OrganisationParams } from './organisation-forms';
+import { MergeForm, MergeQuery, mergeWords, OrganisationParams } from './organisation-forms';
 
 const path = '/dashboard/admin/organisations';
 const access = () => Access.role(placeActs.organisations);
@@ -106,13 +106,14 @@ function planOf(form: Readonly<Record<string, unknown>>): AskedMerge {
   const payer = personIn(form['billing_user_id']);
   if (payer === undefined)
     throw refused('billing_user_id', 'isEmail', 'must be the number or the mail address of a person');
+  refuseMisfits(mergeWords, form);
   const { reason } = form;
   return {
     targetId,
     sourceIds,
     payer,
     roles: rolesOf(form),
-    ...(typeof reason === 'string' ? { reason: reason.slice(0, 500) } : {}),
+    ...(typeof reason === 'string' ? { reason } : {}),
   };
 }
 

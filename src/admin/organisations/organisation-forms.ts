@@ -82,6 +82,12 @@ export class MergeQuery {
   source_org_ids?: number[];
 }
 
+export const mergeWords = {
+  /** The name of the organisation that stays. */
+  confirmation: line(200).optional(),
+  reason: line(500).orBlank(),
+};
+
 /** What a description can name of a merge; beside these, `role_` and the number of a person. */
 export class MergeForm {
   @Takes(rowId)
@@ -93,11 +99,10 @@ export class MergeForm {
   @IsPerson()
   billing_user_id?: PersonName | null;
 
-  /** The name of the organisation that stays. */
-  @Takes(line(200).optional())
+  @Takes(mergeWords.confirmation)
   confirmation?: string;
 
-  @Takes(line(500).orBlank())
+  @Takes(mergeWords.reason)
   reason?: string;
 }
 

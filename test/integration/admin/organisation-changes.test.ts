@@ -77,3 +77,15 @@ test('a field that cannot be empty is refused as null, and null is no reason', a
   const named = await house.post(platform, `${page}/${id}`, { name: 'Pier', reason: null });
   expect(named.status).toBe(200);
 });
+
+test('a merge refuses a reason that is too long or no text, and cuts none', async () => {
+  const [target, source] = [await house.organisation(), await house.organisation()];
+  const form = { target_org_id: target, source_org_ids: String(source) };
+  for (const wrong of [{ reason: 'x'.repeat(501) }, { reason: 5 }, { confirmation: {} }]) {
+    const { status, text } = await house.post(platform, `${page}/merge`, { ...form, ...wrong });
+    expect([status, (JSON.parse(text) as { detail: { loc: string[] }[] }).detail[0]?.loc]).toEqual([
+      422,
+      ['body', Object.keys(wrong)[0]],
+    ]);
+  }
+});
