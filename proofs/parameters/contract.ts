@@ -10,12 +10,41 @@ export interface ContractParameter {
   readonly required: boolean;
 }
 
+/** A field of a body, as the contract tells of it. */
+export interface ContractField {
+  readonly name: string;
+  readonly type:
+    | 'integer'
+    | 'number'
+    | 'usd'
+    | 'boolean'
+    | 'string'
+    | 'choice'
+    | 'list'
+    | 'line or list'
+    | 'object'
+    | 'day'
+    | 'instant'
+    | 'person'
+    | 'uuid'
+    | 'zone';
+  readonly required: boolean;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxLength?: number;
+  /** Of a refused choice, where it has a code of its own. */
+  readonly code?: string;
+}
+
 export interface ContractOperation {
   readonly method: string;
   readonly path: string;
   readonly area: string;
   readonly auth: string;
   readonly parameters?: readonly ContractParameter[];
+  readonly body?: readonly ContractField[];
+  /** What a page sends, where it says the same in other fields. */
+  readonly form?: readonly ContractField[];
 }
 
 /** The operations of the portal. */

@@ -12,7 +12,7 @@ export interface OddValue {
 
 const LONG = 'a'.repeat(3_000);
 
-const noNumbers = [
+export const noNumbers = [
   ' 7 ',
   '+7',
   '7.0',
@@ -38,7 +38,7 @@ const noNumbers = [
 ];
 const beyondRows = ['-1', '0', '2147483648', '9223372036854775808', '99999999999999999999'];
 
-const oddTexts = [
+export const oddTexts = [
   ' x ',
   'null',
   'true',
@@ -61,9 +61,9 @@ const oddTexts = [
   '*',
 ];
 /** Their bounds are the service's own. */
-const wildTexts = ['a\0b', 'a\nb', '\u202e', LONG];
+export const wildTexts = ['a\0b', 'a\nb', '\u202e', LONG];
 
-const noDays = [
+export const noDays = [
   '2026-02-30',
   '2026-13-01',
   '2026-00-10',

@@ -2,11 +2,12 @@ import type { Answer, Client } from '../operations/http';
 import { World } from '../operations/world';
 import { Findings, inParallel, runProof } from '../support/findings';
 import { type ContractOperation, type ContractParameter, portalOperations } from './contract';
+import { placesOf, tell } from './faults';
 import { type OddValue, oddValuesOf } from './odd-values';
+import { proveFields } from './prove-fields';
 
 const ROLES = ['platform_owner', 'org_admin', 'user'] as const;
 const AT_ONCE = 6;
-const MOST_SHOWN = 60;
 const LONGEST_SHOWN = 40;
 
 /** Rights come first: without them a value is not looked at. */
@@ -23,7 +24,8 @@ interface Case {
 
 /**
  * Odd values for every parameter of every operation of the portal, by three roles. The parameters are the contract's,
- * and so is what they take: the service's own description is not asked. Then bodies that are no fields at all.
+ * and so is what they take: the service's own description is not asked. Then every field of every body, and bodies
+ * that are no fields at all.
  */
 async function main(): Promise<void> {
   const findings = new Findings('prove:parameters');
@@ -33,6 +35,10 @@ async function main(): Promise<void> {
     for (const role of ROLES) {
       const { client } = await world.person(role);
       await proveValues(findings, role, client, operations);
+    }
+    for (const role of ROLES) {
+      const person = await world.newPerson({ role, organisationId: world.organisationId });
+      await proveFields(findings, world, role, person, operations);
     }
     for (const role of ROLES) {
       const { client } = await world.newPerson({ role, organisationId: world.organisationId });
@@ -93,7 +99,7 @@ function problemOf({ operation, parameter, value }: Case, answer: Answer): strin
   const { status } = answer;
   if (status >= 500) return `${status} ${answer.text.slice(0, 200)}`;
   if (refusals.has(status)) return null;
-  const fault = status === 422 ? faultOf(answer) : null;
+  const fault = status === 422 ? placesOf(answer) : null;
   if (typeof fault === 'string') return fault;
   const isNamed = fault?.some(([place, name]) => place === parameter.in && name === parameter.name) ?? false;
   if (value.verdict === 'outside' && !isNamed) return `${status}, wanted 422 for it`;
@@ -101,25 +107,6 @@ function problemOf({ operation, parameter, value }: Case, answer: Answer): strin
   // A callback that answers no sign-in of this browser is refused for that.
   const isAstray = operation.path.includes('/login/callback');
   return value.verdict !== 'outside' && status === 400 && !isAstray ? '400' : null;
-}
-
-type Place = readonly (string | number)[];
-
-/** The places that a refusal names, or what is wrong with its body. */
-function faultOf({ text }: Answer): readonly Place[] | string {
-  const body = JSON.parse(text) as Record<string, unknown>;
-  if (body['code'] !== 'validation_error') return `422 with code ${String(body['code'])}`;
-  if (!('message' in body) || !('human_message' in body)) return '422 without its texts';
-  const detail = body['detail'] as { loc?: Place; msg?: unknown; type?: unknown }[] | undefined;
-  if (!Array.isArray(detail) || detail.length === 0) return '422 without a list of details';
-  const isWhole = detail.every(
-    ({ loc, msg, type }) =>
-      Array.isArray(loc) &&
-      ['path', 'query', 'body'].includes(String(loc[0])) &&
-      typeof msg === 'string' &&
-      typeof type === 'string',
-  );
-  return isWhole ? detail.map(({ loc = [] }) => loc) : `422 with ${JSON.stringify(detail).slice(0, 200)}`;
 }
 
 async function proveBodies(
@@ -155,14 +142,10 @@ function problemOfBody(body: string | undefined, answer: Answer): string | null 
   if (status >= 500 || status === 400) return `${status} ${text.slice(0, 200)}`;
   if (refusals.has(status)) return null;
   if (status === 422) {
-    const fault = faultOf(answer);
+    const fault = placesOf(answer);
     return typeof fault === 'string' ? fault : null;
   }
   return body === undefined ? null : `${status}, wanted 422`;
-}
-
-function tell(wrong: readonly string[]): void {
-  for (const line of wrong.slice(0, MOST_SHOWN)) process.stdout.write(`wrong   ${line}\n`);
 }
 
 runProof(main);
