@@ -196,6 +196,16 @@ export const steps: readonly Step[] = [
       void (await rows.addUser({ email: 'you@example.com', role: 'platform_owner' })),
     says: /sign-in-link\?token=/,
   },
+  {
+    command: 'npm run cli -- second-factor reset you@example.com --reason "lost the phone"',
+    before: async ({ rows }) =>
+      void (await rows.query(
+        `INSERT INTO second_factor (user_id, secret, enabled_at)
+         SELECT id, '\\x00', now() FROM user_account WHERE email = 'you@example.com'`,
+        [],
+      )),
+    says: /is off, and all sessions have ended/,
+  },
   { command: 'npm run cli -- demo:seed', says: /sign-in-link\?token=/ },
   { command: 'npm run cli money:verify' },
   { command: 'npm run cli processor:check', code: 1, says: /MISSING/ },

@@ -41,6 +41,7 @@ const beside = {
   action: oneOf(acts).default('save'),
   reason: reasonField.orBlank(),
   confirmation: line(200).optional(),
+  final: truth.optional(),
   raise_id: rowId.optional(),
 };
 

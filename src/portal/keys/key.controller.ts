@@ -4,15 +4,7 @@ import { BudgetRaises } from '../../billing';
 import { ActivityQuery, RequestLogQuery, UsageQuery } from '../../audit';
 import { CatalogueService } from '../../catalogue';
 import { PayerService } from '../../identity';
-import {
-  choiceField,
-  periodNamed,
-  refused,
-  refuseMisfits,
-  type Scope,
-  textField,
-  wholeNumberField,
-} from '../../kernel';
+import { choiceField, periodNamed, refused, refuseMisfits, textField, wholeNumberField } from '../../kernel';
 import {
   actingOnKey,
   type KeyChanges,
