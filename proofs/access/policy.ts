@@ -116,9 +116,16 @@ export const isOfOneself = (relation: Relation, method: string, path: string): b
   relation === 'own' && method !== 'GET' && path.startsWith('/dashboard/admin/users/{user_id}');
 
 /** Where a foreign id, and one that nothing has, are both refused as not permitted. */
-export const refusesStrangers = (path: string): boolean => path === '/dashboard/admin/users/invite';
+export const refusesStrangers = (path: string): boolean =>
+  ['/dashboard/admin/users/invite', '/dashboard/keys/new'].includes(path);
 
-const administration = ['/dashboard/admin', '/api/admin', '/dashboard/qualitative/settings'];
+/** Administrators also make keys for the people whom they reach. */
+const administration = [
+  '/dashboard/admin',
+  '/api/admin',
+  '/dashboard/qualitative/settings',
+  '/dashboard/keys/new',
+];
 
 /** Whether a role may reach another person's object through this route. */
 export function reaches(role: Role, relation: Relation, path: string, id: IdName): boolean {
