@@ -9,7 +9,7 @@ import { SpecificationWorld } from './world';
 
 /**
  * Every statement of the specification, asked of the running artefact. Sections named on the command line run alone
- * (`4.2 4.3`; `4` is all of them). `--red` breaks the answers that each row gets until the row fails; a row that none
+ * (`4.2 4.3`; `4` is all of them), and so do statements that hold one of the words named. `--red` breaks the answers that each row gets until the row fails; a row that none
  * of that makes fail checks nothing. `--write` writes the table of all statements.
  */
 async function main(): Promise<void> {
@@ -18,7 +18,7 @@ async function main(): Promise<void> {
   const isRed = process.argv.includes('--red');
   const count: Count = { held: 0, red: 0, never: 0, broken: 0, unseen: 0 };
   for (const half of halves) {
-    const chosen = half.filter(({ section }) => isChosen(section));
+    const chosen = half.filter(isChosen);
     if (chosen.length > 0) await ask(chosen, isRed ? redden : hold, count);
   }
   const { held, red, never, broken, unseen } = count;
@@ -33,9 +33,14 @@ async function main(): Promise<void> {
 type Count = Record<'held' | 'red' | 'never' | 'broken' | 'unseen', number>;
 type Way = (one: CheckedRow, world: SpecificationWorld) => Promise<keyof Count>;
 
-function isChosen(section: string): boolean {
+function isChosen({ section, statement }: Row): boolean {
   const named = process.argv.slice(2).filter((word) => !word.startsWith('--'));
-  return named.length === 0 || named.some((one) => section === one || section.startsWith(`${one}.`));
+  const sections = named.filter((word) => /^[\d.]+$/.test(word));
+  const words = named.filter((word) => !sections.includes(word));
+  return (
+    (sections.length === 0 || sections.some((one) => section === one || section.startsWith(`${one}.`))) &&
+    (words.length === 0 || words.some((word) => statement.includes(word)))
+  );
 }
 
 /** In a world of their own: the models that rows of the gateway make would fill the pages of the portal. */
