@@ -9,8 +9,9 @@ import { SpecificationWorld } from './world';
 
 /**
  * Every statement of the specification, asked of the running artefact. Sections named on the command line run alone
- * (`4.2 4.3`; `4` is all of them), and so do statements that hold one of the words named. `--red` breaks the answers that each row gets until the row fails; a row that none
- * of that makes fail checks nothing. `--write` writes the table of all statements.
+ * (`4.2 4.3`; `4` is all of them), as do statements that hold one of the words named. `--red` breaks the answers that
+ * each row gets until the row fails; a row that none of that makes fail checks nothing. `--write` writes the table of
+ * all statements.
  */
 async function main(): Promise<void> {
   if (process.argv.includes('--write')) return writeFileSync(tablePath, tableOf(rows));
