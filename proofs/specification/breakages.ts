@@ -31,8 +31,8 @@ export function breakagesOf(answers: readonly Passed[], statement: string): Brea
 }
 
 /**
- * The order of the ways: what is not done; what the statement speaks of, first at the operation that it names; headers
- * of ours; what else an answer says; other headers; the status.
+ * The order of the ways: what is not done; codes of errors, and what the statement speaks of, first at the operation
+ * that it names; headers of ours; what else an answer says; other headers; the status.
  */
 function rank({ name }: Breakage, statement: string): number {
   if (name.endsWith('not done')) return 0;
@@ -40,6 +40,7 @@ function rank({ name }: Breakage, statement: string): number {
   const isNamed = named.includes(`\`${name.slice(0, name.indexOf(': '))}\``);
   if (isNamed && /: status \d/.test(name)) return 0.5;
   const [, what = ''] = /'([^']+)'/.exec(name) ?? [];
+  if (/^(?:error\.)?code$/.test(what)) return 1;
   const words = (what.split('.').at(-1) ?? '').toLowerCase().split(/[-_]/);
   const said = statement.toLowerCase();
   if (words.some((word) => word.length > 3 && said.includes(word))) return 1;
