@@ -9,7 +9,8 @@ export const inHtml = { headers: { accept: 'text/html' } };
 export const crossSite = { 'sec-fetch-site': 'cross-site', origin: 'https://elsewhere.example' };
 export const absent = 999_999_999;
 
-export const fresh = (stem: string): string => `${stem}-${Math.random().toString(36).slice(2, 10)}`;
+/** With a digit, by which the meddler tells a name from a word of an address. */
+export const fresh = (stem: string): string => `${stem}-0${Math.random().toString(36).slice(2, 10)}`;
 export const clientOf = async (world: World, role: Role): Promise<Client> =>
   (await world.person(role)).client;
 export const platform = (world: World): Promise<Client> => clientOf(world, 'platform_admin');
