@@ -257,26 +257,30 @@ const models: readonly Row[] = [
       equal(results, ['created', 'unchanged', 'repaired'], 'each time');
     },
   ),
-  row('4.10', 'The admin fixture is not routable, whatever is done to it', async (world) => {
-    const client = await platform(world);
-    const name = fresh('fixture');
-    okJson(await client.post(`/admin/models/${name}/ensure-admin-fixture`, { json: {} }));
-    const access = { model: name, org_id: world.organisationId, allowed: true };
-    await client.post(`${ADMIN}/api/model-org-access`, { json: access });
-    const key = await world.newKey(await world.person('user'));
-    const lanes = [{ provider: 'sandbox', upstream_model: 'sim-small', region: 'local' }];
-    for (const [path, more] of [
-      ['model-prices/state', { state: 'active' }],
-      ['model-prices/update', { input_price: '1', output_price: '1' }],
-      ['models/update', { lanes }],
-      ['model-prices/redirect', { redirect_to: 'sim-small' }],
-    ] as const) {
-      await client.post(`${ADMIN}/${path}`, { json: { model: name, ...more } });
-      await untilInForce(world);
-      const { status } = await call(key.client, name);
-      expect(status >= 400 && status < 500, `it is refused after ${path}: ${status}`);
-    }
-  }),
+  row(
+    '4.10',
+    'The admin fixture is not routable, whatever is done to it: `POST /v1/chat/completions` refuses it',
+    async (world) => {
+      const client = await platform(world);
+      const name = fresh('fixture');
+      okJson(await client.post(`/admin/models/${name}/ensure-admin-fixture`, { json: {} }));
+      const access = { model: name, org_id: world.organisationId, allowed: true };
+      await client.post(`${ADMIN}/api/model-org-access`, { json: access });
+      const key = await world.newKey(await world.person('user'));
+      const lanes = [{ provider: 'sandbox', upstream_model: 'sim-small', region: 'local' }];
+      for (const [path, more] of [
+        ['model-prices/state', { state: 'active' }],
+        ['model-prices/update', { input_price: '1', output_price: '1' }],
+        ['models/update', { lanes }],
+        ['model-prices/redirect', { redirect_to: 'sim-small' }],
+      ] as const) {
+        await client.post(`${ADMIN}/${path}`, { json: { model: name, ...more } });
+        await untilInForce(world);
+        const { status } = await call(key.client, name);
+        expect(status >= 400 && status < 500, `it is refused after ${path}: ${status}`);
+      }
+    },
+  ),
   row(
     '4.10',
     `\`POST ${ADMIN}/models/reorder\` updates \`display_order\` of many models at once`,
