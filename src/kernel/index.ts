@@ -16,6 +16,7 @@ export * from './usage';
 export * from './pricing';
 export * from './json';
 export * from './header-text';
+export { entryOf } from './entry-of';
 export * from './fields';
 export * from './region';
 export * from './schema';

@@ -1,4 +1,4 @@
-import { type AskedFees, readModes, type Usage, type UseCounts, type UseName } from '../kernel';
+import { type AskedFees, entryOf, readModes, type Usage, type UseCounts, type UseName } from '../kernel';
 import type { DialectName } from './canonical';
 import { type CountReader, detailsIn, isRecord, pick } from './usage';
 
@@ -127,7 +127,7 @@ function responsesUses({ body, tools }: Asked): UseCounts {
   const all = listIn(body.tools);
   for (const { type, index, maxUses } of tools) {
     const given = index === null ? undefined : all[index];
-    const name = type.startsWith('web_search') ? searchUse(given) : RESPONSES_TOOLS[type];
+    const name = type.startsWith('web_search') ? searchUse(given) : entryOf(RESPONSES_TOOLS, type);
     if (name === null) continue;
     // A container is billed by the session, not by its runs.
     if (name === 'code_execution') add(uses, containerUse(given), 1);
@@ -194,7 +194,7 @@ export class ServedUses {
     for (const block of begun) {
       if (!isRecord(block) || block.type !== 'server_tool_use') continue;
       const name = typeof block.name === 'string' ? block.name : '';
-      const use = MESSAGES_BLOCKS[name];
+      const use = entryOf(MESSAGES_BLOCKS, name);
       if (use !== null) this.note(use ?? 'other_tool', use === 'code_execution' ? use : block.id);
     }
   }
@@ -285,7 +285,7 @@ const COUNTED_CALLS: Readonly<Record<string, UseName | null>> = {
 function callsIn(counts: CountReader, details: Body): UseCounts | null {
   const uses: Partial<Record<UseName, number>> = {};
   for (const [field, value] of Object.entries(details)) {
-    const use = COUNTED_CALLS[field];
+    const use = entryOf(COUNTED_CALLS, field);
     if (use === null || (use === undefined && !field.endsWith('_calls'))) continue;
     const count = counts.of(value, `server_side_tool_usage_details.${field}`) ?? 0;
     if (count > 0) add(uses, use ?? 'other_tool', count);

@@ -8,6 +8,7 @@ import {
   type Modes,
   type UseName,
 } from '../usage';
+import { entryOf } from '../entry-of';
 import type { PriceMode, PriceRates, TokenRates } from './rates';
 
 /** Uses that every known supplier bills by their tokens alone: they cost nothing more unless a price says so. */
@@ -43,7 +44,8 @@ export const chargedUseRate = (price: PriceRates, name: UseName): bigint =>
 /** What one picture costs; undefined where the price does not say. */
 function imageRate({ images }: PriceRates, key: string): bigint | undefined {
   const [quality = '', size = ''] = key.split('/');
-  return images[key] ?? (BEST_QUALITIES.has(quality) ? undefined : images[size]) ?? images[quality];
+  const ofSize = BEST_QUALITIES.has(quality) ? undefined : entryOf(images, size);
+  return entryOf(images, key) ?? ofSize ?? entryOf(images, quality);
 }
 
 /** Sold at a multiple of the others: a price that tells sizes alone does not cover them. */

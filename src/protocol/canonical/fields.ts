@@ -1,4 +1,4 @@
-import { err, Fault, fault, ok, parseJsonText as parseOrThrow, type Result } from '../../kernel';
+import { entryOf, err, Fault, fault, ok, parseJsonText as parseOrThrow, type Result } from '../../kernel';
 import { isRecord } from '../usage';
 import { type DialectName, type JsonObject, type Opaque } from './request';
 
@@ -166,7 +166,3 @@ export function parseJsonText(text: string): unknown {
     return undefined;
   }
 }
-
-/** A table's entry under a word from outside, which may be one that every object inherits. */
-export const entryOf = <T>(table: Readonly<Record<string, T>>, word: string): T | undefined =>
-  Object.hasOwn(table, word) ? table[word] : undefined;

@@ -1,4 +1,5 @@
-import { entryOf, type Finish, type UnifiedFinish } from '../canonical';
+import { entryOf } from '../../kernel';
+import type { Finish, UnifiedFinish } from '../canonical';
 
 /** Some suppliers say so where their model failed in the middle. */
 export const BROKEN_OFF = 'error';

@@ -1,4 +1,5 @@
-import { type Finish, type UnifiedFinish } from '../canonical';
+import { entryOf } from '../../kernel';
+import type { Finish, UnifiedFinish } from '../canonical';
 
 const UNIFIED: Readonly<Record<string, UnifiedFinish>> = {
   STOP: 'stop',
@@ -12,4 +13,7 @@ const UNIFIED: Readonly<Record<string, UnifiedFinish>> = {
   IMAGE_SAFETY: 'content-filter',
 };
 
-export const readGeminiFinish = (raw: string): Finish => ({ unified: UNIFIED[raw] ?? 'unknown', raw });
+export const readGeminiFinish = (raw: string): Finish => ({
+  unified: entryOf(UNIFIED, raw) ?? 'unknown',
+  raw,
+});

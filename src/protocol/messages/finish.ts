@@ -1,4 +1,5 @@
-import { entryOf, type Finish, type UnifiedFinish } from '../canonical';
+import { entryOf } from '../../kernel';
+import type { Finish, UnifiedFinish } from '../canonical';
 
 const UNIFIED: Readonly<Record<string, UnifiedFinish>> = {
   end_turn: 'stop',

@@ -1,5 +1,5 @@
-import { type Fault } from '../../kernel';
-import { entryOf, supplierFault } from '../canonical';
+import { entryOf, type Fault } from '../../kernel';
+import { supplierFault } from '../canonical';
 import { brokenStream, StreamReader } from '../stream-reader';
 import { isRecord } from '../usage';
 import { readResponsesError } from './errors';

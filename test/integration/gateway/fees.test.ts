@@ -3,6 +3,7 @@ import { startTestApp, type TestApp } from '../../support/app';
 import { until } from '../../support/until';
 import { ModelShelf } from './model-shelf';
 import { events, ScriptedSupplier } from './scripted-supplier';
+import { responsesAnswer } from './responses-answer';
 
 const usd = parseUsdPerMillion;
 
@@ -200,6 +201,12 @@ describe('what suppliers bill beside the tokens of text', () => {
     expect(asked.record).toMatchObject({ cost_nano: '240000000', images: { 'hd/1024x1792': 2 } });
     const unknown = await ask('images/generations', { model: sized, prompt: 'x', size: '9x9' });
     expect(unknown).toMatchObject({ status: 503, error: { code: 'supplier_price_unresolved' } });
+    // A word that every object of JavaScript answers to is no price.
+    for (const strange of [{ size: 'constructor' }, { quality: 'Constructor', size: '9x9' }])
+      expect(await ask('images/generations', { model: sized, prompt: 'x', ...strange })).toMatchObject({
+        status: 503,
+        error: { code: 'supplier_price_unresolved' },
+      });
 
     const byToken = await modelWith(
       { input: usd('5'), image: usd('10'), imageOutput: usd('40'), output: 0n },
@@ -229,26 +236,27 @@ describe('what suppliers bill beside the tokens of text', () => {
       usage_source: 'estimated',
       cost_nano: String(816 * 40_000),
     });
+    const strange = { model: byToken, prompt: 'x', quality: 'constructor', n: 2 };
+    expect((await ask('images/generations', strange)).record).toMatchObject({
+      image_output_tokens: 2 * 6_240,
+      cost_nano: String(2 * 6_240 * 40_000),
+    });
   });
 
-  const responsesAnswer = (output: readonly object[], usage: object = {}): object => ({
-    id: 'resp_1',
-    object: 'response',
-    created_at: 1,
-    status: 'completed',
-    model: 'sim-large',
-    output: [
-      ...output,
-      {
-        id: 'msg_1',
-        type: 'message',
-        role: 'assistant',
-        status: 'completed',
-        content: [{ type: 'output_text', text: 'Hello.', annotations: [] }],
-      },
-    ],
-    usage: { input_tokens: 1_000, output_tokens: 100, total_tokens: 1_100, ...usage },
+  test('a tool that bears the name of a member of every object is a tool without a price', async () => {
+    const model = await modelWith({ uses: { other_tool: parseUsd('0.02') } });
+    supplier.answer = responsesAnswer([]);
+    for (const type of ['constructor', 'mystery'])
+      expect(
+        await ask('responses', { model, input: 'x', max_output_tokens: 50, tools: [{ type }] }),
+      ).toMatchObject({ status: 200, record: { uses: null } });
+    const details = { constructor: 2, mystery_calls: 1 };
+    supplier.answer = responsesAnswer([], { server_side_tool_usage_details: details });
+    expect((await ask('responses', { model, input: 'x', max_output_tokens: 50 })).record).toMatchObject({
+      uses: { other_tool: 1 },
+    });
   });
+
   const xCall = (id: string, name: string): object => ({
     ...{ type: 'custom_tool_call', id, call_id: id, name, input: '{}', status: 'completed' },
   });

@@ -1,4 +1,11 @@
-import { type AskedFees, type PriceRates, readModes, totalTokens, type UsageReading } from '../../../kernel';
+import {
+  type AskedFees,
+  entryOf,
+  type PriceRates,
+  readModes,
+  totalTokens,
+  type UsageReading,
+} from '../../../kernel';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -38,7 +45,7 @@ export function soldPictures(reading: UsageReading, price: PriceRates): UsageRea
   if (usage.images === null || totalTokens(usage) > 0) return reading;
   const tokens = Object.entries(usage.images).reduce((sum, [key, count]) => {
     const [quality = ''] = key.split('/');
-    return sum + (TOKENS_OF_QUALITY[quality] ?? TOKENS_OF_QUALITY['high']!) * (count ?? 0);
+    return sum + (entryOf(TOKENS_OF_QUALITY, quality) ?? TOKENS_OF_QUALITY['high']!) * (count ?? 0);
   }, 0);
   return { kind: 'ok', usage: { ...usage, imageOutputTokens: tokens, source: 'estimated' } };
 }

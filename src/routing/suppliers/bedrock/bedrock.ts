@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { entryOf } from '../../../kernel';
 import { dialects, type SupplierError } from '../../../protocol';
 import {
   authorisation,
@@ -94,5 +95,8 @@ function readBedrockError(body: unknown, headers: IncomingHttpHeaders): Supplier
   const message: unknown = Reflect.get(body, 'message') ?? Reflect.get(body, 'Message');
   const name = /^[^:]*/.exec(String(headers['x-amzn-errortype'] ?? ''))?.[0] ?? '';
   if (typeof message !== 'string' && name === '') return undefined;
-  return dialects.messages.readError({ type: 'error', error: { type: typeOfException[name], message } });
+  return dialects.messages.readError({
+    type: 'error',
+    error: { type: entryOf(typeOfException, name), message },
+  });
 }

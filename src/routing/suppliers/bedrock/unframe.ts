@@ -1,4 +1,4 @@
-import { fault, Fault, formatEvent, parseJsonText } from '../../../kernel';
+import { entryOf, fault, Fault, formatEvent, parseJsonText } from '../../../kernel';
 import type { Unframer } from '../kit';
 import { type Frame, FrameReader } from './event-stream';
 
@@ -48,7 +48,7 @@ function eventOf({ headers, payload }: Frame): string | Fault {
 function errorEvent(headers: Frame['headers'], content: object): string {
   const name = headers[':exception-type'] ?? headers[':error-code'] ?? '';
   const message: unknown = Reflect.get(content, 'message') ?? headers[':error-message'];
-  const type = errorTypes[name] ?? 'api_error';
+  const type = entryOf(errorTypes, name) ?? 'api_error';
   const error = { type, message: typeof message === 'string' ? message : name };
   return formatEvent({ event: 'error', data: JSON.stringify({ type: 'error', error }) });
 }
