@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Who revoked a key, and the status that it gets back when it is restored; null where it has ended for good. */
+/** Records who revoked a key and which status a restore gives back; the status is null if the key ended for good. */
 export class RestoreRevokedKeys1764800900100 implements MigrationInterface {
   readonly name = 'RestoreRevokedKeys1764800900100';
 

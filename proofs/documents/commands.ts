@@ -13,7 +13,7 @@ const SHELL = 'sh';
 const COMMENT = /\s+# .*$/;
 /** The product's own command line stands in sentences too; a list of words with `|` is a summary of several commands. */
 const inSentence = /`((?:npm run (?:-s )?cli|bin\/switchboard\.cjs) [^`|]+)`/g;
-/** What only a shell reads. */
+/** Matches the beginning of a line that a person types into a shell. */
 const typed = /^(?:npm|npx|node|curl|docker|bin\/\S+) /;
 
 /** The documents of the project; decisions under `docs/adr` tell of their day and are left as they were written. */

@@ -30,7 +30,7 @@ async function main(): Promise<void> {
   findings.end();
 }
 
-/** What was seen that the document does not say; empty where nothing. */
+/** Lists how the command differs from what its document says. */
 async function faultsOf(stage: Stage, step: Step): Promise<string[]> {
   await step.before?.(stage);
   const pattern = step.says ?? /^/;
@@ -44,7 +44,7 @@ async function faultsOf(stage: Stage, step: Step): Promise<string[]> {
   if (said === null) faults.push(`it did not say ${String(pattern)}`);
   else await step.keeps?.(stage, said);
   const wanted = step.code ?? 0;
-  // What is not there, and need not be, is nothing to tell before each command.
+  // A missing .env file is usual, so no command mentions it.
   if (text.includes('.env not found')) faults.push('it speaks of .env');
   if (late) faults.push('it did not end');
   if (code !== wanted) faults.push(`it ended with ${code} instead of ${wanted}`);

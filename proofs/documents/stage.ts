@@ -21,7 +21,7 @@ const MOST_TRIES = 100;
 /** The address and the key that the documents have in their examples. */
 const EXAMPLE_ADDRESS = 'http://127.0.0.1:3000';
 const EXAMPLE_KEY = 'svc_…';
-/** What the portal puts in the place of them, and what readers do. */
+/** The portal fills in this placeholder; readers fill in the others. */
 const BASE_URL = '{{baseUrl}}';
 const CHAT_MODEL = '{{chatModel}}';
 const REQUEST = 'REQUEST_ID';
@@ -31,7 +31,7 @@ const REQUEST = 'REQUEST_ID';
  * and the data is new.
  */
 export class Stage {
-  /** What commands of the documents read from the environment. */
+  /** Variables of the environment that documented commands read. */
   readonly variables: Record<string, string> = {};
   private readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'switchboard-documents-')));
   readonly place = join(this.folder, 'switchboard');

@@ -16,11 +16,11 @@ export interface Step {
   readonly says?: RegExp;
   /** A file that it writes, and what is in it. */
   readonly writes?: readonly [name: string, content: RegExp];
-  /** Of the answer, where it is a request. */
+  /** The status that the answer of a request has. */
   readonly status?: number;
   /** Tests are run where they are. */
   readonly isInProject?: boolean;
-  /** What this machine lacks for it; null where nothing. */
+  /** Names the program that this machine lacks for the command; null if it lacks none. */
   readonly lacks?: (stage: Stage) => Promise<string | null>;
 }
 
@@ -161,7 +161,7 @@ export const steps: readonly Step[] = [
   },
   {
     command: 'npm run cli -- apply gateway.yaml',
-    // Nobody is at a terminal here to say yes.
+    // Without a terminal the command asks nothing and refuses.
     code: 1,
     says: /house-model[^]*Nothing was changed/,
   },

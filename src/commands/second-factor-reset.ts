@@ -5,7 +5,7 @@ import { type Command, UsageError } from './command';
 import { commandActor } from './key-entries';
 import { withDatabase } from './with-database';
 
-/** For the last owner, whom nobody else may free. */
+/** The last owner needs this command, because no other person may reset theirs. */
 export const secondFactorReset: Command = {
   usage: 'second-factor reset EMAIL --reason TEXT',
   summary:

@@ -18,7 +18,7 @@ export interface AskedQuestion {
   answeredMs: number;
 }
 
-/** Nobody has read the answer earlier: what repeats its request then is a program, which says nothing of it. */
+/** A person needs this long to read an answer. A request repeated earlier comes from a program, which judges nothing. */
 const RETRIED_AFTER_MS = 10_000;
 const RETRIED_WITHIN_MS = 60_000;
 /** A shorter text ("yes", "go on") may be repeated without saying anything about the answer. */

@@ -269,7 +269,7 @@ export class Tap {
     const line = Buffer.from(scanner.data().toString('latin1').replaceAll('\n', ' '), 'latin1');
     const { blockStart: start, blockEnd: end } = scanner;
     const fields = Buffer.concat([before, scanner.otherLines(), Buffer.from('data: ')]);
-    // The last byte stands for what comes in place of the data: it belongs to this event.
+    // The new data replaces the last byte of the event, so that it goes out with this event.
     const tail = end - 1;
     this.edits.push({ start, end: tail, text: fields });
     let at = 0;
