@@ -66,6 +66,21 @@ module.exports = tseslint.config(
     },
   },
   {
+    // What is tested is what ships: `#product/…` and `#inside/…` are the bundle's at run time.
+    files: ['test/**/*.ts', 'proofs/**/*.ts', 'bench/**/*.ts'],
+    ignores: ['test/unit/**'],
+    rules: {
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            { group: ['**/src/**'], allowTypeImports: true, message: 'Take values from #product or #inside.' },
+          ],
+        },
+      ],
+    },
+  },
+  {
     files: ['**/*.cjs', '*.js'],
     languageOptions: {
       sourceType: 'commonjs',

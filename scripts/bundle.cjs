@@ -2,18 +2,15 @@
 // The artefact: the service and its command line, each as one file that needs nothing but the packages named below.
 // What starts, what the image holds and what proofs, benches and tests run is this and nothing else.
 const fs = require('node:fs');
-const { join } = require('node:path');
+const { dirname, join, relative } = require('node:path');
 const { transform } = require('@swc/core');
 const { build } = require('esbuild');
 const { inProject } = require('./bootstrap/run.cjs');
+const { entries, nameOf } = require('./bundle-entries.cjs');
 
 const folder = inProject('dist', 'bundle');
-
-/** From its entry in src to its place, as deep below dist as the compiled file: paths are looked up beside it. */
-const entries = {
-  'boot/service': inProject('src', 'boot', 'run-service.ts'),
-  'boot/commands': inProject('src', 'commands', 'run-command.ts'),
-};
+const offered = inProject('dist', 'product');
+const written = inProject('dist', 'entries');
 
 /** Files beside them, and packages that others look up at run time: a second copy of those would be another package. */
 const external = [
@@ -49,11 +46,34 @@ const compiled = {
   },
 };
 
+/** An entry is written here, so that nothing of src has to name what tests need. Returns its file. */
+function writeEntry(entry) {
+  const { start, offers } = entries[entry];
+  const file = join(written, `${entry}.ts`);
+  const from = (part) => relative(dirname(file), inProject('src', part));
+  const lines = [`import 'reflect-metadata';`, `export * from '${from(start)}';`];
+  for (const part of offers) lines.push(`export * as '${nameOf(part)}' from '${from(part)}';`);
+  fs.mkdirSync(dirname(file), { recursive: true });
+  fs.writeFileSync(file, lines.join('\n'));
+  return file;
+}
+
+/** One file a part, by which package.json resolves `#product/…` and `#inside/…`. They stay out of the image. */
+function offerParts() {
+  fs.rmSync(offered, { recursive: true, force: true });
+  for (const [entry, { offers }] of Object.entries(entries))
+    for (const name of offers.map(nameOf)) {
+      const file = join(offered, `${name}.js`);
+      const artefact = relative(dirname(file), join(folder, `${entry}.js`));
+      fs.mkdirSync(dirname(file), { recursive: true });
+      fs.writeFileSync(file, `'use strict';\nmodule.exports = require('${artefact}')['${name}'];\n`);
+    }
+}
+
 /** Node keeps the compiled code of what a start has used, in a folder beside the artefact. */
 const launcher = (file, call) => `'use strict';
-const { join } = require('node:path');
+const { dirname, join, relative } = require('node:path');
 require('node:module').enableCompileCache(join(__dirname, 'compile-cache'));
-require('reflect-metadata');
 void require('./${file}.js').${call};
 `;
 
@@ -71,7 +91,7 @@ async function bundle() {
   fs.rmSync(folder, { recursive: true, force: true });
   await build({
     absWorkingDir: inProject(),
-    entryPoints: entries,
+    entryPoints: Object.fromEntries(Object.keys(entries).map((entry) => [entry, writeEntry(entry)])),
     outdir: folder,
     bundle: true,
     platform: 'node',
@@ -90,6 +110,7 @@ async function bundle() {
     logLevel: 'warning',
   });
   for (const entry of Object.keys(entries)) keepNarrow(join(folder, `${entry}.js`));
+  offerParts();
   fs.writeFileSync(join(folder, 'main.js'), launcher('boot/service', 'runService()'));
   fs.writeFileSync(join(folder, 'cli.js'), launcher('boot/commands', 'runCommand(process.argv.slice(2))'));
 }

@@ -8,7 +8,7 @@ import {
   extractFeatures,
   learn,
   learnAll,
-} from '../../src/routing/autorouter';
+} from '#inside/routing/autorouter/index';
 import { quantile } from '../gateway/statistics';
 import { type DataSet, salt } from './data';
 import { candidatesOf, exampleOf, NOW, policyOf } from './methods';

@@ -5,8 +5,8 @@ import {
   type Example,
   type Policy,
   type RouterState,
-} from '../../src/routing/autorouter';
-import { appraise, type Candidate } from '../../src/routing/autorouter/appraise';
+} from '#inside/routing/autorouter/index';
+import { appraise, type Candidate } from '#inside/routing/autorouter/appraise';
 import { mean, type Belief } from './curve';
 import type { DataSet, Row } from './data';
 import { shuffled } from './random';

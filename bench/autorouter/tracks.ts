@@ -1,4 +1,4 @@
-import { decide } from '../../src/routing/autorouter';
+import { decide } from '#inside/routing/autorouter/index';
 import { deviation, mean } from './curve';
 import type { DataSet, PublicData, Row } from './data';
 import { measureSpeed } from './decision-speed';

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
-import { migrations } from '../../migrations';
-import { Ledger, Limits } from '../../src/billing';
-import { applicationUrl, Database } from '../../src/platform';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform/database/embedded-postgres';
-import { migrate } from '../../src/platform/database/migrate';
+import { migrations } from '#migrations';
+import { Ledger, Limits } from '#product/billing';
+import { applicationUrl, Database } from '#product/platform';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '#inside/platform/database/embedded-postgres';
+import { migrate } from '#inside/platform/database/migrate';
 import { familyCpuUsOf } from './processor-time';
 
 export const callerEmail = 'caller@bench.example';

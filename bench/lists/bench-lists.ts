@@ -1,13 +1,13 @@
 import 'reflect-metadata';
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { UserAccount } from '../../src/identity';
+import { UserAccount } from '#product/identity';
 import type { Role } from '../../src/kernel';
 import { startTestApp, type TestApp } from '../../test/support/app';
 import globalSetup from '../../test/support/global-setup';
 import { addUser, signIn } from '../../test/support/people';
 import { createTestDatabase } from '../../test/support/postgres';
-import { Database } from '../../src/platform';
+import { Database } from '#product/platform';
 import { activityPaths, fillActivity, ownPaths } from './activity';
 
 const BAR_MS = 100;

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type LimitRef, MoneyEngine, PostgresMoneyStore, type SettleOutcome } from '../../src/billing';
+import { type LimitRef, MoneyEngine, PostgresMoneyStore, type SettleOutcome } from '#product/billing';
 import type { MoneyStore } from '../../src/billing/engine/store/money-store';
-import { uuidv7 } from '../../src/kernel';
-import { type Database, Notifications } from '../../src/platform';
+import { uuidv7 } from '#product/kernel';
+import { type Database, Notifications } from '#product/platform';
 import type { Measured, StatementCount } from './measured';
 import { recordOf } from './record';
 

@@ -1,5 +1,5 @@
-import { insertRequestRecords, writtenRecord } from '../../src/audit';
-import { monotonicMs, uuidv7 } from '../../src/kernel';
+import { insertRequestRecords, writtenRecord } from '#product/audit';
+import { monotonicMs, uuidv7 } from '#product/kernel';
 import type { Database, Tx } from '../../src/platform';
 import type { Measured, StatementCount } from './measured';
 import { recordOf } from './record';

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { Logger } from '@nestjs/common';
-import { usageGroupings } from '../../src/audit';
+import { usageGroupings } from '#product/audit';
 import { PortalSite, type Visitor } from './portal-site';
 
 const usualRows = 10_000_000;

@@ -3,15 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
-import { migrations } from '../../migrations';
-import { type RunningService, startService } from '../../src/boot/start-service';
-import { SessionsService } from '../../src/identity';
+import { migrations } from '#migrations';
+import { type RunningService, startService } from '#inside/boot/start-service';
+import { SessionsService } from '#product/identity';
 import type { Role } from '../../src/kernel';
-import { platformScope } from '../../src/kernel';
-import { KeysService } from '../../src/keys';
-import { Database, loadSettings, Logger } from '../../src/platform';
-import { startEmbeddedPostgres } from '../../src/platform/database/embedded-postgres';
-import { migrate } from '../../src/platform/database/migrate';
+import { platformScope } from '#product/kernel';
+import { KeysService } from '#product/keys';
+import { Database, loadSettings, Logger } from '#product/platform';
+import { startEmbeddedPostgres } from '#inside/platform/database/embedded-postgres';
+import { migrate } from '#inside/platform/database/migrate';
 import { fill } from '../records/fill';
 
 export interface Visitor {

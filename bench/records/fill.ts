@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
-import { UsageDays } from '../../src/audit';
-import { latencyColumns, latencyConditions } from '../../src/audit/usage/latency-steps';
+import { UsageDays } from '#product/audit';
+import { latencyColumns, latencyConditions } from '#inside/audit/usage/latency-steps';
 import type { Database } from '../../src/platform';
 
 const recordsPerSettlement = 100;

@@ -1,4 +1,4 @@
-import { roles, type Role } from '../../src/kernel';
+import { roles, type Role } from '#product/kernel';
 import { inParallel } from '../support/findings';
 import type { Route } from '../support/routes';
 import { COMMON_NAME, FOREIGN_MARK, createObject, type Places } from './people';

@@ -1,4 +1,4 @@
-import { roles, type Role } from '../../src/kernel';
+import { roles, type Role } from '#product/kernel';
 import type { Answer } from '../operations/http';
 import type { Person } from '../operations/world';
 import { inParallel } from '../support/findings';

@@ -1,5 +1,4 @@
-import type { Verification } from '../../src/audit';
-import { artefact } from '../support/artefact';
+import { type Verification, verifyExport } from '#product/audit';
 import { Chance } from '../support/chance';
 import { Findings, numberGiven, runProof } from '../support/findings';
 import { type ProofGateway, startGateway } from '../support/gateway';
@@ -17,7 +16,7 @@ async function* chunksOf(bytes: Buffer): AsyncGenerator<Buffer> {
 }
 
 const verify = (text: string, everySignature: boolean): Promise<Verification> =>
-  artefact.verifyExport(chunksOf(Buffer.from(text)), { everySignature });
+  verifyExport(chunksOf(Buffer.from(text)), { everySignature });
 
 /**
  * Exports of a real chain are changed at random: each change is found where it was made, and nothing is found where
@@ -96,7 +95,7 @@ async function measure(gateway: ProofGateway, chance: Chance, findings: Findings
   await writeHistory(rows, { entries, chains: 20, most: 20_000 }, chance);
   const text = Buffer.from(await exportOf(gateway));
   const started = performance.now();
-  const found = await artefact.verifyExport(chunksOf(text), { everySignature: false });
+  const found = await verifyExport(chunksOf(text), { everySignature: false });
   const seconds = (performance.now() - started) / 1_000;
   const rate = Math.round(found.entries / seconds).toLocaleString('en');
   const told = `${found.entries.toLocaleString('en')} entries in ${found.blocks} blocks, ${rate} rows/s`;

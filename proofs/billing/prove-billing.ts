@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SentEvent } from '../../simulator/processor/books';
 import { deliver, signature } from '../../simulator/processor/processor-simulator';
-import { handledEvents } from '../../src/billing/processor/events';
-import { artefact } from '../support/artefact';
+import { handledEvents } from '#inside/billing/processor/events';
+import { topUpCents } from '#product/billing';
 import { Chance } from '../support/chance';
 import { Findings, inParallel, numberGiven, runProof } from '../support/findings';
 import { BillingTestbed, type Payer } from './billing-testbed';
@@ -43,7 +43,7 @@ async function main(): Promise<void> {
 function proveAmounts(findings: Findings): void {
   let wrong = 0;
   for (let net = 500n; net <= 1_000_000n; net += 1n) {
-    const { fee, gross, net: kept } = artefact.topUpCents(net);
+    const { fee, gross, net: kept } = topUpCents(net);
     const isLeast = gross * 95n >= net * 100n && (gross - 1n) * 95n < net * 100n;
     if (kept !== net || kept + fee !== gross || !isLeast) wrong += 1;
   }

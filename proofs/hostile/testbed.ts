@@ -2,9 +2,9 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
-import { entities } from '../../src/boot/app.module';
-import { Database } from '../../src/platform';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform/database/embedded-postgres';
+import { entities } from '#inside/boot/app.module';
+import { Database } from '#product/platform';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '#inside/platform/database/embedded-postgres';
 import { freePort } from '../support/free-port';
 import { type Outcome, Program } from '../support/program';
 

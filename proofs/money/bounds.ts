@@ -1,11 +1,11 @@
 import type { LaneView, ModelView } from '../../src/catalogue';
-import { boundOf, parseUsd, parseUsdPerMillion, priceRates, type UseCounts } from '../../src/kernel';
-import { describeCall } from '../../src/gateway/inference/describe';
+import { boundOf, parseUsd, parseUsdPerMillion, priceRates, type UseCounts } from '#product/kernel';
+import { describeCall } from '#inside/gateway/inference/describe';
 import type { Inbound } from '../../src/gateway/inference/inbound';
-import { inputBoundOf } from '../../src/gateway/inference/input-bound';
-import { operations, type TextOperation } from '../../src/gateway/inference/operation';
-import { SupplierStyles } from '../../src/routing';
-import { laneFacts, THINKING_BESIDE_ANSWER } from '../../src/vendors';
+import { inputBoundOf } from '#inside/gateway/inference/input-bound';
+import { operations, type TextOperation } from '#inside/gateway/inference/operation';
+import { SupplierStyles } from '#product/routing';
+import { laneFacts, THINKING_BESIDE_ANSWER } from '#product/vendors';
 import { dollars, percent, type Proof, usd } from './proof';
 
 const callers = 400;

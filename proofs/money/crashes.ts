@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { uuidv7 } from '../../src/kernel';
+import { uuidv7 } from '#product/kernel';
 import { lost } from './node-handle';
 import { dollars, type Proof, usd } from './proof';
 

@@ -1,13 +1,12 @@
 import 'reflect-metadata';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
-import type { Hold, LimitRef, MoneyEngine as Engine } from '../../src/billing';
-import { type Fault, monotonicMs } from '../../src/kernel';
-import { artefact } from '../support/artefact';
+import { type Hold, type LimitRef, MoneyEngine, PostgresMoneyStore } from '#product/billing';
+import { Logger } from '#inside/boot/packages';
+import { type Fault, monotonicMs } from '#product/kernel';
+import { applicationUrl, Database, Notifications } from '#product/platform';
 import type { Answer, Call, FromNode, ToNode } from './node-handle';
 import { ordinaryOutcome } from './record';
-
-const { applicationUrl, Database, Logger, MoneyEngine, Notifications, PostgresMoneyStore } = artefact;
 
 /** The child process: the money engine of one node, out of the bundle, and instead of a supplier a clock. */
 async function main(): Promise<void> {
@@ -45,7 +44,7 @@ async function main(): Promise<void> {
   }
 }
 
-async function serve(engine: Engine, call: Call): Promise<Answer> {
+async function serve(engine: MoneyEngine, call: Call): Promise<Answer> {
   const began = monotonicMs();
   const refs: LimitRef[] = [
     { kind: 'key', id: call.keyId },

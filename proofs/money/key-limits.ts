@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { Limits } from '../../src/billing';
+import { Limits } from '#product/billing';
 import type { BudgetPeriod } from '../../src/kernel';
-import { RateWindows } from '../../src/keys/rate/rate-windows';
-import { RedisWindows } from '../../src/keys/rate/redis-windows';
+import { RateWindows } from '#inside/keys/rate/rate-windows';
+import { RedisWindows } from '#inside/keys/rate/redis-windows';
 import { startRedis } from '../../test/support/redis-server';
 import { dollars, percent, type Proof, usd } from './proof';
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { BudgetRaises, budgetsOfPerson, Ledger, Limits } from '../../src/billing';
-import { invoiceAccountOf } from '../../src/kernel';
+import { BudgetRaises, budgetsOfPerson, Ledger, Limits } from '#product/billing';
+import { invoiceAccountOf } from '#product/kernel';
 import { dollars, type Proof, usd } from './proof';
 
 const CALLS = 1_000;

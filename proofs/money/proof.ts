@@ -2,9 +2,9 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
-import { Ledger, Limits, type MoneyReport, verifyMoney } from '../../src/billing';
-import { uuidv7 } from '../../src/kernel';
-import { applicationUrl, Database } from '../../src/platform';
+import { Ledger, Limits, type MoneyReport, verifyMoney } from '#product/billing';
+import { uuidv7 } from '#product/kernel';
+import { applicationUrl, Database } from '#product/platform';
 import type { Answer, Call, GatewayNode, StartNode } from './node-handle';
 import type { PostgresServer } from './postgres-server';
 

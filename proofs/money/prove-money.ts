@@ -1,6 +1,6 @@
 import 'reflect-metadata';
-import { migrations } from '../../migrations';
-import { migrate } from '../../src/platform/database/migrate';
+import { migrations } from '#migrations';
+import { migrate } from '#inside/platform/database/migrate';
 import { proveBounds } from './bounds';
 import { proveBrokenBooks } from './broken-books/prove-broken-books';
 import { proveJournalNearTheEnd, proveNodeCrashes, proveOutage, provePostgresCrashes } from './crashes';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { projectFolder } from '../../src/views';
+import { projectFolder } from '#product/views';
 import { Findings, runProof } from '../support/findings';
 import { expectStatus, requestsSent } from './http';
 import type { Scenario } from './scenario';

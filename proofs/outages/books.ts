@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
-import { verifyMoney } from '../../src/billing';
-import { Database } from '../../src/platform';
+import { verifyMoney } from '#product/billing';
+import { Database } from '#product/platform';
 
 export interface Charge {
   readonly requestId: string;

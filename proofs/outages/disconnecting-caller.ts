@@ -1,6 +1,6 @@
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { shapes } from '../failover/dialects';
-import { uuidv7 } from '../../src/kernel';
+import { uuidv7 } from '#product/kernel';
 import type { Endpoint, Shot } from './load';
 
 /** A call whose caller disconnected early, as the caller saw it. */

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { projectFolder } from '../../src/views';
+import { projectFolder } from '#product/views';
 import { launchBrowser, type Viewing } from '../../test/support/browser/launch';
 import { Findings, runProof } from '../support/findings';
 import { type Role, DemoSite } from './demo-site';

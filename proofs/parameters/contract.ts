@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { projectFolder } from '../../src/views';
+import { projectFolder } from '#product/views';
 
 /** A parameter as the contract tells of it, not as the service does. */
 export interface ContractParameter {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { projectFolder } from '../../src/views';
+import { projectFolder } from '#product/views';
 import { isChecked, type Row } from './row';
 
 /** Where the table of all statements lies. */

@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startEmbeddedPostgres } from '../../src/platform/database/embedded-postgres';
+import { startEmbeddedPostgres } from '#inside/platform/database/embedded-postgres';
 import { ProofNode } from './node';
 import type { Circumstances } from './program';
 import { Rows } from './rows';

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { projectFolder } from '../../src/views';
+import { projectFolder } from '#product/views';
 
 /** Versions that an operator may come from, the oldest first; each is a commit of this repository. */
 export const released = [{ name: '0.1.0', commit: '89c7c7b3fb67926ea6c683938b070c4e46b5e38b' }] as const;

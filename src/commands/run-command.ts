@@ -23,15 +23,6 @@ import { secondFactorReset } from './second-factor-reset';
 import { signInLink } from './sign-in-link';
 import { terminal } from './terminal';
 
-/** @public The proofs compute with these, out of the bundle. */
-export { verifyExport } from '../audit';
-/** @public */
-export { MoneyEngine, PostgresMoneyStore, topUpCents } from '../billing';
-/** @public */
-export { applicationUrl, Database, Notifications } from '../platform';
-/** @public The bundle has a logger of its own. */
-export { Logger } from '@nestjs/common';
-
 /** By one word or by two. */
 export const commands: Readonly<Record<string, Command>> = {
   plan: planGateway,

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext } from 'playwright-core';
-import { ActivityLog } from '../../src/audit';
-import { Organisation } from '../../src/identity';
+import { ActivityLog } from '#product/audit';
+import { Organisation } from '#product/identity';
 import { startTestApp, type TestApp } from '../support/app';
 import { addUser, signIn } from '../support/people';
 import { checkViewings, describeWithBrowser, giveCookie, launchBrowser, viewings, withPage } from './browser';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Browser, Page } from 'playwright-core';
-import { Outbox } from '../../src/platform';
+import { Outbox } from '#product/platform';
 import { freePort } from '../../proofs/support/free-port';
 import { PaymentHouse } from '../integration/payments/payment-house';
 import { type Simulator, startSimulator } from '../support/simulator';

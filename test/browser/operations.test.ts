@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
-import { ActivityLog } from '../../src/audit';
-import { CatalogueEditor } from '../../src/catalogue';
+import { ActivityLog } from '#product/audit';
+import { CatalogueEditor } from '#product/catalogue';
 import { startTestApp, type TestApp } from '../support/app';
 import { addUser, signIn } from '../support/people';
 import { checkViewings, describeWithBrowser, giveCookie, launchBrowser, openContext } from './browser';

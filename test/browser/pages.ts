@@ -1,4 +1,4 @@
-import { Mailer, Outbox } from '../../src/platform';
+import { Mailer, Outbox } from '#product/platform';
 import { startTestApp } from '../support/app';
 import { until } from '../support/until';
 

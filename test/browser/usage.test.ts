@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext } from 'playwright-core';
-import { insertRequestRecords, writtenRecord } from '../../src/audit';
-import { uuidv7 } from '../../src/kernel';
+import { insertRequestRecords, writtenRecord } from '#product/audit';
+import { uuidv7 } from '#product/kernel';
 import { ordinaryOutcome } from '../../proofs/money/record';
 import { startTestApp, type TestApp } from '../support/app';
 import { addCustomer } from '../support/customer';

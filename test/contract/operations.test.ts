@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LeanAdapter } from '../../src/platform';
+import { LeanAdapter } from '#product/platform';
 import { startTestApp, type TestApp } from '../support/app';
 import { compareOperations } from '../../scripts/operations.cjs';
 

@@ -1,6 +1,6 @@
 import { ordinaryOutcome } from '../../proofs/money/record';
-import { type RequestRecord, type WrittenRecord, writtenRecord } from '../../src/audit';
-import { uuidv7 } from '../../src/kernel';
+import { type RequestRecord, type WrittenRecord, writtenRecord } from '#product/audit';
+import { uuidv7 } from '#product/kernel';
 
 /** An ordinary record, apart from what a test says. */
 export const aRecord = (rest: Partial<RequestRecord> = {}): RequestRecord => ({

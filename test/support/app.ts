@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import type { Type } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { startService, type RunningService } from '../../src/boot/start-service';
-import { verifyMoney } from '../../src/billing';
-import { Database, Logger, loadSettings } from '../../src/platform';
+import { startService, type RunningService } from '#inside/boot/start-service';
+import { verifyMoney } from '#product/billing';
+import { Database, Logger, loadSettings } from '#product/platform';
 import { createTestDatabase, type TestDatabase } from './postgres';
 import { makeScratchFolder } from './scratch';
 

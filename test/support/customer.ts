@@ -1,7 +1,7 @@
-import { platformScope } from '../../src/kernel';
-import { Ledger } from '../../src/billing';
-import { UserAccount } from '../../src/identity';
-import { KeysService, type NewKey } from '../../src/keys';
+import { platformScope } from '#product/kernel';
+import { Ledger } from '#product/billing';
+import { UserAccount } from '#product/identity';
+import { KeysService, type NewKey } from '#product/keys';
 import type { TestApp } from './app';
 
 export interface Customer {

@@ -1,4 +1,4 @@
-import { type Entity, migrationDataSource } from '../../src/platform/database/data-source';
+import { type Entity, migrationDataSource } from '#inside/platform/database/data-source';
 import { createTestDatabase } from './postgres';
 
 /** The database may guard more than the entities know of: checks, keys and indexes are the migrations' own. */

@@ -2,13 +2,13 @@ import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { migrations } from '../../migrations';
+import { migrations } from '#migrations';
 import {
   DataFolderInUse,
   startEmbeddedPostgres,
   stopAbandonedPostgres,
-} from '../../src/platform/database/embedded-postgres';
-import { migrate } from '../../src/platform/database/migrate';
+} from '#inside/platform/database/embedded-postgres';
+import { migrate } from '#inside/platform/database/migrate';
 import { administer, inDatabase } from './postgres';
 import { announceTestServer } from './test-server';
 import { makeScratchFolder, scratch } from './scratch';

@@ -1,4 +1,4 @@
-import { AutoLearner, AutoSalts, type Example, extractFeatures, type Outcome } from '../../src/routing';
+import { AutoLearner, AutoSalts, type Example, extractFeatures, type Outcome } from '#product/routing';
 import type { TestApp } from './app';
 
 const counters = {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { SessionsService, UserAccount } from '../../src/identity';
-import { platformScope, type Role } from '../../src/kernel';
-import { type IssuedKey, type KeyKind, KeysService } from '../../src/keys';
+import { SessionsService, UserAccount } from '#product/identity';
+import { platformScope, type Role } from '#product/kernel';
+import { type IssuedKey, type KeyKind, KeysService } from '#product/keys';
 import type { TestApp } from './app';
 
 export async function addUser(app: TestApp, role: Role = 'user'): Promise<number> {

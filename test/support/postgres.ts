@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
-import { applicationUrl } from '../../src/platform/database/connection-url';
+import { applicationUrl } from '#inside/platform/database/connection-url';
 import { testServer } from './test-server';
 
 export interface TestDatabase {

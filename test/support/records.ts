@@ -1,5 +1,5 @@
-import { insertRequestRecords, type RequestRecord } from '../../src/audit';
-import { NO_USAGE, uuidv7 } from '../../src/kernel';
+import { insertRequestRecords, type RequestRecord } from '#product/audit';
+import { NO_USAGE, uuidv7 } from '#product/kernel';
 import { written } from './a-record';
 import type { TestApp } from './app';
 

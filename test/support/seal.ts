@@ -1,4 +1,4 @@
-import { AuditChain } from '../../src/audit';
+import { AuditChain } from '#product/audit';
 import type { TestApp } from './app';
 
 /** A seal does nothing while the service's own round holds the lock, so it is repeated until no entry waits. */

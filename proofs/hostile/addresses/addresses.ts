@@ -1,5 +1,5 @@
-import { catalogue, type ErrorCode } from '../../../src/kernel';
-import { steeringFields } from '../../../src/routing/suppliers/kit/steering';
+import { catalogue, type ErrorCode } from '#product/kernel';
+import { steeringFields } from '#inside/routing/suppliers/kit/steering';
 import type { Findings } from '../../support/findings';
 import { inParallel } from '../../support/findings';
 import { gatewayFile, Testbed } from '../testbed';

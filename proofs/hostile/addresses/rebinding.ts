@@ -1,4 +1,4 @@
-import { AddressGuard, type AddressRefused, WireTransport } from '../../../src/platform';
+import { AddressGuard, type AddressRefused, WireTransport } from '#product/platform';
 import type { Findings } from '../../support/findings';
 import type { Canary } from './canary';
 

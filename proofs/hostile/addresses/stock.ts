@@ -1,5 +1,5 @@
-import { CatalogueEditor, PriceService } from '../../../src/catalogue';
-import { parseUsdPerMillion, priceRates } from '../../../src/kernel';
+import { CatalogueEditor, PriceService } from '#product/catalogue';
+import { parseUsdPerMillion, priceRates } from '#product/kernel';
 import type { Database } from '../../../src/platform';
 
 export interface StockedModel {

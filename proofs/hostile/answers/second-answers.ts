@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
-import { AddressGuard, loadSettings, WireTransport } from '../../../src/platform';
+import { AddressGuard, loadSettings, WireTransport } from '#product/platform';
 import { Chance } from '../../support/chance';
 import { type Findings, inParallel } from '../../support/findings';
 

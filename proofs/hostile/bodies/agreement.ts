@@ -1,4 +1,4 @@
-import { steeringFields } from '../../../src/routing';
+import { steeringFields } from '#product/routing';
 import { entriesOf, type Reader, readers, type Tree, treeOf } from './readers';
 
 /** What the gateway understood, by the names under which a supplier reads it. */

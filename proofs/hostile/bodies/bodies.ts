@@ -1,4 +1,4 @@
-import { Fault, isJsonParseFaulty } from '../../../src/kernel';
+import { Fault, isJsonParseFaulty } from '#product/kernel';
 import { Chance } from '../../support/chance';
 import { type Findings, inParallel } from '../../support/findings';
 import { gatewayFile, Testbed } from '../testbed';

@@ -1,4 +1,4 @@
-import { steeringFields } from '../../../src/routing';
+import { steeringFields } from '#product/routing';
 import type { Chance } from '../../support/chance';
 
 /** A member as it will be written: its name as the text between the quotation marks, its value as JSON. */

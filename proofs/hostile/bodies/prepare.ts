@@ -1,13 +1,13 @@
 import type { Credential, LaneView, ModelView, ProviderView } from '../../../src/catalogue';
-import { describeCall } from '../../../src/gateway/inference/describe';
+import { describeCall } from '#inside/gateway/inference/describe';
 import type { HeldCall } from '../../../src/gateway/inference/hold';
 import type { Inbound } from '../../../src/gateway/inference/inbound';
-import { type Outbound, outboundFor } from '../../../src/gateway/inference/outbound';
-import { isSpoken, operations } from '../../../src/gateway/inference/operation';
-import { type JsonObjectText, readJsonObject } from '../../../src/kernel';
-import { SupplierStyles } from '../../../src/routing';
-import { profiles } from '../../../src/routing/suppliers/openai-style/profiles';
-import { UNKNOWN_FACTS } from '../../../src/vendors';
+import { type Outbound, outboundFor } from '#inside/gateway/inference/outbound';
+import { isSpoken, operations } from '#inside/gateway/inference/operation';
+import { type JsonObjectText, readJsonObject } from '#product/kernel';
+import { SupplierStyles } from '#product/routing';
+import { profiles } from '#inside/routing/suppliers/openai-style/profiles';
+import { UNKNOWN_FACTS } from '#product/vendors';
 import type { Understood } from './agreement';
 import { type Route, routes } from './make-body';
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { verifyMoney } from '../../../src/billing';
+import { verifyMoney } from '#product/billing';
 import { type Findings, inParallel } from '../../support/findings';
 import { type Extra, gatewayFile, Testbed } from '../testbed';
 import { none, tell } from '../none';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { verifyMoney } from '../../../src/billing';
+import { verifyMoney } from '#product/billing';
 import { Chance } from '../../support/chance';
 import type { Findings } from '../../support/findings';
 import { gatewayFile, Testbed } from '../testbed';

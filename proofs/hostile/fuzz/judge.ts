@@ -1,4 +1,4 @@
-import { catalogue, type ErrorCode } from '../../../src/kernel';
+import { catalogue, type ErrorCode } from '#product/kernel';
 import type { Draft } from './draft';
 import type { Outcome, WireAnswer } from './wire';
 

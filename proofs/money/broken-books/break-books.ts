@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
-import { executeCommand } from '../../../src/commands/run-command';
-import { applicationUrl } from '../../../src/platform';
+import { executeCommand } from '#inside/commands/run-command';
+import { applicationUrl } from '#product/platform';
 import { administer, inDatabase, type TestDatabase } from '../../../test/support/postgres';
 import { makeScratchFolder } from '../../../test/support/scratch';
 import type { Breakage } from './breakage';

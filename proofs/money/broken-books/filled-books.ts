@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { writtenRecord } from '../../../src/audit';
-import { Limits, MoneyWatch, PostgresMoneyStore } from '../../../src/billing';
-import { CatalogueService } from '../../../src/catalogue';
-import { UserAccount } from '../../../src/identity';
-import { costOf, NO_USAGE, parseUsd, platformScope, type Role, uuidv7 } from '../../../src/kernel';
-import { KeysService, type NewKey } from '../../../src/keys';
+import { writtenRecord } from '#product/audit';
+import { Limits, MoneyWatch, PostgresMoneyStore } from '#product/billing';
+import { CatalogueService } from '#product/catalogue';
+import { UserAccount } from '#product/identity';
+import { costOf, NO_USAGE, parseUsd, platformScope, type Role, uuidv7 } from '#product/kernel';
+import { KeysService, type NewKey } from '#product/keys';
 import { startTestApp, type TestApp } from '../../../test/support/app';
 import { signIn } from '../../../test/support/people';
 import { administer, type TestDatabase } from '../../../test/support/postgres';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { migrations } from '../../../migrations';
-import { migrate } from '../../../src/platform/database/migrate';
+import { migrations } from '#migrations';
+import { migrate } from '#inside/platform/database/migrate';
 import { administer, inDatabase, type TestDatabase } from '../../../test/support/postgres';
 import type { Proof } from '../proof';
 import { breakAndVerify, verifyCopy } from './break-books';

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { runningEmbeddedPostgres } from '../../../src/platform/database/embedded-postgres';
+import { runningEmbeddedPostgres } from '#inside/platform/database/embedded-postgres';
 import { Books } from '../books';
 import { longStream, mixed } from '../catalogue';
 import { checkAnswers, checkBooks, checkSurprises } from '../checks';

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Queue } from 'bullmq';
 import { SMTPServer } from 'smtp-server';
-import { loadSettings, Logger, Mailer } from '../../../src/platform';
-import { QueueConnection } from '../../../src/platform/queue/queue-connection';
+import { loadSettings, Logger, Mailer } from '#product/platform';
+import { QueueConnection } from '#inside/platform/queue/queue-connection';
 import { mixed } from '../catalogue';
 import { checkAnswers, checkBooks } from '../checks';
 import { Load, tally, times } from '../load';

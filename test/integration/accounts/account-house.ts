@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { request } from 'undici';
-import { Outbox, type OutboxMail } from '../../../src/platform';
+import { Outbox, type OutboxMail } from '#product/platform';
 import { startTestApp, type TestApp, type TestAppOptions } from '../../support/app';
 import { until } from '../../support/until';
 import { sendJson } from '../web/from-page';

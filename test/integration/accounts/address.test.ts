@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { Payments } from '../../../src/billing';
-import { ConversationMessages, Conversations } from '../../../src/chat';
+import { Payments } from '#product/billing';
+import { ConversationMessages, Conversations } from '#product/chat';
 import type { TestApp } from '../../support/app';
 import {
   Browser,

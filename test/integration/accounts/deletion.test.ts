@@ -1,4 +1,4 @@
-import { Ledger } from '../../../src/billing';
+import { Ledger } from '#product/billing';
 import type { TestApp } from '../../support/app';
 import { addKey } from '../../support/people';
 import {

@@ -1,4 +1,4 @@
-import { bindingOf } from '../../../src/identity';
+import { bindingOf } from '#product/identity';
 import type { TestApp } from '../../support/app';
 import { Browser, startAccountHouse } from './account-house';
 import { agree, HandOffHouse, isIn, type Member, proven, unproven } from './hand-off-house';

@@ -1,4 +1,4 @@
-import { RepeatingJobs } from '../../../src/platform';
+import { RepeatingJobs } from '#product/platform';
 import type { TestApp } from '../../support/app';
 import { DnsStandIn, type Said } from '../../support/dns-stand-in';
 import { addUser, signIn } from '../../support/people';

@@ -1,4 +1,4 @@
-import { executeCommand } from '../../../src/commands/run-command';
+import { executeCommand } from '#inside/commands/run-command';
 import type { TestApp } from '../../support/app';
 import { addUser, signIn } from '../../support/people';
 import {

@@ -1,4 +1,4 @@
-import { Organisation, UserAccount } from '../../../src/identity';
+import { Organisation, UserAccount } from '#product/identity';
 import type { Role } from '../../../src/kernel';
 import { startTestApp, type TestApp, type TestAppOptions } from '../../support/app';
 import { addUser, signIn } from '../../support/people';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { Ledger } from '../../../src/billing';
-import { CatalogueService } from '../../../src/catalogue';
+import { Ledger } from '#product/billing';
+import { CatalogueService } from '#product/catalogue';
 import { addKey, addUser } from '../../support/people';
 import { AdminHouse } from './admin-house';
 

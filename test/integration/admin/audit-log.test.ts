@@ -1,5 +1,5 @@
-import { ActivityLog, type NewActivity } from '../../../src/audit';
-import { Organisation, UserAccount } from '../../../src/identity';
+import { ActivityLog, type NewActivity } from '#product/audit';
+import { Organisation, UserAccount } from '#product/identity';
 import type { Role } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { sealAll } from '../../support/seal';

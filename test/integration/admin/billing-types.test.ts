@@ -1,5 +1,5 @@
-import { Invoices, Ledger } from '../../../src/billing';
-import { formatUsd, parseUsd } from '../../../src/kernel';
+import { Invoices, Ledger } from '#product/billing';
+import { formatUsd, parseUsd } from '#product/kernel';
 import { addKey } from '../../support/people';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { until } from '../../support/until';

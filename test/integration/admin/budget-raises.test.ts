@@ -1,5 +1,5 @@
-import { type BudgetScope, Limits } from '../../../src/billing';
-import { parseUsd } from '../../../src/kernel';
+import { type BudgetScope, Limits } from '#product/billing';
+import { parseUsd } from '#product/kernel';
 import { formsOf } from '../../support/page-forms';
 import { House, type Person } from './house';
 

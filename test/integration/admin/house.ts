@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Organisation, UserAccount } from '../../../src/identity';
+import { Organisation, UserAccount } from '#product/identity';
 import type { Role } from '../../../src/kernel';
 import { startTestApp, type TestApp, type TestAppOptions } from '../../support/app';
 import { signIn } from '../../support/people';

@@ -1,5 +1,5 @@
-import { platformScope } from '../../../src/kernel';
-import { KeysService } from '../../../src/keys';
+import { platformScope } from '#product/kernel';
+import { KeysService } from '#product/keys';
 import type { Ownership } from '../../../src/identity';
 import { until } from '../../support/until';
 import { mailTo } from '../accounts/account-house';

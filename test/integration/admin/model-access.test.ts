@@ -1,4 +1,4 @@
-import { CatalogueService } from '../../../src/catalogue';
+import { CatalogueService } from '#product/catalogue';
 import { AdminHouse, type Visitor } from './admin-house';
 
 let house: AdminHouse;

@@ -1,7 +1,7 @@
-import { UserAccount } from '../../../src/identity';
-import { TokenEvents } from '../../../src/catalogue';
+import { UserAccount } from '#product/identity';
+import { TokenEvents } from '#product/catalogue';
 import type { Role } from '../../../src/kernel';
-import { RateLimiter } from '../../../src/keys';
+import { RateLimiter } from '#product/keys';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser, signIn } from '../../support/people';
 import { ask } from '../web/raw-exchange';

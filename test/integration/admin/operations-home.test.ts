@@ -1,10 +1,10 @@
-import { IncidentLog } from '../../../src/admin/observability/incidents/incident-log';
-import { IncidentWatch } from '../../../src/admin/observability/incidents/incident-watch';
-import { CatalogueEditor, CatalogueService, type LaneView } from '../../../src/catalogue';
-import { Organisation, UserAccount } from '../../../src/identity';
-import { fault, monotonicMs, type Role } from '../../../src/kernel';
-import { LaneHealth } from '../../../src/routing';
-import { UNKNOWN_FACTS } from '../../../src/vendors';
+import { IncidentLog } from '#inside/admin/observability/incidents/incident-log';
+import { IncidentWatch } from '#inside/admin/observability/incidents/incident-watch';
+import { CatalogueEditor, CatalogueService, type LaneView } from '#product/catalogue';
+import { Organisation, UserAccount } from '#product/identity';
+import { fault, monotonicMs, type Role } from '#product/kernel';
+import { LaneHealth } from '#product/routing';
+import { UNKNOWN_FACTS } from '#product/vendors';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addUser, signIn } from '../../support/people';
 import { ask } from '../web/raw-exchange';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Ledger, Limits, verifyMoney } from '../../../src/billing';
+import { Ledger, Limits, verifyMoney } from '#product/billing';
 import { addKey } from '../../support/people';
 import { House, type Person } from './house';
 

@@ -1,4 +1,4 @@
-import { Ledger } from '../../../src/billing';
+import { Ledger } from '#product/billing';
 import { House, type Person } from './house';
 
 describe('a promotion that contradicts itself is refused before it pays', () => {

@@ -1,4 +1,4 @@
-import { SecondFactors } from '../../../src/identity';
+import { SecondFactors } from '#product/identity';
 import { mailTo } from '../accounts/account-house';
 import { House, type Person } from './house';
 

@@ -1,5 +1,5 @@
-import { budgetsOfPerson, Limits, limitRefs } from '../../../src/billing';
-import { parseUsd } from '../../../src/kernel';
+import { budgetsOfPerson, Limits, limitRefs } from '#product/billing';
+import { parseUsd } from '#product/kernel';
 import { formsOf } from '../../support/page-forms';
 import { House, type Person } from './house';
 

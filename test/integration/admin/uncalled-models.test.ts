@@ -1,4 +1,4 @@
-import { CatalogueService } from '../../../src/catalogue';
+import { CatalogueService } from '#product/catalogue';
 import { addCustomer } from '../../support/customer';
 import { ScriptedSupplier } from '../../support/scripted-supplier';
 import { ask } from '../web/raw-exchange';

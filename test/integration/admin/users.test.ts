@@ -1,4 +1,4 @@
-import { Ledger } from '../../../src/billing';
+import { Ledger } from '#product/billing';
 import type { Role } from '../../../src/kernel';
 import { addKey } from '../../support/people';
 import { House, type Person } from './house';

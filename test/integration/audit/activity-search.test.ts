@@ -1,7 +1,7 @@
 import { DataSource } from 'typeorm';
-import { type ActivityFilter, ActivityQuery } from '../../../src/audit';
+import { type ActivityFilter, ActivityQuery } from '#product/audit';
 import type { Scope } from '../../../src/kernel';
-import { Database } from '../../../src/platform';
+import { Database } from '#product/platform';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 
 /** Has no time for more than one span a page, and none for the index of words. */

@@ -9,11 +9,11 @@ import {
   changesOf,
   objectTypes,
   systemActor,
-} from '../../../src/audit';
-import { Organisation } from '../../../src/identity';
+} from '#product/audit';
+import { Organisation } from '#product/identity';
 import type { Scope } from '../../../src/kernel';
-import { Database } from '../../../src/platform';
-import { Access, Action, type HttpRequest, WebModule } from '../../../src/web';
+import { Database } from '#product/platform';
+import { Access, Action, type HttpRequest, WebModule } from '#product/web';
 import { startTestApp, type TestApp } from '../../support/app';
 import { sealAll } from '../../support/seal';
 import { administer } from '../../support/postgres';

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ActivityLog, ActivityRetention, AuditChain, systemActor, verifyExport } from '../../../src/audit';
-import { executeCommand } from '../../../src/commands/run-command';
+import { ActivityLog, ActivityRetention, AuditChain, systemActor, verifyExport } from '#product/audit';
+import { executeCommand } from '#inside/commands/run-command';
 import { startTestApp, type TestApp } from '../../support/app';
 import { sealAll } from '../../support/seal';
 import { administer } from '../../support/postgres';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { RequestLogQuery, type WrittenRecord, writtenRecord } from '../../../src/audit';
-import { PostgresMoneyStore } from '../../../src/billing';
-import { uuidv7 } from '../../../src/kernel';
+import { RequestLogQuery, type WrittenRecord, writtenRecord } from '#product/audit';
+import { PostgresMoneyStore } from '#product/billing';
+import { uuidv7 } from '#product/kernel';
 import { administer } from '../../support/postgres';
 import { costing, key, MoneyHouse, wallet } from '../billing/money-support';
 

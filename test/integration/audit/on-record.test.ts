@@ -1,8 +1,8 @@
 import { RequestMethod } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants';
-import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { DiscoveryService, MetadataScanner } from '#inside/boot/packages';
 import type { ActionName } from '../../../src/audit';
-import { RepeatingJobs } from '../../../src/platform';
+import { RepeatingJobs } from '#product/platform';
 import type { AuditRule } from '../../../src/web';
 import { startTestApp, type TestApp } from '../../support/app';
 

@@ -1,4 +1,4 @@
-import { RequestRecords } from '../../../src/audit';
+import { RequestRecords } from '#product/audit';
 import { startTestApp, type TestApp } from '../../support/app';
 
 describe('the partitions of request records', () => {

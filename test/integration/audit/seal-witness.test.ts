@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { ActivityLog, SealAge, systemActor } from '../../../src/audit';
-import { executeCommand } from '../../../src/commands/run-command';
+import { ActivityLog, SealAge, systemActor } from '#product/audit';
+import { executeCommand } from '#inside/commands/run-command';
 import { startTestApp, type TestApp } from '../../support/app';
-import { Metrics } from '../../../src/platform';
+import { Metrics } from '#product/platform';
 import { makeScratchFolder } from '../../support/scratch';
 import { sealAll } from '../../support/seal';
 import { until } from '../../support/until';

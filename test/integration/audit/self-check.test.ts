@@ -5,9 +5,9 @@ import {
   ChainReview,
   type ReviewSummary,
   systemActor,
-} from '../../../src/audit';
-import { executeCommand } from '../../../src/commands/run-command';
-import { Metrics, Outbox, RepeatingJobs } from '../../../src/platform';
+} from '#product/audit';
+import { executeCommand } from '#inside/commands/run-command';
+import { Metrics, Outbox, RepeatingJobs } from '#product/platform';
 import { startTestApp, type TestApp } from '../../support/app';
 import { sealAll } from '../../support/seal';
 import { addUser, signIn } from '../../support/people';

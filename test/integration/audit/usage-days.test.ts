@@ -6,9 +6,9 @@ import {
   UsageQuery,
   type UsageQuestion,
   writtenRecord,
-} from '../../../src/audit';
-import { PostgresMoneyStore, WalletHistory } from '../../../src/billing';
-import { uuidv7 } from '../../../src/kernel';
+} from '#product/audit';
+import { PostgresMoneyStore, WalletHistory } from '#product/billing';
+import { uuidv7 } from '#product/kernel';
 import { administer } from '../../support/postgres';
 import { costing, key, MoneyHouse, wallet } from '../billing/money-support';
 

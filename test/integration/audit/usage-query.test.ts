@@ -1,6 +1,6 @@
-import { UsageQuery, type UsageQuestion, writtenRecord } from '../../../src/audit';
-import { PostgresMoneyStore } from '../../../src/billing';
-import { uuidv7 } from '../../../src/kernel';
+import { UsageQuery, type UsageQuestion, writtenRecord } from '#product/audit';
+import { PostgresMoneyStore } from '#product/billing';
+import { uuidv7 } from '#product/kernel';
 import { costing, key, MoneyHouse, wallet } from '../billing/money-support';
 
 /** The clocks of these zones change within the period, at different nights, and one is off by a quarter of an hour. */

@@ -1,8 +1,8 @@
-import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '../../../src/catalogue';
-import { Organisation, UserAccount } from '../../../src/identity';
-import { parseUsdPerMillion, platformScope, priceRates } from '../../../src/kernel';
-import { KeysService, type NewKey } from '../../../src/keys';
-import { type AutoSettingsChange, AutoSettingsStore } from '../../../src/routing';
+import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '#product/catalogue';
+import { Organisation, UserAccount } from '#product/identity';
+import { parseUsdPerMillion, platformScope, priceRates } from '#product/kernel';
+import { KeysService, type NewKey } from '#product/keys';
+import { type AutoSettingsChange, AutoSettingsStore } from '#product/routing';
 import { startTestApp, type TestApp } from '../../support/app';
 import { learn, outcome } from '../../support/learned';
 import { addUser } from '../../support/people';

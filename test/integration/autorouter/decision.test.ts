@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { CatalogueEditor, CatalogueService } from '../../../src/catalogue';
-import { Organisation, UserAccount } from '../../../src/identity';
+import { CatalogueEditor, CatalogueService } from '#product/catalogue';
+import { Organisation, UserAccount } from '#product/identity';
 import type { NewKey } from '../../../src/keys';
-import { AutoLearner, type AutoSettingsChange, AutoStates } from '../../../src/routing';
+import { AutoLearner, type AutoSettingsChange, AutoStates } from '#product/routing';
 import { signIn } from '../../support/people';
 import { administer } from '../../support/postgres';
 import { ask as exchange } from '../web/raw-exchange';

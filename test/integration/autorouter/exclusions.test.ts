@@ -1,7 +1,7 @@
-import { CatalogueEditor, CatalogueService, PriceService } from '../../../src/catalogue';
-import { parseUsdPerMillion, priceRates } from '../../../src/kernel';
-import { Organisation } from '../../../src/identity';
-import { StateUpkeep } from '../../../src/routing';
+import { CatalogueEditor, CatalogueService, PriceService } from '#product/catalogue';
+import { parseUsdPerMillion, priceRates } from '#product/kernel';
+import { Organisation } from '#product/identity';
+import { StateUpkeep } from '#product/routing';
 import { learn, outcome } from '../../support/learned';
 import {
   app,

@@ -1,7 +1,7 @@
-import { Limits } from '../../../src/billing';
-import { CatalogueService, PriceService } from '../../../src/catalogue';
-import { Organisation } from '../../../src/identity';
-import { parseUsdPerMillion, priceRates } from '../../../src/kernel';
+import { Limits } from '#product/billing';
+import { CatalogueService, PriceService } from '#product/catalogue';
+import { Organisation } from '#product/identity';
+import { parseUsdPerMillion, priceRates } from '#product/kernel';
 import {
   app,
   ask,

@@ -1,4 +1,4 @@
-import { AutoSessions } from '../../../src/routing';
+import { AutoSessions } from '#product/routing';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addHouse } from '../quality/house';
 

@@ -1,5 +1,5 @@
-import { Organisation, UserAccount } from '../../../src/identity';
-import { CatalogueService } from '../../../src/catalogue';
+import { Organisation, UserAccount } from '#product/identity';
+import { CatalogueService } from '#product/catalogue';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser, signIn } from '../../support/people';
 import { sendJson } from '../web/from-page';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Organisation } from '../../../src/identity';
+import { Organisation } from '#product/identity';
 import {
   AutoLearner,
   AutoSalts,
@@ -7,7 +7,7 @@ import {
   type RouterState,
   StateUpkeep,
   storedState,
-} from '../../../src/routing';
+} from '#product/routing';
 import { startTestApp, type TestApp } from '../../support/app';
 import { exampleOf, learn, outcome } from '../../support/learned';
 import { addUser } from '../../support/people';

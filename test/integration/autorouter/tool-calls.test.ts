@@ -1,4 +1,4 @@
-import { AutoSessions } from '../../../src/routing';
+import { AutoSessions } from '#product/routing';
 import {
   addRelays,
   app,

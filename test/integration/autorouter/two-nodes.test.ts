@@ -1,8 +1,8 @@
-import { Organisation, UserAccount } from '../../../src/identity';
-import { platformScope } from '../../../src/kernel';
-import { KeysService } from '../../../src/keys';
-import { AnswerFeedback } from '../../../src/quality';
-import { AutoLearner, type AutoSettingsChange, AutoSettingsStore, StateUpkeep } from '../../../src/routing';
+import { Organisation, UserAccount } from '#product/identity';
+import { platformScope } from '#product/kernel';
+import { KeysService } from '#product/keys';
+import { AnswerFeedback } from '#product/quality';
+import { AutoLearner, type AutoSettingsChange, AutoSettingsStore, StateUpkeep } from '#product/routing';
 import { startTestApp, type TestApp } from '../../support/app';
 import { learn, outcome } from '../../support/learned';
 import { addUser } from '../../support/people';

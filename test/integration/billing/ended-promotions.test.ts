@@ -1,7 +1,7 @@
-import { Escrow, Ledger } from '../../../src/billing';
-import { PromotionBook } from '../../../src/billing/promotions/promotion-book';
-import { UserAccount } from '../../../src/identity';
-import { uuidv7 } from '../../../src/kernel';
+import { Escrow, Ledger } from '#product/billing';
+import { PromotionBook } from '#inside/billing/promotions/promotion-book';
+import { UserAccount } from '#product/identity';
+import { uuidv7 } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 
 const CENT = 10_000_000n;

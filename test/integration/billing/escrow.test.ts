@@ -1,5 +1,5 @@
 import type { Hold } from '../../../src/billing';
-import { Fault, uuidv7 } from '../../../src/kernel';
+import { Fault, uuidv7 } from '#product/kernel';
 import { costing, expectMoneyToAddUp, key, MoneyHouse, wallet } from './money-support';
 import { until } from '../../support/until';
 

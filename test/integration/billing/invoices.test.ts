@@ -1,6 +1,6 @@
-import { Invoices } from '../../../src/billing';
-import { invoiceAccountOf, parseUsd, uuidv7 } from '../../../src/kernel';
-import { Logger } from '../../../src/platform';
+import { Invoices } from '#product/billing';
+import { invoiceAccountOf, parseUsd, uuidv7 } from '#product/kernel';
+import { Logger } from '#product/platform';
 import { until } from '../../support/until';
 import { costing, expectMoneyToAddUp, MoneyHouse, wallet } from './money-support';
 

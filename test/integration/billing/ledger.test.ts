@@ -1,6 +1,6 @@
 import { Client } from 'pg';
-import { MoneyWatch, verifyMoney } from '../../../src/billing';
-import { Logger } from '../../../src/platform';
+import { MoneyWatch, verifyMoney } from '#product/billing';
+import { Logger } from '#product/platform';
 import { expectMoneyToAddUp, MoneyHouse } from './money-support';
 
 let house: MoneyHouse;

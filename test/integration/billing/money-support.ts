@@ -1,6 +1,6 @@
 import { ordinaryOutcome } from '../../../proofs/money/record';
 import { rmSync } from 'node:fs';
-import { Logger } from '@nestjs/common';
+import { Logger } from '#inside/boot/packages';
 import { DataSource } from 'typeorm';
 import {
   Ledger,
@@ -11,9 +11,9 @@ import {
   PostgresMoneyStore,
   type SettleOutcome,
   verifyMoney,
-} from '../../../src/billing';
+} from '#product/billing';
 import type { MoneyStore } from '../../../src/billing/engine/store/money-store';
-import { Database, Notifications } from '../../../src/platform';
+import { Database, Notifications } from '#product/platform';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { makeScratchFolder } from '../../support/scratch';
 

@@ -1,14 +1,14 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PostgresMoneyStore, type SettleOutcome } from '../../../src/billing';
-import { FrameBuffer } from '../../../src/billing/engine/settlement/journal-frames';
-import { journalHeader } from '../../../src/billing/engine/settlement/journal-owner';
-import { replayJournals } from '../../../src/billing/engine/settlement/journal-replay';
-import { refusedFile } from '../../../src/billing/engine/settlement/refused-records';
+import { PostgresMoneyStore, type SettleOutcome } from '#product/billing';
+import { FrameBuffer } from '#inside/billing/engine/settlement/journal-frames';
+import { journalHeader } from '#inside/billing/engine/settlement/journal-owner';
+import { replayJournals } from '#inside/billing/engine/settlement/journal-replay';
+import { refusedFile } from '#inside/billing/engine/settlement/refused-records';
 import { administer } from '../../support/postgres';
-import { writtenRecord } from '../../../src/audit';
+import { writtenRecord } from '#product/audit';
 import type { Batch, MoneyStore } from '../../../src/billing/engine/store/money-store';
-import { uuidv7 } from '../../../src/kernel';
+import { uuidv7 } from '#product/kernel';
 import { costing, expectMoneyToAddUp, key, MoneyHouse, wallet } from './money-support';
 import { until } from '../../support/until';
 

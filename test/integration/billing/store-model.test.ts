@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { Client } from 'pg';
-import { writtenRecord } from '../../../src/audit';
-import { type LimitRef, PostgresMoneyStore, verifyMoney } from '../../../src/billing';
-import { type Batch, LeaseGone } from '../../../src/billing/engine/store/money-store';
-import { verifyMoneyAlone } from '../../../src/billing/ledger/verify-money';
-import { uuidv7 } from '../../../src/kernel';
+import { writtenRecord } from '#product/audit';
+import { type LimitRef, PostgresMoneyStore, verifyMoney } from '#product/billing';
+import { type Batch, LeaseGone } from '#inside/billing/engine/store/money-store';
+import { verifyMoneyAlone } from '#inside/billing/ledger/verify-money';
+import { uuidv7 } from '#product/kernel';
 import { costing, expectMoneyToAddUp, MoneyHouse } from './money-support';
 
 /**

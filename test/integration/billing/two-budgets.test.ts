@@ -1,5 +1,5 @@
-import { budgetsOfPerson, type LimitRef } from '../../../src/billing';
-import { parseUsd, uuidv7 } from '../../../src/kernel';
+import { budgetsOfPerson, type LimitRef } from '#product/billing';
+import { parseUsd, uuidv7 } from '#product/kernel';
 import { until } from '../../support/until';
 import { costing, expectMoneyToAddUp, MoneyHouse, wallet } from './money-support';
 

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
-import { type MoneyEngine, PostgresMoneyStore } from '../../../src/billing';
+import { type MoneyEngine, PostgresMoneyStore } from '#product/billing';
 import type { MoneyStore } from '../../../src/billing/engine/store/money-store';
-import { uuidv7 } from '../../../src/kernel';
+import { uuidv7 } from '#product/kernel';
 import type { Database } from '../../../src/platform';
 import { costing, expectMoneyToAddUp, key, MoneyHouse, wallet } from './money-support';
 import { until } from '../../support/until';

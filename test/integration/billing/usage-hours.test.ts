@@ -1,7 +1,7 @@
-import { PostgresMoneyStore, verifyMoney } from '../../../src/billing';
-import { verifyMoneyAlone } from '../../../src/billing/ledger/verify-money';
-import { RequestRecordQuery, writtenRecord } from '../../../src/audit';
-import { uuidv7 } from '../../../src/kernel';
+import { PostgresMoneyStore, verifyMoney } from '#product/billing';
+import { verifyMoneyAlone } from '#inside/billing/ledger/verify-money';
+import { RequestRecordQuery, writtenRecord } from '#product/audit';
+import { uuidv7 } from '#product/kernel';
 import { administer } from '../../support/postgres';
 import { costing, expectMoneyToAddUp, key, MoneyHouse, wallet } from './money-support';
 

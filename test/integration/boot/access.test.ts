@@ -1,6 +1,6 @@
 import { Controller, Get, Module, Post } from '@nestjs/common';
 import { startTestApp } from '../../support/app';
-import { Access, WebModule } from '../../../src/web';
+import { Access, WebModule } from '#product/web';
 
 class Inherited {
   @Get('inherited')

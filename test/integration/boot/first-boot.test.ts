@@ -182,7 +182,7 @@ test('a database that cannot be reached ends the start, and says why', async () 
   const gone = await createTestDatabase();
   await gone.drop();
   await expect(administer(gone.ownerUrl, 'SELECT 1')).rejects.toThrow();
-  const child = runChild(join(rootOfProject, 'src/main.ts'), [], {
+  const child = runChild(join(rootOfProject, 'dist/bundle/main.js'), [], {
     NODE_ENV: 'test',
     PORT: '0',
     METRICS_PORT: '0',

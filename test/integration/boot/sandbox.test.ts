@@ -1,6 +1,6 @@
-import { isSandboxWanted } from '../../../src/boot/sandbox';
-import { ensureSandbox, type ProviderView, removeSandbox, retireSandbox } from '../../../src/catalogue';
-import { loadSettings } from '../../../src/platform';
+import { isSandboxWanted } from '#inside/boot/sandbox';
+import { ensureSandbox, type ProviderView, removeSandbox, retireSandbox } from '#product/catalogue';
+import { loadSettings } from '#product/platform';
 import { CommandHouse } from '../commands/command-house';
 
 const provider = (style: string, visible = true) => ({ style, visible }) as ProviderView;

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { Controller, Module } from '@nestjs/common';
-import { runService } from '../../../src/boot/run-service';
-import { Access, Data, WebModule } from '../../../src/web';
+import { runService } from '#inside/boot/run-service';
+import { Access, Data, WebModule } from '#product/web';
 
 /** Trouble as bugs make it: nobody waits for the promise, nobody catches the exception. */
 @Controller('/trouble')

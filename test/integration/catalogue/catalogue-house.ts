@@ -1,10 +1,10 @@
 import 'reflect-metadata';
 import { DataSource } from 'typeorm';
-import { CatalogueEditor, catalogueEntities, PriceService } from '../../../src/catalogue';
+import { CatalogueEditor, catalogueEntities, PriceService } from '#product/catalogue';
 import { type CatalogueSnapshot } from '../../../src/catalogue/snapshot';
-import { loadSnapshot } from '../../../src/catalogue/snapshot-loader';
-import { Database, type Tx } from '../../../src/platform/database';
-import { serviceDataSourceOptions } from '../../../src/platform/database/data-source';
+import { loadSnapshot } from '#inside/catalogue/snapshot-loader';
+import { Database, type Tx } from '#inside/platform/database/index';
+import { serviceDataSourceOptions } from '#inside/platform/database/data-source';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 
 /** A database of one's own and the two services that write the catalogue. */

@@ -1,5 +1,5 @@
-import { ensureSandbox } from '../../../src/catalogue';
-import { costOf, usageOf } from '../../../src/kernel';
+import { ensureSandbox } from '#product/catalogue';
+import { costOf, usageOf } from '#product/kernel';
 import { CatalogueHouse, refusal } from './catalogue-house';
 
 let house: CatalogueHouse;

@@ -7,9 +7,9 @@ import {
   planPriceList,
   readGatewayText,
   readPriceList,
-} from '../../../src/catalogue';
-import { AddressGuard, MasterKeys, SecretBox } from '../../../src/platform';
-import { SupplierStyles } from '../../../src/routing';
+} from '#product/catalogue';
+import { AddressGuard, MasterKeys, SecretBox } from '#product/platform';
+import { SupplierStyles } from '#product/routing';
 import { CatalogueHouse } from './catalogue-house';
 
 /** As a page calls it: texts that were uploaded, a plan that is shown, and somebody who approves it. */

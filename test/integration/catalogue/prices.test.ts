@@ -1,4 +1,4 @@
-import { priceRates } from '../../../src/kernel';
+import { priceRates } from '#product/kernel';
 import { CatalogueHouse, refusal } from './catalogue-house';
 
 let house: CatalogueHouse;

@@ -1,6 +1,6 @@
-import { Notifications } from '../../../src/platform/database';
-import { CatalogueService } from '../../../src/catalogue';
-import { priceRates } from '../../../src/kernel';
+import { Notifications } from '#inside/platform/database/index';
+import { CatalogueService } from '#product/catalogue';
+import { priceRates } from '#product/kernel';
 import { type Proxy, proxyTo } from '../../support/proxy';
 import { CatalogueHouse, connect } from './catalogue-house';
 import { until } from '../../support/until';

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
-import { insertRequestRecords, type RequestRecord } from '../../../src/audit';
+import { insertRequestRecords, type RequestRecord } from '#product/audit';
 import { written } from '../../support/a-record';
-import { rerate, type RerateDelta, type RerateOptions, summariseRerate } from '../../../src/catalogue';
-import { costOf, NO_USAGE, priceRates, type PriceRates, uuidv7 } from '../../../src/kernel';
+import { rerate, type RerateDelta, type RerateOptions, summariseRerate } from '#product/catalogue';
+import { costOf, NO_USAGE, priceRates, type PriceRates, uuidv7 } from '#product/kernel';
 import { CatalogueHouse, refusal } from './catalogue-house';
 
 let house: CatalogueHouse;

@@ -1,8 +1,8 @@
 import { Client } from 'pg';
-import { catalogueEntities } from '../../../src/catalogue';
-import { migrationDataSource } from '../../../src/platform/database/data-source';
+import { catalogueEntities } from '#product/catalogue';
+import { migrationDataSource } from '#inside/platform/database/data-source';
 import { CatalogueHouse } from './catalogue-house';
-import { priceRates } from '../../../src/kernel';
+import { priceRates } from '#product/kernel';
 
 let house: CatalogueHouse;
 let priceId: number;

@@ -1,4 +1,4 @@
-import { Organisation, UserAccount } from '../../../src/identity';
+import { Organisation, UserAccount } from '#product/identity';
 import { addUser, signIn } from '../../support/people';
 import { type ChatClient, messagesIn, type Person } from './chat-client';
 import { anna, app, client, closeHouse, openHouse, supplier } from './chat-house';

@@ -1,6 +1,6 @@
-import { ActivityQuery } from '../../../src/audit';
-import { ConversationRetention } from '../../../src/chat';
-import { Organisation, UserAccount } from '../../../src/identity';
+import { ActivityQuery } from '#product/audit';
+import { ConversationRetention } from '#product/chat';
+import { Organisation, UserAccount } from '#product/identity';
 import type { Role } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addUser, signIn } from '../../support/people';

@@ -1,4 +1,4 @@
-import { SessionsService } from '../../../src/identity';
+import { SessionsService } from '#product/identity';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addUser, signIn } from '../../support/people';
 import { type Simulator, startSimulator } from '../../support/simulator';

@@ -2,12 +2,12 @@ import 'reflect-metadata';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
-import { entities } from '../../../src/boot/app.module';
-import { loadSnapshot } from '../../../src/catalogue/snapshot-loader';
+import { entities } from '#inside/boot/app.module';
+import { loadSnapshot } from '#inside/catalogue/snapshot-loader';
 import type { CatalogueSnapshot } from '../../../src/catalogue';
-import { executeCommand } from '../../../src/commands/run-command';
-import { Database } from '../../../src/platform';
-import { serviceDataSourceOptions } from '../../../src/platform/database/data-source';
+import { executeCommand } from '#inside/commands/run-command';
+import { Database } from '#product/platform';
+import { serviceDataSourceOptions } from '#inside/platform/database/data-source';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { makeScratchFolder } from '../../support/scratch';
 

@@ -1,6 +1,6 @@
-import { rerate, summariseRerate, ensureSandbox } from '../../../src/catalogue';
-import { Limits, verifyMoney } from '../../../src/billing';
-import { judgeVersion } from '../../../src/quality';
+import { rerate, summariseRerate, ensureSandbox } from '#product/catalogue';
+import { Limits, verifyMoney } from '#product/billing';
+import { judgeVersion } from '#product/quality';
 import { CommandHouse } from './command-house';
 
 const COUNTED = [

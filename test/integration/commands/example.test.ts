@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { SecretBox } from '../../../src/platform';
-import { MasterKeys } from '../../../src/platform/secrets';
-import { parseUsdPerMillion, priceRates } from '../../../src/kernel';
+import { SecretBox } from '#product/platform';
+import { MasterKeys } from '#inside/platform/secrets/index';
+import { parseUsdPerMillion, priceRates } from '#product/kernel';
 import { runChild } from '../../support/child';
 import { CommandHouse } from './command-house';
 
@@ -54,7 +54,7 @@ test('without its variables a plan names each of them, and nothing that only fol
 
 test('the real program applies it, and a second time there is nothing to do', async () => {
   const args = ['apply', example, '--yes'];
-  const child = runChild(join(root, 'src', 'cli.ts'), args, house.environment);
+  const child = runChild(join(root, 'dist', 'bundle', 'cli.js'), args, house.environment);
   const ended = await child.ended;
   expect(ended).toEqual({ code: 0, complaint: expect.stringMatching(/^Installation: .*\n$/) });
   const before = await revision();

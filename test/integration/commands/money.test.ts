@@ -1,9 +1,9 @@
-import { Ledger, PostgresMoneyStore } from '../../../src/billing';
-import { PriceService } from '../../../src/catalogue';
-import { executeCommand } from '../../../src/commands/run-command';
-import { UserAccount } from '../../../src/identity';
-import { platformScope, parseUsdPerMillion, priceRates, uuidv7 } from '../../../src/kernel';
-import { KeysService } from '../../../src/keys';
+import { Ledger, PostgresMoneyStore } from '#product/billing';
+import { PriceService } from '#product/catalogue';
+import { executeCommand } from '#inside/commands/run-command';
+import { UserAccount } from '#product/identity';
+import { platformScope, parseUsdPerMillion, priceRates, uuidv7 } from '#product/kernel';
+import { KeysService } from '#product/keys';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { administer, createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { startTestApp, type TestApp } from '../../support/app';

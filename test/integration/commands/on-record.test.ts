@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { Ledger, PostgresMoneyStore } from '../../../src/billing';
-import { commands } from '../../../src/commands/run-command';
-import { uuidv7 } from '../../../src/kernel';
+import { Ledger, PostgresMoneyStore } from '#product/billing';
+import { commands } from '#inside/commands/run-command';
+import { uuidv7 } from '#product/kernel';
 import { administer } from '../../support/postgres';
 import { ScriptedSupplier } from '../../support/scripted-supplier';
 import { CommandHouse, type Spoken } from './command-house';

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { commands } from '../../../src/commands/run-command';
+import { commands } from '#inside/commands/run-command';
 import { makeScratchFolder } from '../../support/scratch';
 
 const project = join(__dirname, '../../..');

@@ -1,10 +1,10 @@
-import { ConversationContent } from '../../../src/chat/conversation-content';
-import { executeCommand } from '../../../src/commands/run-command';
-import { sealedColumns } from '../../../src/commands/sealed-columns';
-import { SecondFactors } from '../../../src/identity';
-import { masterKeyOf } from '../../../src/platform';
-import { SampleContent } from '../../../src/quality';
-import { AutoSalts } from '../../../src/routing';
+import { ConversationContent } from '#inside/chat/conversation-content';
+import { executeCommand } from '#inside/commands/run-command';
+import { sealedColumns } from '#inside/commands/sealed-columns';
+import { SecondFactors } from '#product/identity';
+import { masterKeyOf } from '#product/platform';
+import { SampleContent } from '#product/quality';
+import { AutoSalts } from '#product/routing';
 import { startTestApp, type TestApp } from '../../support/app';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { startSimulator, type Simulator } from '../../support/simulator';

@@ -1,8 +1,8 @@
 import 'reflect-metadata';
 import { Column, DataSource, Entity, PrimaryColumn } from 'typeorm';
-import { fromUnknown } from '../../../src/kernel';
-import { BigintColumn, Database } from '../../../src/platform/database';
-import { serviceDataSourceOptions } from '../../../src/platform/database/data-source';
+import { fromUnknown } from '#product/kernel';
+import { BigintColumn, Database } from '#inside/platform/database/index';
+import { serviceDataSourceOptions } from '#inside/platform/database/data-source';
 import { administer, createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { type Proxy, proxyTo } from '../../support/proxy';
 

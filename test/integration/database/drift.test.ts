@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { entities } from '../../../src/boot/app.module';
+import { entities } from '#inside/boot/app.module';
 import { assertNoDrift } from '../../support/drift';
 
 test('entities say what the migrations made', () => assertNoDrift(entities));

@@ -1,4 +1,4 @@
-import { startEmbeddedPostgres } from '../../../src/platform/database/embedded-postgres';
+import { startEmbeddedPostgres } from '#inside/platform/database/embedded-postgres';
 
 /** A process that holds an embedded server until it is killed or asked to end. */
 async function main(dataFolder: string): Promise<void> {

@@ -16,8 +16,8 @@ import {
   type SupervisorEvent,
   startEmbeddedPostgres,
   stopAbandonedPostgres,
-} from '../../../src/platform/database/embedded-postgres';
-import { runningProcess } from '../../../src/platform/database/embedded/processes';
+} from '#inside/platform/database/embedded-postgres';
+import { runningProcess } from '#inside/platform/database/embedded/processes';
 import { runChild } from '../../support/child';
 import { makeScratchFolder } from '../../support/scratch';
 

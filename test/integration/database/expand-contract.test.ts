@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { migrations } from '../../../migrations';
+import { migrations } from '#migrations';
 import type { Migration } from '../../../src/platform/database/data-source';
-import { migrate } from '../../../src/platform/database/migrate';
+import { migrate } from '#inside/platform/database/migrate';
 import { startTestApp, type TestApp } from '../../support/app';
 import { administer, createTestDatabase, inDatabase, type TestDatabase } from '../../support/postgres';
 import { startSimulator, type Simulator } from '../../support/simulator';

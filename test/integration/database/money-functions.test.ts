@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { migrations } from '../../../migrations';
-import { migrate } from '../../../src/platform/database/migrate';
+import { migrations } from '#migrations';
+import { migrate } from '#inside/platform/database/migrate';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 
 let database: TestDatabase;

@@ -1,7 +1,7 @@
-import { Logger } from '@nestjs/common';
+import { Logger } from '#inside/boot/packages';
 import { DataSource } from 'typeorm';
-import { Database, Notifications } from '../../../src/platform/database';
-import { serviceDataSourceOptions } from '../../../src/platform/database/data-source';
+import { Database, Notifications } from '#inside/platform/database/index';
+import { serviceDataSourceOptions } from '#inside/platform/database/data-source';
 import { administer, createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { type Proxy, proxyTo } from '../../support/proxy';
 

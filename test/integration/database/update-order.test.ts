@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { migrations } from '../../../migrations';
+import { migrations } from '#migrations';
 import type { Migration } from '../../../src/platform/database/data-source';
-import { migrate, type MigrationProgress } from '../../../src/platform/database/migrate';
+import { migrate, type MigrationProgress } from '#inside/platform/database/migrate';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { until } from '../../support/until';
 

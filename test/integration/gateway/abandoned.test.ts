@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
-import { Escrow } from '../../../src/billing';
-import { Lifecycle } from '../../../src/gateway';
+import { Escrow } from '#product/billing';
+import { Lifecycle } from '#product/gateway';
 import { until } from '../../support/until';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { startTestApp, type TestApp } from '../../support/app';

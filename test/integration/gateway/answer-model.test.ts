@@ -1,5 +1,5 @@
-import { CatalogueEditor, CatalogueService } from '../../../src/catalogue';
-import { type AnswerModel, parseUsdPerMillion } from '../../../src/kernel';
+import { CatalogueEditor, CatalogueService } from '#product/catalogue';
+import { type AnswerModel, parseUsdPerMillion } from '#product/kernel';
 import { addCustomer } from '../../support/customer';
 import { startTestApp, type TestApp } from '../../support/app';
 import { type Simulator, startSimulator } from '../../support/simulator';

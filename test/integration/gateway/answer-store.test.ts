@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { AnswerStore } from '../../../src/web/idempotency/answer-store';
-import { RepeatingJobs } from '../../../src/platform';
+import { AnswerStore } from '#inside/web/idempotency/answer-store';
+import { RepeatingJobs } from '#product/platform';
 import { startTestApp, type TestApp } from '../../support/app';
 
 let app: TestApp;

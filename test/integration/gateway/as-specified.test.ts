@@ -1,5 +1,5 @@
-import { CatalogueEditor, CatalogueService } from '../../../src/catalogue';
-import { type NewKey } from '../../../src/keys';
+import { CatalogueEditor, CatalogueService } from '#product/catalogue';
+import type { NewKey } from '../../../src/keys';
 import { addCustomer } from '../../support/customer';
 import { startTestApp, type TestApp } from '../../support/app';
 import { ScriptedSupplier } from '../../support/scripted-supplier';

@@ -1,4 +1,4 @@
-import { Limits } from '../../../src/billing';
+import { Limits } from '#product/billing';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer } from '../../support/customer';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';

@@ -1,7 +1,7 @@
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { startTestApp, type TestApp } from '../../support/app';
-import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '../../../src/catalogue';
-import { parseUsdPerMillion, priceRates } from '../../../src/kernel';
+import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '#product/catalogue';
+import { parseUsdPerMillion, priceRates } from '#product/kernel';
 
 const usd = parseUsdPerMillion;
 

@@ -1,6 +1,6 @@
 import { startTestApp, type TestApp } from '../../support/app';
 import { type ScriptedAnswer, ScriptedSupplier } from '../../support/scripted-supplier';
-import { CatalogueEditor, CatalogueService } from '../../../src/catalogue';
+import { CatalogueEditor, CatalogueService } from '#product/catalogue';
 import { ModelShelf } from './model-shelf';
 
 const SECRET = 'sk-canary/of+ours"zqxj';

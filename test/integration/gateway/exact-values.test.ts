@@ -1,6 +1,6 @@
 import { startTestApp, type TestApp } from '../../support/app';
 import { ScriptedSupplier } from '../../support/scripted-supplier';
-import { parseUsd, parseUsdPerMillion, readJsonText } from '../../../src/kernel';
+import { parseUsd, parseUsdPerMillion, readJsonText } from '#product/kernel';
 import { ModelShelf } from './model-shelf';
 
 /** Numbers that a double rounds, loses or prints otherwise. */

@@ -1,4 +1,4 @@
-import { parseUsd, parseUsdPerMillion } from '../../../src/kernel';
+import { parseUsd, parseUsdPerMillion } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { until } from '../../support/until';
 import { ModelShelf } from './model-shelf';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Lifecycle } from '../../../src/gateway';
+import { Lifecycle } from '#product/gateway';
 import { startTestApp, type TestApp } from '../../support/app';
 import { administer, createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { type Proxy, proxyTo } from '../../support/proxy';

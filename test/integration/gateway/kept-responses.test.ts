@@ -1,4 +1,4 @@
-import { ResponseStore } from '../../../src/gateway';
+import { ResponseStore } from '#product/gateway';
 import { addCustomer } from '../../support/customer';
 import { startTestApp, type TestApp } from '../../support/app';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';

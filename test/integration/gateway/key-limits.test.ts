@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { parseUsd } from '../../../src/kernel';
+import { parseUsd } from '#product/kernel';
 import type { NewKey } from '../../../src/keys';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer, type Customer } from '../../support/customer';

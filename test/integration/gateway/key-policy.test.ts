@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '../../../src/catalogue';
-import { platformScope, parseUsdPerMillion, priceRates } from '../../../src/kernel';
-import { KeysService, type NewKey } from '../../../src/keys';
-import { checksumOf, makeKey } from '../../../src/keys/key-text';
+import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '#product/catalogue';
+import { platformScope, parseUsdPerMillion, priceRates } from '#product/kernel';
+import { KeysService, type NewKey } from '#product/keys';
+import { checksumOf, makeKey } from '#inside/keys/key-text';
 import { startTestApp, type TestApp } from '../../support/app';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { addKey, addUser } from '../../support/people';

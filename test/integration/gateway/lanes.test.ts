@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '../../../src/catalogue';
-import { Lifecycle } from '../../../src/gateway';
-import { parseUsdPerMillion, priceRates } from '../../../src/kernel';
-import { Metrics } from '../../../src/platform';
+import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '#product/catalogue';
+import { Lifecycle } from '#product/gateway';
+import { parseUsdPerMillion, priceRates } from '#product/kernel';
+import { Metrics } from '#product/platform';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer } from '../../support/customer';
 import { type FaultRule, type Simulator, startSimulator } from '../../support/simulator';

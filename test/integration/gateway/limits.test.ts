@@ -1,8 +1,8 @@
 import { Client } from 'pg';
-import { platformScope } from '../../../src/kernel';
-import { Ledger, Limits, verifyMoney } from '../../../src/billing';
-import { Organisation } from '../../../src/identity';
-import { KeysService } from '../../../src/keys';
+import { platformScope } from '#product/kernel';
+import { Ledger, Limits, verifyMoney } from '#product/billing';
+import { Organisation } from '#product/identity';
+import { KeysService } from '#product/keys';
 import { addCustomer, type Customer } from '../../support/customer';
 import { until } from '../../support/until';
 import { app, closeHouse, openHouse, supplier } from './gateway-house';

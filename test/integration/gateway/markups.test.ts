@@ -1,5 +1,5 @@
-import { Organisation, UserAccount } from '../../../src/identity';
-import { parseUsd } from '../../../src/kernel';
+import { Organisation, UserAccount } from '#product/identity';
+import { parseUsd } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer, type Customer } from '../../support/customer';
 import { addUser, signIn } from '../../support/people';

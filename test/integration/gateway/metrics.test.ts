@@ -1,4 +1,4 @@
-import { Metrics } from '../../../src/platform';
+import { Metrics } from '#product/platform';
 import { app, closeHouse, openHouse } from './gateway-house';
 
 describe('what is counted of a request', () => {

@@ -7,8 +7,8 @@ import {
   type ModelKind,
   PriceService,
   type ProviderInput,
-} from '../../../src/catalogue';
-import { parseUsdPerMillion, priceRates } from '../../../src/kernel';
+} from '#product/catalogue';
+import { parseUsdPerMillion, priceRates } from '#product/kernel';
 import type { TestApp } from '../../support/app';
 
 export interface ShelfProvider extends ProviderInput {

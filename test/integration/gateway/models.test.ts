@@ -1,5 +1,5 @@
-import { CatalogueService } from '../../../src/catalogue';
-import { type AutoSettingsChange, AutoSettingsStore } from '../../../src/routing';
+import { CatalogueService } from '#product/catalogue';
+import { type AutoSettingsChange, AutoSettingsStore } from '#product/routing';
 import { app, closeHouse, openHouse, post } from './gateway-house';
 
 interface ModelPage {

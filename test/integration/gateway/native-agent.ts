@@ -1,4 +1,4 @@
-import { parseUsd, parseUsdPerMillion } from '../../../src/kernel';
+import { parseUsd, parseUsdPerMillion } from '#product/kernel';
 
 /** What an agent of this dialect sends, with spaces and numbers that printing it anew would change. */
 export const asAgent = (model: string, text: string, extra = ''): string =>

@@ -1,9 +1,9 @@
-import { platformScope } from '../../../src/kernel';
+import { platformScope } from '#product/kernel';
 import { request as httpRequest } from 'node:http';
-import { TokenEvents } from '../../../src/catalogue';
-import { Limits } from '../../../src/billing';
-import { UserAccount } from '../../../src/identity';
-import { KeysService, type NewKey } from '../../../src/keys';
+import { TokenEvents } from '#product/catalogue';
+import { Limits } from '#product/billing';
+import { UserAccount } from '#product/identity';
+import { KeysService, type NewKey } from '#product/keys';
 import { startTestApp, type TestApp } from '../../support/app';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { fakeServer, type FakeServer } from '../suppliers/supplier-house';

@@ -1,5 +1,5 @@
-import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '../../../src/catalogue';
-import { parseUsdPerMillion, priceRates } from '../../../src/kernel';
+import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '#product/catalogue';
+import { parseUsdPerMillion, priceRates } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { type Simulator, startSimulator } from '../../support/simulator';
 

@@ -1,4 +1,4 @@
-import { parseUsdPerMillion } from '../../../src/kernel';
+import { parseUsdPerMillion } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer } from '../../support/customer';
 import { until } from '../../support/until';

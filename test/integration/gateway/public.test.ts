@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import request from 'supertest';
-import { catalogue } from '../../../src/kernel';
+import { catalogue } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 
 describe('what the gateway tells everybody', () => {

@@ -1,6 +1,6 @@
-import { BudgetRaises, Limits } from '../../../src/billing';
-import { Organisation, UserAccount } from '../../../src/identity';
-import { parseUsd } from '../../../src/kernel';
+import { BudgetRaises, Limits } from '#product/billing';
+import { Organisation, UserAccount } from '#product/identity';
+import { parseUsd } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser } from '../../support/people';
 import { startSimulator, type Simulator } from '../../support/simulator';

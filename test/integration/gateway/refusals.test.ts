@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { Refusals } from '../../../src/audit';
-import { verifyMoney } from '../../../src/billing';
-import { Metrics } from '../../../src/platform';
+import { Refusals } from '#product/audit';
+import { verifyMoney } from '#product/billing';
+import { Metrics } from '#product/platform';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer, type Customer } from '../../support/customer';

@@ -1,4 +1,4 @@
-import { CatalogueService } from '../../../src/catalogue';
+import { CatalogueService } from '#product/catalogue';
 import { addCustomer } from '../../support/customer';
 import { startTestApp, type TestApp } from '../../support/app';
 import { type Simulator, startSimulator } from '../../support/simulator';

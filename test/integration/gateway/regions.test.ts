@@ -6,8 +6,8 @@ import { buildWorld, type Region, regions, type World } from '../../../proofs/re
 import { Chance } from '../../../proofs/support/chance';
 import { addKey, type GatewayFile } from '../../../proofs/support/node';
 import { Rows } from '../../../proofs/support/rows';
-import { CatalogueService } from '../../../src/catalogue';
-import { executeCommand } from '../../../src/commands/run-command';
+import { CatalogueService } from '#product/catalogue';
+import { executeCommand } from '#inside/commands/run-command';
 import { startTestApp, type TestApp } from '../../support/app';
 import { makeScratchFolder } from '../../support/scratch';
 

@@ -1,6 +1,6 @@
 import { app, closeHouse, openHouse, post, supplier } from './gateway-house';
 import { ModelShelf } from './model-shelf';
-import { Limits } from '../../../src/billing';
+import { Limits } from '#product/billing';
 import { addCustomer } from '../../support/customer';
 
 const hello = { role: 'user', content: 'Hello' };

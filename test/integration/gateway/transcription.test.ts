@@ -1,5 +1,5 @@
-import { CatalogueEditor, CatalogueService, PriceService } from '../../../src/catalogue';
-import { parseUsd, parseUsdPerMillion, priceRates, type PriceRates } from '../../../src/kernel';
+import { CatalogueEditor, CatalogueService, PriceService } from '#product/catalogue';
+import { parseUsd, parseUsdPerMillion, priceRates, type PriceRates } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { forgedRecordings } from '../../support/forged-recordings';
 import { mp3Of, wavOf } from '../../support/recordings';

@@ -1,4 +1,4 @@
-import { parseUsdPerMillion as usd } from '../../../src/kernel';
+import { parseUsdPerMillion as usd } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer } from '../../support/customer';
 import { ModelShelf } from './model-shelf';

@@ -1,4 +1,4 @@
-import { CatalogueEditor, CatalogueService } from '../../../src/catalogue';
+import { CatalogueEditor, CatalogueService } from '#product/catalogue';
 import { app, closeHouse, openHouse, recordOf, supplier } from './gateway-house';
 
 describe('what a supplier reports is believed only as far as it can be true', () => {

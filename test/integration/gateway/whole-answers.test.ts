@@ -1,7 +1,7 @@
 import { startTestApp, type TestApp } from '../../support/app';
 import { wavOf } from '../../support/recordings';
 import { type ScriptedAnswer, ScriptedSupplier } from '../../support/scripted-supplier';
-import { CatalogueEditor, CatalogueService } from '../../../src/catalogue';
+import { CatalogueEditor, CatalogueService } from '#product/catalogue';
 import { ModelShelf } from './model-shelf';
 
 interface Failure {

@@ -1,4 +1,4 @@
-import { Organisation, PayerService, UserAccount } from '../../../src/identity';
+import { Organisation, PayerService, UserAccount } from '#product/identity';
 import { startTestApp, type TestApp } from '../../support/app';
 
 describe('who pays', () => {

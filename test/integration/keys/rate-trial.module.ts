@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Module, Req, Res } from '@nestjs/common';
-import { KeyDirectory, OpenCalls, RateLimiter, rateRefusal, setRateHeaders } from '../../../src/keys';
-import { Access, type HttpRequest, WebModule } from '../../../src/web';
+import { KeyDirectory, OpenCalls, RateLimiter, rateRefusal, setRateHeaders } from '#product/keys';
+import { Access, type HttpRequest, WebModule } from '#product/web';
 
 /** Takes from the rate of its caller and does nothing else. */
 @Controller('/v1/trial')

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
-import { monotonicMs } from '../../../src/kernel';
-import { RateLimiter } from '../../../src/keys';
+import { monotonicMs } from '#product/kernel';
+import { RateLimiter } from '#product/keys';
 import { startTestApp, type TestApp } from '../../support/app';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { redisAvailable, type RedisServer, startRedis } from '../../support/redis-server';

@@ -1,5 +1,5 @@
-import { type ActivityEntry, ActivityQuery } from '../../../src/audit';
-import { executeCommand } from '../../../src/commands/run-command';
+import { type ActivityEntry, ActivityQuery } from '#product/audit';
+import { executeCommand } from '#inside/commands/run-command';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser } from '../../support/people';
 

@@ -1,12 +1,12 @@
 import 'reflect-metadata';
 import { DataSource } from 'typeorm';
-import { entities } from '../../../src/boot/app.module';
-import { Limits } from '../../../src/billing';
+import { entities } from '#inside/boot/app.module';
+import { Limits } from '#product/billing';
 import type { Ownership } from '../../../src/identity';
-import { platformScope, type Scope } from '../../../src/kernel';
-import { KeyRegister, type KeyScope, KeysService } from '../../../src/keys';
-import { Database, type Settings } from '../../../src/platform';
-import { serviceDataSourceOptions } from '../../../src/platform/database/data-source';
+import { platformScope, type Scope } from '#product/kernel';
+import { KeyRegister, type KeyScope, KeysService } from '#product/keys';
+import { Database, type Settings } from '#product/platform';
+import { serviceDataSourceOptions } from '#inside/platform/database/data-source';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 
 /**

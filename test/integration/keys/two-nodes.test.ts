@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { monotonicMs } from '../../../src/kernel';
+import { monotonicMs } from '#product/kernel';
 import type { Caller, KeyDirectory } from '../../../src/keys';
 import { startTestApp, type TestApp } from '../../support/app';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';

@@ -1,5 +1,5 @@
-import { AutomaticTopUp } from '../../../src/billing';
-import { Outbox } from '../../../src/platform';
+import { AutomaticTopUp } from '#product/billing';
+import { Outbox } from '#product/platform';
 import { until } from '../../support/until';
 import { type Payer, PaymentHouse } from './payment-house';
 

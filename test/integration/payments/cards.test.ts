@@ -1,5 +1,5 @@
-import { AutomaticTopUp, Checkout } from '../../../src/billing';
-import { Outbox } from '../../../src/platform';
+import { AutomaticTopUp, Checkout } from '#product/billing';
+import { Outbox } from '#product/platform';
 import { startTestApp } from '../../support/app';
 import { addCustomer } from '../../support/customer';
 import { type Payer, PaymentHouse } from './payment-house';

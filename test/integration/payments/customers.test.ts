@@ -1,4 +1,4 @@
-import { AutomaticTopUp, Checkout } from '../../../src/billing';
+import { AutomaticTopUp, Checkout } from '#product/billing';
 import { type Payer, PaymentHouse } from './payment-house';
 
 const USD = 1_000_000_000n;

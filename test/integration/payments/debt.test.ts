@@ -1,4 +1,4 @@
-import { verifyMoney } from '../../../src/billing';
+import { verifyMoney } from '#product/billing';
 import { type Simulator, startSimulator } from '../../support/simulator';
 import { type Payer, PaymentHouse } from './payment-house';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { BillingAlerts, BillingReconciliation, Limits } from '../../../src/billing';
-import { processorCheck } from '../../../src/commands/processor-check';
-import { Outbox } from '../../../src/platform';
+import { BillingAlerts, BillingReconciliation, Limits } from '#product/billing';
+import { processorCheck } from '#inside/commands/processor-check';
+import { Outbox } from '#product/platform';
 import { apiVersion } from '../../../simulator/processor/facts';
 import { deliver, signature } from '../../../simulator/processor/processor-simulator';
 import { type Payer, PaymentHouse } from './payment-house';

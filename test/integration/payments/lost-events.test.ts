@@ -1,4 +1,4 @@
-import { EventSweep, handledEvents } from '../../../src/billing';
+import { EventSweep, handledEvents } from '#product/billing';
 import { describedEvents } from '../../../simulator/processor/facts';
 import { deliver } from '../../../simulator/processor/processor-simulator';
 import { type Payer, PaymentHouse } from './payment-house';

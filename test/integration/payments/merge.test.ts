@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { KeepPaymentHolders1764700300000 } from '../../../migrations/1764700300000-keep-payment-holders';
-import { AutomaticTopUp, verifyMoney } from '../../../src/billing';
-import { Outbox } from '../../../src/platform';
+import { AutomaticTopUp, verifyMoney } from '#product/billing';
+import { Outbox } from '#product/platform';
 import { until } from '../../support/until';
 import { type Payer, PaymentHouse } from './payment-house';
 

@@ -1,5 +1,5 @@
 import { inflateSync } from 'node:zlib';
-import { WalletHistory } from '../../../src/billing';
+import { WalletHistory } from '#product/billing';
 import { deliver } from '../../../simulator/processor/processor-simulator';
 import { addUser, signIn } from '../../support/people';
 import { type Payer, PaymentHouse } from './payment-house';

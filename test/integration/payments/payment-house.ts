@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { Ledger } from '../../../src/billing';
-import { UserAccount } from '../../../src/identity';
+import { Ledger } from '#product/billing';
+import { UserAccount } from '#product/identity';
 import type { Role } from '../../../src/kernel';
 import { startTestApp, type TestApp, type TestAppOptions } from '../../support/app';
 import { signIn } from '../../support/people';

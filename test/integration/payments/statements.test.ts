@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { ordinaryOutcome } from '../../../proofs/money/record';
-import { writtenRecord } from '../../../src/audit';
-import { postingKinds, PostgresMoneyStore } from '../../../src/billing';
-import { invoiceAccountOf, parseUsd, uuidv7 } from '../../../src/kernel';
-import { formatTime } from '../../../src/views';
+import { writtenRecord } from '#product/audit';
+import { postingKinds, PostgresMoneyStore } from '#product/billing';
+import { invoiceAccountOf, parseUsd, uuidv7 } from '#product/kernel';
+import { formatTime } from '#product/views';
 import { type Payer, PaymentHouse } from './payment-house';
 
 const USD = 1_000_000_000n;

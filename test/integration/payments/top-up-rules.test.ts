@@ -1,4 +1,4 @@
-import { Ledger } from '../../../src/billing';
+import { Ledger } from '#product/billing';
 import { type Payer, PaymentHouse } from './payment-house';
 
 let house: PaymentHouse;

@@ -1,5 +1,5 @@
 import { Pool } from 'pg';
-import { survivesLostConnections } from '../../../src/platform';
+import { survivesLostConnections } from '#product/platform';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { type Proxy, proxyTo } from '../../support/proxy';
 

@@ -3,15 +3,16 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Test, type TestingModule } from '@nestjs/testing';
+import type { INestApplicationContext } from '@nestjs/common';
+import { NestFactory } from '#inside/boot/packages';
 import { SMTPServer } from 'smtp-server';
-import { ConfigModule, loadSettings } from '../../../src/platform/config';
-import { Logger, LoggingModule } from '../../../src/platform/logging';
-import { type Mail, Mailer, MailModule, Outbox } from '../../../src/platform/mail';
-import { DatabaseModule } from '../../../src/platform/database';
-import { MailTransport } from '../../../src/platform/mail/mail-transport';
-import { MetricsModule } from '../../../src/platform/metrics';
-import { QueueModule, QueueSupervisor } from '../../../src/platform/queue';
+import { ConfigModule, loadSettings } from '#inside/platform/config/index';
+import { Logger, LoggingModule } from '#inside/platform/logging/index';
+import { type Mail, Mailer, MailModule, Outbox } from '#inside/platform/mail/index';
+import { DatabaseModule } from '#inside/platform/database/index';
+import { MailTransport } from '#inside/platform/mail/mail-transport';
+import { MetricsModule } from '#inside/platform/metrics/index';
+import { QueueModule, QueueSupervisor } from '#inside/platform/queue/index';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { until } from '../../support/until';
 
@@ -70,7 +71,7 @@ const mail: Mail = {
 
 let database: TestDatabase;
 let folder: string;
-let app: TestingModule | undefined;
+let app: INestApplicationContext | undefined;
 const postbox = new Postbox();
 let smtpUrl: string;
 
@@ -92,17 +93,15 @@ afterEach(async () => {
 async function boot(env: Record<string, string>): Promise<{ mailer: Mailer; outbox: Outbox }> {
   const settings = loadSettings({ DATA_FOLDER: folder, MAIL_FROM: 'Switchboard <robot@board.test>', ...env });
   const logger = Logger.create({ logLevel: 'silent', logFormat: 'json' });
-  app = await Test.createTestingModule({
-    imports: [
-      ConfigModule.forRoot(settings),
-      LoggingModule.forRoot(logger),
-      MetricsModule.forRoot({ version: '0', commit: '0' }),
-      DatabaseModule.forRoot({ url: database.url, entities: [] }),
-      QueueModule.forRoot({ databaseUrl: database.url }),
-      MailModule.forRoot(),
-    ],
-  }).compile();
-  await app.init();
+  const imports = [
+    ConfigModule.forRoot(settings),
+    LoggingModule.forRoot(logger),
+    MetricsModule.forRoot({ version: '0', commit: '0' }),
+    DatabaseModule.forRoot({ url: database.url, entities: [] }),
+    QueueModule.forRoot({ databaseUrl: database.url }),
+    MailModule.forRoot(),
+  ];
+  app = await NestFactory.createApplicationContext({ module: class MailTrial {}, imports }, { logger: false });
   app.get(QueueSupervisor).startWorkers();
   return { mailer: app.get(Mailer), outbox: app.get(Outbox) };
 }

@@ -2,12 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Injectable, Module, type OnApplicationShutdown } from '@nestjs/common';
-import { Test, type TestingModule } from '@nestjs/testing';
-import { ConfigModule, loadSettings } from '../../../src/platform/config';
-import { DatabaseModule } from '../../../src/platform/database';
-import { Logger, LoggingModule } from '../../../src/platform/logging';
-import { Metrics, MetricsModule } from '../../../src/platform/metrics';
+import {
+  type INestApplicationContext,
+  Injectable,
+  Module,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
+import { NestFactory } from '#inside/boot/packages';
+import { ConfigModule, loadSettings } from '#inside/platform/config/index';
+import { DatabaseModule } from '#inside/platform/database/index';
+import { Logger, LoggingModule } from '#inside/platform/logging/index';
+import { Metrics, MetricsModule } from '#inside/platform/metrics/index';
 import {
   addJob,
   InjectQueue,
@@ -18,7 +23,7 @@ import {
   QueueSupervisor,
   UnrecoverableError,
   WorkerHost,
-} from '../../../src/platform/queue';
+} from '#inside/platform/queue/index';
 import { proxyTo } from '../../support/proxy';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { redisAvailable, type RedisServer, startRedis } from '../../support/redis-server';
@@ -108,7 +113,7 @@ for (const { backend, available } of backends) {
     afterAll(() => redis?.stop());
 
     // A worker left running by a failed test would take the jobs of the next one.
-    const open = new Set<TestingModule>();
+    const open = new Set<INestApplicationContext>();
     afterEach(async () => {
       await Promise.all([...open].map((module) => module.close()));
       open.clear();
@@ -126,18 +131,17 @@ for (const { backend, available } of backends) {
         { logLevel: 'info', logFormat: 'json' },
         { write: (line: string) => lines.push(line) },
       );
-      const module = await Test.createTestingModule({
-        imports: [
-          ConfigModule.forRoot(settings),
-          LoggingModule.forRoot(logger),
-          MetricsModule.forRoot({ version: '0', commit: '0' }),
-          DatabaseModule.forRoot({ url: database.url, entities: [] }),
-          QueueModule.forRoot({ databaseUrl }),
-          ErrandModule,
-        ],
-      }).compile();
+      const imports = [
+        ConfigModule.forRoot(settings),
+        LoggingModule.forRoot(logger),
+        MetricsModule.forRoot({ version: '0', commit: '0' }),
+        DatabaseModule.forRoot({ url: database.url, entities: [] }),
+        QueueModule.forRoot({ databaseUrl }),
+        ErrandModule,
+      ];
+      const trial = { module: class QueueTrial {}, imports };
+      const module = await NestFactory.createApplicationContext(trial, { logger: false });
       open.add(module);
-      await module.init();
       if (start) module.get(QueueSupervisor).startWorkers();
       const metrics = module.get(Metrics).registry;
       return { module, queue: module.get(Desk).queue, diary: module.get(Diary), metrics };

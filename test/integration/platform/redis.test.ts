@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
-import { Logger } from '../../../src/platform/logging';
-import { createRedisClient } from '../../../src/platform/redis';
+import { Logger } from '#inside/platform/logging/index';
+import { createRedisClient } from '#inside/platform/redis/index';
 import { redisAvailable, startRedis } from '../../support/redis-server';
 
 function capture() {

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Module } from '@nestjs/common';
-import { ClockWatch, Database, Metrics, RepeatingJob, RepeatingJobs } from '../../../src/platform';
+import { ClockWatch, Database, Metrics, RepeatingJob, RepeatingJobs } from '#product/platform';
 import { startTestApp, type TestApp } from '../../support/app';
 import { until } from '../../support/until';
 

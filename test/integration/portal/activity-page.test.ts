@@ -1,4 +1,4 @@
-import { ActivityLog, type NewActivity } from '../../../src/audit';
+import { ActivityLog, type NewActivity } from '#product/audit';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addUser, signIn } from '../../support/people';
 import { ask } from '../web/raw-exchange';

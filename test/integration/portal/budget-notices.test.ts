@@ -1,7 +1,7 @@
 import { Client } from 'pg';
-import { BillingAlerts, type BudgetScope, Limits } from '../../../src/billing';
-import { PersonalSettings } from '../../../src/identity';
-import { Outbox } from '../../../src/platform';
+import { BillingAlerts, type BudgetScope, Limits } from '#product/billing';
+import { PersonalSettings } from '#product/identity';
+import { Outbox } from '#product/platform';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer } from '../../support/customer';
 import { addKey, addUser, signIn } from '../../support/people';

@@ -1,5 +1,5 @@
-import { ActivityLog, ActivityQuery } from '../../../src/audit';
-import { Organisation, UserAccount } from '../../../src/identity';
+import { ActivityLog, ActivityQuery } from '#product/audit';
+import { Organisation, UserAccount } from '#product/identity';
 import type { Role } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser, signIn } from '../../support/people';

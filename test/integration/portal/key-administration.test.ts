@@ -1,6 +1,6 @@
-import { Limits } from '../../../src/billing';
-import { Organisation, UserAccount } from '../../../src/identity';
-import { parseUsd, type Role } from '../../../src/kernel';
+import { Limits } from '#product/billing';
+import { Organisation, UserAccount } from '#product/identity';
+import { parseUsd, type Role } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { formsOf } from '../../support/page-forms';
 import { chatRecord, putRecords } from '../../support/records';

@@ -1,4 +1,4 @@
-import { ActivityLog, ActivityQuery, systemActor } from '../../../src/audit';
+import { ActivityLog, ActivityQuery, systemActor } from '#product/audit';
 import { type IssuedKey } from '../../../src/keys';
 import { addKey } from '../../support/people';
 import { chatRecord, putRecords } from '../../support/records';

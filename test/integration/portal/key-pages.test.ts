@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { Limits } from '../../../src/billing';
-import { Organisation, UserAccount } from '../../../src/identity';
+import { Limits } from '#product/billing';
+import { Organisation, UserAccount } from '#product/identity';
 import type { Role } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser, signIn } from '../../support/people';

@@ -1,6 +1,6 @@
-import { UserAccount } from '../../../src/identity';
+import { UserAccount } from '#product/identity';
 import type { Role } from '../../../src/kernel';
-import { KeyTransfers } from '../../../src/keys';
+import { KeyTransfers } from '#product/keys';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser, signIn } from '../../support/people';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';

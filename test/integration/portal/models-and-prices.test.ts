@@ -1,5 +1,5 @@
-import { CatalogueService, PriceService } from '../../../src/catalogue';
-import { parseUsdPerMillion, priceRates } from '../../../src/kernel';
+import { CatalogueService, PriceService } from '#product/catalogue';
+import { parseUsdPerMillion, priceRates } from '#product/kernel';
 import type { TestApp } from '../../support/app';
 import { readPage, startPublicSite } from '../../support/public-site';
 

@@ -1,6 +1,6 @@
-import { describedGatewayRoutes } from '../../../src/gateway';
-import { LeanAdapter } from '../../../src/platform';
-import { knownFields } from '../../../src/routing';
+import { describedGatewayRoutes } from '#product/gateway';
+import { LeanAdapter } from '#product/platform';
+import { knownFields } from '#product/routing';
 import type { OpenApiDocument } from '../../../src/web';
 import type { TestApp } from '../../support/app';
 import { readPage, startPublicSite } from '../../support/public-site';

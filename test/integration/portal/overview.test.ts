@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { UserAccount } from '../../../src/identity';
+import { UserAccount } from '#product/identity';
 import type { Role } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer } from '../../support/customer';

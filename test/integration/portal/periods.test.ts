@@ -1,6 +1,6 @@
 import { Chance } from '../../../proofs/support/chance';
 import type { RequestRecord } from '../../../src/audit';
-import { formatMoney } from '../../../src/views';
+import { formatMoney } from '#product/views';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser, signIn } from '../../support/people';
 import { chatRecord, putRecords } from '../../support/records';

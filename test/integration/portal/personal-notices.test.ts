@@ -1,8 +1,8 @@
 import type { RequestRecord } from '../../../src/audit';
-import { CatalogueEditor, CatalogueService, type ModelState } from '../../../src/catalogue';
-import { PersonalSettings } from '../../../src/identity';
-import { Outbox } from '../../../src/platform';
-import { PersonalNotices } from '../../../src/portal/notices/personal-notices';
+import { CatalogueEditor, CatalogueService, type ModelState } from '#product/catalogue';
+import { PersonalSettings } from '#product/identity';
+import { Outbox } from '#product/platform';
+import { PersonalNotices } from '#inside/portal/notices/personal-notices';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser, signIn } from '../../support/people';
 import { chatRecord, putRecords } from '../../support/records';

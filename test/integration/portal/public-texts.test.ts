@@ -1,9 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { catalogue } from '../../../src/kernel';
+import { catalogue } from '#product/kernel';
 import type { Settings } from '../../../src/platform';
-import { LegalLibrary } from '../../../src/portal/public/legal/legal-library';
+import { LegalLibrary } from '#inside/portal/public/legal/legal-library';
 import type { TestApp } from '../../support/app';
 import { readPage, startPublicSite } from '../../support/public-site';
 

@@ -5,9 +5,9 @@ import {
   type ModelView,
   PriceService,
   retireSandbox,
-} from '../../../src/catalogue';
-import { AccountTokens } from '../../../src/identity';
-import { parseUsdPerMillion, priceRates, type Role } from '../../../src/kernel';
+} from '#product/catalogue';
+import { AccountTokens } from '#product/identity';
+import { parseUsdPerMillion, priceRates, type Role } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addUser, signIn } from '../../support/people';
 import { sendJson } from '../web/from-page';

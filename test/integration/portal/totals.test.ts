@@ -1,7 +1,7 @@
-import { writtenRecord } from '../../../src/audit';
-import { uuidv7 } from '../../../src/kernel';
-import { PostgresMoneyStore } from '../../../src/billing/engine/store/postgres-money-store';
-import { formatMoney } from '../../../src/views';
+import { writtenRecord } from '#product/audit';
+import { uuidv7 } from '#product/kernel';
+import { PostgresMoneyStore } from '#inside/billing/engine/store/postgres-money-store';
+import { formatMoney } from '#product/views';
 import { ordinaryOutcome } from '../../../proofs/money/record';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer, type Customer } from '../../support/customer';

@@ -1,5 +1,5 @@
-import { type RecordFacts, insertRequestRecords, writtenRecord } from '../../../src/audit';
-import { uuidv7 } from '../../../src/kernel';
+import { type RecordFacts, insertRequestRecords, writtenRecord } from '#product/audit';
+import { uuidv7 } from '#product/kernel';
 import { ordinaryOutcome } from '../../../proofs/money/record';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer, type Customer } from '../../support/customer';

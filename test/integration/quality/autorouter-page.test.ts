@@ -1,5 +1,5 @@
-import { insertRequestRecords, type RequestRecord } from '../../../src/audit';
-import { NO_USAGE, uuidv7 } from '../../../src/kernel';
+import { insertRequestRecords, type RequestRecord } from '#product/audit';
+import { NO_USAGE, uuidv7 } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { signIn } from '../../support/people';
 import { startSimulator, type Simulator } from '../../support/simulator';

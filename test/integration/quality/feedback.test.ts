@@ -1,6 +1,6 @@
-import { UserAccount } from '../../../src/identity';
-import { uuidv7 } from '../../../src/kernel';
-import { AnswerFeedback } from '../../../src/quality';
+import { UserAccount } from '#product/identity';
+import { uuidv7 } from '#product/kernel';
+import { AnswerFeedback } from '#product/quality';
 import { startTestApp, type TestApp } from '../../support/app';
 import { signIn } from '../../support/people';
 import { startSimulator, type Simulator } from '../../support/simulator';

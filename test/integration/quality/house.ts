@@ -1,7 +1,7 @@
-import { QualityPolicies } from '../../../src/quality/settings/quality-policies';
-import { Organisation, UserAccount } from '../../../src/identity';
-import { platformScope, type Role } from '../../../src/kernel';
-import { KeysService, type NewKey } from '../../../src/keys';
+import { QualityPolicies } from '#inside/quality/settings/quality-policies';
+import { Organisation, UserAccount } from '#product/identity';
+import { platformScope, type Role } from '#product/kernel';
+import { KeysService, type NewKey } from '#product/keys';
 import type { QualitySettings } from '../../../src/quality';
 import type { TestApp } from '../../support/app';
 import { addUser, signIn } from '../../support/people';

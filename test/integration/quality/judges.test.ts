@@ -1,4 +1,4 @@
-import { CatalogueService } from '../../../src/catalogue';
+import { CatalogueService } from '#product/catalogue';
 import { startTestApp, type TestApp } from '../../support/app';
 import { signIn } from '../../support/people';
 import { startSimulator, type Simulator } from '../../support/simulator';

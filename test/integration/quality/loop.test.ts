@@ -1,6 +1,6 @@
-import { AutoStates, newestLearned } from '../../../src/routing';
-import { EvaluationQueue } from '../../../src/quality/loop/evaluation-queue';
-import { EvaluationUpkeep } from '../../../src/quality/loop/evaluation-upkeep';
+import { AutoStates, newestLearned } from '#product/routing';
+import { EvaluationQueue } from '#inside/quality/loop/evaluation-queue';
+import { EvaluationUpkeep } from '#inside/quality/loop/evaluation-upkeep';
 import { startTestApp, type TestApp } from '../../support/app';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { addHouse, askModel, evaluated, type House, sampleOf, setQuality } from './house';

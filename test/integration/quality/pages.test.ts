@@ -1,5 +1,5 @@
-import { platformScope, uuidv7 } from '../../../src/kernel';
-import { ScoreQuery } from '../../../src/quality';
+import { platformScope, uuidv7 } from '#product/kernel';
+import { ScoreQuery } from '#product/quality';
 import type { TestApp } from '../../support/app';
 import { startTestApp } from '../../support/app';
 import { startSimulator, type Simulator } from '../../support/simulator';

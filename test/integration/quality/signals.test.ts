@@ -1,7 +1,7 @@
-import { AutoRetries } from '../../../src/gateway/auto/auto-retries';
-import { monotonicMs } from '../../../src/kernel';
-import { Notifications } from '../../../src/platform';
-import { AnswerFeedback } from '../../../src/quality';
+import { AutoRetries } from '#inside/gateway/auto/auto-retries';
+import { monotonicMs } from '#product/kernel';
+import { Notifications } from '#product/platform';
+import { AnswerFeedback } from '#product/quality';
 import { startTestApp, type TestApp } from '../../support/app';
 import { administer } from '../../support/postgres';
 import { startSimulator, type Simulator } from '../../support/simulator';

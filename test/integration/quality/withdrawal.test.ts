@@ -1,4 +1,4 @@
-import { EvaluationQueue } from '../../../src/quality/loop/evaluation-queue';
+import { EvaluationQueue } from '#inside/quality/loop/evaluation-queue';
 import { startTestApp, type TestApp } from '../../support/app';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { until } from '../../support/until';

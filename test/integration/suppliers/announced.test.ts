@@ -1,4 +1,4 @@
-import { CatalogueEditor, CredentialEditor, CredentialStore } from '../../../src/catalogue';
+import { CatalogueEditor, CredentialEditor, CredentialStore } from '#product/catalogue';
 import { startTestApp, type TestApp } from '../../support/app';
 import { until } from '../../support/until';
 

@@ -1,6 +1,6 @@
-import { CredentialEditor, CredentialStore, TokenEvents, sealedCredentials } from '../../../src/catalogue';
-import { Logger } from '@nestjs/common';
-import { MasterKeys, masterKeyOf, rewrapColumn, SecretBox } from '../../../src/platform';
+import { CredentialEditor, CredentialStore, TokenEvents, sealedCredentials } from '#product/catalogue';
+import { Logger } from '#inside/boot/packages';
+import { MasterKeys, masterKeyOf, rewrapColumn, SecretBox } from '#product/platform';
 import { CatalogueHouse, refusal } from '../catalogue/catalogue-house';
 import type { CatalogueSnapshot } from '../../../src/catalogue/snapshot';
 

@@ -1,7 +1,7 @@
-import { Logger } from '@nestjs/common';
-import { CatalogueEditor, type ProviderView } from '../../../src/catalogue';
+import { Logger } from '#inside/boot/packages';
+import { CatalogueEditor, type ProviderView } from '#product/catalogue';
 import { type Fault, type HoldProof } from '../../../src/kernel';
-import { AddressGuard } from '../../../src/platform';
+import { AddressGuard } from '#product/platform';
 import { type SentCall, type SupplierExchange } from '../../../src/routing';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { chunkFrame } from '../../unit/suppliers/frames';

@@ -6,14 +6,14 @@ import {
   type LaneView,
   type ProviderView,
   TokenEvents,
-} from '../../../src/catalogue';
+} from '#product/catalogue';
 import type { CatalogueSnapshot } from '../../../src/catalogue/snapshot';
-import { printedJsonObject } from '../../../src/kernel';
-import { AddressGuard, MasterKeys, SecretBox, WireTransport } from '../../../src/platform';
-import { TokenPool } from '../../../src/routing/suppliers/native-oauth/token-pool';
-import { SupplierStyles } from '../../../src/routing/suppliers/registry';
-import { SupplierClient, type SupplierCallInput } from '../../../src/routing/suppliers/supplier-client';
-import { laneFacts } from '../../../src/vendors';
+import { printedJsonObject } from '#product/kernel';
+import { AddressGuard, MasterKeys, SecretBox, WireTransport } from '#product/platform';
+import { TokenPool } from '#inside/routing/suppliers/native-oauth/token-pool';
+import { SupplierStyles } from '#inside/routing/suppliers/registry';
+import { SupplierClient, type SupplierCallInput } from '#inside/routing/suppliers/supplier-client';
+import { laneFacts } from '#product/vendors';
 import type { CatalogueHouse } from '../catalogue/catalogue-house';
 
 const box = new SecretBox(MasterKeys.parse('a-master-key'));

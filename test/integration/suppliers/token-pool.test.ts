@@ -1,6 +1,6 @@
-import { Logger } from '@nestjs/common';
+import { Logger } from '#inside/boot/packages';
 import type { ProviderView } from '../../../src/catalogue';
-import { fault, type HoldProof } from '../../../src/kernel';
+import { fault, type HoldProof } from '#product/kernel';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { CatalogueHouse, refusal } from '../catalogue/catalogue-house';
 import { callTo, fakeServer, type FakeServer, SupplierHouse } from './supplier-house';

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { connect } from 'node:net';
 import { Controller, Get, Module } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import { NestFactory } from '#inside/boot/packages';
 import type { INestApplication } from '@nestjs/common';
-import { LeanAdapter } from '../../../src/platform';
+import { LeanAdapter } from '#product/platform';
 import { exchange, open, parseAnswer, readToEnd } from './raw-exchange';
 
 @Controller('/v1/plain')

@@ -1,4 +1,4 @@
-import { makeKey } from '../../../src/keys/key-text';
+import { makeKey } from '#inside/keys/key-text';
 import { startTestApp, type TestApp } from '../../support/app';
 import { proxyTo, type Proxy } from '../../support/proxy';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';

@@ -1,5 +1,5 @@
-import { checksumOf, hashKey, makeKey } from '../../../src/keys/key-text';
-import { Settings } from '../../../src/platform';
+import { checksumOf, hashKey, makeKey } from '#inside/keys/key-text';
+import { Settings } from '#product/platform';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser } from '../../support/people';
 import { ask, type RawAnswer } from './raw-exchange';

@@ -1,7 +1,7 @@
 import { startTestApp, type TestApp } from '../../support/app';
 import { proxyTo, type Proxy } from '../../support/proxy';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
-import { makeKey } from '../../../src/keys/key-text';
+import { makeKey } from '#inside/keys/key-text';
 import { addKey, addUser, signIn } from '../../support/people';
 import { ask } from './raw-exchange';
 import { TrialModule } from './trial.module';

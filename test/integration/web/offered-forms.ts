@@ -1,5 +1,5 @@
-import { ModulesContainer } from '@nestjs/core';
-import { registeredRoutes } from '../../../src/web';
+import { ModulesContainer } from '#inside/boot/packages';
+import { registeredRoutes } from '#product/web';
 import { decoded, formsOf, type PageForm } from '../../support/page-forms';
 import type { House, Person } from '../admin/house';
 

@@ -1,6 +1,6 @@
-import { ModulesContainer } from '@nestjs/core';
+import { ModulesContainer } from '#inside/boot/packages';
 import { getMetadataStorage } from 'class-validator';
-import { registeredRoutes, type RegisteredRoute } from '../../../src/web';
+import { registeredRoutes, type RegisteredRoute } from '#product/web';
 import { House, type Person } from '../admin/house';
 import { furnished } from './offered-forms';
 

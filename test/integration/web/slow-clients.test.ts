@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { Controller, Get, type INestApplication, Module, Post, Req } from '@nestjs/common';
-import { APP_FILTER, NestFactory } from '@nestjs/core';
-import { fromUnknown, renderGateway } from '../../../src/kernel';
-import { LeanAdapter, readBody } from '../../../src/platform';
+import { APP_FILTER, NestFactory } from '#inside/boot/packages';
+import { fromUnknown, renderGateway } from '#product/kernel';
+import { LeanAdapter, readBody } from '#product/platform';
 import { exchange, open, parseAnswer, readToEnd } from './raw-exchange';
 
 const BODY_DEADLINE_MS = 200;

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { Lifecycle } from '../../../src/gateway';
+import { Lifecycle } from '#product/gateway';
 import { startTestApp, type TestApp } from '../../support/app';
 import { type Simulator, startSimulator } from '../../support/simulator';
 import { addKey, addUser } from '../../support/people';

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Get, Module, Param, Post, Query, Req, Res } from '@nestjs/common';
-import { Type } from 'class-transformer';
+import { Type } from '#inside/boot/packages';
 import { IsEmail, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
 import {
   Access,
@@ -12,7 +12,7 @@ import {
   Page,
   Redirects,
   WebModule,
-} from '../../../src/web';
+} from '#product/web';
 
 export class DaysQuery {
   @IsOptional()

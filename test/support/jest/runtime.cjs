@@ -6,6 +6,8 @@ const { createRequire } = require('node:module');
 const { Script, constants } = require('node:vm');
 const { default: Runtime } = require('jest-runtime');
 
+const { entries } = require('../../../scripts/bundle-entries.cjs');
+
 const root = join(__dirname, '..', '..', '..');
 const requireShared = createRequire(join(root, 'package.json'));
 const product = ['src', 'migrations'].map((folder) => join(root, folder) + sep);
@@ -27,6 +29,9 @@ function compile(code, filename) {
 
 /** By file, for the stacks of all test files. */
 const sourceMaps = new Map();
+const artefacts = Object.keys(entries).map((entry) => join(root, 'dist', 'bundle', `${entry}.js`));
+for (const file of artefacts) sourceMaps.set(file, `${file}.map`);
+
 /** Of the present test file: it keeps what was transformed on disk. */
 let transformCache;
 

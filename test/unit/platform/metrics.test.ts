@@ -1,15 +1,17 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { Test } from '@nestjs/testing';
+import { NestFactory } from '@nestjs/core';
 import { ConfigModule, loadSettings, SettingsError } from '../../../src/platform/config';
 import { Metrics, MetricsModule, MetricsServer } from '../../../src/platform/metrics';
 
 const settings = loadSettings({ SESSION_SECRET: 'a', KEY_PEPPER: 'b', MASTER_KEY: 'c', METRICS_PORT: '0' });
 
-async function module_() {
-  return Test.createTestingModule({
-    imports: [ConfigModule.forRoot(settings), MetricsModule.forRoot({ version: '1.2.3', commit: 'abc' })],
-  }).compile();
+function module_() {
+  const imports = [
+    ConfigModule.forRoot(settings),
+    MetricsModule.forRoot({ version: '1.2.3', commit: 'abc' }),
+  ];
+  return NestFactory.createApplicationContext({ module: class MetricsTrial {}, imports }, { logger: false });
 }
 
 test('the metrics are served on their own port, and nothing else is', async () => {

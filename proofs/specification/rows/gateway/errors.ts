@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { projectFolder } from '../../../../src/views';
+import { projectFolder } from '#product/views';
 import { type Answer, expect, expectStatus, jsonOf } from '../../../operations/http';
 import { row, type Row, unseen } from '../../row';
 import type { SpecificationWorld } from '../../world';

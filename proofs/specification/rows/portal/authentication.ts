@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { projectFolder } from '../../../../src/views';
+import { projectFolder } from '#product/views';
 import { confirmed, password, cookiesOf } from '../../../operations/accounts';
 import { type Client, expect, expectStatus, jsonOf } from '../../../operations/http';
 import type { World } from '../../../operations/world';

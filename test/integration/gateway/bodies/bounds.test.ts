@@ -1,5 +1,5 @@
-import { Limits } from '../../../../src/billing';
-import { parseUsd, parseUsdPerMillion } from '../../../../src/kernel';
+import { Limits } from '#product/billing';
+import { parseUsd, parseUsdPerMillion } from '#product/kernel';
 import { pngOf } from '../../../support/pictures';
 import { addCustomer, type Customer } from '../../../support/customer';
 import { ModelShelf } from '../model-shelf';

@@ -1,5 +1,5 @@
-import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '../../../../src/catalogue';
-import { priceRates } from '../../../../src/kernel';
+import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '#product/catalogue';
+import { priceRates } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../../support/app';
 import { startSimulator, type Simulator } from '../../../support/simulator';
 

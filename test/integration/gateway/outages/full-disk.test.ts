@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { MoneyEngine } from '../../../../src/billing';
+import { MoneyEngine } from '#product/billing';
 import { startTestApp, type TestApp } from '../../../support/app';
 import { expectMoneyToAddUp } from '../../billing/money-support';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres';

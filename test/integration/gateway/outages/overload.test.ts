@@ -1,4 +1,4 @@
-import { Lifecycle } from '../../../../src/gateway';
+import { Lifecycle } from '#product/gateway';
 import { startSimulator, type Simulator } from '../../../support/simulator';
 import { startTestApp, type TestApp } from '../../../support/app';
 

@@ -1,5 +1,5 @@
-import { CatalogueService, CredentialEditor } from '../../../../src/catalogue';
-import { errorWords } from '../../../../src/vendors';
+import { CatalogueService, CredentialEditor } from '#product/catalogue';
+import { errorWords } from '#product/vendors';
 import { startTestApp, type TestApp } from '../../../support/app';
 import { type Simulator, startSimulator } from '../../../support/simulator';
 import { bodyOf, styleOf } from '../../../support/vendor-errors';

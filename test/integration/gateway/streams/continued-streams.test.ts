@@ -1,5 +1,5 @@
 import { type IncomingMessage, request } from 'node:http';
-import { CatalogueEditor, CatalogueService } from '../../../../src/catalogue';
+import { CatalogueEditor, CatalogueService } from '#product/catalogue';
 import { addCustomer } from '../../../support/customer';
 import { startTestApp, type TestApp } from '../../../support/app';
 import { type Simulator, startSimulator } from '../../../support/simulator';

@@ -1,0 +1,88 @@
+'use strict';
+// What the artefact is made of: the service and its command line.
+const fs = require('node:fs');
+const { inProject } = require('./bootstrap/run.cjs');
+
+const rooms = fs
+  .readdirSync(inProject('src'))
+  .filter((name) => fs.existsSync(inProject('src', name, 'index.ts')));
+
+/**
+ * By its place, as deep below dist as the compiled file, as paths are looked up beside it: the module it starts with,
+ * and what it offers beside that. `npm start` reaches none of the latter; tests and proofs use what ships with it.
+ */
+const entries = {
+  'boot/service': {
+    start: 'boot/run-service',
+    offers: [
+      ...rooms,
+      'admin/observability/incidents/incident-log',
+      'admin/observability/incidents/incident-watch',
+      'audit/usage/latency-steps',
+      'billing/engine/settlement/journal-frames',
+      'billing/engine/settlement/journal-owner',
+      'billing/engine/settlement/journal-replay',
+      'billing/engine/settlement/refused-records',
+      'billing/engine/store/money-store',
+      'billing/engine/store/postgres-money-store',
+      'billing/ledger/verify-money',
+      'billing/processor/events',
+      'billing/promotions/promotion-book',
+      'boot/app.module',
+      'boot/packages',
+      'boot/run-service',
+      'boot/sandbox',
+      'boot/start-service',
+      'catalogue/snapshot-loader',
+      'chat/conversation-content',
+      'gateway/auto/auto-retries',
+      'gateway/inference/describe',
+      'gateway/inference/input-bound',
+      'gateway/inference/media/audio-length',
+      'gateway/inference/operation',
+      'gateway/inference/outbound',
+      'keys/key-text',
+      'keys/rate/rate-windows',
+      'keys/rate/redis-windows',
+      'platform/config/index',
+      'platform/database/connection-url',
+      'platform/database/data-source',
+      'platform/database/embedded-postgres',
+      'platform/database/embedded/processes',
+      'platform/database/index',
+      'platform/database/migrate',
+      'platform/logging/index',
+      'platform/mail/index',
+      'platform/mail/mail-transport',
+      'platform/metrics/index',
+      'platform/queue/index',
+      'platform/queue/queue-connection',
+      'platform/redis/index',
+      'platform/secrets/index',
+      'portal/notices/personal-notices',
+      'portal/public/legal/legal-library',
+      'quality/loop/evaluation-queue',
+      'quality/loop/evaluation-upkeep',
+      'quality/settings/quality-policies',
+      'routing/autorouter/appraise',
+      'routing/autorouter/features',
+      'routing/autorouter/index',
+      'routing/autorouter/lexicon',
+      'routing/suppliers/kit/steering',
+      'routing/suppliers/native-oauth/token-pool',
+      'routing/suppliers/openai-style/profiles',
+      'routing/suppliers/registry',
+      'routing/suppliers/supplier-client',
+      'web/idempotency/answer-store',
+      '../migrations',
+    ],
+  },
+  'boot/commands': {
+    start: 'commands/run-command',
+    offers: ['commands/processor-check', 'commands/run-command', 'commands/sealed-columns'],
+  },
+};
+
+const nameOf = (part) => part.replace('../', '');
+
+module.exports = { entries, nameOf };
