@@ -30,6 +30,7 @@ export {
   MODEL_STATES,
   LANE_ORDERS,
   type LaneOrder,
+  modelFields,
   type ModelKind,
   type ModelState,
 } from './entities';

@@ -1,13 +1,6 @@
-import type { AnswerModel, ContinueStreams, ErrorCode, PriceRates } from '../kernel';
-import type { FactsOverride, LaneFacts, Wire } from '../vendors';
-import type {
-  LaneOrder,
-  ModelBounds,
-  ModelKind,
-  ModelState,
-  ProviderBreaker,
-  ProviderTimeouts,
-} from './entities';
+import type { ErrorCode, PriceRates } from '../kernel';
+import type { LaneFacts, Wire } from '../vendors';
+import type { ModelValues, ProviderBreaker, ProviderTimeouts } from './entities';
 
 /** What the hot path sees of the catalogue: frozen, plain, and complete enough never to ask the database. */
 export interface ProviderView {
@@ -54,30 +47,10 @@ export interface ScheduleView {
   readonly endsAt: number | null;
 }
 
-export interface ModelView {
+export interface ModelView extends Readonly<Omit<ModelValues, 'capabilities' | 'retiresAt'>> {
   readonly id: number;
   readonly name: string;
-  readonly displayName: string;
-  readonly ownedBy: string;
-  readonly kind: ModelKind;
-  readonly state: ModelState;
-  readonly displayOrder: number;
-  readonly laneOrder: LaneOrder;
-  /** Answers carry the model name of the catalogue or of the supplier. The key's setting wins. */
-  readonly answerModel: AnswerModel;
-  /** `off` forbids that a broken stream goes on at another lane, whatever the key says. */
-  readonly continueStreams: ContinueStreams;
-  readonly contextTokens: number | null;
-  readonly maxOutputTokens: number | null;
-  /** Lower than the vendor's own where the operator knows better. */
-  readonly bounds: ModelBounds;
-  /** What the operator says against the vendor's facts. */
-  readonly facts: FactsOverride;
-  readonly inputModalities: readonly string[];
-  readonly outputModalities: readonly string[];
   readonly capabilities: ReadonlySet<string>;
-  readonly replayIncluded: boolean;
-  readonly restricted: boolean;
   /** Milliseconds since the epoch; from then on it is not served. */
   readonly retiresAt: number | null;
   readonly createdAt: number;

@@ -1,5 +1,5 @@
 import { type Fault, fault } from './errors';
-import { type Fields, Misfit } from './schema';
+import { type Fields, instantIn, Misfit } from './schema';
 
 /** Validators of single fields: each error names its field and the expected value. */
 
@@ -45,21 +45,6 @@ export function choiceField<Choice extends string>(
   if (choice === undefined) throw refused(param, `one of ${choices.join(', ')}`);
   return choice;
 }
-
-const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
-
-/** A day alone is its first instant in UTC; a time without a zone would mean something else on every machine. */
-export function instantIn(value: unknown): Date | null {
-  if (typeof value !== 'string' || !INSTANT.test(value) || !isDay(value.slice(0, 10))) return null;
-  const instant = new Date(value);
-  return Number.isNaN(instant.getTime()) ? null : instant;
-}
-
-/** `Date` takes 31 February for 3 March. */
-const isDay = (day: string): boolean => {
-  const at = Date.parse(day);
-  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(day);
-};
 
 export function instantField(value: unknown, param: string): Date {
   const instant = instantIn(value);

@@ -9,4 +9,4 @@ export * from './queue';
 export * from './redis';
 export * from './secrets';
 export * from './supplier-http';
-export { fieldsOf, Takes } from './takes';
+export { fieldsOf, Takes, withFields } from './takes';

@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { Transform } from 'class-transformer';
 import { getMetadataStorage, ValidateBy } from 'class-validator';
-import { type Field, Misfit } from '../kernel';
+import { type BodyOf, type Definition, type Field, Misfit, type Properties } from '../kernel';
 
 const RULE = 'takes';
 
@@ -20,6 +20,16 @@ export const Takes =
     });
     for (const decorate of [read, rule]) decorate(target, name);
   };
+
+/** The base of a form that has, beside those of another, the fields that a definition takes in a body. */
+export function withFields<Base extends object, Given extends Properties>(
+  base: new () => Base,
+  definition: Definition<Given>,
+): new () => Base & BodyOf<Given> {
+  class Form extends (base as new () => object) {}
+  for (const [name, field] of definition.fields) Takes(field)(Form.prototype, name);
+  return Form as new () => Base & BodyOf<Given>;
+}
 
 const known = new WeakMap<Type, ReadonlyMap<string, Field<unknown>>>();
 

@@ -33,6 +33,7 @@ export {
   withRefusal,
 } from './refused-form';
 export { projectFolder } from './project-folder';
+export { controlsOf, textKeysOf } from './components/controls';
 export { type Translate } from './translations';
 export {
   defaultViewContext,

@@ -10,6 +10,7 @@ import {
   listProviders,
   MODEL_KINDS,
   MODEL_STATES,
+  modelFields,
   type ModelKind,
   type ModelState,
   type ModelSheet,
@@ -20,7 +21,7 @@ import {
   stateVersion,
   visibilityEffect,
 } from '../../catalogue';
-import { ANSWER_MODELS, CONTINUE_STREAMS, formatUsd, line, oneOf, rowId } from '../../kernel';
+import { formatUsd, line, oneOf, rowId } from '../../kernel';
 import { Database, type Page as Rows, Takes } from '../../platform';
 import { ModelLists, SupplierStyles } from '../../routing';
 import { factsOf, overrideFields, WIRES } from '../../vendors';
@@ -38,6 +39,7 @@ import {
   queryOf,
   Redirects,
 } from '../../web';
+import { controlsOf } from '../../views';
 import { MODELS_PAGE } from './answers';
 import { pricesOf, scheduleVersion } from './present';
 
@@ -167,12 +169,8 @@ export class CataloguePagesController {
       ...sheet,
       back: localPath(back, `/dashboard/admin/models/edit?model=${encodeURIComponent(name)}`),
       path: encodeURIComponent(name),
-      lists: {
-        input: model.inputModalities.join(', '),
-        output: model.outputModalities.join(', '),
-        capabilities: model.capabilities.join(', '),
-        facts: JSON.stringify(overrideFields(model.facts), null, 2),
-      },
+      controls: controlsOf(modelFields, model, translate),
+      facts: JSON.stringify(overrideFields(model.facts), null, 2),
       lanes: [...lanes, empty, empty].map((lane) => ({
         ...lane,
         providers: providers.map(({ name: value }) => ({ value, selected: value === lane.provider })),
@@ -180,17 +178,6 @@ export class CataloguePagesController {
         ...this.wireOf(lane, model, providers),
         isUnknown: lane.provider !== '' && factsOf(lane.facts ?? lane.upstreamModel) === null,
       })),
-      answerModels: ANSWER_MODELS.map((value) => ({
-        value,
-        label: translate(`keys.answer-model.${value}`),
-        selected: value === model.answerModel,
-      })),
-      continueStreams: CONTINUE_STREAMS.map((value) => ({
-        value,
-        label: translate(`keys.continue-streams.${value}`),
-        selected: value === model.continueStreams,
-      })),
-      retiresAt: model.retiresAt?.toISOString().slice(0, 16) ?? '',
       states: MODEL_STATES.map((value) => ({ value, selected: value === model.state })),
       versions: {
         state: stateVersion(model.state),

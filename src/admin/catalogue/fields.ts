@@ -16,9 +16,9 @@ import {
   Min,
   MinLength,
 } from 'class-validator';
-import { Field, parseJsonText } from '../../kernel';
+import { Field, momentIn, parseJsonText } from '../../kernel';
 import { Takes } from '../../platform';
-import { inUtc, LooksLikeDollars } from '../pages/fields';
+import { LooksLikeDollars } from '../pages/fields';
 
 /**
  * Fields of forms and of JSON alike. A form sends texts: empty ones for blank fields, and a list as a repeated field.
@@ -126,7 +126,7 @@ export const Settings = (): PropertyDecorator =>
 export const Instant = (): PropertyDecorator =>
   applyDecorators(
     Transform(({ value }: Given) =>
-      value === '' ? null : typeof value === 'string' ? inUtc(value.trim()) : value,
+      value === '' ? null : typeof value === 'string' ? momentIn(value).text : value,
     ),
     IsISO8601({ strict: true }),
   );

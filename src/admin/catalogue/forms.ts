@@ -10,16 +10,9 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { IfGiven } from '../../web';
-import {
-  LANE_ORDERS,
-  type LaneOrder,
-  MODEL_KINDS,
-  MODEL_STATES,
-  type ModelKind,
-  type ModelState,
-} from '../../catalogue';
-import { type AnswerModel, ANSWER_MODELS, CONTINUE_STREAMS, type ContinueStreams } from '../../kernel';
-import { type Wire, WIRES } from '../../vendors';
+import { MODEL_STATES, modelFields, type ModelState } from '../../catalogue';
+import { withFields } from '../../platform';
+import { type FactsOverride, type Wire, WIRES } from '../../vendors';
 import { Column, Flag, Instant, Line, LineOrNone, Repeated, Settings, Usd, Whole, Words } from './fields';
 
 export const NAME = 128;
@@ -125,67 +118,15 @@ class LaneForm {
   enabled?: boolean;
 }
 
-export class ModelChangeForm extends PriceForm {
-  @IfGiven()
-  @Line(200)
-  display_name?: string;
-
-  @IsOptional()
-  @Line(120)
-  owned_by?: string;
-
-  @IsOptional()
-  @IsIn(MODEL_KINDS)
-  kind?: ModelKind;
-
-  @IsOptional()
-  @Whole(1, 100_000_000)
-  context_tokens?: number | null;
-
-  @IsOptional()
-  @Whole(1, 100_000_000)
-  max_output_tokens?: number | null;
-
-  @IsOptional()
-  @Words(16, 32)
-  input_modalities?: string[];
-
-  @IsOptional()
-  @Words(16, 32)
-  output_modalities?: string[];
-
-  @IsOptional()
-  @Words(64, 64)
-  capabilities?: string[];
-
-  @IsOptional()
-  @Flag()
-  restricted?: boolean;
-
-  @IsOptional()
-  @IsIn(LANE_ORDERS)
-  lane_order?: LaneOrder;
-
-  /** Answers carry the model name of the catalogue or of the supplier. */
-  @IsOptional()
-  @IsIn(ANSWER_MODELS)
-  answer_model?: AnswerModel;
-
-  @IsOptional() @IsIn(CONTINUE_STREAMS) continue_streams?: ContinueStreams;
-
-  /** The model is not served from this instant on; empty removes the date. */
-  @IsOptional()
-  @Instant()
-  retires_at?: string | null;
-
+export class ModelChangeForm extends withFields(PriceForm, modelFields) {
   /** The model that answers what is too long for this one. */
   @LineOrNone(NAME)
   overflow_to?: string | null;
 
-  /** What the operator says against the vendor's facts. */
+  /** What the operator says against the vendor's facts, before it is read by their own rules. */
   @IsOptional()
   @Settings()
-  facts?: Record<string, unknown>;
+  override facts?: FactsOverride;
 
   /** The chain of providers, the primary first. */
   @IsOptional()

@@ -25,7 +25,7 @@ import {
 } from './forms';
 import { PriceDesk } from './price-desk.service';
 import { presentModel, recordedFixture, recordedModel } from './present';
-import { hasRates, lanesOfForm, modelFields } from './read-forms';
+import { hasRates, lanesOfForm, modelChanges } from './read-forms';
 
 const PLATFORM = Access.role('platform_admin');
 
@@ -53,7 +53,7 @@ export class ModelsController {
         throw fault('missing_fields', { details: { required: ['kind', 'owned_by'] } });
       const made = await this.sheets.create(
         tx,
-        { ...modelFields(form), name: form.model, kind, ownedBy },
+        { ...modelChanges(form), name: form.model, kind, ownedBy },
         { lanes: lanesOfForm(form), overflowTo: form.overflow_to },
       );
       const changes = changesOf(null, recordedModel(made));
@@ -77,7 +77,7 @@ export class ModelsController {
   ): Promise<object> {
     const sheet = await this.database.transaction(async (tx) => {
       const { before, after } = await this.sheets.change(tx, form.model, {
-        fields: modelFields(form),
+        fields: modelChanges(form),
         lanes: lanesOfForm(form),
         overflowTo: form.overflow_to,
         version: form.version,

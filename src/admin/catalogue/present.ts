@@ -1,6 +1,12 @@
-import type { ModelSheet, ProviderSheet, SheetPrice, SheetSchedule } from '../../catalogue';
+import {
+  modelFields,
+  type ModelSheet,
+  type ProviderSheet,
+  type SheetPrice,
+  type SheetSchedule,
+} from '../../catalogue';
 import { formatUsd, type PriceRates, toJsonNumber, versionOf } from '../../kernel';
-import { factsOf, overrideFields } from '../../vendors';
+import { factsOf } from '../../vendors';
 
 /** The catalogue as JSON for programs. */
 export const presentModel = (sheet: ModelSheet): object => {
@@ -8,27 +14,11 @@ export const presentModel = (sheet: ModelSheet): object => {
   return {
     object: 'model',
     model: model.name,
-    display_name: model.displayName,
-    owned_by: model.ownedBy,
-    kind: model.kind,
-    state: model.state,
-    display_order: model.displayOrder,
+    ...modelFields.toJson('answer', model),
     redirect_to: redirectTo,
     overflow_to: overflowTo,
     aliases,
-    replay_included: model.replayIncluded,
-    restricted: model.restricted,
-    retires_at: model.retiresAt?.toISOString() ?? null,
     managed: model.managed,
-    context_tokens: model.contextTokens,
-    max_output_tokens: model.maxOutputTokens,
-    input_modalities: model.inputModalities,
-    output_modalities: model.outputModalities,
-    capabilities: model.capabilities,
-    facts: overrideFields(model.facts),
-    lane_order: model.laneOrder,
-    answer_model: model.answerModel,
-    continue_streams: model.continueStreams,
     lanes: lanes.map(
       ({ provider, upstreamModel, region, weight, retries, facts, wire, enabled, visible }) => ({
         provider,
@@ -112,20 +102,7 @@ export const presentProvider = ({ provider, credentials, version }: ProviderShee
 
 /** The values that the activity log compares. */
 export const recordedModel = ({ model, lanes, overflowTo }: ModelSheet): object => ({
-  display_name: model.displayName,
-  owned_by: model.ownedBy,
-  kind: model.kind,
-  context_tokens: model.contextTokens,
-  max_output_tokens: model.maxOutputTokens,
-  input_modalities: model.inputModalities,
-  output_modalities: model.outputModalities,
-  capabilities: model.capabilities,
-  facts: overrideFields(model.facts),
-  restricted: model.restricted,
-  retires_at: model.retiresAt,
-  lane_order: model.laneOrder,
-  answer_model: model.answerModel,
-  continue_streams: model.continueStreams,
+  ...modelFields.toJson('record', model),
   overflow_to: overflowTo,
   lanes: lanes.map(
     ({ provider, upstreamModel, region, weight, retries, facts, wire, enabled }) =>

@@ -1,9 +1,10 @@
-import type {
-  CredentialKind,
-  CredentialSecret,
-  LaneInput,
-  ModelInput,
-  ProviderChange,
+import {
+  type CredentialKind,
+  type CredentialSecret,
+  type LaneInput,
+  modelFields,
+  type ModelInput,
+  type ProviderChange,
 } from '../../catalogue';
 import {
   fault,
@@ -52,26 +53,12 @@ export function ratesOfForm(form: Partial<PriceForm>): Partial<PriceRates> {
 
 export const hasRates = (form: Partial<PriceForm>): boolean => Object.keys(ratesOfForm(form)).length > 0;
 
-export function modelFields(form: ModelChangeForm): Partial<Omit<ModelInput, 'name'>> {
-  return {
-    ...(form.display_name === undefined ? {} : { displayName: form.display_name }),
-    ...(form.owned_by === undefined ? {} : { ownedBy: form.owned_by }),
-    ...(form.kind === undefined ? {} : { kind: form.kind }),
-    ...(form.context_tokens === undefined ? {} : { contextTokens: form.context_tokens }),
-    ...(form.max_output_tokens === undefined ? {} : { maxOutputTokens: form.max_output_tokens }),
-    ...(form.input_modalities === undefined ? {} : { inputModalities: form.input_modalities }),
-    ...(form.output_modalities === undefined ? {} : { outputModalities: form.output_modalities }),
-    ...(form.capabilities === undefined ? {} : { capabilities: form.capabilities }),
-    ...(form.facts === undefined ? {} : { facts: factsOfForm(form.facts) }),
-    ...(form.restricted === undefined ? {} : { restricted: form.restricted }),
-    ...(form.lane_order === undefined ? {} : { laneOrder: form.lane_order }),
-    ...(form.answer_model === undefined ? {} : { answerModel: form.answer_model }),
-    ...(form.continue_streams === undefined ? {} : { continueStreams: form.continue_streams }),
-    ...(form.retires_at === undefined
-      ? {}
-      : { retiresAt: form.retires_at === null ? null : new Date(form.retires_at) }),
-  };
-}
+export const modelChanges = (form: ModelChangeForm): Partial<Omit<ModelInput, 'name'>> => ({
+  ...modelFields.given(form),
+  ...(form.facts === undefined
+    ? {}
+    : { facts: factsOfForm(form.facts as Readonly<Record<string, unknown>>) }),
+});
 
 /** The chain as JSON has it, or as rows of a form: a row without a provider is a row that was left empty. */
 export function lanesOfForm(form: ModelChangeForm): LaneInput[] | undefined {

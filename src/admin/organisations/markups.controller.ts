@@ -3,7 +3,7 @@ import { Body, Controller, Param, Req, Res } from '@nestjs/common';
 import { Matches } from 'class-validator';
 import { Transform } from 'class-transformer';
 import { type Markup, OrganisationMarkups, Organisations, placeActs } from '../../identity';
-import { formatMultiplier } from '../../kernel';
+import { formatMultiplier, moment } from '../../kernel';
 import { Takes } from '../../platform';
 import {
   Access,
@@ -17,7 +17,7 @@ import {
   Page,
   PageRenderer,
 } from '../../web';
-import { ChangeForm, moment } from '../pages/fields';
+import { ChangeForm } from '../pages/fields';
 import type { ObjectPageModel } from '../pages/object-page';
 import { MILLIONTHS_A_PERCENT, WHOLE_PRICE } from './markup-words';
 import { markupPage } from './markup-page';

@@ -6,8 +6,9 @@ import {
   Field,
   filled,
   dollarText,
-  instantIn,
   Misfit,
+  moment,
+  momentIn,
   type Nano,
   oneOf,
   parseUsd,
@@ -60,27 +61,8 @@ export const IsChoice = (choices: readonly string[]): PropertyDecorator => Takes
 
 export const IsFlag = (): PropertyDecorator => Takes(truth.optional());
 
-const momentSchema = {
-  anyOf: [
-    { type: 'string', format: 'date' },
-    { type: 'string', format: 'date-time' },
-  ],
-} as const;
-const momentIn = (given: unknown): { text: string; at: Date | null } => {
-  const text = typeof given === 'string' ? inUtc(given) : '';
-  return { text, at: instantIn(text) };
-};
-
-/** A day or a time. A time without a zone is in UTC, as the page says. */
-export const moment: Field<Date> = new Field<Date>({
-  schema: momentSchema,
-  read: (given) =>
-    momentIn(given).at ??
-    new Misfit('isIso8601', 'must be a day or a time, like 2027-01-31 or 2027-01-31T12:00:00Z'),
-});
-
 const coming: Field<string> = new Field<string>({
-  schema: momentSchema,
+  schema: moment.schema,
   read(given) {
     const { text, at } = momentIn(given);
     return (at?.getTime() ?? 0) > Date.now()
@@ -145,9 +127,6 @@ export class ListQuery {
   @IsFilterText()
   q?: string;
 }
-
-/** A field for a date and a time has no zone: prices change in UTC, and the page says so. */
-export const inUtc = (text: string): string => (/T\d\d:\d\d(:\d\d)?$/.test(text) ? `${text}Z` : text);
 
 export const textOf = (text: string | null | undefined): string | null => {
   const given = text?.trim() ?? '';

@@ -1,14 +1,16 @@
 export { Lane } from './lane.entity';
+export { Model } from './model.entity';
 export {
   LANE_ORDERS,
   type LaneOrder,
-  Model,
   MODEL_KINDS,
   MODEL_STATES,
   type ModelBounds,
+  modelFields,
   type ModelKind,
   type ModelState,
-} from './model.entity';
+  type ModelValues,
+} from './model-fields';
 export { ModelAlias } from './model-alias.entity';
 export { PriceSchedule } from './price-schedule.entity';
 export { Price, type StoredFees, type StoredMode, type StoredTier } from './price.entity';

@@ -1,14 +1,8 @@
-import type { LaneOrder, ModelBounds, ModelKind, ModelState } from '../entities';
+import { modelFields, type ModelValues } from '../entities';
 import { ratesOf, type StoredRates } from '../price-codec';
-import type { FactsOverride, Wire } from '../../vendors';
+import type { Wire } from '../../vendors';
 import type { ProviderView } from '../views';
-import {
-  type AnswerModel,
-  type ContinueStreams,
-  type PriceRates,
-  RATE_NAMES,
-  regionsNamed,
-} from '../../kernel';
+import { type PriceRates, RATE_NAMES, regionsNamed } from '../../kernel';
 import type { Tx } from '../../platform';
 
 /** What the database has, by the names that a file uses. */
@@ -26,31 +20,9 @@ export interface CurrentProvider extends ProviderView {
   readonly credentials: Readonly<Record<string, string>>;
 }
 
-/** What a file says of a model, but for what it refers to. */
-export interface ModelFields {
-  readonly name: string;
-  readonly displayName: string;
-  readonly ownedBy: string;
-  readonly kind: ModelKind;
-  readonly state: ModelState;
-  readonly order: number;
-  readonly laneOrder: LaneOrder;
-  readonly answerModel: AnswerModel;
-  readonly continueStreams: ContinueStreams;
-  readonly contextTokens: number | null;
-  readonly maxOutputTokens: number | null;
-  readonly bounds: ModelBounds;
-  readonly facts: FactsOverride;
-  readonly inputModalities: readonly string[];
-  readonly outputModalities: readonly string[];
-  readonly capabilities: readonly string[];
-  readonly replayIncluded: boolean;
-  readonly restricted: boolean;
-  readonly retiresAt: Date | null;
-}
-
-export interface CurrentModel extends ModelFields {
+export interface CurrentModel extends ModelValues {
   readonly id: number;
+  readonly name: string;
   readonly redirect: string | null;
   readonly overflow: string | null;
   readonly managed: boolean;
@@ -123,12 +95,7 @@ const ALIASES =
 
 type ModelRow = Omit<CurrentModel, 'lanes' | 'price' | 'schedules'>;
 const MODELS = `
-  SELECT m.id, m.name, m.display_name AS "displayName", m.owned_by AS "ownedBy", m.kind, m.state,
-         m.display_order AS "order", target.name AS redirect, larger.name AS overflow, m.lane_order AS "laneOrder",
-         m.answer_model AS "answerModel", m.continue_streams AS "continueStreams", m.context_tokens AS "contextTokens",
-         m.max_output_tokens AS "maxOutputTokens", m.bounds, m.facts, m.input_modalities AS "inputModalities",
-         m.output_modalities AS "outputModalities", m.capabilities, m.replay_included AS "replayIncluded",
-         m.restricted, m.retires_at AS "retiresAt", m.managed
+  SELECT m.id, m.name, target.name AS redirect, larger.name AS overflow, m.managed, ${modelFields.selection('m')}
     FROM model m LEFT JOIN model target ON target.id = m.redirect_to
     LEFT JOIN model larger ON larger.id = m.overflow_to ORDER BY m.name`;
 

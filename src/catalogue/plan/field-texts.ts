@@ -6,8 +6,9 @@ import {
   type TokenRates,
   UNCHANGED,
 } from '../../kernel';
-import { overrideFields } from '../../vendors';
-import type { CurrentLane, CurrentModel, CurrentProvider } from './current';
+import { modelFields, type ModelValues } from '../entities';
+import { leavesOf } from '../leaves';
+import type { CurrentLane, CurrentProvider } from './current';
 import { columnOf } from './current';
 
 /** A thing as a list of named texts: what two of them differ in is what a person is shown. */
@@ -56,55 +57,14 @@ export function providerTexts(provider: Omit<CurrentProvider, 'id' | 'name' | 'c
   return texts;
 }
 
-export function modelTexts(
-  model: Omit<CurrentModel, 'id' | 'name' | 'redirect' | 'overflow' | 'lanes' | 'price' | 'schedules'>,
-): FieldTexts {
-  const bounds = Object.entries(model.bounds).map(
-    ([name, tokens]) => [`bounds.${columnOf(name)}`, String(tokens)] as const,
-  );
-  const facts = leavesOf(overrideFields(model.facts)).map(
-    ([name, value]) => [`facts.${name}`, value] as const,
-  );
-  return new Map([
-    ...bounds,
-    ...facts,
-    ['display_name', model.displayName],
-    ['owned_by', model.ownedBy],
-    ['kind', model.kind],
-    ['state', model.state],
-    ['order', String(model.order)],
-    ['lane_order', model.laneOrder],
-    ['answer_model', model.answerModel],
-    ['continue_streams', model.continueStreams],
-    ['context_tokens', String(model.contextTokens ?? 'unknown')],
-    ['max_output_tokens', String(model.maxOutputTokens ?? 'unknown')],
-    ['input_modalities', listed(model.inputModalities)],
-    ['output_modalities', listed(model.outputModalities)],
-    ['capabilities', listed(model.capabilities)],
-    ['replay_included', String(model.replayIncluded)],
-    ['restricted', String(model.restricted)],
-    ['retires_at', model.retiresAt?.toISOString() ?? 'never'],
-    ['managed', String(model.managed)],
-  ]);
-}
+export const modelTexts = (model: ModelValues & { readonly managed: boolean }): FieldTexts =>
+  new Map([...modelFields.texts(model), ['managed', String(model.managed)]]);
 
 /** What something new is unless the file says otherwise: not worth a line. */
 export const usualTexts: FieldTexts = new Map([
+  ...modelFields.usualTexts,
   ['visible', 'true'],
   ['managed', 'true'],
-  ['kind', 'chat'],
-  ['state', 'active'],
-  ['lane_order', 'weight'],
-  ['answer_model', 'caller'],
-  ['continue_streams', 'on'],
-  ['context_tokens', 'unknown'],
-  ['max_output_tokens', 'unknown'],
-  ['input_modalities', 'text'],
-  ['output_modalities', 'text'],
-  ['capabilities', 'none'],
-  ['replay_included', 'false'],
-  ['restricted', 'false'],
-  ['retires_at', 'never'],
   ['status', 'active'],
   ['allowed_models', 'every'],
   ['allowed_regions', 'every'],
@@ -159,11 +119,3 @@ export function priceTexts(prefix: string, rates: PriceRates): FieldTexts {
 
 /** A list in no particular order: the order is no difference. */
 const listed = (list: readonly string[]): string => (list.length === 0 ? 'none' : list.toSorted().join(', '));
-
-function leavesOf(value: Readonly<Record<string, unknown>>, prefix = ''): [string, string][] {
-  return Object.entries(value).flatMap(([name, part]): [string, string][] => {
-    const isBranch = typeof part === 'object' && part !== null && !Array.isArray(part);
-    if (!isBranch || Object.keys(part).length === 0) return [[prefix + name, JSON.stringify(part)]];
-    return leavesOf(part as Record<string, unknown>, `${prefix}${name}.`);
-  });
-}

@@ -16,6 +16,17 @@ export {
   whole,
   zone,
 } from './kinds';
+export { instantIn, moment, momentIn } from './instant';
+export {
+  type BodyOf,
+  type Defined,
+  defineFields,
+  type Definition,
+  type Properties,
+  type ValuesOf,
+} from './definition';
+export { kept } from './natures';
+export type { FileValue, Facet, Property } from './property';
 export {
   decimal,
   dollars,

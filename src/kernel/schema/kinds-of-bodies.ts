@@ -16,6 +16,18 @@ export const truth: Field<boolean> = field(
   (given): boolean | Misfit => truths.get(given) ?? new Misfit('isBoolean', 'must be true or false'),
 );
 
+const words = new Map<unknown, boolean>([
+  ...truths,
+  ...['yes', '1'].map((word) => [word, true] as const),
+  ...['no', '0', ''].map((word) => [word, false] as const),
+]);
+
+/** A checkbox with a hidden `off` before it, the word for it, or a boolean. */
+export const flag: Field<boolean> = field({ type: 'boolean' }, (given): boolean | Misfit => {
+  const last: unknown = Array.isArray(given) ? given.at(-1) : given;
+  return words.get(last) ?? new Misfit('isBoolean', 'must be true or false');
+});
+
 /** A line with something in it; the spaces around it are left out. */
 export function filled(most: number, least = 1): Field<string> {
   const none = new Misfit('isString', 'must be a text without control characters');

@@ -6,6 +6,7 @@ export { DatabaseClock } from './database-clock';
 export { DatabaseModule } from './database.module';
 export { RegionColumn, RegionsColumn } from './region-column';
 export { DataFolderInUse, EmbeddedPostgresFailure } from './embedded-postgres';
+export { ChecksOf, columnsOf } from './kept-columns';
 export { everyRow, Keyset, type Page, type PageRequest } from './keyset';
 export { Notifications } from './notifications';
 export { attachDatabase, type OpenDatabase, type OpeningDatabase, startDatabase } from './open-database';

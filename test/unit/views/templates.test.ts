@@ -2,7 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import Handlebars from 'handlebars';
 import { createHelpers } from '../../../src/views/helpers';
-import { locales } from '../../../src/views';
+import { locales, textKeysOf } from '../../../src/views';
+import { modelFields } from '../../../src/catalogue';
+
+const definitions = [modelFields];
 
 const project = join(__dirname, '..', '..', '..');
 
@@ -205,9 +208,11 @@ describe('messages', () => {
       [...text.matchAll(/`([a-z][\w-]*\.(?:[\w-]+\.)*)\$\{/g)].map(([, prefix]) => prefix ?? ''),
     );
     prefixes.push(...joined.filter((prefix) => [...english].some((key) => key.startsWith(prefix))));
-    expect(literal.filter((key) => !english.has(key))).toEqual([]);
+    const ofControls = definitions.flatMap(textKeysOf);
+    expect([...literal, ...ofControls].filter((key) => !english.has(key))).toEqual([]);
     expect(prefixes.filter((prefix) => ![...english].some((key) => key.startsWith(prefix)))).toEqual([]);
     const used = (key: string): boolean =>
+      ofControls.includes(key) ||
       prefixes.some((prefix) => key.startsWith(prefix)) ||
       sources.some(([, text]) => text.includes(`'${key}'`) || text.includes(`"${key}"`));
     expect([...english].filter((key) => !used(key))).toEqual([]);

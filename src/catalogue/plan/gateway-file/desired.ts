@@ -1,7 +1,7 @@
 import type { PriceRates } from '../../../kernel';
 import type { Wire } from '../../../vendors';
 import type { ProviderView } from '../../views';
-import type { ModelFields } from '../current';
+import type { ModelValues } from '../../entities';
 import type { Place } from './file-fault';
 import type { DesiredKey } from './read-keys';
 
@@ -34,8 +34,9 @@ export interface DesiredCredential {
   readonly secret: SecretValue;
 }
 
-export interface DesiredModel extends ModelFields {
+export interface DesiredModel extends ModelValues {
   readonly at: Place;
+  readonly name: string;
   readonly redirect: DesiredLink | null;
   readonly overflow: DesiredLink | null;
   readonly lanes: readonly DesiredLane[];

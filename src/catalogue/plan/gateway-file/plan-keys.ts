@@ -1,5 +1,5 @@
 import type { Tx } from '../../../platform';
-import type { Current, ModelFields } from '../current';
+import type { Current, CurrentModel } from '../current';
 import type { Steps } from '../step';
 import type { Desired } from './desired';
 import type { FileFault } from './file-fault';
@@ -33,7 +33,7 @@ export async function planKeys(
 }
 
 function comingModels(desired: Desired, current: Current): ComingModels {
-  const models = new Map<string, Pick<ModelFields, 'name' | 'state'>>([
+  const models = new Map<string, Pick<CurrentModel, 'name' | 'state'>>([
     ...current.models,
     ...desired.models.map((model) => [model.name, model] as const),
   ]);

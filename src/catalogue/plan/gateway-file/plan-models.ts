@@ -1,4 +1,5 @@
 import { CatalogueEditor } from '../../catalogue-editor.service';
+import { modelFields } from '../../entities';
 import type { Tx } from '../../../platform';
 import type { Current, CurrentModel } from '../current';
 import type { Desired, DesiredModel } from './desired';
@@ -39,28 +40,9 @@ function fieldsStep(
     changes,
     needs: [],
     async run(tx: Tx) {
-      await editor.upsertModel(tx, {
-        name: model.name,
-        displayName: model.displayName,
-        ownedBy: model.ownedBy,
-        kind: model.kind,
-        displayOrder: model.order,
-        laneOrder: model.laneOrder,
-        answerModel: model.answerModel,
-        continueStreams: model.continueStreams,
-        contextTokens: model.contextTokens,
-        maxOutputTokens: model.maxOutputTokens,
-        bounds: model.bounds,
-        facts: model.facts,
-        inputModalities: [...model.inputModalities],
-        outputModalities: [...model.outputModalities],
-        capabilities: [...model.capabilities],
-        replayIncluded: model.replayIncluded,
-        restricted: model.restricted,
-        retiresAt: model.retiresAt,
-        managed: model.managed,
-      });
-      if (model.state !== (known?.state ?? 'active')) await editor.setState(tx, model.name, model.state);
+      const { state, ...fields } = modelFields.pick(model);
+      await editor.upsertModel(tx, { ...fields, name: model.name, managed: model.managed });
+      if (state !== (known?.state ?? 'active')) await editor.setState(tx, model.name, state);
     },
   };
 }

@@ -1,11 +1,11 @@
 import { LineCounter, parseDocument } from 'yaml';
 import { tokenUrlOf } from '../../credential';
 import type { CredentialKind } from '../../credential.entity';
-import { MODEL_KINDS, MODEL_STATES, LANE_ORDERS, type ModelBounds, type ModelKind } from '../../entities';
+import { MODEL_KINDS, modelFields, type ModelKind, type ModelValues } from '../../entities';
 import type { ProviderView } from '../../views';
-import { ANSWER_MODELS, CONTINUE_STREAMS, Fault, regionNamed, regionsNamed } from '../../../kernel';
+import { Fault, regionNamed, regionsNamed } from '../../../kernel';
 import type { AddressGuard } from '../../../platform';
-import { type FactsOverride, factsOf, knownModels, readOverride, WIRES } from '../../../vendors';
+import { factsOf, knownModels, WIRES } from '../../../vendors';
 import { readCredentials } from './credentials';
 import type {
   Desired,
@@ -187,26 +187,9 @@ function readLink(field: Entry): DesiredLink | null {
 
 function readModel([name, entry]: [string, Entry]): { model: DesiredModel; aliases: DesiredAlias[] } {
   const fields = entry.fields(
-    'display_name',
-    'owned_by',
-    'kind',
-    'state',
-    'order',
+    ...modelFields.fileNames,
     'redirect',
     'overflow',
-    'lane_order',
-    'answer_model',
-    'continue_streams',
-    'context_tokens',
-    'max_output_tokens',
-    'bounds',
-    'facts',
-    'input_modalities',
-    'output_modalities',
-    'capabilities',
-    'replay_included',
-    'restricted',
-    'retires_at',
     'aliases',
     'lanes',
     'price',
@@ -214,31 +197,17 @@ function readModel([name, entry]: [string, Entry]): { model: DesiredModel; alias
   );
   const kind = fields.kind.oneOf(MODEL_KINDS) ?? 'chat';
   const lanes = fields.lanes.list().map((lane, place) => readLane(lane, place, kind));
-  const ownedBy = fields.owned_by.text() ?? lanes[0]?.provider;
+  const values = modelFields.fromFile(fields);
+  const ownedBy = values.ownedBy ?? lanes[0]?.provider;
   if (ownedBy === undefined) fields.owned_by.fault('is missing, and there is no lane to take it from');
   const model: DesiredModel = {
+    ...(values as ModelValues),
     at: entry,
     name,
-    displayName: fields.display_name.text() ?? name,
+    displayName: values.displayName ?? name,
     ownedBy: ownedBy ?? '',
-    kind,
-    state: fields.state.oneOf(MODEL_STATES) ?? 'active',
-    order: fields.order.wholeNumber(-1_000_000, 1_000_000) ?? 0,
     redirect: readLink(fields.redirect),
     overflow: readLink(fields.overflow),
-    laneOrder: fields.lane_order.oneOf(LANE_ORDERS) ?? 'weight',
-    answerModel: fields.answer_model.oneOf(ANSWER_MODELS) ?? 'caller',
-    continueStreams: fields.continue_streams.oneOf(CONTINUE_STREAMS) ?? 'on',
-    contextTokens: fields.context_tokens.wholeNumber(1) ?? null,
-    maxOutputTokens: fields.max_output_tokens.wholeNumber(1) ?? null,
-    bounds: readBounds(fields.bounds),
-    facts: readFacts(fields.facts),
-    inputModalities: fields.input_modalities.texts() ?? ['text'],
-    outputModalities: fields.output_modalities.texts() ?? ['text'],
-    capabilities: fields.capabilities.texts() ?? [],
-    replayIncluded: fields.replay_included.truth() ?? false,
-    restricted: fields.restricted.truth() ?? false,
-    retiresAt: fields.retires_at.isAbsent ? null : (fields.retires_at.instant() ?? null),
     lanes,
     price: readPrice(fields.price, kind),
     schedules: readSchedules(fields.schedules, kind),
@@ -248,24 +217,6 @@ function readModel([name, entry]: [string, Entry]): { model: DesiredModel; alias
     return text === undefined ? [] : [{ at: alias, name: text, model: name }];
   });
   return { model, aliases };
-}
-
-function readBounds(entry: Entry): ModelBounds {
-  const fields = entry.fields('image_tokens', 'document_tokens', 'reference_tokens', 'round_tokens');
-  const given = {
-    imageTokens: fields.image_tokens.wholeNumber(1),
-    documentTokens: fields.document_tokens.wholeNumber(1),
-    referenceTokens: fields.reference_tokens.wholeNumber(1),
-    roundTokens: fields.round_tokens.wholeNumber(1),
-  };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-}
-
-function readFacts(entry: Entry): FactsOverride {
-  if (entry.isAbsent) return {};
-  const { override, faults } = readOverride(entry.data());
-  for (const { path, problem } of faults) entry.faultBelow(path.replace(/^facts\.?/, ''), problem);
-  return override;
 }
 
 /** A lane may stand for a model that is known by another name. */

@@ -8,7 +8,7 @@ import {
   type TokenRates,
   UNCHANGED,
 } from '../../../kernel';
-import { overrideFields } from '../../../vendors';
+import { modelFields } from '../../entities';
 import { columnOf, type Current, type CurrentModel, type CurrentProvider } from '../current';
 
 type Fields = Record<string, unknown>;
@@ -51,26 +51,10 @@ const providerOf = (provider: CurrentProvider): Fields => ({
 });
 
 const modelOf = (model: CurrentModel, aliases: readonly string[]): Fields => ({
+  ...(escaped(modelFields.toFile(model)) as Fields),
   display_name: unless(model.name, text(model.displayName)),
-  owned_by: text(model.ownedBy),
-  kind: unless('chat', model.kind),
-  state: unless('active', model.state),
-  order: unless(0, model.order),
   redirect: optionalText(model.redirect),
   overflow: optionalText(model.overflow),
-  lane_order: unless('weight', model.laneOrder),
-  answer_model: unless('caller', model.answerModel),
-  continue_streams: unless('on', model.continueStreams),
-  context_tokens: model.contextTokens,
-  max_output_tokens: model.maxOutputTokens,
-  bounds: snakeCased(model.bounds, (value) => value),
-  facts: escaped(overrideFields(model.facts)),
-  input_modalities: unlessTextOnly(model.inputModalities),
-  output_modalities: unlessTextOnly(model.outputModalities),
-  capabilities: unlessEmpty(model.capabilities),
-  replay_included: unless(false, model.replayIncluded),
-  restricted: unless(false, model.restricted),
-  retires_at: model.retiresAt?.toISOString() ?? null,
   aliases: unlessEmpty(aliases),
   lanes: model.lanes.map((lane, place) =>
     withoutEmpty({
@@ -147,9 +131,6 @@ const milliseconds = (value: number): string => `${value}ms`;
 const text = (value: string): string => value.replaceAll('${', () => '$${');
 const optionalText = (value: string | null): string | null => (value === null ? null : text(value));
 const unless = <Value>(usual: Value, value: Value): Value | null => (value === usual ? null : value);
-const unlessTextOnly = (list: readonly string[]): string[] | null =>
-  list.length === 1 && list[0] === 'text' ? null : list.map(text);
-
 const unlessEmpty = (list: readonly string[]): string[] | null => (list.length === 0 ? null : list.map(text));
 
 const snakeCased = <Value>(from: object, shown: (value: number, name: string) => Value): Fields =>

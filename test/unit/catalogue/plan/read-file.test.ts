@@ -48,7 +48,7 @@ moddels: {}
     '1 version: expected one of 1',
     '14 models.large.kind: expected one of chat, embedding, rerank, transcription, speech, image, moderation; did you mean "chat"?',
     '17 models.large.lanes[0].weight: expected a whole number from 1 to 2147483647',
-    '15 models.large.context_tokens: expected a whole number from 1 to 2147483647',
+    '15 models.large.context_tokens: expected a whole number from 1 to 100000000',
     '20 models.large.price.outptu: is not known here; did you mean "output"?',
     '18 models.large.price.output: is missing: write 0 where it is free',
     '19 models.large.price.input: "2.5x" is not a price in US dollars with at most nine decimals.',

@@ -1,0 +1,136 @@
+import type { Field } from './field';
+import type { FileValue, Facet, Property } from './property';
+
+export type Properties = Readonly<Record<string, Property<unknown>>>;
+
+export type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<Camel<Tail>>}`
+  : Name;
+
+/** What the properties of a thing hold, as code names them. */
+export type ValuesOf<Given extends Properties> = {
+  -readonly [Name in keyof Given as Camel<Name & string>]: Given[Name] extends Property<infer Value>
+    ? Value
+    : never;
+};
+
+/** The body of a change, as programs and forms name its fields. */
+export type BodyOf<Given extends Properties> = {
+  [Name in keyof Given]?: Given[Name] extends Property<infer Value> ? Value : never;
+};
+
+type Row = Readonly<Record<string, unknown>>;
+
+const camel = (name: string): string =>
+  name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+interface Entry {
+  /** As columns, bodies and answers call it. */
+  readonly name: string;
+  /** As code does. */
+  readonly key: string;
+  readonly fileName: string;
+  readonly property: Property<unknown>;
+}
+
+/** The properties of a thing. Its table, files, bodies, answers, texts and pages follow from them. */
+export class Definition<Given extends Properties> {
+  private readonly entries: readonly Entry[];
+
+  constructor(
+    /** Texts of pages are found by it. */
+    readonly name: string,
+    properties: Given,
+  ) {
+    this.entries = Object.entries(properties).map(([name, property]) => ({
+      name,
+      key: camel(name),
+      fileName: property.fileName ?? name,
+      property,
+    }));
+  }
+
+  on(facet: Facet): readonly Entry[] {
+    return this.entries.filter(({ property }) => property.isOn(facet));
+  }
+
+  get all(): readonly Entry[] {
+    return this.entries;
+  }
+
+  /** Names of a file. */
+  get fileNames(): (keyof Given & string)[] {
+    return this.on('file').map(({ fileName }) => fileName as keyof Given & string);
+  }
+
+  /** From a file; what it leaves out is as usual, or not there where nothing is usual. */
+  fromFile(given: Readonly<Record<string, FileValue>>): Partial<ValuesOf<Given>> {
+    return this.made(this.on('file'), ({ fileName, property }) => {
+      const value = given[fileName];
+      return (value === undefined ? undefined : property.fromFile(value)) ?? property.usualValue;
+    });
+  }
+
+  /** For a file, without what is as usual. */
+  toFile(values: ValuesOf<Given>): Record<string, unknown> {
+    const told = this.on('file').filter(({ key, property }) => !property.isUsual((values as Row)[key]));
+    return Object.fromEntries(
+      told.map(({ key, fileName, property }) => [fileName, property.toJson((values as Row)[key])]),
+    );
+  }
+
+  /** By the names of a file, for people. */
+  texts(values: ValuesOf<Given>): [string, string][] {
+    return this.entries.flatMap((entry) => textsOf(entry, (values as Row)[entry.key]));
+  }
+
+  /** What something new has unless it is said: not worth a line. */
+  get usualTexts(): [string, string][] {
+    return this.entries.flatMap((entry) => {
+      const { usualValue } = entry.property;
+      return usualValue === undefined ? [] : textsOf(entry, usualValue);
+    });
+  }
+
+  toJson(facet: Facet, values: ValuesOf<Given>): Record<string, unknown> {
+    return Object.fromEntries(
+      this.on(facet).map(({ name, key, property }) => [name, property.toJson((values as Row)[key])]),
+    );
+  }
+
+  get fields(): readonly (readonly [string, Field<unknown>])[] {
+    return this.on('body').map(({ name, property }) => [name, property.field]);
+  }
+
+  /** Of a body that was read: what it names. */
+  given(body: object): Partial<ValuesOf<Given>> {
+    return this.made(this.on('body'), ({ name }) => (body as Row)[name]);
+  }
+
+  /** Of something that has more, these alone. */
+  pick(values: ValuesOf<Given>): ValuesOf<Given> {
+    return this.made(this.entries, ({ key }) => (values as Row)[key]) as unknown as ValuesOf<Given>;
+  }
+
+  /** The columns of a query, as code names them. */
+  selection(table: string): string {
+    return this.entries.map(({ name, key }) => `${table}.${name} AS "${key}"`).join(', ');
+  }
+
+  private made(entries: readonly Entry[], valueOf: (entry: Entry) => unknown): Partial<ValuesOf<Given>> {
+    const values = entries.map((entry) => [entry.key, valueOf(entry)] as const);
+    return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as Partial<ValuesOf<Given>>;
+  }
+}
+
+function textsOf({ fileName, property }: Entry, value: unknown): [string, string][] {
+  return property
+    .texts(value)
+    .map(([part, text]) => [part === '' ? fileName : `${fileName}.${part}`, text] as [string, string]);
+}
+
+/** The values of what was defined. */
+export type Defined<Of> = Of extends Definition<infer Given> ? ValuesOf<Given> : never;
+
+export const defineFields = <Given extends Properties>(name: string, properties: Given): Definition<Given> =>
+  new Definition(name, properties);
