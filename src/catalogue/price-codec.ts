@@ -1,16 +1,22 @@
-import { type PriceMode, type PriceRates, priceRates, RATE_NAMES, type TokenRates } from '../kernel';
+import {
+  type PriceMode,
+  type PriceRates,
+  priceRates,
+  type RateName,
+  RATES,
+  TOKEN_RATES,
+  type TokenRateName,
+  type TokenRates,
+} from '../kernel';
 import type { Price, StoredFees, StoredMode, StoredTier } from './entities';
 
-type RateName = (typeof RATE_NAMES)[number];
-export type StoredRates = Pick<Price, RateName | 'perCall' | 'perMinute' | 'tiers' | 'fees'>;
+export type StoredRates = Pick<Price, RateName | 'tiers' | 'fees'>;
 
 /** The rates of a stored price. */
 export function ratesOf(price: StoredRates): PriceRates {
   const { uses = {}, images = {}, modes = {} } = price.fees;
   return priceRates({
-    ...Object.fromEntries(RATE_NAMES.map((name) => [name, price[name]])),
-    perCallNano: price.perCall,
-    perMinuteNano: price.perMinute,
+    ...Object.fromEntries(RATES.map(({ name }) => [name, price[name]])),
     tiers: price.tiers.map(tierFrom),
     uses: amountsFrom(uses),
     images: amountsFrom(images),
@@ -20,13 +26,13 @@ export function ratesOf(price: StoredRates): PriceRates {
 
 /** The columns that hold these rates. */
 export function columnsOf(rates: PriceRates): StoredRates {
-  const { perCallNano, perMinuteNano, tiers, uses, images, modes, ...buckets } = rates;
+  const { tiers, uses, images, modes, ...amounts } = rates;
   const fees: StoredFees = {
     ...(isEmpty(uses) ? {} : { uses: amountsInto(uses) }),
     ...(isEmpty(images) ? {} : { images: amountsInto(images) }),
     ...(isEmpty(modes) ? {} : { modes: mapped(modes, modeInto) }),
   };
-  return { ...buckets, perCall: perCallNano, perMinute: perMinuteNano, tiers: tiers.map(tierInto), fees };
+  return { ...amounts, tiers: tiers.map(tierInto), fees };
 }
 
 const isEmpty = (value: object): boolean => Object.keys(value).length === 0;
@@ -43,10 +49,10 @@ const amountsFrom = (amounts: Readonly<Record<string, string>>): Record<string, 
 const amountsInto = (amounts: Readonly<Record<string, bigint>>): Record<string, string> =>
   mapped(amounts, String);
 
-type Bucketed = Record<RateName, bigint | null>;
+type Bucketed = Record<TokenRateName, bigint | null>;
 
 function bucketsFrom(stored: Readonly<Record<string, unknown>>): Bucketed {
-  const rates = RATE_NAMES.map((name) => {
+  const rates = TOKEN_RATES.map(({ name }) => {
     const text = stored[name];
     return [name, typeof text === 'string' ? BigInt(text) : null];
   });
@@ -55,7 +61,7 @@ function bucketsFrom(stored: Readonly<Record<string, unknown>>): Bucketed {
 
 function bucketsInto(rates: Readonly<Bucketed>): Record<string, string> {
   const stored: Record<string, string> = {};
-  for (const name of RATE_NAMES) {
+  for (const { name } of TOKEN_RATES) {
     const rate = rates[name];
     if (rate !== null) stored[name] = rate.toString();
   }

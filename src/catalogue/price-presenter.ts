@@ -1,16 +1,22 @@
-import { formatMultiplier, formatUsd, type PriceRates, RATE_NAMES, type TokenRates } from '../kernel';
+import {
+  FLAT_RATES,
+  formatMultiplier,
+  formatUsd,
+  type PriceRates,
+  TOKEN_RATES,
+  type TokenRateName,
+  type TokenRates,
+} from '../kernel';
 import type { CatalogueSnapshot } from './snapshot';
-
-const fieldName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 const amounts = (rates: Readonly<Record<string, bigint>>): Record<string, string> =>
   Object.fromEntries(Object.entries(rates).map(([name, nano]) => [name, formatUsd(nano)]));
 
-function buckets(rates: Readonly<Partial<Record<(typeof RATE_NAMES)[number], bigint | null>>>): object {
+function buckets(rates: Readonly<Partial<Record<TokenRateName, bigint | null>>>): object {
   return Object.fromEntries(
-    RATE_NAMES.flatMap((name) => {
+    TOKEN_RATES.flatMap(({ name, word }) => {
       const nano = rates[name];
-      return nano === null || nano === undefined ? [] : [[fieldName(name), formatUsd(nano)]];
+      return nano === null || nano === undefined ? [] : [[word, formatUsd(nano)]];
     }),
   );
 }
@@ -23,8 +29,7 @@ const tokenRates = (rates: TokenRates): object => ({
 /** A version of a price in the words of `gateway.yaml`: decimal texts of dollars, a million tokens each. */
 export const presentPrice = (rates: PriceRates): object => ({
   ...tokenRates(rates),
-  per_call: formatUsd(rates.perCallNano),
-  per_minute: formatUsd(rates.perMinuteNano),
+  ...Object.fromEntries(FLAT_RATES.map(({ name, word }) => [word, formatUsd(rates[name])])),
   uses: amounts(rates.uses),
   images: amounts(rates.images),
   modes: Object.fromEntries(

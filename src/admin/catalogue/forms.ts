@@ -11,6 +11,7 @@ import {
 } from 'class-validator';
 import { IfGiven } from '../../web';
 import { MODEL_STATES, modelFields, type ModelState } from '../../catalogue';
+import { type RateField, RATES } from '../../kernel';
 import { withFields } from '../../platform';
 import { type FactsOverride, type Wire, WIRES } from '../../vendors';
 import { Column, Flag, Instant, Line, LineOrNone, Repeated, Settings, Usd, Whole, Words } from './fields';
@@ -44,44 +45,17 @@ export class ModelForm extends FromPage {
   model: string;
 }
 
-/** Dollars: a million tokens, a minute of audio (`ppm`), a call. What is left out stays; empty clears a rate of its own. */
-export class PriceForm extends ModelForm {
-  @Usd()
-  input_price?: string | null;
+/** Dollars, by the names of the rates in forms. */
+export type RateFields = Partial<Record<RateField, string | null>>;
 
-  @Usd()
-  output_price?: string | null;
+/** The form with a field for every rate. What is left out stays; empty clears a rate of its own. */
+function withRates<Form extends new () => object>(form: Form): new () => InstanceType<Form> & RateFields {
+  const priced = class extends (form as new () => object) {};
+  for (const { field } of RATES) Usd()(priced.prototype, field);
+  return priced as new () => InstanceType<Form> & RateFields;
+}
 
-  @Usd()
-  ppm_price?: string | null;
-
-  @Usd()
-  per_call_price?: string | null;
-
-  @Usd()
-  cache_read_price?: string | null;
-
-  @Usd()
-  cache_write_price?: string | null;
-
-  @Usd()
-  cache_write_long_price?: string | null;
-
-  @Usd()
-  reasoning_price?: string | null;
-
-  @Usd()
-  audio_input_price?: string | null;
-
-  @Usd()
-  audio_output_price?: string | null;
-
-  @Usd()
-  image_price?: string | null;
-
-  @Usd()
-  image_output_price?: string | null;
-
+export class PriceForm extends withRates(ModelForm) {
   /** The price that the page showed, 0 for none; a different price in force is a conflict. */
   @IsOptional()
   @Whole(0, 2_147_483_647)
@@ -246,7 +220,7 @@ export class AliasRemovalForm extends FromPage {
   model?: string;
 }
 
-export class ScheduleForm extends VersionedForm {
+export class ScheduleForm extends withRates(VersionedForm) {
   /** The schedule to change; left out, a new one. */
   @IsOptional()
   @Whole(1, 2_147_483_647)
@@ -265,16 +239,4 @@ export class ScheduleForm extends VersionedForm {
   @IsOptional()
   @Instant()
   ends_at?: string | null;
-
-  @Usd()
-  input_price?: string | null;
-
-  @Usd()
-  output_price?: string | null;
-
-  @Usd()
-  ppm_price?: string | null;
-
-  @Usd()
-  per_call_price?: string | null;
 }

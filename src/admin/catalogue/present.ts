@@ -5,7 +5,7 @@ import {
   type SheetPrice,
   type SheetSchedule,
 } from '../../catalogue';
-import { formatUsd, type PriceRates, toJsonNumber, versionOf } from '../../kernel';
+import { formatUsd, type PriceRates, type RateField, RATES, toJsonNumber, versionOf } from '../../kernel';
 import { factsOf } from '../../vendors';
 
 /** The catalogue as JSON for programs. */
@@ -47,23 +47,13 @@ export const presentPrice = ({ id, rates, validFrom, source }: SheetPrice): obje
 });
 
 /** The rates under the names of the forms; null where another rate applies instead. */
-export function pricesOf<T>(rates: PriceRates, show: (nano: bigint) => T): Record<string, T | null> {
-  const own = (nano: bigint | null): T | null => (nano === null ? null : show(nano));
-  return {
-    input_price: show(rates.input),
-    output_price: show(rates.output),
-    ppm_price: show(rates.perMinuteNano),
-    per_call_price: show(rates.perCallNano),
-    cache_read_price: own(rates.cacheRead),
-    cache_write_price: own(rates.cacheWrite),
-    cache_write_long_price: own(rates.cacheWriteLong),
-    reasoning_price: own(rates.reasoning),
-    audio_input_price: own(rates.audioInput),
-    audio_output_price: own(rates.audioOutput),
-    image_price: own(rates.image),
-    image_output_price: own(rates.imageOutput),
-  };
-}
+export const pricesOf = <T>(rates: PriceRates, show: (nano: bigint) => T): Record<RateField, T | null> =>
+  Object.fromEntries(
+    RATES.map(({ name, field }) => {
+      const nano = rates[name];
+      return [field, nano === null ? null : show(nano)];
+    }),
+  ) as Record<RateField, T | null>;
 
 export const presentSchedule = (schedule: SheetSchedule): object => ({
   id: schedule.id,

@@ -9,49 +9,26 @@ import {
 import {
   fault,
   parseJsonText,
-  parseUsd,
   parseUsdPerMillion,
   type PriceRates,
+  RATES,
   validationFault,
 } from '../../kernel';
 import { factsOf, type FactsOverride, readOverride, type Wire, WIRES } from '../../vendors';
-import type { ModelChangeForm, PriceForm } from './forms';
+import type { ModelChangeForm, RateFields } from './forms';
 import type { ProviderForm } from './provider-forms';
 
-type RateField = Exclude<Extract<keyof PriceForm, `${string}_price`>, 'per_call_price' | 'ppm_price'>;
-
-const tokenRates: readonly (readonly [RateField, keyof PriceRates])[] = [
-  ['input_price', 'input'],
-  ['output_price', 'output'],
-  ['cache_read_price', 'cacheRead'],
-  ['cache_write_price', 'cacheWrite'],
-  ['cache_write_long_price', 'cacheWriteLong'],
-  ['reasoning_price', 'reasoning'],
-  ['audio_input_price', 'audioInput'],
-  ['audio_output_price', 'audioOutput'],
-  ['image_price', 'image'],
-  ['image_output_price', 'imageOutput'],
-];
-
-/** These have no rate to fall back to: an empty field leaves them as they are. */
-const always = new Set<keyof PriceRates>(['input', 'output']);
-
-export function ratesOfForm(form: Partial<PriceForm>): Partial<PriceRates> {
-  const rates: Record<string, bigint | null> = {};
-  for (const [field, name] of tokenRates) {
+export function ratesOfForm(form: RateFields): Partial<PriceRates> {
+  const rates = RATES.flatMap(({ name, field, fallback }) => {
     const value = form[field];
-    if (value === undefined || (value === null && always.has(name))) continue;
-    rates[name] = value === null ? null : parseUsdPerMillion(value);
-  }
-  const { ppm_price: minute, per_call_price: call } = form;
-  return {
-    ...(rates as Partial<PriceRates>),
-    ...(minute === undefined || minute === null ? {} : { perMinuteNano: parseUsd(minute) }),
-    ...(call === undefined || call === null ? {} : { perCallNano: parseUsd(call) }),
-  };
+    // Without a rate to fall back to, an empty field leaves it as it is.
+    if (value === undefined || (value === null && fallback === null)) return [];
+    return [[name, value === null ? null : parseUsdPerMillion(value)] as const];
+  });
+  return Object.fromEntries(rates);
 }
 
-export const hasRates = (form: Partial<PriceForm>): boolean => Object.keys(ratesOfForm(form)).length > 0;
+export const hasRates = (form: RateFields): boolean => Object.keys(ratesOfForm(form)).length > 0;
 
 export const modelChanges = (form: ModelChangeForm): Partial<Omit<ModelInput, 'name'>> => ({
   ...modelFields.given(form),

@@ -1,18 +1,26 @@
 import { Check, Column, CreateDateColumn, Entity, ForeignKey, PrimaryGeneratedColumn, Unique } from 'typeorm';
+import { type PriceRates, type RateName, RATES } from '../../kernel';
 import { BigintColumn } from '../../platform';
 import { Lane } from './lane.entity';
 import { Model } from './model.entity';
+
+type Mutable<Values> = { -readonly [Name in keyof Values]: Values[Name] };
+
+/** A column for every rate: null where the price has none of its own and another applies. */
+class RateColumns {}
+for (const { name, word, unit, fallback } of RATES)
+  BigintColumn({
+    name: word,
+    nullable: fallback !== null,
+    ...(unit === 'tokens' ? {} : { default: 0 }),
+  })(RateColumns.prototype, name);
 
 /** A version of a price, in nano-USD for a million tokens; never changed once written. */
 @Entity('price')
 @ForeignKey(() => Lane, ['modelId', 'laneId'], ['modelId', 'id'], { name: 'price_lane_fkey' })
 @Unique('price_within_model_key', ['modelId', 'id'])
-@Check(
-  'price_not_negative',
-  `least(input, output, cache_read, cache_write, cache_write_long, reasoning, audio_input, audio_output,
-    image, image_output, per_call, per_minute) >= 0`,
-)
-export class Price {
+@Check('price_not_negative', `least(${RATES.map(({ word }) => word).join(', ')}) >= 0`)
+export class Price extends (RateColumns as new () => Mutable<Pick<PriceRates, RateName>>) {
   @PrimaryGeneratedColumn('identity', {
     type: 'integer',
     generatedIdentity: 'BY DEFAULT',
@@ -27,42 +35,6 @@ export class Price {
   /** Null: every lane of the model that has no price of its own. */
   @Column('integer', { name: 'lane_id', nullable: true })
   laneId: number | null;
-
-  @BigintColumn()
-  input: bigint;
-
-  @BigintColumn()
-  output: bigint;
-
-  @BigintColumn({ name: 'cache_read', nullable: true })
-  cacheRead: bigint | null;
-
-  @BigintColumn({ name: 'cache_write', nullable: true })
-  cacheWrite: bigint | null;
-
-  @BigintColumn({ name: 'cache_write_long', nullable: true })
-  cacheWriteLong: bigint | null;
-
-  @BigintColumn({ nullable: true })
-  reasoning: bigint | null;
-
-  @BigintColumn({ name: 'audio_input', nullable: true })
-  audioInput: bigint | null;
-
-  @BigintColumn({ name: 'audio_output', nullable: true })
-  audioOutput: bigint | null;
-
-  @BigintColumn({ nullable: true })
-  image: bigint | null;
-
-  @BigintColumn({ name: 'image_output', nullable: true })
-  imageOutput: bigint | null;
-
-  @BigintColumn({ name: 'per_call', default: 0 })
-  perCall: bigint;
-
-  @BigintColumn({ name: 'per_minute', default: 0 })
-  perMinute: bigint;
 
   /** Rates as decimal texts of nano-USD, since JSON numbers are no place for money. */
   @Column('jsonb', { default: [] })

@@ -2,7 +2,7 @@ import { modelFields, type ModelValues } from '../entities';
 import { ratesOf, type StoredRates } from '../price-codec';
 import type { Wire } from '../../vendors';
 import type { ProviderView } from '../views';
-import { type PriceRates, RATE_NAMES, regionsNamed } from '../../kernel';
+import { type PriceRates, type RateName, RATES, regionsNamed } from '../../kernel';
 import type { Tx } from '../../platform';
 
 /** What the database has, by the names that a file uses. */
@@ -148,9 +148,7 @@ interface KnownPrice extends CurrentPrice {
 function priceOf(row: PriceRow): KnownPrice {
   const { id, model_id: modelId, lane_id: laneId, source } = row;
   const rates = ratesOf({
-    ...ratesIn((name) => row[columnOf(name)]),
-    perCall: nanoOf(row['per_call']) ?? 0n,
-    perMinute: nanoOf(row['per_minute']) ?? 0n,
+    ...amountsIn(row),
     tiers: row.tiers,
     fees: row.fees,
   });
@@ -160,10 +158,8 @@ function priceOf(row: PriceRow): KnownPrice {
 export const columnOf = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-function ratesIn(valueOf: (name: string) => unknown): Pick<StoredRates, (typeof RATE_NAMES)[number]> {
-  const rates = RATE_NAMES.map((name) => [name, nanoOf(valueOf(name))]);
-  return Object.fromEntries(rates) as Pick<StoredRates, (typeof RATE_NAMES)[number]>;
-}
+const amountsIn = (row: PriceRow): Pick<StoredRates, RateName> =>
+  Object.fromEntries(RATES.map(({ name, word }) => [name, nanoOf(row[word])])) as Pick<StoredRates, RateName>;
 
 const nanoOf = (value: unknown): bigint | null => (typeof value === 'string' ? BigInt(value) : null);
 

@@ -1,8 +1,9 @@
 import {
+  FLAT_RATES,
   formatMultiplier,
   formatUsd,
   type PriceRates,
-  RATE_NAMES,
+  TOKEN_RATES,
   type TokenRates,
   UNCHANGED,
 } from '../../kernel';
@@ -97,15 +98,14 @@ export function priceTexts(prefix: string, rates: PriceRates): FieldTexts {
     if (rate !== null) texts.set(`${prefix}${name}`, `$${formatUsd(rate)}`);
   };
   const noteTokens = (mode: string, given: TokenRates): void => {
-    for (const name of RATE_NAMES) note(`${mode}${columnOf(name)}`, given[name]);
+    for (const { name, word } of TOKEN_RATES) note(`${mode}${word}`, given[name]);
     for (const tier of given.tiers) {
-      for (const name of RATE_NAMES)
-        note(`${mode}${columnOf(name)} above ${tier.aboveInputTokens} tokens`, tier[name]);
+      for (const { name, word } of TOKEN_RATES)
+        note(`${mode}${word} above ${tier.aboveInputTokens} tokens`, tier[name]);
     }
   };
   noteTokens('', rates);
-  if (rates.perCallNano > 0n) note('per_call', rates.perCallNano);
-  if (rates.perMinuteNano > 0n) note('per_minute', rates.perMinuteNano);
+  for (const { name, word } of FLAT_RATES) if (rates[name] > 0n) note(word, rates[name]);
   for (const [name, rate] of Object.entries(rates.uses)) note(`uses.${name}`, rate);
   for (const [name, rate] of Object.entries(rates.images)) note(`images.${name}`, rate);
   for (const [name, mode] of Object.entries(rates.modes)) {

@@ -1,3 +1,11 @@
+export {
+  RATES,
+  TOKEN_RATES,
+  FLAT_RATES,
+  type RateField,
+  type RateName,
+  type TokenRateName,
+} from './rate-table';
 export * from './rates';
 export * from './cost';
 export * from './decimal';

@@ -1,5 +1,6 @@
 import type { PriceFactor } from './cost';
-import { type PriceMode, type PriceRates, RATE_NAMES, type TokenRates, UNCHANGED } from './rates';
+import { RATES } from './rate-table';
+import { type PriceMode, type PriceRates, type TokenRates, UNCHANGED } from './rates';
 
 /**
  * Rates after the mark-up, each rounded up to a nano-dollar for a million tokens: for display. A charge is computed
@@ -11,16 +12,16 @@ export function ratesPaid(rates: PriceRates, paid: PriceFactor): PriceRates {
   const of = (amount: bigint): bigint => (amount * factor + UNCHANGED - 1n) / UNCHANGED;
   const named = (amounts: Readonly<Record<string, bigint>>): Record<string, bigint> =>
     Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, of(amount)]));
-  const buckets = <Rates extends object>(from: Rates): Rates => {
-    const changed = RATE_NAMES.flatMap((name) => {
+  const amounts = <Rates extends object>(from: Rates): Rates => {
+    const changed = RATES.flatMap(({ name }) => {
       const amount: unknown = Reflect.get(from, name);
       return typeof amount === 'bigint' ? [[name, of(amount)] as const] : [];
     });
     return { ...from, ...Object.fromEntries(changed) };
   };
   const tokens = <Rates extends TokenRates>(from: Rates): Rates => ({
-    ...buckets(from),
-    tiers: from.tiers.map((tier) => buckets(tier)),
+    ...amounts(from),
+    tiers: from.tiers.map((tier) => amounts(tier)),
   });
   const mode = (from: PriceMode): PriceMode => ({
     ...from,
@@ -28,8 +29,6 @@ export function ratesPaid(rates: PriceRates, paid: PriceFactor): PriceRates {
   });
   return {
     ...tokens(rates),
-    perCallNano: of(rates.perCallNano),
-    perMinuteNano: of(rates.perMinuteNano),
     uses: named(rates.uses),
     images: named(rates.images),
     modes: Object.fromEntries(Object.entries(rates.modes).map(([name, from]) => [name, mode(from)])),

@@ -8,28 +8,10 @@ import {
   type UsageBucket,
   type UseName,
 } from '../usage';
-
-/**
- * Nano-USD for a million tokens of each bucket. A bucket without a rate falls back: cached, audio and image input to
- * input; reasoning, audio and image output to output; a long cache write to cache write.
- */
-export interface BucketRates {
-  readonly input: bigint;
-  readonly output: bigint;
-  readonly cacheRead: bigint | null;
-  readonly cacheWrite: bigint | null;
-  readonly cacheWriteLong: bigint | null;
-  readonly reasoning: bigint | null;
-  readonly audioInput: bigint | null;
-  readonly audioOutput: bigint | null;
-  readonly image: bigint | null;
-  readonly imageOutput: bigint | null;
-}
+import { type BucketRates, FLAT_RATES, type FlatRates, TOKEN_RATES, type TokenRateName } from './rate-table';
 
 /** Rates of the whole request once more than so many tokens went in; null keeps the rate below the tier. */
-type PriceTier = { readonly [Rate in keyof BucketRates]: bigint | null } & {
-  readonly aboveInputTokens: number;
-};
+type PriceTier = Readonly<Record<TokenRateName, bigint | null>> & { readonly aboveInputTokens: number };
 
 /** What tokens cost, long requests apart. */
 export interface TokenRates extends BucketRates {
@@ -44,10 +26,7 @@ export interface PriceMode {
   readonly rates: TokenRates | null;
 }
 
-export interface PriceRates extends TokenRates {
-  readonly perCallNano: bigint;
-  /** Per minute of audio, charged by the millisecond. */
-  readonly perMinuteNano: bigint;
+export interface PriceRates extends TokenRates, FlatRates {
   /** For one use of a supplier's own tool. */
   readonly uses: Readonly<Partial<Record<UseName, bigint>>>;
   /** By field and value: `service_tier=flex`. */
@@ -56,29 +35,15 @@ export interface PriceRates extends TokenRates {
   readonly images: Readonly<Record<string, bigint>>;
 }
 
-export const RATE_NAMES = [
-  'input',
-  'output',
-  'cacheRead',
-  'cacheWrite',
-  'cacheWriteLong',
-  'reasoning',
-  'audioInput',
-  'audioOutput',
-  'image',
-  'imageOutput',
-] as const satisfies readonly (keyof BucketRates)[];
-
-const NO_RATES = {
-  cacheRead: null,
-  cacheWrite: null,
-  cacheWriteLong: null,
-  reasoning: null,
-  audioInput: null,
-  audioOutput: null,
-  image: null,
-  imageOutput: null,
-};
+/** What applies where a price says nothing of tokens. */
+const FREE = Object.fromEntries(
+  TOKEN_RATES.map(({ name, fallback }) => [name, fallback === null ? 0n : null]),
+) as unknown as BucketRates;
+/** Where a tier says nothing. */
+const AS_BELOW = Object.fromEntries(TOKEN_RATES.map(({ name }) => [name, null])) as Record<
+  TokenRateName,
+  null
+>;
 
 /** A multiplier that changes nothing. */
 export const UNCHANGED = 1_000_000n;
@@ -97,11 +62,10 @@ export function priceRates(
     readonly modes?: Readonly<Record<string, GivenMode>>;
   },
 ): PriceRates {
-  const { perCallNano = 0n, perMinuteNano = 0n, uses = {}, modes = {}, images = {}, ...rates } = given;
+  const { uses = {}, modes = {}, images = {}, ...rates } = given;
   const complete: PriceRates = {
     ...tokenRates(rates),
-    perCallNano,
-    perMinuteNano,
+    ...flatRates(rates),
     uses: Object.freeze({ ...uses }),
     modes: Object.freeze(
       Object.fromEntries(
@@ -120,35 +84,29 @@ export function priceRates(
   return Object.freeze(complete);
 }
 
+const flatRates = (given: Partial<FlatRates>): FlatRates =>
+  Object.fromEntries(FLAT_RATES.map(({ name }) => [name, given[name] ?? 0n])) as unknown as FlatRates;
+
 function tokenRates({ tiers = [], ...given }: GivenTokenRates): TokenRates {
   return {
-    input: 0n,
-    output: 0n,
-    ...NO_RATES,
+    ...FREE,
     ...given,
-    tiers: Object.freeze(
-      tiers.map((tier) => Object.freeze({ input: null, output: null, ...NO_RATES, ...tier })),
-    ),
+    tiers: Object.freeze(tiers.map((tier) => Object.freeze({ ...AS_BELOW, ...tier }))),
   };
 }
 
 /** The rate of every bucket, fallbacks resolved. */
 export type ResolvedRates = Readonly<Record<UsageBucket, bigint>>;
 
+const bucketOf = new Map<string, UsageBucket>(TOKEN_RATES.map(({ name, bucket }) => [name, bucket]));
+
 export function resolveRates(rates: BucketRates): ResolvedRates {
-  const cacheWrite = rates.cacheWrite ?? rates.input;
-  return {
-    inputTokens: rates.input,
-    cacheReadTokens: rates.cacheRead ?? rates.input,
-    cacheWriteTokens: cacheWrite,
-    cacheWriteLongTokens: rates.cacheWriteLong ?? cacheWrite,
-    outputTokens: rates.output,
-    reasoningTokens: rates.reasoning ?? rates.output,
-    audioInputTokens: rates.audioInput ?? rates.input,
-    audioOutputTokens: rates.audioOutput ?? rates.output,
-    imageTokens: rates.image ?? rates.input,
-    imageOutputTokens: rates.imageOutput ?? rates.output,
-  };
+  const resolved: Partial<Record<UsageBucket, bigint>> = {};
+  for (const { name, bucket, fallback } of TOKEN_RATES) {
+    const instead = bucketOf.get(fallback ?? name) ?? bucket;
+    resolved[bucket] = rates[name] ?? resolved[instead] ?? 0n;
+  }
+  return resolved as ResolvedRates;
 }
 
 export interface RateStep {
@@ -205,20 +163,10 @@ function dearestOf(buckets: readonly UsageBucket[], rates: ResolvedRates, start:
   return highest;
 }
 
-function overlay(base: BucketRates, tier: PriceTier): BucketRates {
-  return {
-    input: tier.input ?? base.input,
-    output: tier.output ?? base.output,
-    cacheRead: tier.cacheRead ?? base.cacheRead,
-    cacheWrite: tier.cacheWrite ?? base.cacheWrite,
-    cacheWriteLong: tier.cacheWriteLong ?? base.cacheWriteLong,
-    reasoning: tier.reasoning ?? base.reasoning,
-    audioInput: tier.audioInput ?? base.audioInput,
-    audioOutput: tier.audioOutput ?? base.audioOutput,
-    image: tier.image ?? base.image,
-    imageOutput: tier.imageOutput ?? base.imageOutput,
-  };
-}
+const overlay = (base: BucketRates, tier: PriceTier): BucketRates =>
+  Object.fromEntries(
+    TOKEN_RATES.map(({ name }) => [name, tier[name] ?? base[name]]),
+  ) as unknown as BucketRates;
 
 /** A dollar for a single token, a million for a call: more is a slip of the unit, and any cost fits `bigint`. */
 const RATE_CAP = 1_000_000_000_000_000n;
@@ -234,8 +182,7 @@ const useNames: ReadonlySet<string> = new Set(USE_NAMES);
  */
 function assertRates(price: PriceRates): void {
   assertTokenRates(price);
-  assertRate('perCallNano', price.perCallNano);
-  assertRate('perMinuteNano', price.perMinuteNano);
+  for (const { name } of FLAT_RATES) assertRate(name, price[name]);
   for (const [name, rate] of Object.entries(price.uses)) {
     if (!useNames.has(name)) throw refused('uses', `"${name}" is none of ${USE_NAMES.join(', ')}.`);
     assertRate(name, rate);
@@ -260,7 +207,7 @@ function assertRates(price: PriceRates): void {
 
 function assertTokenRates(price: TokenRates): void {
   for (const rates of [price, ...price.tiers]) {
-    for (const name of RATE_NAMES) assertRate(name, rates[name]);
+    for (const { name } of TOKEN_RATES) assertRate(name, rates[name]);
   }
   const made = rateSteps(price);
   made.forEach((step, index) => {

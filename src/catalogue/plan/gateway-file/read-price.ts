@@ -1,23 +1,23 @@
 import type { ModelKind } from '../../entities';
 import {
   Fault,
+  FLAT_RATES,
   RATE_FIELDS,
   parseMultiplier,
   parseUsdPerMillion,
   type PriceRates,
   priceRates,
-  RATE_NAMES,
+  RATES,
+  TOKEN_RATES,
+  type TokenRateName,
   USE_NAMES,
 } from '../../../kernel';
-import { columnOf } from '../current';
 import type { DesiredPrice, DesiredSchedule } from './desired';
 import type { Entry } from './entry';
 
-/** As the file calls them: `cache_read`. */
-const rateFields = new Map(RATE_NAMES.map((name) => [name, columnOf(name)]));
-const fieldNames = [...rateFields.values()];
+const fieldNames = TOKEN_RATES.map(({ word }) => word);
 
-type Rates = Partial<Record<(typeof RATE_NAMES)[number], bigint>>;
+type Rates = Partial<Record<TokenRateName, bigint>>;
 
 /** Nothing is free by omission: what a chat model is charged for in any case has to be there, and be it as a zero. */
 const NEEDED: Readonly<Partial<Record<ModelKind, readonly string[]>>> = { chat: ['input', 'output'] };
@@ -25,9 +25,7 @@ const NEEDED: Readonly<Partial<Record<ModelKind, readonly string[]>>> = { chat: 
 export function readPrice(entry: Entry, kind: ModelKind): DesiredPrice | null {
   if (entry.isAbsent) return null;
   const fields = entry.fields(
-    ...fieldNames,
-    'per_call',
-    'per_minute',
+    ...RATES.map(({ word }) => word),
     'tiers',
     'uses',
     'images',
@@ -40,8 +38,7 @@ export function readPrice(entry: Entry, kind: ModelKind): DesiredPrice | null {
     if (fields[name]?.isAbsent) fields[name].fault('is missing: write 0 where it is free');
   const price = complete(entry, {
     ...ratesOf(fields),
-    perCallNano: amount(fields['per_call']) ?? 0n,
-    perMinuteNano: amount(fields['per_minute']) ?? 0n,
+    ...Object.fromEntries(FLAT_RATES.map(({ name, word }) => [name, amount(fields[word]) ?? 0n])),
     tiers: tiersOf(list),
     uses: amountsOf(uses.fields(...USE_NAMES)),
     images: amountsOf(Object.fromEntries(images.named())),
@@ -73,17 +70,14 @@ export function readSchedules(entry: Entry, kind: ModelKind): DesiredSchedule[] 
 
 function ratesOf(fields: Readonly<Record<string, Entry>>): Rates {
   const rates: Rates = {};
-  for (const [name, field] of rateFields) {
-    const rate = amount(fields[field]);
+  for (const { name, word } of TOKEN_RATES) {
+    const rate = amount(fields[word]);
     if (rate !== undefined) rates[name] = rate;
   }
   return rates;
 }
 
-type PriceFields = Record<
-  'tiers' | 'uses' | 'images' | 'per_call' | 'per_minute' | (typeof RATE_FIELDS)[number],
-  Entry
-> &
+type PriceFields = Record<'tiers' | 'uses' | 'images' | (typeof RATE_FIELDS)[number], Entry> &
   Readonly<Record<string, Entry>>;
 
 function tiersOf(list: Entry): ({ aboveInputTokens: number } & Rates)[] {

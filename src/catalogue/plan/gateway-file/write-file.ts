@@ -1,10 +1,12 @@
 import { stringify } from 'yaml';
 import {
+  FLAT_RATES,
   formatMultiplier,
   formatUsd,
   RATE_FIELDS,
   type PriceRates,
-  RATE_NAMES,
+  TOKEN_RATES,
+  type TokenRateName,
   type TokenRates,
   UNCHANGED,
 } from '../../../kernel';
@@ -85,8 +87,9 @@ function priceOf(rates: PriceRates): Fields {
   const modes = RATE_FIELDS.map((field): [string, Fields] => [field, modesOf(rates, `${field}=`)]);
   return withoutEmpty({
     ...tokenRates(rates),
-    per_call: rates.perCallNano > 0n ? dollars(rates.perCallNano) : null,
-    per_minute: rates.perMinuteNano > 0n ? dollars(rates.perMinuteNano) : null,
+    ...Object.fromEntries(
+      FLAT_RATES.map(({ name, word }) => [word, rates[name] > 0n ? dollars(rates[name]) : null]),
+    ),
     uses: amountsOf(rates.uses),
     images: amountsOf(rates.images),
     ...Object.fromEntries(modes),
@@ -105,8 +108,8 @@ const modesOf = ({ modes }: PriceRates, prefix: string): Fields =>
   );
 
 function tokenRates(rates: TokenRates): Fields {
-  const amounts = (from: Readonly<Record<(typeof RATE_NAMES)[number], bigint | null>>): Fields =>
-    Object.fromEntries(RATE_NAMES.map((name) => [columnOf(name), optionalDollars(from[name])]));
+  const amounts = (from: Readonly<Record<TokenRateName, bigint | null>>): Fields =>
+    Object.fromEntries(TOKEN_RATES.map(({ name, word }) => [word, optionalDollars(from[name])]));
   const tiers = rates.tiers.map((tier) =>
     withoutEmpty({ above_input_tokens: tier.aboveInputTokens, ...amounts(tier) }),
   );

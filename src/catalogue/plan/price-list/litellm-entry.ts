@@ -1,9 +1,9 @@
-import { parseUsdPerToken } from '../../../kernel';
+import { parseUsdPerToken, type TokenRateName } from '../../../kernel';
 import { decimalText, type Fields, fieldsOf } from './exact-json';
-import { type RateName, RateSheet } from './rate-sheet';
+import { RateSheet } from './rate-sheet';
 
 /** Dollars for one token. */
-const TOKEN_PRICES: Readonly<Record<string, RateName>> = {
+const TOKEN_PRICES: Readonly<Record<string, TokenRateName>> = {
   input_cost_per_token: 'input',
   output_cost_per_token: 'output',
   cache_read_input_token_cost: 'cacheRead',

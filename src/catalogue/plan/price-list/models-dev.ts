@@ -1,5 +1,12 @@
 import type { ModelKind } from '../../entities';
-import { Fault, MODE_FIELDS, parseUsdPerMillion, priceRates, type PriceRates } from '../../../kernel';
+import {
+  Fault,
+  MODE_FIELDS,
+  parseUsdPerMillion,
+  priceRates,
+  type PriceRates,
+  type TokenRateName,
+} from '../../../kernel';
 import { countOf, decimalText, type Fields, fieldsOf, textsOf } from './exact-json';
 import {
   assertPriced,
@@ -9,10 +16,10 @@ import {
   type Refused,
   type UnknownKey,
 } from './offer';
-import { type RateName, type Rates, RateSheet } from './rate-sheet';
+import { type Rates, RateSheet } from './rate-sheet';
 
 /** Dollars for a million tokens. */
-const COSTS: Readonly<Record<string, RateName>> = {
+const COSTS: Readonly<Record<string, TokenRateName>> = {
   input: 'input',
   output: 'output',
   cache_read: 'cacheRead',

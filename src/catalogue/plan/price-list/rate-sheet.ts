@@ -1,8 +1,7 @@
-import { type priceRates, RATE_NAMES } from '../../../kernel';
+import { type priceRates, TOKEN_RATES, type TokenRateName } from '../../../kernel';
 
 type GivenRates = Parameters<typeof priceRates>[0];
-export type RateName = (typeof RATE_NAMES)[number];
-export type Rates = Partial<Record<RateName, bigint>>;
+export type Rates = Partial<Record<TokenRateName, bigint>>;
 
 /** What a list says of tokens in one mode, as far as it says anything. */
 export class RateSheet {
@@ -19,7 +18,7 @@ export class RateSheet {
     return made;
   }
 
-  given(): Pick<GivenRates, RateName | 'tiers'> {
+  given(): Pick<GivenRates, TokenRateName | 'tiers'> {
     return {
       ...this.base,
       tiers: this.thresholds().map((above) => ({ ...this.at(above), aboveInputTokens: above })),
@@ -37,7 +36,7 @@ export class RateSheet {
     const thresholds = new Set([...usual.thresholds(), ...this.thresholds()]);
     for (const above of [...thresholds].sort((left, right) => left - right)) {
       const tier = whole.at(above);
-      for (const name of RATE_NAMES) {
+      for (const { name } of TOKEN_RATES) {
         const rate = this.tiers.get(above)?.[name] ?? dearer(usual.tiers.get(above)?.[name], below[name]);
         if (rate !== undefined) tier[name] = rate;
       }
