@@ -205,7 +205,10 @@ const sheetPrice = (price: Price): SheetPrice => {
   return { id, rates: ratesOf(price), validFrom, source };
 };
 
-/** Rates that are left out stay as they were. The first price of a chat model names both kinds of tokens: none is free. */
+/**
+ * Rates that are left out stay as they were. A first price names at least one rate, and that of a chat model both kinds
+ * of tokens: nothing is free by omission.
+ */
 export function ratesUpon(
   { kind }: Pick<Model, 'kind'>,
   before: PriceRates | null,
@@ -213,6 +216,11 @@ export function ratesUpon(
 ): PriceRates {
   if (before === null && kind === 'chat' && (rates.input === undefined || rates.output === undefined)) {
     throw fault('missing_fields', { details: { required: ['input_price', 'output_price'] } });
+  }
+  if (before === null && !Object.values(rates).some((rate: unknown) => typeof rate === 'bigint')) {
+    throw fault('missing_fields', {
+      details: { required: ['input_price', 'output_price', 'or another rate'] },
+    });
   }
   return priceRates({ ...before, ...given(rates) });
 }

@@ -111,7 +111,7 @@ export function withRefusal(html: string, refused: RefusedForm, pieces: RefusalP
   });
   const others = [...refused.errors].filter(([name]) => !shown.has(name)).map(([, text]) => text);
   return apply(html, [
-    ...openedAround(html, place.start),
+    ...openedAround(html, [place.start, ...shownAgain(controls, refused)]),
     insertion(place.start, pieces.banner(others)),
     ...withMarks(html, edits, marks, pieces),
     ...typedNotes(html, controls, refused, pieces),
@@ -300,15 +300,27 @@ const labelOf = (markup: string, value: string): string =>
   )?.[2] ?? value;
 
 /** What folds the form away is open. */
-function openedAround(html: string, before: number): Edit[] {
-  const open: { at: number; tag: string }[] = [];
-  for (const { 0: tag, index } of html
-    .slice(0, before)
-    .matchAll(/<details\b(?:[^>"]|"[^"]*")*>|<\/details>/g)) {
-    if (tag === '</details>') open.pop();
-    else open.push({ at: index, tag });
+function openedAround(html: string, places: readonly number[]): Edit[] {
+  const opened = new Map<number, Edit>();
+  for (const before of places) {
+    const open: { at: number; tag: string }[] = [];
+    for (const { 0: tag, index } of html
+      .slice(0, before)
+      .matchAll(/<details\b(?:[^>"]|"[^"]*")*>|<\/details>/g)) {
+      if (tag === '</details>') open.pop();
+      else open.push({ at: index, tag });
+    }
+    for (const { at, tag } of open) {
+      if (!/ open(?=[\s>])/.test(tag)) opened.set(at, insertion(at + '<details'.length, ' open'));
+    }
   }
-  return open.flatMap(({ at, tag }) =>
-    / open(?=[\s>])/.test(tag) ? [] : [insertion(at + '<details'.length, ' open')],
-  );
+  return [...opened.values()];
 }
+
+/** Where a field stands that is wrong, or that holds something else than the page had. */
+const shownAgain = (controls: readonly Control[], { posted, errors }: RefusedForm): number[] =>
+  controls.flatMap((one, index) => {
+    const typed = typedInto(controls, index, posted);
+    const isChanged = typed !== null && typed !== storedIn(one);
+    return errors.has(one.name) || isChanged ? [one.start] : [];
+  });

@@ -37,6 +37,7 @@ describeWithBrowser('the pages of the catalogue', () => {
       owned_by: 'acme',
       input_price: '1.5',
       output_price: '3',
+      reasoning_price: '4',
       lanes: [{ provider: 'acme', upstream_model: 'm', region: 'eu' }],
     });
     await admin.post('/dashboard/admin/models/add-alias', { model, alias: 'short' });

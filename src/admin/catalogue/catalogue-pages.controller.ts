@@ -42,6 +42,7 @@ import {
 import { controlsOf } from '../../views';
 import { MODELS_PAGE } from './answers';
 import { pricesOf, scheduleVersion } from './present';
+import { rateFields } from './rate-fields';
 
 const tabs = ['models', 'providers', 'prices', 'aliases'] as const;
 type Tab = (typeof tabs)[number];
@@ -153,7 +154,7 @@ export class CataloguePagesController {
   async model(@Query() { model: name, back }: ModelQuery, @Req() request: HttpRequest): Promise<object> {
     const translate = this.pages.textsFor(request);
     const sheet = await this.models.read(this.database.source.manager, name);
-    const { model, lanes, price, history, schedules } = sheet;
+    const { model, lanes, history, schedules } = sheet;
     const providers = await listProviders(this.database);
     const empty = {
       provider: '',
@@ -184,7 +185,8 @@ export class CataloguePagesController {
         redirect: redirectVersion(model.redirectTo),
         aliases: aliasesVersion(sheet.aliases),
       },
-      rates: price === null ? {} : pricesOf(price.rates, formatUsd),
+      priceFields: rateFields('price', sheet),
+      scheduleFields: rateFields('schedule', sheet),
       history: history.map((one) => ({ ...one, ...pricesOf(one.rates, formatUsd) })),
       schedules: schedules.map((one) => ({
         ...one,

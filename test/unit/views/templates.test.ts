@@ -135,6 +135,8 @@ test('every partial is shown in the gallery, or is a part of one that is', () =>
     'views/partials/page-help.hbs',
     'views/partials/passkey-form.hbs',
     'views/partials/passkey-scripts.hbs',
+    'views/partials/rate-field.hbs',
+    'views/partials/rate-fields.hbs',
   ];
   const all = templates.map(([name]) => name).filter((name) => name.startsWith('views/partials/'));
   expect(all.filter((name) => !used.has(name))).toEqual(partsOfPages);
