@@ -1,5 +1,5 @@
-const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
+import { HOUR_MS, MINUTE_MS } from '../kernel';
+
 /** Keys and codes are our own, so only a long outage of the database can reach this bound. */
 const MOST_COUNTS = 100_000;
 

@@ -1,8 +1,9 @@
+import { HOUR_MS } from '../kernel';
 import { Database, Logger, type Settings } from '../platform';
 
 /** A node that was killed still counts for the rest of its lease. */
 const FIRST_CHECK_MS = 45_000;
-const CHECK_EVERY_MS = 3_600_000;
+const CHECK_EVERY_MS = HOUR_MS;
 
 export const LIVE_NODES = 'SELECT count(*)::int AS nodes FROM escrow_lease WHERE expires_at > now()';
 

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { DAY_MS } from '../kernel';
 import { Database, RepeatingJob } from '../platform';
 
 /** The kinds of events of a pool's token. */
@@ -35,7 +36,7 @@ export interface TokenEventQuery {
   readonly offset?: number;
 }
 
-const KEPT_MS = 90 * 86_400_000;
+const KEPT_MS = 90 * DAY_MS;
 const LONGEST_DETAIL = 500;
 /** One row more than a page shows whether there are more. */
 const MOST_ROWS = 1_001;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { IsNull, LessThanOrEqual } from 'typeorm';
-import { fault, type PriceRates, priceRates } from '../kernel';
+import { fault, MINUTE_MS, type PriceRates, priceRates } from '../kernel';
 import type { Tx } from '../platform';
 import { given, lockCatalogue, modelNamed } from './catalogue-lock';
 import { Lane, Price, PriceSchedule } from './entities';
@@ -27,7 +27,7 @@ export interface ScheduleInput {
 }
 
 /** What administrators type may be a moment old when it arrives. */
-const GRACE_MS = 60_000;
+const GRACE_MS = MINUTE_MS;
 const EXCLUSION_VIOLATION = '23P01';
 
 /** Prices are only ever added; which one is in force follows from versions, schedules and the clock. */

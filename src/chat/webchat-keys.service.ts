@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../audit';
 import { Limits, type LimitState } from '../billing';
-import { type Actor, atLeast, nanoPerUsd } from '../kernel';
+import { type Actor, atLeast, DAY_MS, HOUR_MS, nanoPerUsd } from '../kernel';
 import { type Caller, KeyDirectory, KeysService, type IssuedKey } from '../keys';
 import { Database, Settings, type Tx } from '../platform';
 
@@ -20,8 +20,7 @@ export interface WebchatKey {
   readonly budget: LimitState | null;
 }
 
-const HOUR_MS = 3_600_000;
-const IDLE_MS = 7 * 24 * HOUR_MS;
+const IDLE_MS = 7 * DAY_MS;
 const IDLE_ADMINISTRATOR_MS = 12 * HOUR_MS;
 const NAME = 'Web chat';
 

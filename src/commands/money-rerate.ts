@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { ActivityLog, changesOf } from '../audit';
 import { Ledger, type PostingKind } from '../billing';
 import { type PriceOverride, rerate, type RerateDelta, summariseRerate } from '../catalogue';
-import { formatUsd } from '../kernel';
+import { DAY_MS, formatUsd } from '../kernel';
 import type { Database, Tx } from '../platform';
 import type { Command, CommandContext } from './command';
 import { commandActor } from './key-entries';
@@ -56,7 +56,6 @@ async function rerateSpan(
   return 0;
 }
 
-const DAY_MS = 86_400_000;
 const day = /^\d{4}-\d{2}-\d{2}$/;
 /** How many postings share a transaction, and with it an entry for each wallet. */
 const POSTED_AT_ONCE = 200;

@@ -1,16 +1,23 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { type Actor, atLeast, isAdministrator, type Role, scopeOf } from '../kernel';
+import {
+  type Actor,
+  atLeast,
+  DAY_MS,
+  HOUR_MS,
+  isAdministrator,
+  MINUTE_MS,
+  type Role,
+  scopeOf,
+} from '../kernel';
 import { Database, Settings, type Tx } from '../platform';
 import { Session } from './session.entity';
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
-const ABSOLUTE = 30 * DAY;
-const IDLE = 7 * DAY;
-const IDLE_ADMINISTRATOR = 12 * HOUR;
+const ABSOLUTE = 30 * DAY_MS;
+const IDLE = 7 * DAY_MS;
+const IDLE_ADMINISTRATOR = 12 * HOUR_MS;
 /** The last-seen time is written at most this often, so that reading pages does not write rows. */
-const SEEN_EVERY = 60_000;
+const SEEN_EVERY = MINUTE_MS;
 
 interface SessionRow {
   public_id: string;

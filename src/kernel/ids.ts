@@ -1,4 +1,5 @@
 import { randomFillSync } from 'node:crypto';
+import { MINUTE_MS } from './time';
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -23,7 +24,7 @@ const shape = Buffer.from('00000000-0000-7000-8000-000000000000', 'latin1');
 const digits = Buffer.from(Array.from({ length: 256 }, (_, byte) => hexOf(byte, 2)).join(''), 'latin1');
 
 /** The distance by which identifiers may run ahead of the clock. */
-const farthestBorrowMs = 60_000;
+const farthestBorrowMs = MINUTE_MS;
 
 let lastMs = -1;
 let sequence = 0;

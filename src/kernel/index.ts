@@ -7,6 +7,7 @@ export * from './ids';
 export * from './answer-model';
 export * from './continue-streams';
 export * from './clock';
+export * from './time';
 export * from './swap-list';
 export * from './deadline';
 export * from './result';

@@ -1,12 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { normalizeIp } from '@nestjs/throttler';
-import { Fault, fault } from '../kernel';
+import { Fault, fault, MINUTE_MS } from '../kernel';
 import { Settings } from '../platform';
 import type { Caller } from './caller';
 import { KeyDirectory } from './key-directory';
 import { RateStorage } from './rate/rate-storage';
-
-const MINUTE_MS = 60_000;
 
 /**
  * Authentication by key. An address that repeatedly sends wrong keys is slowed down; a valid key still passes,

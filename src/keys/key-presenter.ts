@@ -1,5 +1,5 @@
 import type { LimitState } from '../billing';
-import { toJsonNumber } from '../kernel';
+import { HOUR_MS, toJsonNumber } from '../kernel';
 import type { IssuedKey, KeyDecision, ManagedKey, RotatedKey } from './managed-key';
 
 export const presentIssued = (key: IssuedKey, name: string): object => ({
@@ -89,7 +89,6 @@ export const presentModelBudgets = ({ modelBudgets }: ManagedKey): object[] =>
     frees_next: presentFreesNext(state),
   }));
 
-const HOUR_MS = 3_600_000;
 const ROLLING_HOURS = 720;
 
 /** A trailing window in which nothing was spent: what is spent now leaves it with its hour. */

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { CredentialStore, type LaneView } from '../catalogue';
-import { type Fault, monotonicMs, underlyingCause } from '../kernel';
+import { type Fault, MINUTE_MS, monotonicMs, underlyingCause } from '../kernel';
 import { Logger } from '../platform';
 import { isAccountSpent } from '../protocol';
 
-const QUIET_MS = 60_000;
+const QUIET_MS = MINUTE_MS;
 
 const SPENT = 'alert: our account at the supplier is spent or closed';
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { monotonicMs } from '../kernel';
+import { HOUR_MS, monotonicMs } from '../kernel';
 
 interface StickyLane {
   readonly laneId: number;
@@ -8,7 +8,7 @@ interface StickyLane {
 }
 
 const MOST_SESSIONS = 100_000;
-const HOME_MS = 60 * 60_000;
+const HOME_MS = HOUR_MS;
 const AWAY_MS = 10_000;
 
 /**

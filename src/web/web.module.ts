@@ -3,6 +3,7 @@ import { APP_FILTER, ModulesContainer } from '@nestjs/core';
 import { ThrottlerModule } from '@nestjs/throttler';
 import { AuditModule } from '../audit';
 import { IdentityModule } from '../identity';
+import { MINUTE_MS } from '../kernel';
 import { KeysModule, RateStorage } from '../keys';
 import { Settings } from '../platform';
 import { ViewsModule } from '../views';
@@ -16,8 +17,6 @@ import { PageFrames } from './pages/page-frame';
 import { PageRenderer } from './pages/page-renderer';
 import { PortalHosts } from './portal-hosts';
 import { securityHeaders } from './security-headers';
-
-const MINUTE_MS = 60_000;
 
 @Module({
   imports: [

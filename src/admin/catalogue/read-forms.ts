@@ -7,6 +7,7 @@ import {
   type ProviderChange,
 } from '../../catalogue';
 import {
+  DAY_MS,
   fault,
   parseJsonText,
   parseUsdPerMillion,
@@ -138,7 +139,7 @@ export function providerFields(form: ProviderForm): ProviderChange['fields'] {
 
 const TIMEOUTS = ['connect', 'firstByte', 'firstToken', 'idle', 'total'];
 const BREAKER = ['failures', 'window', 'rest', 'longestRest', 'longestRetryAfter'];
-const LONGEST_MS = 24 * 3_600_000;
+const LONGEST_MS = DAY_MS;
 
 function durations(given: object, field: string, known: readonly string[]): Record<string, number> {
   for (const [name, value] of Object.entries(given)) {

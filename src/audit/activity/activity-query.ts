@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Scope } from '../../kernel';
+import { DAY_MS, type Scope } from '../../kernel';
 import { Database, everyRow, Keyset, type Page, type PageRequest } from '../../platform';
 import type { Span } from '../span';
 import { SqlParameters } from '../sql-parameters';
@@ -105,7 +105,6 @@ const newestFirst = new Keyset(
   'descending',
 );
 
-const DAY_MS = 86_400_000;
 const MOST_BY_WORDS = 1_000;
 const CANCELLED = '57014';
 

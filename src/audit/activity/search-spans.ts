@@ -1,6 +1,6 @@
+import { DAY_MS } from '../../kernel';
 import type { Span } from '../span';
 
-const DAY_MS = 86_400_000;
 const FIRST_MS = 2 * DAY_MS;
 /** The largest factor by which a span is longer than the one before it. */
 const MOST_GROWTH = 16;

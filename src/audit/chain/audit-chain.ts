@@ -5,6 +5,7 @@ import {
   type BeforeApplicationShutdown,
   type OnApplicationBootstrap,
 } from '@nestjs/common';
+import { MINUTE_MS } from '../../kernel';
 import { Database, Logger, Settings } from '../../platform';
 import { AnchorFile } from './anchor-file';
 import { isSameHead, type SignedHead } from './block';
@@ -21,7 +22,7 @@ const SEAL_EVERY_MS = 500;
 /** Before an export. */
 const ROUNDS = 50;
 /** Heads of other nodes are searched this far back, as a transaction's time is that of its start. */
-const OVERLAP_MS = 60_000;
+const OVERLAP_MS = MINUTE_MS;
 
 /**
  * Seals the activity log while the service runs, and anchors the heads in the data folder. Every node tries; the

@@ -1,10 +1,11 @@
 import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { MINUTE_MS } from '../../kernel';
 import { Database, Logger, Metrics } from '../../platform';
 import { SealWitness } from './seal-witness';
 
 const LOOK_EVERY_MS = 5_000;
 /** Entries are sealed within two seconds. Those that wait longer than this point to a fault, or to an attack. */
-export const SEAL_LATE_MS = 60_000;
+export const SEAL_LATE_MS = MINUTE_MS;
 
 /** Since when the oldest unsealed entry waits; no block is read, which somebody may have locked. */
 const WAITING_SINCE = 'SELECT min(since) AS since FROM activity_unsealed';

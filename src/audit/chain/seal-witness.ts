@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, truncateSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Injectable } from '@nestjs/common';
-import { parseJsonText } from '../../kernel';
+import { DAY_MS, parseJsonText } from '../../kernel';
 import { Database, Logger, Settings, type Tx } from '../../platform';
 import { BLOCK_VERSION, bytesOf, digestOfLine, HASH_BYTES } from './block';
 import { type LineRow, lineOf } from './entry-line';
@@ -27,7 +27,7 @@ interface Fate {
 const MOST_AWAITED = 100_000;
 const MOST_AT_ONCE = 1_000;
 /** Retention keeps the last month; what an earlier run left behind longer ago may have gone with it. */
-const OLDEST_MS = 25 * 86_400_000;
+const OLDEST_MS = 25 * DAY_MS;
 
 /** One statement, and so one snapshot: an entry waits, or it is in a block, or it is gone. */
 const FATES = `

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { HOUR_MS } from '../../kernel';
 import { Database, Keyset, type Page, type PageRequest } from '../../platform';
 import { columns, valueOfRow } from '../record-columns';
 import { type RecordScope, withinRecordScope } from '../record-scope';
@@ -59,7 +60,6 @@ const newestFirst = new Keyset(
   'descending',
 );
 
-const HOUR_MS = 3_600_000;
 /** Frequent matches fill a page from the next records. */
 const RECORDS_AT_HAND = 500;
 /** Rare matches are searched in many hours at once. */

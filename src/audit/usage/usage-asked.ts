@@ -1,5 +1,6 @@
 import {
   canonicalZone,
+  DAY_MS,
   dayOrInstant,
   isDay,
   Misfit,
@@ -38,7 +39,6 @@ export interface UsageAsked {
 }
 
 const USUAL_DAYS = 30;
-const DAY_MS = 86_400_000;
 /** Longer periods are shown by day instead of by hour, and then by month. */
 const LONG_FOR_HOURS = 3 * DAY_MS;
 const LONG_FOR_DAYS = 190 * DAY_MS;

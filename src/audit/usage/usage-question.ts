@@ -1,4 +1,4 @@
-import { type Fault, fault } from '../../kernel';
+import { DAY_MS, type Fault, fault, HOUR_MS } from '../../kernel';
 import type { Span } from '../span';
 
 export const usageGroupings = [
@@ -44,12 +44,10 @@ export interface UsageQuestion {
   readonly mostGroups?: number;
 }
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const lengths: Readonly<Record<UsageBucket, number>> = {
   hour: HOUR_MS,
-  day: 24 * HOUR_MS,
-  month: 28 * 24 * HOUR_MS,
+  day: DAY_MS,
+  month: 28 * DAY_MS,
 };
 const MOST_BUCKETS = 800;
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { fault, type Nano } from '../../kernel';
+import { DAY_MS, fault, type Nano } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { type BudgetScope, Limits } from './limits';
 
@@ -32,7 +32,7 @@ interface RaiseRow {
 
 const MOST_SHOWN = 20;
 const MOST_IN_FORCE = 20;
-const LONGEST_MS = 366 * 86_400_000;
+const LONGEST_MS = 366 * DAY_MS;
 
 /** Temporary raises of budgets. They end by themselves: every node checks with its lease. */
 @Injectable()

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { DAY_MS } from '../../kernel';
 import { Database } from '../../platform';
 import { disputeFact } from './events';
 import { PaymentProcessor } from './payment-processor';
@@ -38,7 +39,6 @@ interface KnownDispute extends PaymentRow {
 }
 
 const MOST_COMPARED = 10_000;
-const DAY_MS = 86_400_000;
 
 /** Our books beside the processor's own lists. */
 @Injectable()

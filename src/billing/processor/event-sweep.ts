@@ -1,13 +1,14 @@
 import { Injectable } from '@nestjs/common';
+import { DAY_MS } from '../../kernel';
 import { Database, Logger, RepeatingJob } from '../../platform';
 import { handledEvents, type ProcessorEvent, readEvent } from './events';
 import { PaymentProcessor } from './payment-processor';
 import { ProcessorInbox } from './processor-inbox';
 
 /** The processor lists its events for so long. */
-const LISTED_MS = 30 * 86_400_000;
+const LISTED_MS = 30 * DAY_MS;
 /** What is read before it counts as read. */
-const WINDOW_MS = 86_400_000;
+const WINDOW_MS = DAY_MS;
 /** Events may be listed a little after they happened. */
 const OVERLAP_MS = 600_000;
 const AT_ONCE = 100;

@@ -1,11 +1,10 @@
 import { BudgetRaises, type BudgetScope, Limits } from '../../billing';
-import type { Nano } from '../../kernel';
+import { DAY_MS, type Nano } from '../../kernel';
 import type { Database, Tx } from '../../platform';
 import type { DemoKey, DemoOrganisation } from './organisation';
 
 const NANO_PER_CENT = 10_000_000n;
 const NANO_PER_DOLLAR = 100n * NANO_PER_CENT;
-const DAY_MS = 86_400_000;
 
 interface BudgetPlan {
   readonly scope: BudgetScope;

@@ -1,5 +1,5 @@
 import { insertRequestRecords, type RecordFacts, writtenRecord } from '../../audit';
-import { costOf, NO_USAGE, uuidv7 } from '../../kernel';
+import { costOf, DAY_MS, NO_USAGE, uuidv7 } from '../../kernel';
 import { type Database, MasterKeys, Notifications, SecretBox, type Settings, type Tx } from '../../platform';
 import {
   AutoLearner,
@@ -23,7 +23,6 @@ import { randomTask, scoreOf, type Task } from './judged-tasks';
 import type { DemoKey, DemoOrganisation } from './organisation';
 import type { PricedModel } from './traffic';
 
-const DAY_MS = 86_400_000;
 const REQUESTS = 420;
 const MOST_DAYS = 30;
 /** Of the share of requests that a demonstration would sample. */

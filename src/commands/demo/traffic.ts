@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { type AttemptRecord, insertRequestRecords, type RecordFacts, writtenRecord } from '../../audit';
 import { ratesOf, type StoredRates } from '../../catalogue';
-import { costOf, NO_USAGE, type PriceRates, type UsageCounts } from '../../kernel';
+import { costOf, DAY_MS, NO_USAGE, type PriceRates, type UsageCounts } from '../../kernel';
 import type { Database, Tx } from '../../platform';
 import type { DemoKey, DemoOrganisation } from './organisation';
 
-const DAY_MS = 86_400_000;
 const AT_ONCE = 2_000;
 
 export interface PricedModel {

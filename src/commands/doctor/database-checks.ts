@@ -1,6 +1,7 @@
 import { SEAL_LATE_MS } from '../../audit';
 import { LIVE_NODES } from '../../boot/lone-node';
 import { isProven } from '../../identity';
+import { DAY_MS } from '../../kernel';
 import { CLOCK_TOLERANCE_MS } from '../../platform';
 import { fail, type Finding, ok, type CheckContext, warn } from '../../checks';
 
@@ -190,7 +191,7 @@ export async function auditSealed({ database }: CheckContext): Promise<Finding> 
   );
 }
 
-const CHECK_LATE_MS = 3 * 86_400_000;
+const CHECK_LATE_MS = 3 * DAY_MS;
 
 /** Gives up after two seconds where somebody has locked what is read. */
 const readUnlocked = <Row>(database: CheckContext['database'], sql: string): Promise<Row[]> =>

@@ -6,12 +6,12 @@ import {
   type CurrentProvider,
   readCurrent,
 } from '../../catalogue';
+import { DAY_MS } from '../../kernel';
 import { SupplierStyles } from '../../routing';
 import { factsOf, laneFacts, type LaneFacts } from '../../vendors';
 import { comparedWithVendors, differencesOf } from '../models-compare';
 import { type CheckContext, type Finding, ok, warn } from '../../checks';
 
-const DAY_MS = 86_400_000;
 /** How long before its end a model is told of. */
 const NOTICE_DAYS = 30;
 const MOST_DIFFERENCES = 20;

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { type BudgetScope, type LimitRef, Limits, type LimitState } from '../../billing';
-import { type BudgetPeriod, monotonicMs, withDeadline } from '../../kernel';
+import { type BudgetPeriod, HOUR_MS, monotonicMs, withDeadline } from '../../kernel';
 import { type BudgetPressure, noPacing, pace, type Pacing, projectedSpend } from '../../routing';
 
 /** One budget, as this node last saw it. */
@@ -17,7 +17,6 @@ const READ_AGAIN_MS = 10_000;
 /** A choice waits no longer for it; without it, no budget presses. */
 const READ_DEADLINE_MS = 300;
 const MOST_WATCHED = 20_000;
-const HOUR_MS = 3_600_000;
 /** In hours; a total has no end that spending could be projected to. */
 const lengths: Readonly<Record<Exclude<BudgetPeriod, 'monthly' | 'total'>, number>> = {
   daily: 24,

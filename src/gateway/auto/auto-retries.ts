@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { monotonicMs } from '../../kernel';
+import { MINUTE_MS, monotonicMs } from '../../kernel';
 import type { Caller } from '../../keys';
 import { AnswerSampling } from '../inference/answer-sampling';
 import type { Call } from '../inference/describe';
@@ -20,7 +20,7 @@ export interface AskedQuestion {
 
 /** A person needs this long to read an answer. A request repeated earlier comes from a program, which judges nothing. */
 const RETRIED_AFTER_MS = 10_000;
-const RETRIED_WITHIN_MS = 60_000;
+const RETRIED_WITHIN_MS = MINUTE_MS;
 /** A shorter text ("yes", "go on") may be repeated without saying anything about the answer. */
 const LEAST_LETTERS = 12;
 const MOST_QUESTIONS = 10_000;

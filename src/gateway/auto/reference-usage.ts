@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { monotonicMs } from '../../kernel';
+import { MINUTE_MS, monotonicMs } from '../../kernel';
 import { Database } from '../../platform';
 import type { UsualTokens } from '../../routing';
 
@@ -11,7 +11,7 @@ interface Kept {
   isReading: boolean;
 }
 
-const READ_AGAIN_MS = 10 * 60_000;
+const READ_AGAIN_MS = 10 * MINUTE_MS;
 /** An organisation with too few requests is read again sooner. */
 const READ_SOON_MS = 5_000;
 const MOST_ORGANISATIONS = 1_000;

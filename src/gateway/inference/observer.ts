@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { AttemptRecord } from '../../audit';
 import type { LaneView } from '../../catalogue';
-import { completionTokens, fromUnknown, monotonicMs, promptTokens } from '../../kernel';
+import { completionTokens, fromUnknown, MINUTE_MS, monotonicMs, promptTokens } from '../../kernel';
 import { type Distribution, Metrics, type Sum } from '../../platform';
 import type { CallFacts } from '../reply/svc-headers';
 import { failoversIn } from './attempt-record';
@@ -21,7 +21,7 @@ interface Usual {
 
 const NANO_PER_USD = 1e9;
 /** What goes on for hours is one line a minute. */
-const QUIET_MS = 60_000;
+const QUIET_MS = MINUTE_MS;
 const MOST_MESSAGES = 1_000;
 
 /** Counts what became of requests. Names of models are the catalogue's own, so that a caller cannot invent series. */

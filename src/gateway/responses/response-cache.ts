@@ -1,4 +1,4 @@
-import { monotonicMs } from '../../kernel';
+import { MINUTE_MS, monotonicMs } from '../../kernel';
 import { type FreshResponse, sizeOf } from './response-store';
 
 interface Entry {
@@ -9,7 +9,7 @@ interface Entry {
 
 const MOST_BYTES = 64 * 1024 * 1024;
 /** The next turn of a conversation usually follows within minutes; content leaves the memory after that. */
-const KEPT_MS = 10 * 60_000;
+const KEPT_MS = 10 * MINUTE_MS;
 
 /** The newest answers of this node: the next turn finds them without the database, also during an outage. */
 export class ResponseCache {

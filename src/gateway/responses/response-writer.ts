@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
+import { MINUTE_MS } from '../../kernel';
 import { type FreshResponse, type ResponseStore, sizeOf } from './response-store';
 
 interface Waiting {
@@ -12,7 +13,7 @@ const PATIENCE_MS = 1_000;
 const MOST_WAITING_BYTES = 64 * 1024 * 1024;
 const BATCH_ROWS = 64;
 const BATCH_BYTES = 4 * 1024 * 1024;
-const WARN_EVERY_MS = 60_000;
+const WARN_EVERY_MS = MINUTE_MS;
 
 /**
  * Writes stored answers one batch at a time, so that they use at most one connection. Answers wait for their batch,

@@ -1,24 +1,21 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel';
 import { Settings, type Tx } from '../../platform';
 import { AccountToken } from './account-token.entity';
 
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-
 const lifetimes = {
-  verify_email: 24 * HOUR,
-  reset_password: HOUR,
-  sign_in_link: 24 * HOUR,
-  provider_state: 10 * MINUTE,
-  handoff_consent: 10 * MINUTE,
-  handoff: MINUTE,
-  second_factor: 10 * MINUTE,
-  passkey_enrolment: 5 * MINUTE,
-  passkey_sign_in: 5 * MINUTE,
-  change_address: 24 * HOUR,
-  undo_address: 24 * HOUR,
+  verify_email: DAY_MS,
+  reset_password: HOUR_MS,
+  sign_in_link: DAY_MS,
+  provider_state: 10 * MINUTE_MS,
+  handoff_consent: 10 * MINUTE_MS,
+  handoff: MINUTE_MS,
+  second_factor: 10 * MINUTE_MS,
+  passkey_enrolment: 5 * MINUTE_MS,
+  passkey_sign_in: 5 * MINUTE_MS,
+  change_address: DAY_MS,
+  undo_address: DAY_MS,
 } as const;
 
 export type TokenPurpose = keyof typeof lifetimes;

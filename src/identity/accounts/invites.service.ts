@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
-import { type Actor, atLeast, fault, mayGrant, type Role, scopeOf } from '../../kernel';
+import { type Actor, atLeast, DAY_MS, fault, mayGrant, type Role, scopeOf } from '../../kernel';
 import { Database, Settings, type Tx } from '../../platform';
 import { hasAddress } from '../account-address';
 import { actorOf } from '../activity-actor';
@@ -11,7 +11,7 @@ import { UserAccount } from '../user-account.entity';
 import { Invite } from './invite.entity';
 import { hasLinkedIdentity } from './provider-only';
 
-const WEEK_MS = 7 * 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
 const FORM = /^[\w-]{43}$/;
 
 export interface NewInvite {

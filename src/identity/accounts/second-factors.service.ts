@@ -2,7 +2,7 @@ import { createHmac, randomInt, timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Secret, TOTP } from 'otpauth';
 import { ActivityLog } from '../../audit';
-import { fault } from '../../kernel';
+import { DAY_MS, fault } from '../../kernel';
 import {
   Database,
   packSealed,
@@ -21,7 +21,7 @@ import { SecondFactor } from './second-factor.entity';
 const SECRET_BYTES = 20;
 const STEP_SECONDS = 30;
 const RECOVERY_CODES = 10;
-const TRUSTED_MS = 30 * 86_400_000;
+const TRUSTED_MS = 30 * DAY_MS;
 /** Without letters and digits that look alike. */
 const letters = 'abcdefghjkmnpqrstuvwxyz23456789';
 

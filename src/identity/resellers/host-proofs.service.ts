@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, changesOf, systemActor } from '../../audit';
-import { fault } from '../../kernel';
+import { DAY_MS, fault } from '../../kernel';
 import { Database, RepeatingJob, Settings } from '../../platform';
 import {
   findRecord,
@@ -41,7 +41,6 @@ const COLUMNS = `d.host, d.organisation_id, d.proof_value, ${isProven('d')} AS i
   d.checked_at, d.check_result, d.check_found`;
 const MOST_HOSTS = 1_000;
 const AT_ONCE = 16;
-const DAY_MS = 86_400_000;
 
 /** Whose a reseller's host is: a TXT record proves it, looked for when it is entered and every day (ADR 58). */
 @Injectable()

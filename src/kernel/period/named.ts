@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../time';
 import { dayAfter, dayIn, startOfDay } from './zone';
 
 export interface Period {
@@ -8,8 +9,6 @@ export interface Period {
 
 /** The names of periods that end now: "Last 30 days", "Last 24 hours", "This month". */
 export type PeriodName = { readonly days: number } | { readonly hours: number } | 'month';
-
-const HOUR_MS = 3_600_000;
 
 /**
  * What a name means on every page, up to `now`. Days and the month begin at midnight of the zone, and the present one

@@ -1,3 +1,5 @@
+import { DAY_MS } from '../time';
+
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
 /** How far the clocks of a zone are ahead of UTC at an instant. */
@@ -31,7 +33,7 @@ function offsetMs(instant: number, zone: string): number {
 
 /** The first instant of a day, given as YYYY-MM-DD, in a zone; `days` later when asked. */
 export function startOfDay(date: string, zone: string, days = 0): Date {
-  const midnight = Date.parse(`${date}T00:00:00Z`) + days * 86_400_000;
+  const midnight = Date.parse(`${date}T00:00:00Z`) + days * DAY_MS;
   const guess = midnight - offsetMs(midnight, zone);
   const better = midnight - offsetMs(guess, zone);
   // Where the clocks go forward at midnight, the day begins with the first time that there is.
@@ -40,7 +42,7 @@ export function startOfDay(date: string, zone: string, days = 0): Date {
 
 /** The day after, as YYYY-MM-DD. */
 export const dayAfter = (day: string): string =>
-  new Date(Date.parse(`${day}T00:00:00Z`) + 86_400_000).toISOString().slice(0, 10);
+  new Date(Date.parse(`${day}T00:00:00Z`) + DAY_MS).toISOString().slice(0, 10);
 
 /** The day of an instant in a zone, as YYYY-MM-DD. */
 export const dayIn = (instant: Date | number, zone: string): string =>

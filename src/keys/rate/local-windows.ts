@@ -1,7 +1,8 @@
+import { MINUTE_MS } from '../../kernel';
 import { CallLog } from './call-log';
 import type { RateWindow, Reading } from './reading';
 
-const SWEEP_MS = 60_000;
+const SWEEP_MS = MINUTE_MS;
 
 /**
  * A sliding log: a call is admitted when fewer than `limit` calls are in the last window. So no window of a minute,

@@ -1,13 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import { type Fault, fault } from '../../kernel';
+import { type Fault, fault, MINUTE_MS } from '../../kernel';
 import { addUncheckedHeader } from '../../platform';
 import type { Caller } from '../caller';
 import { RateWindows, type SlotReading } from './rate-windows';
 import type { RateWindow, Reading } from './reading';
 import type { TokenWindow } from './token-log';
-
-const MINUTE_MS = 60_000;
 
 export type RateVerdict = Reading;
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { monotonicMs, uuidv7, withDeadline } from '../../kernel';
+import { MINUTE_MS, monotonicMs, uuidv7, withDeadline } from '../../kernel';
 import { LocalSlots } from './local-slots';
 import { LocalWindows } from './local-windows';
 import type { RateWindow, Reading } from './reading';
@@ -13,7 +13,7 @@ const PRESENCE_MS = 1_000;
 /** One late answer is ignored; this many in a row count as an outage of Redis. */
 const AWAY_AFTER = 3;
 /** After an outage Redis lacks the calls admitted meanwhile, so each node keeps to its share for one more window. */
-const CAUTIOUS_MS = 60_000;
+const CAUTIOUS_MS = MINUTE_MS;
 /** Nodes that register again after Redis lost its data were there all along. */
 const NODE_GONE_MS = 10_000;
 /** Often enough that a lease of thirty seconds outlives two lost renewals. */

@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../../kernel';
 import type { Reading } from './reading';
 
 /** A limit on the sum of what calls take within a window that slides. */
@@ -69,7 +70,7 @@ export class TokenLog {
   }
 }
 
-const SWEEP_MS = 60_000;
+const SWEEP_MS = MINUTE_MS;
 
 /** Sums of tokens in process, by the same rule as calls are counted: never more than the limit in any window. */
 export class LocalTokens {

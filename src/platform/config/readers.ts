@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel';
 
 /** Turns the text of one variable into a value; `undefined` means the text is not what was expected. */
 export interface Reader<T> {
@@ -37,7 +38,7 @@ export function wholeNumber(least: number, most: number): Reader<number> {
   };
 }
 
-const milliseconds: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+const milliseconds: Record<string, number> = { ms: 1, s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS };
 
 /** The unit is demanded: a bare 60 is read as seconds by one half of its readers and as milliseconds by the other. */
 export function duration(least: string, most: string): Reader<number> {

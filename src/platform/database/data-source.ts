@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { DataSource, type EntitySchema, type MigrationInterface } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions';
-import { parseJsonText } from '../../kernel';
+import { MINUTE_MS, parseJsonText } from '../../kernel';
 import { applicationUrl, withSessionSettings } from './connection-url';
 import { survivesLostConnections } from './pool-options';
 
@@ -14,9 +14,9 @@ for (const type of [pg.types.builtins.JSON, pg.types.builtins.JSONB])
 
 const statementTimeoutMs = 30_000;
 /** A new connection has to learn the partitions first: pages that open seconds apart would all wait for that. */
-const keptIdleMs = 5 * 60_000;
+const keptIdleMs = 5 * MINUTE_MS;
 /** A forgotten transaction holds locks and the horizon of VACUUM. */
-const idleInTransactionTimeoutMs = 60_000;
+const idleInTransactionTimeoutMs = MINUTE_MS;
 
 /**
  * Sums over many rows are grouped in memory instead of sorted on disk. Statements here are short: to compile one, or to

@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Client } from 'pg';
+import { MINUTE_MS } from '../../kernel';
 import { canEnter, type ServerAccount, serverAccount } from './embedded/account';
 import { usableBinaries } from './embedded/binaries';
 import {
@@ -41,7 +42,7 @@ export interface EmbeddedPostgres {
 }
 
 /** Long enough for an operator to free disk space; after it the process ends with an error. */
-const usualSupervision: SupervisorOptions = { giveUpMs: 5 * 60_000, report: () => undefined };
+const usualSupervision: SupervisorOptions = { giveUpMs: 5 * MINUTE_MS, report: () => undefined };
 
 const owner = 'switchboard_owner';
 const login = 'switchboard';

@@ -5,7 +5,7 @@ import {
   MigrationExecutor,
   type QueryRunner,
 } from 'typeorm';
-import { monotonicMs } from '../../kernel';
+import { MINUTE_MS, monotonicMs } from '../../kernel';
 
 export interface MigrationProgress {
   /** `waits`: others use the table, and come first. */
@@ -21,7 +21,7 @@ export type ReportProgress = (progress: MigrationProgress) => void;
 /** While a statement waits for a lock, all who come after it wait as well. */
 const LOCK_TIMEOUT_MS = 2_000;
 const PAUSE_MS = 500;
-const LONGEST_WAIT_MS = 10 * 60_000;
+const LONGEST_WAIT_MS = 10 * MINUTE_MS;
 const REPORT_EVERY_MS = 10_000;
 const LOCK_NOT_AVAILABLE = '55P03';
 /** A migration of several tables can meet a node that takes them in another order. */

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerOptions, type ServerResp
 import type { Socket } from 'node:net';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express from 'express';
-import { isUuid, safeTokenIn, uuidv7 } from '../../kernel';
+import { isUuid, MINUTE_MS, safeTokenIn, uuidv7 } from '../../kernel';
 import { crossOrigin } from './cross-origin';
 import { answerBrokenRequest, OtherVersion } from './broken-request';
 import { isGatewayPath } from './gateway-path';
@@ -34,7 +34,7 @@ const usualTimes: Required<ConnectionTimes> = {
   headersTimeout: 10_000,
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2_000,
-  stallTimeout: 60_000,
+  stallTimeout: MINUTE_MS,
   lingerTimeout: 5_000,
 };
 

@@ -1,15 +1,15 @@
 import { defaultRepeatStrategy } from 'bullmq';
-import { withDeadline } from '../../kernel';
+import { MINUTE_MS, withDeadline } from '../../kernel';
 import type { Database } from '../database';
 import type { RegisteredJob } from './repeating-job';
 
-const USUAL_DEADLINE_MS = 60_000;
+const USUAL_DEADLINE_MS = MINUTE_MS;
 /** What a job may take to end after its signal before another node may run it. */
 const GRACE_MS = 30_000;
 /** How late a job may be before that is told: longer than a restart, shorter than anything that depends on it waits. */
-export const LATE_AFTER_MS = 15 * 60_000;
+export const LATE_AFTER_MS = 15 * MINUTE_MS;
 const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 5 * 60_000;
+const LONGEST_PAUSE_MS = 5 * MINUTE_MS;
 /** So long after it was due, no node of any version knows a job. */
 const FORGOTTEN_AFTER = '30 days';
 const ANSWER_DEADLINE_MS = 10_000;

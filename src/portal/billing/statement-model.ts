@@ -1,5 +1,5 @@
 import type { Statement, UsageShare } from '../../billing';
-import { validationFault } from '../../kernel';
+import { DAY_MS, validationFault } from '../../kernel';
 import { formatTime, type Locale, type RowModel, type TableModel } from '../../views';
 import {
   type DocumentLocalisation,
@@ -21,7 +21,6 @@ export interface Span {
   readonly last: string;
 }
 
-const DAY_MS = 86_400_000;
 const MOST_DAYS = 3_660;
 const MONTHS_SHOWN = 12;
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { UsageQuery } from '../../audit';
-import { type Period, periodNamed, platformScope } from '../../kernel';
+import { HOUR_MS, MINUTE_MS, type Period, periodNamed, platformScope } from '../../kernel';
 
 interface ModelHealth {
   readonly requests: number;
@@ -10,7 +10,7 @@ interface ModelHealth {
 }
 
 export const week = { days: 7 } as const;
-const KEPT_MS = 60_000;
+const KEPT_MS = MINUTE_MS;
 const MOST_MODELS = 500;
 /** Fewer requests say nothing, and might say who asked. */
 const LEAST_REQUESTS = 20;
@@ -39,7 +39,7 @@ export class ModelHealths {
 
   private async read(now: number): Promise<HealthsOfWeek> {
     // Whole hours are sums that are there already.
-    const period = periodNamed(week, 'UTC', Math.floor(now / 3_600_000) * 3_600_000);
+    const period = periodNamed(week, 'UTC', Math.floor(now / HOUR_MS) * HOUR_MS);
     const { groups } = await this.usage.ask(platformScope, {
       ...period,
       bucket: 'month',

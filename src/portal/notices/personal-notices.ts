@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { CatalogueService, isRetired, type ModelView } from '../../catalogue';
 import type { NoticeTopic } from '../../identity';
-import { versionOf } from '../../kernel';
+import { DAY_MS, versionOf } from '../../kernel';
 import { Database, RepeatingJob } from '../../platform';
 import { formatTime, isLocale, type Locale } from '../../views';
 import { AccountMails } from '../account/account-mails';
@@ -26,7 +26,6 @@ interface Concerned {
 }
 
 const MOST_AT_ONCE = 500;
-const DAY_MS = 86_400_000;
 /** Fewer requests an hour are chance. */
 const LEAST_REQUESTS = 20;
 /** One in so many answers that failed on the other side. */

@@ -10,6 +10,7 @@ import {
   suppliersPaid,
   suppliersReachable,
 } from '../../checks';
+import { MINUTE_MS } from '../../kernel';
 import { Database, processEnvironment, Settings } from '../../platform';
 
 export const setUpSteps = [
@@ -48,7 +49,7 @@ interface Facts {
   readonly revision: string;
 }
 
-const KEPT_MS = 60_000;
+const KEPT_MS = MINUTE_MS;
 
 /** How far this installation is set up, by the checks of `doctor`. */
 @Injectable()

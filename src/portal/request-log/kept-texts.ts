@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { LoggedRequest } from '../../audit';
+import { DAY_MS } from '../../kernel';
 import { Settings } from '../../platform';
 import { SampleContent } from '../../quality';
 import { formatTime } from '../../views';
@@ -8,7 +9,7 @@ import type { Localisation } from '../../web';
 /** What is kept of the text of a request, in words. */
 export type KeptTexts = (entry: LoggedRequest) => string;
 
-const RESPONSE_MS = 86_400_000;
+const RESPONSE_MS = DAY_MS;
 
 @Injectable()
 export class KeptTextsReader {

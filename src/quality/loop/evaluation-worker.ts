@@ -1,4 +1,5 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { MINUTE_MS } from '../../kernel';
 import { type Job, Processor, WorkerHost } from '../../platform';
 import { EVALUATION_QUEUE, type EvaluationJob } from './evaluation-queue';
 import { JudgeStep } from './judge-step';
@@ -6,7 +7,7 @@ import { LearnStep } from './learn-step';
 import { ReplayStep } from './replay-step';
 
 /** As long as a few calls of slow models take. */
-const DEADLINE_MS = 15 * 60_000;
+const DEADLINE_MS = 15 * MINUTE_MS;
 
 @Injectable()
 @Processor(EVALUATION_QUEUE, { concurrency: 2 })

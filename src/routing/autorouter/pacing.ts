@@ -1,7 +1,8 @@
+import { DAY_MS } from '../../kernel';
+
 const PROPORTIONAL = 0.2;
 const INTEGRAL = 0.1;
 const MOST_RAISE = 0.5;
-const DAY_MS = 86_400_000;
 /** The first tenth of a period says little of the rest: a burst in it is not taken for the pace. */
 const LEAST_ELAPSED = 0.1;
 

@@ -1,4 +1,6 @@
-const HALF_LIFE_MS = 10 * 60_000;
+import { MINUTE_MS } from '../../kernel';
+
+const HALF_LIFE_MS = 10 * MINUTE_MS;
 /** The prior: one bad answer in a hundred. */
 const PRIOR = { failed: 0.05, answered: 4.95 };
 

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../kernel';
 import type { Example, Outcome, StoredExample } from './examples';
 import { loadedExample, storedExample } from './examples';
 import { STRUCTURE } from './features';
@@ -14,7 +15,6 @@ import {
   storedStatistics,
 } from './statistics';
 
-const DAY_MS = 86_400_000;
 /** Models of one organisation that are learned about; outcomes of further ones are passed over. */
 const MOST_MODELS = 256;
 

@@ -1,7 +1,8 @@
+import { DAY_MS } from '../../kernel';
 import { type Example, base64, bytes, type Outcome } from './examples';
 import { addLinear, emptyLinearSums, type LinearSums, scaleLinear } from './linear';
 
-export const HALF_LIFE_MS = 30 * 86_400_000;
+export const HALF_LIFE_MS = 30 * DAY_MS;
 /** What a model's earlier scores count once its supplier has changed it. */
 const AFTER_CHANGE = 0.25;
 const MOST_CHANGES = 8;

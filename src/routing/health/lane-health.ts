@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { CredentialStore, type LaneView, type ProviderView } from '../../catalogue';
-import { monotonicMs } from '../../kernel';
+import { MINUTE_MS, monotonicMs } from '../../kernel';
 import { Settings } from '../../platform';
 import { Breaker, type BreakerState, type BreakerTerms } from './breaker';
 import { LaneEvents } from './lane-events';
@@ -13,10 +13,10 @@ import { WatchedLane } from './watched-lane';
 const MOST_LANES = 10_000;
 
 /** A spent account is not filled within seconds, and every try of it costs a caller time. */
-const ACCOUNT_REST_MS = 60_000;
+const ACCOUNT_REST_MS = MINUTE_MS;
 
 /** Older measurements say nothing about how it is now. */
-const MEASURED_MS = 5 * 60_000;
+const MEASURED_MS = 5 * MINUTE_MS;
 
 export interface LaneState extends LaneRoute {
   readonly state: BreakerState;

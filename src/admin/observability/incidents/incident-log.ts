@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { DAY_MS } from '../../../kernel';
 import { Database, Keyset, type Page, type PageRequest } from '../../../platform';
 
 /**
@@ -53,7 +54,7 @@ const newestFirst = new Keyset(
   'descending',
 );
 
-const KEPT_MS = 400 * 86_400_000;
+const KEPT_MS = 400 * DAY_MS;
 
 /** Incidents of suppliers, as reported by the nodes. */
 @Injectable()

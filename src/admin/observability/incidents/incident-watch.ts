@@ -1,5 +1,6 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { SealAge } from '../../../audit';
+import { MINUTE_MS } from '../../../kernel';
 import { Database, Logger, RepeatingJob } from '../../../platform';
 import { LaneHealth, type LaneTrouble } from '../../../routing';
 import { IncidentLog, type SeenIncident } from './incident-log';
@@ -8,11 +9,11 @@ const CHECK_EVERY_MS = 5_000;
 /** A node looks three times within this. */
 const UNSEEN_MS = 15_000;
 
-const ERROR_WINDOW_MS = 5 * 60_000;
+const ERROR_WINDOW_MS = 5 * MINUTE_MS;
 /** With fewer requests no incident is reported. */
 const LEAST_REQUESTS = 20;
 const FAILING_PERCENT = 20;
-const ERRORS_UNSEEN_MS = 3 * 60_000;
+const ERRORS_UNSEEN_MS = 3 * MINUTE_MS;
 
 const REFUSED = `
   SELECT p.name AS provider, c.label AS credential FROM provider_credential c JOIN provider p ON p.id = c.provider_id

@@ -1,5 +1,5 @@
 import type { WrittenRecord } from '../../../audit';
-import type { Nano } from '../../../kernel';
+import { HOUR_MS, type Nano } from '../../../kernel';
 import { limitRefs, type ScopeKind, scopeKey } from '../../scope';
 
 type Charged = Omit<WrittenRecord, 'text'>;
@@ -17,8 +17,6 @@ interface Charge {
   readonly hour: number;
   amount: Nano;
 }
-
-const millisecondsPerHour = 3_600_000;
 
 /** What a batch of records adds to its scopes, hour by hour, and to its wallets. */
 export class ChargeSheet {
@@ -47,7 +45,7 @@ export class ChargeSheet {
     for (const { kind, id, hour, amount } of charges.values()) {
       this.kinds.push(kind);
       this.owners.push(id);
-      this.hours.push(new Date(hour * millisecondsPerHour).toISOString());
+      this.hours.push(new Date(hour * HOUR_MS).toISOString());
       this.amounts.push(amount.toString());
     }
     for (const [wallet, sum] of wallets) {
@@ -63,7 +61,7 @@ function callerSums(records: readonly WrittenRecord[]): CallerSum[] {
   const sumsByKey = new Map<number | null, CallerSum[]>();
   for (const record of records) {
     if (record.costNano === 0n) continue;
-    const hour = Math.floor(record.createdMs / millisecondsPerHour);
+    const hour = Math.floor(record.createdMs / HOUR_MS);
     let sums = sumsByKey.get(record.keyId);
     if (sums === undefined) sumsByKey.set(record.keyId, (sums = []));
     const sum = sums.find((one) => one.hour === hour && isSameCaller(one.who, record));

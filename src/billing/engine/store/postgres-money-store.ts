@@ -1,4 +1,5 @@
 import { insertRequestRecords, type WrittenRecord } from '../../../audit';
+import { HOUR_MS } from '../../../kernel';
 import type { Database, Tx } from '../../../platform';
 import type { LimitRef, ScopeKind } from '../../scope';
 import { ChargeSheet } from './charge-sheet';
@@ -45,7 +46,6 @@ interface UnreadRow {
 }
 
 const idsPerReservation = 1_000;
-const HOUR_MS = 3_600_000;
 
 /** A trailing window begins at a time and has no end: where it had nothing to grant, its youngest spending is looked up. */
 const drawing = `

@@ -1,4 +1,5 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, type LineCounter, type Node, type Pair } from 'yaml';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../kernel';
 import { didYouMean } from '../nearest';
 import type { FileFault, Place } from './file-fault';
 import { expandReferences, isReference, type References } from './references';
@@ -179,7 +180,7 @@ export class Entry implements Place {
 
 /** An anchor may contain itself. */
 const LONGEST_PATH = 1_000;
-const MILLISECONDS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+const MILLISECONDS: Readonly<Record<string, number>> = { ms: 1, s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS };
 const ISO_INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})$/;
 
 /** Names are texts, also where YAML reads a number or a truth value. */

@@ -1,4 +1,4 @@
-import { type PriceRates, resolveRates, type UsageReading, usageOf } from '../../../kernel';
+import { MINUTE_MS, type PriceRates, resolveRates, usageOf, type UsageReading } from '../../../kernel';
 import { speechUsageByCharacters } from '../../../protocol';
 import { type Recording, soldAudio } from './audio';
 import { audioKindOf, audioLengthOf } from './audio-length';
@@ -45,7 +45,7 @@ export function speechIn(body: Body, bytes: number): Speech {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-const tokensIn = (milliseconds: number): number => Math.ceil((milliseconds * TOKENS_PER_MINUTE) / 60_000);
+const tokensIn = (milliseconds: number): number => Math.ceil((milliseconds * TOKENS_PER_MINUTE) / MINUTE_MS);
 
 /**
  * No supplier reports what a whole answer of sound used. Where the price has a rate for sound, tokens are charged:

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
+import { MINUTE_MS } from '../../../kernel';
 import type { ServerAccount } from './account';
 import { type ClusterPaths, serverEnvironment } from './cluster';
 import { EmbeddedPostgresFailure } from './failure';
@@ -31,7 +32,7 @@ export interface Launch {
 
 const logLimitBytes = 5_000_000;
 const leftoverDeadlineMs = 15_000;
-const startDeadlineMs = 60_000;
+const startDeadlineMs = MINUTE_MS;
 const recoveryDeadlineMs = 600_000;
 const portAttempts = 3;
 

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { MINUTE_MS } from '../../../kernel';
 import { ChunkedBody } from './chunked-body';
 import { BrokenAnswer } from '../errors';
 import { headersIn } from './header-lines';
@@ -13,7 +14,7 @@ const MOST_HEAD_BYTES = 16 * 1024;
 const MOST_EARLY_HEADS = 16;
 /** An idle connection is used again for so long, unless the supplier says otherwise, and at most for so long. */
 const USUAL_IDLE_MS = 30_000;
-const LONGEST_IDLE_MS = 60_000;
+const LONGEST_IDLE_MS = MINUTE_MS;
 /** A safety margin before the supplier's own time-out, so that no call meets a closing connection. */
 const IDLE_MARGIN_MS = 2_000;
 

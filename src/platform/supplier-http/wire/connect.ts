@@ -1,10 +1,11 @@
 import { connect as connectPlain, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectEncrypted } from 'node:tls';
+import { MINUTE_MS } from '../../../kernel';
 import { SupplierDeadline } from '../errors';
 
 /** The size of one read, and the most that a socket buffers before back-pressure. */
 const READ_BYTES = 16 * 1024;
-const PROBE_AFTER_MS = 60_000;
+const PROBE_AFTER_MS = MINUTE_MS;
 
 /** Where connections go, and how. */
 export interface Destination {

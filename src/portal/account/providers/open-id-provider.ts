@@ -1,13 +1,13 @@
 import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import type { Strategy } from 'passport-oauth2';
 import type { ProvenIdentity } from '../../../identity';
-import { fault, roles } from '../../../kernel';
+import { fault, HOUR_MS, roles } from '../../../kernel';
 import { identityFrom } from './claims';
 import { isRecord } from './provider-reader';
 import { type Exchanged, Provider } from './provider';
 
 /** Found addresses are read anew after this time. */
-const FOUND_FOR_MS = 3_600_000;
+const FOUND_FOR_MS = HOUR_MS;
 /** Never a symmetric one: the secret of a client is no proof of who signed. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 

@@ -1,6 +1,6 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { CatalogueService } from '../../../catalogue';
-import { publicCatalogue } from '../../../kernel';
+import { DAY_MS, publicCatalogue } from '../../../kernel';
 import { Settings } from '../../../platform';
 import { Access } from '../../../web';
 import { references } from '../documents/links';
@@ -8,7 +8,6 @@ import { legalDocuments } from '../legal/legal-library';
 import { publicModels } from '../public-models';
 
 const plainText = 'text/plain; charset=utf-8';
-const DAY_MS = 86_400_000;
 
 /** Pages for people, in the order in which they are worth reading. */
 const pages = [

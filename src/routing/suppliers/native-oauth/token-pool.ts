@@ -9,16 +9,16 @@ import {
   type TokenEvent,
   TokenEvents,
 } from '../../../catalogue';
-import { fault, type Fault, monotonicMs } from '../../../kernel';
+import { fault, type Fault, HOUR_MS, MINUTE_MS, monotonicMs } from '../../../kernel';
 import { SupplierTransport } from '../../../platform';
 import { renewToken } from './renewal';
 
 /** A token this close to its end is renewed before it is used; one a little farther is used and renewed meanwhile. */
-const URGENT_MS = 60_000;
-const EARLY_MS = 5 * 60_000;
+const URGENT_MS = MINUTE_MS;
+const EARLY_MS = 5 * MINUTE_MS;
 const USUAL_REST_MS = 30_000;
-const REJECTED_REST_MS = 60_000;
-const LONGEST_REST_MS = 60 * 60_000;
+const REJECTED_REST_MS = MINUTE_MS;
+const LONGEST_REST_MS = HOUR_MS;
 /** How long one node may take to renew before another tries. */
 const RENEWAL_LEASE_S = 30;
 const FOREIGN_RENEWAL_MS = 15_000;
