@@ -67,14 +67,14 @@ export const keyRotate: Command = {
   },
 };
 
-interface Asked {
+interface KeyChangeArguments {
   readonly id: string;
   readonly changes: KeyChanges;
   /** Null leaves them as they are. */
   readonly modelBudgets: readonly string[] | null;
 }
 
-function changesIn(words: string[]): Asked {
+function changesIn(words: string[]): KeyChangeArguments {
   const { values, positionals } = parseArgs({
     args: words,
     allowPositionals: true,

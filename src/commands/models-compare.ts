@@ -81,7 +81,7 @@ export async function comparedWithVendors(
   }
 }
 
-interface Asked {
+interface TakeOverOptions {
   readonly take: readonly string[];
   readonly lower: boolean;
 }
@@ -90,7 +90,7 @@ interface Asked {
 async function takeEach(
   database: Database,
   compared: readonly ComparedProvider[],
-  { take, lower }: Asked,
+  { take, lower }: TakeOverOptions,
   context: CommandContext,
 ): Promise<number> {
   const tools = {

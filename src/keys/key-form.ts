@@ -3,15 +3,16 @@ import {
   budgetPeriods,
   choiceField,
   CONTINUE_STREAMS,
-  type Field,
   fault,
+  type Field,
   instantField,
+  type JsonFields,
   Misfit,
   type Nano,
   orNull,
   refused,
-  regionNamed,
   refuseUnknownFields,
+  regionNamed,
 } from '../kernel';
 import {
   keyFields,
@@ -32,8 +33,6 @@ export interface KnownModels {
   model(name: string): { readonly name: string; readonly state: string } | undefined;
 }
 
-type Body = Readonly<Record<string, unknown>>;
-
 const REGION = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 const LABEL = /^[\w.:/-]{1,64}$/;
 /** Names that mean something else to JavaScript than a label. */
@@ -48,7 +47,7 @@ const owners = Object.keys(ownerFields) as (keyof typeof ownerFields)[];
 
 export type NewKeyForm = Omit<NewKey, 'kind' | 'createdBy'>;
 
-export function readNewKey(body: Body, catalogue: KnownModels): NewKeyForm {
+export function readNewKey(body: JsonFields, catalogue: KnownModels): NewKeyForm {
   refuseUnknownFields(body, [...restrictions, ...owners]);
   if (body.name === undefined)
     throw fault('missing_fields', { param: 'name', message: 'A key needs a name.' });
@@ -66,7 +65,7 @@ export function readNewKey(body: Body, catalogue: KnownModels): NewKeyForm {
   };
 }
 
-export function readKeyChanges(body: Body, catalogue: KnownModels): KeyChanges {
+export function readKeyChanges(body: JsonFields, catalogue: KnownModels): KeyChanges {
   refuseUnknownFields(body, [...restrictions, 'status']);
   if (Object.keys(body).length === 0) {
     throw fault('missing_fields', {
@@ -80,7 +79,7 @@ export function readKeyChanges(body: Body, catalogue: KnownModels): KeyChanges {
   return { ...changes, status: choiceField(body.status, 'status', ['active', 'disabled'] as const) };
 }
 
-export function readGrace(body: Body): number {
+export function readGrace(body: JsonFields): number {
   refuseUnknownFields(body, ['grace_seconds']);
   return wholeIn(rotationFields.grace_seconds, body.grace_seconds, 'grace_seconds');
 }
@@ -98,7 +97,7 @@ function wholeIn<Value>(field: Field<Value>, value: unknown, param: string): Val
 }
 
 /** Fields that creation and change share. An absent field stays absent in the result. */
-function readRestrictions(body: Body, catalogue: KnownModels): KeyChanges {
+function readRestrictions(body: JsonFields, catalogue: KnownModels): KeyChanges {
   const when = <T>(
     name: (typeof restrictions)[number],
     read: (value: unknown) => T,
@@ -189,7 +188,7 @@ function readModelBudgets(value: unknown, catalogue: KnownModels): NewModelBudge
     const param = `model_budgets.${place}`;
     if (typeof item !== 'object' || item === null || Array.isArray(item))
       throw refused(param, 'an object with model, limit and period');
-    const given = item as Body;
+    const given = item as JsonFields;
     refuseUnknownFields(given, ['model', 'limit', 'period', ...shownOfModelBudget]);
     const model = typeof given.model === 'string' ? catalogue.model(given.model) : undefined;
     if (model === undefined || model.state === 'deleted')
@@ -250,7 +249,9 @@ function readExpiry(value: unknown): Date {
   return instant;
 }
 
-function readOwner(body: Body): Pick<NewKey, 'userId' | 'organisationId' | 'departmentId' | 'projectId'> {
+function readOwner(
+  body: JsonFields,
+): Pick<NewKey, 'userId' | 'organisationId' | 'departmentId' | 'projectId'> {
   const [userId, organisationId, departmentId, projectId] = owners.map(
     (name) => wholeIn(ownerFields[name], body[name], name) ?? null,
   ) as [number | null, number | null, number | null, number | null];

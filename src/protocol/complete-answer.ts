@@ -1,4 +1,4 @@
-import { completionTokens, promptTokens, totalTokens, type Usage } from '../kernel';
+import { completionTokens, type JsonFields, promptTokens, totalTokens, type Usage } from '../kernel';
 import { type DialectName, type JsonObject } from './canonical';
 import { chatId } from './chat/stream-encoder';
 import { renderChatUsage } from './chat/usage';
@@ -18,10 +18,8 @@ export interface AnswerFacts {
   readonly requestId: string;
 }
 
-type Body = Readonly<JsonObject>;
-
 /** The members of an answer that are missing, or say other tokens than the bill; empty for most answers. */
-export function membersLacking(form: AnswerForm, answer: Body, facts: AnswerFacts): JsonObject {
+export function membersLacking(form: AnswerForm, answer: JsonFields, facts: AnswerFacts): JsonObject {
   return {
     ...absent(answer, namedIn(form, answer, facts)),
     ...listLacking(form, answer),
@@ -31,10 +29,10 @@ export function membersLacking(form: AnswerForm, answer: Body, facts: AnswerFact
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === '';
 
-const absent = (given: Body, wanted: Body): JsonObject =>
+const absent = (given: JsonFields, wanted: JsonFields): JsonObject =>
   Object.fromEntries(Object.entries(wanted).filter(([name]) => isAbsent(given[name])));
 
-function namedIn(form: AnswerForm, answer: Body, { requestId }: AnswerFacts): JsonObject {
+function namedIn(form: AnswerForm, answer: JsonFields, { requestId }: AnswerFacts): JsonObject {
   switch (form) {
     case 'chat':
       return { id: chatId(requestId), object: 'chat.completion' };
@@ -55,7 +53,7 @@ function namedIn(form: AnswerForm, answer: Body, { requestId }: AnswerFacts): Js
 }
 
 /** A list with an item that lacks something is written anew; others keep their bytes. */
-function listLacking(form: AnswerForm, { choices, data }: Body): JsonObject {
+function listLacking(form: AnswerForm, { choices, data }: JsonFields): JsonObject {
   if (form === 'chat') return itemsLacking('choices', choices, choiceLacking);
   if (form === 'completions')
     return itemsLacking('choices', choices, (choice, index) =>
@@ -69,7 +67,7 @@ function listLacking(form: AnswerForm, { choices, data }: Body): JsonObject {
 function itemsLacking(
   name: string,
   list: unknown,
-  lacking: (item: Body, index: number) => JsonObject,
+  lacking: (item: JsonFields, index: number) => JsonObject,
 ): JsonObject {
   if (!Array.isArray(list)) return {};
   let isWhole = true;
@@ -83,7 +81,7 @@ function itemsLacking(
   return isWhole ? {} : { [name]: items };
 }
 
-function choiceLacking(choice: Body, index: number): JsonObject {
+function choiceLacking(choice: JsonFields, index: number): JsonObject {
   const { message } = choice;
   const held = isRecord(message) ? message : {};
   const calls = Array.isArray(held.tool_calls) && held.tool_calls.length > 0;
@@ -97,12 +95,12 @@ function choiceLacking(choice: Body, index: number): JsonObject {
   };
 }
 
-const stopReasonOf = ({ content }: Body): string =>
+const stopReasonOf = ({ content }: JsonFields): string =>
   Array.isArray(content) && content.some((block) => isRecord(block) && block.type === 'tool_use')
     ? 'tool_use'
     : 'end_turn';
 
-function usageLacking(form: AnswerForm, { usage: told }: Body, usage: Usage): JsonObject {
+function usageLacking(form: AnswerForm, { usage: told }: JsonFields, usage: Usage): JsonObject {
   const mended = mendedUsage(form, isRecord(told) ? told : null, usage);
   return mended === null ? {} : { usage: mended };
 }
@@ -113,9 +111,9 @@ function usageLacking(form: AnswerForm, { usage: told }: Body, usage: Usage): Js
  */
 export function mendedUsage(
   form: AnswerForm,
-  told: Body | null,
+  told: JsonFields | null,
   usage: Usage,
-  held: Body | null = told,
+  held: JsonFields | null = told,
 ): JsonObject | null {
   const wanted = renderers[form](usage);
   if (told === null) return { ...wanted };
@@ -133,7 +131,7 @@ const renderers: Readonly<Record<AnswerForm, (usage: Usage) => object>> = {
 };
 
 /** What the answer says and what is charged, by total. */
-function totalsOf(form: AnswerForm, told: Body, usage: Usage): readonly (readonly [unknown, number])[] {
+function totalsOf(form: AnswerForm, told: JsonFields, usage: Usage): readonly (readonly [unknown, number])[] {
   const [input, output, total] = [promptTokens(usage), completionTokens(usage), totalTokens(usage)];
   switch (form) {
     case 'chat':
@@ -162,5 +160,5 @@ function totalsOf(form: AnswerForm, told: Body, usage: Usage): readonly (readonl
   }
 }
 
-const sumOf = (told: Body, ...names: readonly string[]): number =>
+const sumOf = (told: JsonFields, ...names: readonly string[]): number =>
   names.reduce((sum, name) => sum + Number(told[name] ?? 0), 0);

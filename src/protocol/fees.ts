@@ -1,8 +1,14 @@
-import { type AskedFees, entryOf, readModes, type Usage, type UseCounts, type UseName } from '../kernel';
+import {
+  type AskedFees,
+  entryOf,
+  type JsonFields,
+  readModes,
+  type Usage,
+  type UseCounts,
+  type UseName,
+} from '../kernel';
 import type { DialectName } from './canonical';
 import { type CountReader, detailsIn, isRecord, pick } from './usage';
-
-type Body = Readonly<Record<string, unknown>>;
 
 /** A tool that the supplier may run, and how often: decided where the request is measured. */
 export interface AllowedTool {
@@ -12,14 +18,14 @@ export interface AllowedTool {
   readonly maxUses: number;
 }
 
-interface Asked {
-  readonly body: Body;
+interface MeasuredRequest {
+  readonly body: JsonFields;
   readonly tools: readonly AllowedTool[];
   readonly choices: number;
 }
 
 /** What a request may make its supplier bill beside the tokens of text, in the dialect it is written in. */
-export function askedFees(dialect: DialectName, asked: Asked): AskedFees {
+export function askedFees(dialect: DialectName, asked: MeasuredRequest): AskedFees {
   const advisors = dialect === 'messages' ? advisorsIn(asked.body) : [];
   return {
     uses: askedUses[dialect](asked),
@@ -29,13 +35,13 @@ export function askedFees(dialect: DialectName, asked: Asked): AskedFees {
   };
 }
 
-const advisorsIn = ({ tools }: Body): string[] =>
+const advisorsIn = ({ tools }: JsonFields): string[] =>
   listIn(tools).flatMap((tool) => {
     const [type, model] = [pick(tool, 'type'), pick(tool, 'model')];
     return typeof type === 'string' && type.startsWith('advisor_') ? [String(model)] : [];
   });
 
-const askedUses: Readonly<Record<DialectName, (asked: Asked) => UseCounts>> = {
+const askedUses: Readonly<Record<DialectName, (asked: MeasuredRequest) => UseCounts>> = {
   chat: chatUses,
   messages: messagesUses,
   responses: responsesUses,
@@ -49,7 +55,7 @@ function searchUse(options: unknown): UseName {
 }
 
 /** A model that searches does so once for every answer. */
-function chatUses({ body, tools, choices }: Asked): UseCounts {
+function chatUses({ body, tools, choices }: MeasuredRequest): UseCounts {
   const uses: Partial<Record<UseName, number>> = {};
   for (const { type, maxUses } of tools) {
     if (type === 'web_search_options') add(uses, searchUse(body[type]), choices);
@@ -80,7 +86,7 @@ const MESSAGES_TOOLS: readonly (readonly [prefix: string, use: UseName | null])[
   ['advisor', null],
 ];
 
-function messagesUses({ tools }: Asked): UseCounts {
+function messagesUses({ tools }: MeasuredRequest): UseCounts {
   const uses: Partial<Record<UseName, number>> = {};
   for (const { type, maxUses } of tools) {
     const known = MESSAGES_TOOLS.find(([prefix]) => type === prefix || type.startsWith(`${prefix}_`));
@@ -122,7 +128,7 @@ const pictureUse = (told: unknown): UseName =>
 
 const COMPUTERS: ReadonlySet<unknown> = new Set(['computer', 'computer_use_preview']);
 
-function responsesUses({ body, tools }: Asked): UseCounts {
+function responsesUses({ body, tools }: MeasuredRequest): UseCounts {
   const uses: Partial<Record<UseName, number>> = {};
   const all = listIn(body.tools);
   for (const { type, index, maxUses } of tools) {
@@ -181,7 +187,7 @@ export class ServedUses {
     return Object.keys(uses).length === 0 ? null : uses;
   }
 
-  private readChat({ choices }: Body): void {
+  private readChat({ choices }: JsonFields): void {
     for (const choice of listIn(choices)) {
       const notes = pick(choice, 'message', 'annotations') ?? pick(choice, 'delta', 'annotations');
       const isCited = listIn(notes).some((note) => pick(note, 'type') === 'url_citation');
@@ -189,7 +195,7 @@ export class ServedUses {
     }
   }
 
-  private readMessages(event: Body): void {
+  private readMessages(event: JsonFields): void {
     const begun = event.type === 'content_block_start' ? [event.content_block] : listIn(event.content);
     for (const block of begun) {
       if (!isRecord(block) || block.type !== 'server_tool_use') continue;
@@ -199,7 +205,7 @@ export class ServedUses {
     }
   }
 
-  private readResponses(event: Body): void {
+  private readResponses(event: JsonFields): void {
     const items =
       event.type === 'response.output_item.done'
         ? [event.item]
@@ -225,7 +231,7 @@ const SEARCHES: readonly UseName[] = ['web_search', 'web_search_low', 'web_searc
 /** Kinds of one thing: the size that was asked for is the one that is billed. */
 const FAMILIES: readonly (readonly UseName[])[] = [SEARCHES, CONTAINERS, PICTURES];
 
-function itemUse(item: Body): UseName | undefined {
+function itemUse(item: JsonFields): UseName | undefined {
   if (item.type === 'image_generation_call') return pictureUse(item);
   if (item.type === 'custom_tool_call') return X_TOOLS.has(item.name) ? 'x_search' : undefined;
   return RESPONSES_ITEMS[String(item.type)];
@@ -282,7 +288,7 @@ const COUNTED_CALLS: Readonly<Record<string, UseName | null>> = {
   mcp_calls: null,
 };
 
-function callsIn(counts: CountReader, details: Body): UseCounts | null {
+function callsIn(counts: CountReader, details: JsonFields): UseCounts | null {
   const uses: Partial<Record<UseName, number>> = {};
   for (const [field, value] of Object.entries(details)) {
     const use = entryOf(COUNTED_CALLS, field);
@@ -294,7 +300,7 @@ function callsIn(counts: CountReader, details: Body): UseCounts | null {
 }
 
 /** Uses that a usage object counts; null where it counts none. */
-export function usesIn(counts: CountReader, raw: Body): UseCounts | null {
+export function usesIn(counts: CountReader, raw: JsonFields): UseCounts | null {
   if (isRecord(raw.server_side_tool_usage_details))
     return callsIn(counts, raw.server_side_tool_usage_details);
   const tools = detailsIn(raw.server_tool_use);

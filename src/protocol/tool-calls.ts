@@ -1,14 +1,13 @@
+import type { JsonFields } from '../kernel';
 import { isRecord, pick } from './usage';
 
-type Body = Readonly<Record<string, unknown>>;
-
-const recordsIn = (value: unknown): Body[] => (Array.isArray(value) ? value.filter(isRecord) : []);
+const recordsIn = (value: unknown): JsonFields[] => (Array.isArray(value) ? value.filter(isRecord) : []);
 
 const textsIn = (values: readonly unknown[]): string[] =>
   values.filter((value) => typeof value === 'string' && value !== '') as string[];
 
 /** What the result of an output item refers to; undefined where the caller owes none. */
-export const callIdOf = ({ type, id, call_id: callId }: Body): unknown =>
+export const callIdOf = ({ type, id, call_id: callId }: JsonFields): unknown =>
   type === 'mcp_approval_request' ? id : callId;
 
 /** The ids of the tool calls in a whole answer, as their results will name them. */

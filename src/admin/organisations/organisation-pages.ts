@@ -124,7 +124,7 @@ export const newOrganisationPage = (translate: Translate): ObjectPageModel => ({
   },
 });
 
-interface Circumstances {
+interface OrganisationPageContext {
   readonly members: readonly UserName[];
   readonly isAdminView: boolean;
   readonly now: Date;
@@ -132,7 +132,7 @@ interface Circumstances {
 
 export function organisationPage(
   facts: OrganisationFacts,
-  { members, isAdminView, now }: Circumstances,
+  { members, isAdminView, now }: OrganisationPageContext,
   localisation: Localisation,
 ): ObjectPageModel {
   const { translate } = localisation;

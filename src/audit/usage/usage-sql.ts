@@ -47,7 +47,7 @@ export const isAskedOfDays = (scope: RecordScope, { bucket, filter }: UsageQuest
   bucket !== 'hour' &&
   Object.values(filter ?? {}).every((value) => value === null || value === undefined);
 
-interface Asked extends UsageQuestion {
+interface PreparedQuestion extends UsageQuestion {
   readonly scope: RecordScope;
   readonly cuts: Cuts;
   /** Days with ready sums; other days are read from their hours. */
@@ -67,7 +67,7 @@ export function usageStatement(
   merged: ReadonlySet<number>,
   parameters: SqlParameters,
 ): string {
-  const asked: Asked = { ...question, scope, cuts, merged, parameters };
+  const asked: PreparedQuestion = { ...question, scope, cuts, merged, parameters };
   const [kind, second] = [...labelsOf(question)];
   const hasHours = second === undefined;
   const hasDays = hasHours && merged.size > 0;
@@ -109,7 +109,7 @@ const listed = (sign: string): string => sumColumns.map(({ name }) => `${sign}${
 const summed = (): string =>
   sumColumns.map(({ name, type }) => `sum(s.${name})::${type} AS ${name}`).join(', ');
 
-function cells({ cuts }: Asked, bucket: 'bucket' | 'counted_in', sign: '-' | ''): string {
+function cells({ cuts }: PreparedQuestion, bucket: 'bucket' | 'counted_in', sign: '-' | ''): string {
   return `SELECT ${bucket}, name, ${listed(sign)} FROM moved WHERE ${bucket} BETWEEN 1 AND ${cuts.borders.length - 1}`;
 }
 
@@ -129,19 +129,19 @@ const columnOfDay = (groupBy: UsageGrouping | null | undefined): 'number' | 'nam
   numbered.has(groupBy) ? 'number' : 'name';
 
 /** The sums of days of one dimension. */
-function daysWithin({ cuts, merged, parameters }: Asked, dimension: string): string {
+function daysWithin({ cuts, merged, parameters }: PreparedQuestion, dimension: string): string {
   const [first, last] = [cuts.days[0]?.getTime() ?? 0, cuts.days.at(-1)?.getTime() ?? 0];
   const days = [...merged].filter((day) => day >= first && day < last).map((day) => new Date(day));
   return `d.dimension = ${parameters.add(dimension)} AND d.day = ANY (${parameters.add(days)}::timestamptz[])`;
 }
 
 /** An index of its own has what ranks the groups. */
-const costsOfDays = (asked: Asked): string =>
+const costsOfDays = (asked: PreparedQuestion): string =>
   `SELECT d.${columnOfDay(asked.groupBy)}, d.cost_nano, d.requests
      FROM usage_day d WHERE ${daysWithin(asked, asked.groupBy ?? 'all')}`;
 
 /** Only of the groups that are told apart. */
-function daysOfTop(asked: Asked, nameless: string): string {
+function daysOfTop(asked: PreparedQuestion, nameless: string): string {
   const column = columnOfDay(asked.groupBy);
   const other = column === 'number' ? 'name' : 'number';
   const within = daysWithin(asked, asked.groupBy ?? 'all');
@@ -153,7 +153,7 @@ function daysOfTop(asked: Asked, nameless: string): string {
 }
 
 /** The other groups are all of them together less those that are told apart. */
-function fromDays(asked: Asked): string {
+function fromDays(asked: PreparedQuestion): string {
   const all = isLabel(asked.groupBy) ? `any_${asked.groupBy}` : 'all';
   return `SELECT bucket, rank, name, ${listed('')} FROM days
     UNION ALL SELECT bucket, NULL, NULL, ${listed('-')} FROM days
@@ -161,7 +161,7 @@ function fromDays(asked: Asked): string {
                 FROM usage_day d WHERE ${daysWithin(asked, all)}`;
 }
 
-function hoursWithin(asked: Asked, kind: LabelKind | undefined, period: string): string {
+function hoursWithin(asked: PreparedQuestion, kind: LabelKind | undefined, period: string): string {
   const { scope, filter, parameters } = asked;
   const conditions = [
     withinRecordScope(scope, parameters, 's'),
@@ -179,7 +179,7 @@ function hoursWithin(asked: Asked, kind: LabelKind | undefined, period: string):
 const hourName = (groupBy: UsageGrouping | null | undefined): string =>
   isLabel(groupBy) ? 's.label' : groupBy ? `s.${columnOf[groupBy]}` : 'NULL::text';
 
-function fromHours(asked: Asked, kind: LabelKind | undefined): string {
+function fromHours(asked: PreparedQuestion, kind: LabelKind | undefined): string {
   const { groupBy, cuts, merged, parameters } = asked;
   const [from, to] = [cuts.hours[0], cuts.hours.at(-1)];
   const spans = from && to ? outsideOf(merged, { from, to }) : [];
@@ -188,7 +188,7 @@ function fromHours(asked: Asked, kind: LabelKind | undefined): string {
 }
 
 /** Each span is looked into by itself: its bucket is known, and an index of time finds it. */
-function movedIn(spans: readonly MovedSpan[], { parameters }: Asked, sums: string): string {
+function movedIn(spans: readonly MovedSpan[], { parameters }: PreparedQuestion, sums: string): string {
   const list = (of: (span: MovedSpan) => Date | number, type: string): string =>
     `${parameters.add(spans.map(of))}::${type}[]`;
   return `SELECT moved.bucket, moved.counted_in, sums.*
@@ -199,7 +199,7 @@ function movedIn(spans: readonly MovedSpan[], { parameters }: Asked, sums: strin
 }
 
 /** The hours between a border and the nearest day, where that day is read as a whole. */
-function besideDays(asked: Asked, kind: LabelKind | undefined): string {
+function besideDays(asked: PreparedQuestion, kind: LabelKind | undefined): string {
   const { groupBy, cuts, merged } = asked;
   const spans = movedBetween(cuts.hours, cuts.days).filter(({ from }) => merged.has(dayOf(from)));
   const hours = hoursWithin(asked, kind, 's.hour >= moved.begins AND s.hour < moved.ends');
@@ -207,14 +207,14 @@ function besideDays(asked: Asked, kind: LabelKind | undefined): string {
 }
 
 /** The records between a border and the nearest whole hour. */
-function besideHours(asked: Asked): string {
+function besideHours(asked: PreparedQuestion): string {
   const spans = movedBetween(asked.cuts.borders, asked.cuts.hours);
   const sums = sumsOfRecords(asked, 'r.created_at >= moved.begins AND r.created_at < moved.ends');
   return movedIn(spans, asked, `SELECT name, ${stepSums} FROM (${sums}) AS steps GROUP BY 1`);
 }
 
 /** Where no hourly sums cover the filter. */
-function fromRecords(asked: Asked): string {
+function fromRecords(asked: PreparedQuestion): string {
   const { parameters, from, to, cuts } = asked;
   const bucket = bucketOf('r.created_at', cuts.borders, parameters);
   const sums = sumsOfRecords(asked, within('r.created_at', [{ from, to }], parameters), bucket);
@@ -222,11 +222,11 @@ function fromRecords(asked: Asked): string {
 }
 
 /** By step of latency: to sort a record into one takes half as long as to look at each step. */
-const sumsOfRecords = (asked: Asked, period: string, bucket = 'NULL::integer'): string =>
+const sumsOfRecords = (asked: PreparedQuestion, period: string, bucket = 'NULL::integer'): string =>
   `SELECT ${bucket} AS bucket, ${recordName(asked.groupBy)} AS name, ${latencyStep('r.latency_ms')} AS step, ${recordSums}
      ${recordsWithin(asked, period)} GROUP BY 1, 2, 3`;
 
-function recordsWithin(asked: Asked, period: string): string {
+function recordsWithin(asked: PreparedQuestion, period: string): string {
   const { scope, groupBy, filter, parameters } = asked;
   const conditions = [
     withinRecordScope(scope, parameters, 'r'),

@@ -85,7 +85,7 @@ export class FileKeys implements KeyPlanner {
     tx: Tx,
     wanted: DesiredKey,
     known: ManagedKey | undefined,
-    { models, faults, planned }: Circumstances,
+    { models, faults, planned }: KeyPlanContext,
   ): Promise<void> {
     if (known?.status === 'revoked') {
       planned.warnings.push(
@@ -193,7 +193,7 @@ interface Planned {
   readonly warnings: string[];
 }
 
-interface Circumstances {
+interface KeyPlanContext {
   readonly models: ComingModels;
   readonly faults: FileFault[];
   readonly planned: Planned;

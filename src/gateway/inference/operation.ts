@@ -1,5 +1,5 @@
 import type { ModelKind } from '../../catalogue';
-import { type AskedFees, type Fault, fault, type UsageReading, usageOf } from '../../kernel';
+import { type AskedFees, type Fault, fault, type JsonFields, usageOf, type UsageReading } from '../../kernel';
 import {
   type AllowedTool,
   type AnswerCheck,
@@ -44,8 +44,6 @@ import {
 } from './request-checks/limits';
 import { ranked, rerankTextBound, searchUnitsBound } from './answer-shapes/rerank-order';
 
-type Body = Readonly<Record<string, unknown>>;
-
 /** An inference route: its rules, and how its answers are counted. */
 export interface Operation {
   readonly name: OperationName;
@@ -56,9 +54,9 @@ export interface Operation {
   /** The field that holds what is asked, which must not be empty. */
   readonly asked: string;
   /** Throws for what this route does not take and its dialect would. */
-  readonly check?: (body: Body) => void;
+  readonly check?: (body: JsonFields) => void;
   /** Why a valid request is certainly too long for a model; null where only its supplier can tell. */
-  readonly tooLong?: (body: Body, contextTokens: number | null) => Fault | null;
+  readonly tooLong?: (body: JsonFields, contextTokens: number | null) => Fault | null;
   /** Its answers may be stored for the caller, and later requests may refer to them. */
   readonly keepsAnswers?: true;
   /** The request is forwarded unchanged: no output limit can be inserted. */
@@ -68,29 +66,29 @@ export interface Operation {
   /** What is asked is a text to be spoken. */
   readonly speaks?: true;
   /** How many answers a valid request asks for, where it is not `n`. */
-  readonly choices?: (request: Body) => number;
+  readonly choices?: (request: JsonFields) => number;
   /** The most calls it can be charged for, where it is not the number of answers. */
-  readonly calls?: (request: Body, bytes: number) => number;
+  readonly calls?: (request: JsonFields, bytes: number) => number;
   /** The most tokens its text is read as, where some of it is read more than once. */
-  readonly textBound?: (request: Body, bytes: number) => number;
+  readonly textBound?: (request: JsonFields, bytes: number) => number;
   /** The bound on each answer when the caller names none; without it, the model's own. */
   readonly usualOutput?: number;
   /** What suppliers insist on and callers may leave out. */
-  readonly defaults?: Body;
+  readonly defaults?: JsonFields;
   /** What it may make a supplier bill beside tokens, where anything. */
-  readonly fees?: (request: Body, choices: number, tools: readonly AllowedTool[]) => AskedFees;
+  readonly fees?: (request: JsonFields, choices: number, tools: readonly AllowedTool[]) => AskedFees;
   /** What a whole answer used: by its own report, or by what the request asked for. */
-  readonly usageIn: (answer: Body | null, request: Body) => UsageReading;
+  readonly usageIn: (answer: JsonFields | null, request: JsonFields) => UsageReading;
   /** Why a supplier's JSON is not a valid answer of this route. */
   readonly checkAnswer: AnswerCheck;
   /** The answer is sound or plain text; null in place of a body then. */
-  readonly answersRaw?: (request: Body) => boolean;
+  readonly answersRaw?: (request: JsonFields) => boolean;
   /** How many bytes of text a whole answer holds, for when its supplier reports no usage. */
-  readonly writtenIn?: (answer: Body) => number;
+  readonly writtenIn?: (answer: JsonFields) => number;
   /** The fields that a whole answer has in any case. */
   readonly form?: AnswerForm;
   /** A whole answer in the shape the caller asked for; unchanged where the supplier used it already. */
-  readonly shape?: (answer: Body, request: Body) => Body;
+  readonly shape?: (answer: JsonFields, request: JsonFields) => JsonFields;
 }
 
 /** Generated text: may be streamed, and is translated for suppliers of another dialect. */
@@ -117,7 +115,7 @@ export function textOperation(operation: Operation): TextOperation {
 
 const text = (
   name: DialectName,
-  check: (body: Body) => void,
+  check: (body: JsonFields) => void,
   asked: string,
   ...limitFields: string[]
 ): TextOperation => ({
@@ -137,7 +135,7 @@ const text = (
 const shot = (
   name: OperationName,
   kind: ModelKind,
-  check: (body: Body) => void,
+  check: (body: JsonFields) => void,
   asked: string,
   checkAnswer: AnswerCheck,
   usageIn: Operation['usageIn'],
@@ -154,7 +152,7 @@ const shot = (
 const byCall = (calls: number): UsageReading => ({ kind: 'ok', usage: usageOf({ calls }) });
 
 /** Images are sold by tokens, by the piece, or by size: the price decides which unit is billed. */
-function pictureUsage(answer: Body | null, request: Body): UsageReading {
+function pictureUsage(answer: JsonFields | null, request: JsonFields): UsageReading {
   const made = Array.isArray(answer?.data) ? Math.max(1, answer.data.length) : 1;
   const images = { [pictureKey(answer, request)]: made };
   const reading = normaliseImageUsage(findImageUsage(answer));
@@ -165,7 +163,7 @@ function pictureUsage(answer: Body | null, request: Body): UsageReading {
 }
 
 /** A complete message counts as a delta; every choice counts. */
-function writtenInChat(answer: Body): number {
+function writtenInChat(answer: JsonFields): number {
   const watcher = dialects.chat.streamWatcher(true);
   watcher.watch(answer);
   return watcher.outputBytes;
@@ -213,7 +211,7 @@ export const operations = {
       normaliseEmbeddingsUsage(findEmbeddingsUsage(answer)),
     ),
     form: 'embeddings',
-    tooLong: ({ input }: Body, contextTokens: number | null) => tooLongToEmbed(input, contextTokens),
+    tooLong: ({ input }: JsonFields, contextTokens: number | null) => tooLongToEmbed(input, contextTokens),
     shape: inAskedEncoding,
   },
   rerank: {

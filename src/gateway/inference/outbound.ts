@@ -3,6 +3,7 @@ import {
   fault,
   type Fault,
   isLong,
+  type JsonFields,
   type JsonObjectText,
   printedInSlices,
   printedJsonObject,
@@ -24,8 +25,6 @@ import { stateless } from '../responses/stateless';
 import type { Call } from './describe';
 import type { RoutedCall } from './routed-call';
 import { isSpoken, isText } from './operation';
-
-type Body = JsonObjectText['body'];
 
 /** A request for one lane: the caller's bytes where both sides speak one dialect, else a translation. */
 export interface Outbound {
@@ -62,7 +61,7 @@ export function outboundFor(
   const isPrinted =
     isText(operation) &&
     (!isPassed || isMended || serverTools.limits !== null || operation.keepsAnswers === true);
-  const make = (body: Body): Eventually<Outbound> =>
+  const make = (body: JsonFields): Eventually<Outbound> =>
     isPassed
       ? after(passedOn(routed, body, wire), (passed) =>
           mended(passed, (text) => (isMended ? mends(text, target) : null)),
@@ -79,7 +78,7 @@ const after = <T, R>(value: Eventually<T>, work: (value: T) => Eventually<R>): E
 
 function passedOn(
   { call, model }: Pick<RoutedCall, 'call' | 'model'>,
-  body: Body,
+  body: JsonFields,
   wire: WireDialect,
 ): Eventually<Outbound> {
   const { operation } = call;
@@ -98,7 +97,7 @@ function passedOn(
 }
 
 /** The request with what a lane of the caller's dialect would refuse mended. */
-function mended(outbound: Outbound, mends: (body: Body) => Mended | null): Eventually<Outbound> {
+function mended(outbound: Outbound, mends: (body: JsonFields) => Mended | null): Eventually<Outbound> {
   const { body } = outbound;
   const change = body.kind === 'json' ? mends(body.text.body) : null;
   if (body.kind !== 'json' || change === null) return outbound;
@@ -112,7 +111,7 @@ function mended(outbound: Outbound, mends: (body: Body) => Mended | null): Event
 
 function translated(
   { call: { operation, inbound }, held }: Pick<RoutedCall, 'call' | 'held'>,
-  asked: Body,
+  asked: JsonFields,
   { target: known, wire }: { target: Target; wire: WireDialect },
 ): Eventually<Outbound> {
   const dialect = dialectOf(wire);
@@ -131,7 +130,7 @@ function translated(
 }
 
 /** The caller's bytes, with fields that suppliers require and limits for tools that had none. */
-function ownBody({ inbound, operation, serverTools }: Call, body: Body): Eventually<OutgoingBody> {
+function ownBody({ inbound, operation, serverTools }: Call, body: JsonFields): Eventually<OutgoingBody> {
   const { form } = inbound;
   if (form !== null) return { kind: 'form', ...form };
   const text = { ...textOf(inbound), body };

@@ -1,6 +1,7 @@
 import {
   fault,
   findSoleMember,
+  type JsonFields,
   parseJsonText,
   printJson,
   readJsonText,
@@ -31,8 +32,6 @@ import { applyEdits, type Edit, memberEdits } from './stream/edits';
 import { isText, type Operation, textOperation } from './operation';
 import { markOf } from './reasoning-owners';
 import { answeredName } from './routed-call';
-
-type Body = Readonly<Record<string, unknown>>;
 
 /** How the style of a supplier reads the failure that a body may hold. */
 type ReadError = (body: unknown) => SupplierError | undefined;
@@ -102,7 +101,7 @@ export const contentTypeOf = (answer: LaneAnswer): string =>
     : 'application/json';
 
 /** Adapts the answer and its name. Unchanged bytes stay, such as numbers that a double would round. */
-function shaped({ routed, route }: LaneAnswer, bytes: Buffer, told: Body, usage: Usage): Buffer {
+function shaped({ routed, route }: LaneAnswer, bytes: Buffer, told: JsonFields, usage: Usage): Buffer {
   const { call } = routed;
   const { operation, inbound } = call;
   const { form, shape } = operation;
@@ -121,11 +120,11 @@ function shaped({ routed, route }: LaneAnswer, bytes: Buffer, told: Body, usage:
   return applyEdits(bytes, 0, edits.length === 1 ? edits : edits.sort((a, b) => a.start - b.start));
 }
 
-const toldModel = ({ model }: Body): string | null =>
+const toldModel = ({ model }: JsonFields): string | null =>
   typeof model === 'string' && model !== '' ? model : null;
 
 /** The position of the model's name, found by a search where that is conclusive. */
-function namesIn(bytes: Buffer, told: Body, model: string): Edit[] {
+function namesIn(bytes: Buffer, told: JsonFields, model: string): Edit[] {
   const sole = Object.hasOwn(told, 'model') ? findSoleMember(bytes.toString('latin1'), 'model') : null;
   if (sole === null) return memberEdits(bytes, [], { model });
   return [{ ...sole, text: Buffer.from(JSON.stringify(model)) }];
@@ -180,10 +179,10 @@ function answerIn(events: DecodedAnswer['events']): CanonicalAnswer {
 }
 
 /** Several answers are the choices of one. */
-function withChoices([first, ...others]: readonly Body[]): Body {
+function withChoices([first, ...others]: readonly JsonFields[]): JsonFields {
   if (first === undefined || others.length === 0) return first ?? {};
   const choices = [first, ...others].flatMap(({ choices: own }) =>
-    Array.isArray(own) ? (own as Body[]) : [],
+    Array.isArray(own) ? (own as JsonFields[]) : [],
   );
   return { ...first, choices: choices.map((choice, index) => ({ ...choice, index })) };
 }
@@ -208,7 +207,7 @@ function decodedStream(side: SupplierSide, bytes: Buffer, reply: Partial<ReplyCo
 }
 
 /** How much text an answer holds, for when its supplier reports no usage. */
-function textBytesIn(operation: Operation, body: Body): number {
+function textBytesIn(operation: Operation, body: JsonFields): number {
   if (operation.writtenIn !== undefined) return operation.writtenIn(body);
   if (!isText(operation)) return 0;
   const collected = collect(operation.dialect.decodeAnswer(body).events);

@@ -1,8 +1,6 @@
-import { type Fault, fault, type PartBound } from '../../kernel';
+import { type Fault, fault, type JsonFields, type PartBound } from '../../kernel';
 import { type AllowedTool, pick, type RequestMeasure } from '../../protocol';
 import type { Operation } from './operation';
-
-type Body = Readonly<Record<string, unknown>>;
 
 /** Tools that the supplier runs during the answer, and the limits of their use. */
 export interface ServerTools {
@@ -11,7 +9,7 @@ export interface ServerTools {
   /** The most uses of all together: after each, the model reads the conversation again. */
   readonly uses: number;
   /** The limit that is inserted into the request; null where none is needed. */
-  readonly limits: ((body: Body) => Body) | null;
+  readonly limits: ((body: JsonFields) => JsonFields) | null;
 }
 
 /** The default limit where the caller names none. */
@@ -42,7 +40,7 @@ function limitedEach({ serverTools: found, advisors }: RequestMeasure): ServerTo
   const open = new Set(
     found.flatMap(({ index, maxUses, takesLimit }) => (takesLimit && maxUses === null ? [index] : [])),
   );
-  const limits = ({ tools: all }: Body): Body => ({
+  const limits = ({ tools: all }: JsonFields): JsonFields => ({
     tools: (Array.isArray(all) ? all : []).map((tool: unknown, index) =>
       open.has(index) || isUnbounded(tool) ? bounded(tool as object, open.has(index)) : tool,
     ),

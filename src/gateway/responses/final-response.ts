@@ -1,15 +1,13 @@
-import { parseJsonText, SseScanner } from '../../kernel';
+import { type JsonFields, parseJsonText, SseScanner } from '../../kernel';
 import { isRecord } from './references';
-
-type Json = Readonly<Record<string, unknown>>;
 
 const ENDS = new Set<unknown>(['response.completed', 'response.incomplete']);
 
 /** The response object in the body of a whole answer, or in the last event of a streamed one; null without one. */
-export function finalResponse(answer: Buffer | string, isStream: boolean): Json | null {
+export function finalResponse(answer: Buffer | string, isStream: boolean): JsonFields | null {
   const bytes = typeof answer === 'string' ? Buffer.from(answer) : answer;
   if (!isStream) return objectIn(bytes);
-  let found: Json | null = null;
+  let found: JsonFields | null = null;
   const scanner = new SseScanner({
     onData: (data) => {
       const event = objectIn(data);
@@ -21,7 +19,7 @@ export function finalResponse(answer: Buffer | string, isStream: boolean): Json 
   return found;
 }
 
-function objectIn(bytes: Buffer): Json | null {
+function objectIn(bytes: Buffer): JsonFields | null {
   try {
     const value = parseJsonText(bytes.toString('utf8'));
     return isRecord(value) ? value : null;

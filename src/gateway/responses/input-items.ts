@@ -1,8 +1,7 @@
-import { fault } from '../../kernel';
+import { fault, type JsonFields } from '../../kernel';
 import { isRecord } from './references';
 
-type Json = Readonly<Record<string, unknown>>;
-type Item = Json & { readonly id: string };
+type Item = JsonFields & { readonly id: string };
 
 export interface InputItemPage {
   readonly object: 'list';
@@ -54,7 +53,7 @@ const refused = (param: string, expected: string) =>
   fault('invalid_request', { param, message: `${param} must be ${expected}.` });
 
 /** Callers may omit ids, types and the parts of a text; a page fills them in. */
-function presented(item: Json, responseId: string, at: number): Item {
+function presented(item: JsonFields, responseId: string, at: number): Item {
   const { type = 'message', role, content } = item;
   const id = typeof item.id === 'string' && item.id !== '' ? item.id : idOf(type, responseId, at);
   if (type !== 'message') return { ...item, id };

@@ -3,6 +3,7 @@ import {
   editedJsonObject,
   fault,
   isLong,
+  type JsonFields,
   parseJsonInSlices,
   parseJsonText,
   printJsonInSlices,
@@ -26,8 +27,6 @@ import {
 import { ResponseCache } from './response-cache';
 import { type FreshResponse, type KeptResponse, ResponseStore } from './response-store';
 import { ResponseWriter } from './response-writer';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** The longest that a request waits for the database. */
 const LOOK_UP_MS = 5_000;
@@ -92,12 +91,12 @@ export class KeptResponses implements OnApplicationBootstrap {
   }
 
   /** Whether the answer is stored (`store`), which is the default. */
-  keeps(body: Json): boolean {
+  keeps(body: JsonFields): boolean {
     return this.settings.responsesStore === 'on' && body.store !== false;
   }
 
   /** The response object; null when this key has none of this id. */
-  async get(keyId: number, responseId: string): Promise<Json | null> {
+  async get(keyId: number, responseId: string): Promise<JsonFields | null> {
     const [kept] = await this.find(keyId, [responseId], []);
     if (kept === undefined) return null;
     const { [OWN_NAME]: _, ...response } = recordIn(kept.answer);
@@ -166,7 +165,7 @@ export class KeptResponses implements OnApplicationBootstrap {
   }
 
   /** Null: too large, or nothing that could be referred to. */
-  private keptOf({ caller }: Inbound, response: Json): Omit<FreshResponse, 'input'> | null {
+  private keptOf({ caller }: Inbound, response: JsonFields): Omit<FreshResponse, 'input'> | null {
     const { id, output } = response;
     const most = this.settings.responsesStoreAnswerLimitBytes;
     if (typeof id !== 'string' || id === '' || id.length > LONGEST_ID || !Array.isArray(output)) return null;
@@ -238,7 +237,7 @@ function modelOf({ answer }: KeptResponse): string[] {
 
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-function recordIn(bytes: Buffer): Json {
+function recordIn(bytes: Buffer): JsonFields {
   const value = parseJsonText(bytes.toString('utf8'));
   return isRecord(value) ? value : {};
 }

@@ -1,6 +1,4 @@
-import { fault, type Fault } from '../../kernel';
-
-type Json = Readonly<Record<string, unknown>>;
+import { fault, type Fault, type JsonFields } from '../../kernel';
 
 /** References of a request to earlier answers, in place of repeated content. */
 export interface References {
@@ -18,7 +16,7 @@ export function referencesIn({
   previous_response_id: previous,
   conversation,
   input,
-}: Json): References | null {
+}: JsonFields): References | null {
   const items = new Map<number, string>();
   if (Array.isArray(input)) {
     for (const [at, item] of input.entries()) if (isReference(item)) items.set(at, idOf(item, at));
@@ -40,12 +38,12 @@ export function referencesIn({
 }
 
 /** The type of a reference may be left out, if the item says nothing else. */
-const isReference = (item: unknown): item is Json =>
+const isReference = (item: unknown): item is JsonFields =>
   isRecord(item) &&
   (item.type === 'item_reference' ||
     ((item.type === undefined || item.type === null) && item.role === undefined && item.id !== undefined));
 
-function idOf({ id }: Json, at: number): string {
+function idOf({ id }: JsonFields, at: number): string {
   if (typeof id === 'string' && id !== '' && id.length <= LONGEST_ID) return id;
   throw fault('invalid_request', {
     param: `input[${at}].id`,
@@ -88,5 +86,5 @@ export function itemsOf(input: unknown): readonly unknown[] {
   return input === '' ? [] : [{ type: 'message', role: 'user', content: input }];
 }
 
-export const isRecord = (value: unknown): value is Json =>
+export const isRecord = (value: unknown): value is JsonFields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

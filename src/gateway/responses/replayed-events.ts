@@ -1,10 +1,8 @@
-import { formatEvent } from '../../kernel';
+import { formatEvent, type JsonFields } from '../../kernel';
 import { isRecord } from './references';
 
-type Json = Readonly<Record<string, unknown>>;
-
 /** The events of a kept response, as a stream of it would have had them; those up to `after` are left out. */
-export function replayedEvents(response: Json, after = -1): string {
+export function replayedEvents(response: JsonFields, after = -1): string {
   const events = [...eventsOf(response)].map(([type, fields], place) => ({
     place,
     text: formatEvent({ event: type, data: JSON.stringify({ type, sequence_number: place, ...fields }) }),
@@ -12,7 +10,7 @@ export function replayedEvents(response: Json, after = -1): string {
   return events.flatMap(({ place, text }) => (place > after ? [text] : [])).join('');
 }
 
-function* eventsOf(response: Json): Generator<readonly [type: string, fields: Json]> {
+function* eventsOf(response: JsonFields): Generator<readonly [type: string, fields: JsonFields]> {
   const output: readonly unknown[] = Array.isArray(response.output) ? response.output : [];
   const open = { ...response, status: 'in_progress', output: [], usage: null };
   yield ['response.created', { response: open }];
@@ -21,7 +19,10 @@ function* eventsOf(response: Json): Generator<readonly [type: string, fields: Js
   yield [`response.${response.status === 'incomplete' ? 'incomplete' : 'completed'}`, { response }];
 }
 
-function* itemEvents(item: Json, index: number): Generator<readonly [type: string, fields: Json]> {
+function* itemEvents(
+  item: JsonFields,
+  index: number,
+): Generator<readonly [type: string, fields: JsonFields]> {
   const content: readonly unknown[] = Array.isArray(item.content) ? item.content : [];
   const begun = { ...item, status: 'in_progress', ...(item.type === 'message' && { content: [] }) };
   yield ['response.output_item.added', { output_index: index, item: begun }];

@@ -1,8 +1,6 @@
-import type { JsonEdits, JsonObjectText } from '../../kernel';
+import type { JsonEdits, JsonFields } from '../../kernel';
 import type { Dropped } from '../../protocol';
 import { isRecord } from './references';
-
-type Json = Readonly<Record<string, unknown>>;
 
 export interface StatelessBody {
   readonly edits: JsonEdits;
@@ -23,7 +21,7 @@ const ENCRYPTED = 'reasoning.encrypted_content';
  * Makes a request independent of the supplier's own store. The supplier would look up item ids, which another account
  * does not know; hidden reasoning returns encrypted with the answer instead.
  */
-export function stateless(body: JsonObjectText['body'], wantsReasoning: boolean): StatelessBody {
+export function stateless(body: JsonFields, wantsReasoning: boolean): StatelessBody {
   const dropped: Dropped[] = [];
   const set: Record<string, unknown> = { store: false };
   const input = Array.isArray(body.input) ? withoutIds(body.input, dropped) : undefined;
@@ -53,5 +51,5 @@ function withoutIds(items: readonly unknown[], dropped: Dropped[]): unknown[] | 
 }
 
 /** Without its id nothing of it is left that a model could read; a summary is for people. */
-const isEmptyReasoning = ({ type, content, encrypted_content: encrypted }: Json): boolean =>
+const isEmptyReasoning = ({ type, content, encrypted_content: encrypted }: JsonFields): boolean =>
   type === 'reasoning' && typeof encrypted !== 'string' && !(Array.isArray(content) && content.length > 0);

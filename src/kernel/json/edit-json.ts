@@ -1,7 +1,13 @@
 import { Pieces } from '../pieces';
 import { printJson } from './json-text';
 import { printJsonInSlices } from './print-in-slices';
-import { isLong, type JsonObjectText, objectText, objectTextInSlices } from './read-json-object';
+import {
+  isLong,
+  type JsonFields,
+  type JsonObjectText,
+  objectText,
+  objectTextInSlices,
+} from './read-json-object';
 import type { JsonMember } from './structure-scan';
 
 export interface JsonEdits {
@@ -48,7 +54,7 @@ export function editedJsonObject(
 async function editedInSlices(
   source: JsonObjectText,
   edits: JsonEdits,
-  body: JsonObjectText['body'],
+  body: JsonFields,
 ): Promise<JsonObjectText> {
   const long = new Map<unknown, Buffer>();
   for (const value of Object.values(edits.set ?? {}))
@@ -57,7 +63,7 @@ async function editedInSlices(
   return objectTextInSlices(whole, body);
 }
 
-function editedBody(source: JsonObjectText, edits: JsonEdits): JsonObjectText['body'] {
+function editedBody(source: JsonObjectText, edits: JsonEdits): JsonFields {
   const body: Record<string, unknown> = { ...source.body };
   for (const name of edits.remove ?? nothing) delete body[name];
   for (const name in edits.set) if (edits.set[name] !== undefined) body[name] = edits.set[name];

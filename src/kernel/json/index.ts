@@ -6,6 +6,7 @@ export { hasEscapedName, isJsonParseFaulty, parseJsonText } from './parse-json-t
 export { printJsonInSlices } from './print-in-slices';
 export {
   isLong,
+  type JsonFields,
   type JsonObjectText,
   parseJsonInSlices,
   printedInSlices,

@@ -6,10 +6,13 @@ import { printJson } from './json-text';
 import { printJsonInSlices } from './print-in-slices';
 import { type JsonMember, StructureScan } from './structure-scan';
 
+/** A JSON object that is only read. */
+export type JsonFields = Readonly<Record<string, unknown>>;
+
 /** A JSON object as it was written: its bytes, what they say, and where its fields stand in them. */
 export interface JsonObjectText {
   readonly bytes: Buffer;
-  readonly body: Readonly<Record<string, unknown>>;
+  readonly body: JsonFields;
   readonly members: readonly JsonMember[];
   /** Whether `body` holds a number that a double changed. */
   readonly isRounded: boolean;
@@ -39,11 +42,11 @@ export function readJsonObject(given: Buffer): JsonObjectText | Promise<JsonObje
 }
 
 /** What is printed here, as if it had been read. */
-export const printedJsonObject = (body: JsonObjectText['body']): JsonObjectText =>
+export const printedJsonObject = (body: JsonFields): JsonObjectText =>
   objectText(Buffer.from(printJson(body)), body);
 
 /** The same of a body that may be long. */
-export async function printedInSlices(body: JsonObjectText['body']): Promise<JsonObjectText> {
+export async function printedInSlices(body: JsonFields): Promise<JsonObjectText> {
   return objectTextInSlices(await printJsonInSlices(body), body);
 }
 
@@ -51,17 +54,14 @@ export async function printedInSlices(body: JsonObjectText['body']): Promise<Jso
 export const isLong = ({ bytes }: Pick<JsonObjectText, 'bytes'>): boolean => bytes.length > SHORT_BYTES;
 
 /** A body with its bytes, which are known to say the same. */
-export function objectText(bytes: Buffer, body: JsonObjectText['body']): JsonObjectText {
+export function objectText(bytes: Buffer, body: JsonFields): JsonObjectText {
   const scan = new StructureScan(bytes.toString('latin1'));
   scan.advance(Infinity);
   return { bytes, body, members: scan.members, isRounded: scan.hasRoundedNumber };
 }
 
 /** The same of a body that may be long. */
-export async function objectTextInSlices(
-  bytes: Buffer,
-  body: JsonObjectText['body'],
-): Promise<JsonObjectText> {
+export async function objectTextInSlices(bytes: Buffer, body: JsonFields): Promise<JsonObjectText> {
   const scan = await scanInSlices(bytes.toString('latin1'));
   return { bytes, body, members: scan.members, isRounded: scan.hasRoundedNumber };
 }
@@ -70,12 +70,12 @@ export async function objectTextInSlices(
 export function readWritten(
   { bytes, body, isRounded }: JsonObjectText,
   fields: WrittenFields,
-): JsonObjectText['body'] | Promise<JsonObjectText['body']> {
+): JsonFields | Promise<JsonFields> {
   if (!isRounded) return body;
   const text = bytes.toString('utf8');
   const whole =
     bytes.length > SHORT_BYTES ? readToEnd(new JsonReader(text, fields)) : readJsonText(text, fields);
-  return whole as JsonObjectText['body'] | Promise<JsonObjectText['body']>;
+  return whole as JsonFields | Promise<JsonFields>;
 }
 
 function valueOf(text: string, scan: StructureScan): unknown {
@@ -135,7 +135,7 @@ function readText(
   { members, hasRoundedNumber }: StructureScan,
 ): JsonObjectText {
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return { bytes, body: value as JsonObjectText['body'], members, isRounded: hasRoundedNumber };
+    return { bytes, body: value as JsonFields, members, isRounded: hasRoundedNumber };
   throw fault('invalid_json', { message: 'The request body is not a JSON object.' });
 }
 

@@ -43,7 +43,7 @@ export interface KeyFormModel {
   readonly regions?: ChecklistPickerModel;
 }
 
-interface Asked {
+interface KeyFormFacts {
   readonly values: KeyFormValues;
   readonly choices: KeyFormChoices;
   readonly usualRate: number;
@@ -51,7 +51,7 @@ interface Asked {
 }
 
 export function keyFormModel(
-  { values, choices, usualRate, isAdministrator = false }: Asked,
+  { values, choices, usualRate, isAdministrator = false }: KeyFormFacts,
   translate: Translate,
 ): KeyFormModel {
   const text = (name: string): FieldText => ({

@@ -29,7 +29,7 @@ interface Facts {
   readonly usualRate: number;
 }
 
-interface Asked {
+interface KeysListFacts {
   readonly request: HttpRequest;
   readonly query: KeysQuery;
   readonly projects: readonly ProjectName[];
@@ -41,7 +41,7 @@ interface Asked {
 }
 
 export function keysList(
-  { request, query, projects, organisations, facts, isOwnView, troubled }: Asked,
+  { request, query, projects, organisations, facts, isOwnView, troubled }: KeysListFacts,
   localisation: Localisation,
 ): { list: ListDescription<ManagedKey>; attention: BannerModel[] } {
   const { translate } = localisation;
@@ -74,7 +74,7 @@ export function keysList(
 }
 
 function fieldsOf(
-  { query, projects, organisations }: Pick<Asked, 'query' | 'projects' | 'organisations'>,
+  { query, projects, organisations }: Pick<KeysListFacts, 'query' | 'projects' | 'organisations'>,
   translate: Translate,
 ): FieldModel[] {
   const all = translate('list.all');

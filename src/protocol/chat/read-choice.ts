@@ -1,9 +1,7 @@
 import { type Fault } from '../../kernel';
-import { argumentsText, type Emission, type Tally } from '../canonical';
+import { argumentsText, type Emission, type JsonObject, type Tally } from '../canonical';
 import { brokenStream } from '../stream-reader';
 import { isRecord, pick } from '../usage';
-
-type Json = Record<string, unknown>;
 
 interface Call {
   id: string;
@@ -50,7 +48,7 @@ export class ChoiceReader {
     private readonly tally: Tally,
   ) {}
 
-  read(delta: Json): Fault | undefined {
+  read(delta: JsonObject): Fault | undefined {
     const reasoning = delta.reasoning_content ?? delta.reasoning;
     if (typeof reasoning === 'string') this.emission.reasoning(reasoning);
     const { content, refusal, tool_calls: calls, annotations, function_call: legacy } = delta;
@@ -81,7 +79,7 @@ export class ChoiceReader {
     }
   }
 
-  private call(delta: Json, position: number): Fault | undefined {
+  private call(delta: JsonObject, position: number): Fault | undefined {
     const called = isRecord(delta.function) ? delta.function : isRecord(delta.custom) ? delta.custom : {};
     const id = typeof delta.id === 'string' ? delta.id : '';
     const name = typeof called.name === 'string' ? called.name : '';

@@ -1,5 +1,5 @@
 import { fault } from '../../kernel';
-import { supplierFault } from '../canonical';
+import { type JsonObject, supplierFault } from '../canonical';
 import { brokenStream, StreamReader } from '../stream-reader';
 import { isRecord, pick } from '../usage';
 import { readChatError } from './errors';
@@ -8,14 +8,12 @@ import { ChoiceReader } from './read-choice';
 import { writtenInChat } from './written';
 import { findChatUsage, normaliseChatUsage } from './usage';
 
-type Json = Record<string, unknown>;
-
 export class ChatStreamDecoder extends StreamReader {
   protected override readonly written = writtenInChat;
   private readonly choice = new ChoiceReader(this.emission, this.tally);
   private finish: string | undefined;
 
-  protected override holdsWritten({ choices }: Json): boolean {
+  protected override holdsWritten({ choices }: JsonObject): boolean {
     const calls = (choice: unknown): unknown => pick(choice, 'delta', 'tool_calls');
     const isWhole = (call: unknown): boolean => isRecord(pick(call, 'function', 'arguments'));
     return (
@@ -23,7 +21,7 @@ export class ChatStreamDecoder extends StreamReader {
     );
   }
 
-  protected readEvent(chunk: Json): void {
+  protected readEvent(chunk: JsonObject): void {
     const error = chunk.error === undefined && chunk.choices !== undefined ? undefined : readChatError(chunk);
     if (error) return this.emission.fault(supplierFault(error));
     if (Array.isArray(chunk.choices)) for (const choice of chunk.choices) this.readChoice(chunk, choice);
@@ -50,7 +48,7 @@ export class ChatStreamDecoder extends StreamReader {
     return true;
   }
 
-  private readChoice(chunk: Json, choice: unknown): void {
+  private readChoice(chunk: JsonObject, choice: unknown): void {
     if (!isRecord(choice)) return;
     if (typeof choice.index === 'number' && choice.index > 0) {
       return this.tally.dropped(`choices.${choice.index}`, 'one answer is asked for');
@@ -64,7 +62,7 @@ export class ChatStreamDecoder extends StreamReader {
       this.finish = choice.finish_reason;
   }
 
-  private start({ id, model }: Json): void {
+  private start({ id, model }: JsonObject): void {
     if (this.emission.started) return;
     this.emission.start(typeof id === 'string' ? id : '', typeof model === 'string' ? model : '');
   }

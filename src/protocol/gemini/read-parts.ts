@@ -1,11 +1,9 @@
 import { fault, type Fault } from '../../kernel';
-import { argumentsText, type Emission, supplierFault, type Tally } from '../canonical';
+import { argumentsText, type Emission, type JsonObject, supplierFault, type Tally } from '../canonical';
 import { isRecord, pick } from '../usage';
 import { readGeminiError } from './errors';
 import { readGeminiFinish } from './finish';
 import { findGeminiUsage, normaliseGeminiUsage } from './usage';
-
-type Json = Record<string, unknown>;
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
@@ -19,7 +17,7 @@ export class GeminiReader {
     private readonly tally: Tally,
   ) {}
 
-  read(chunk: Json): Fault | undefined {
+  read(chunk: JsonObject): Fault | undefined {
     const error = readGeminiError(chunk);
     if (error) return supplierFault(error);
     this.emission.start(text(chunk.responseId), text(chunk.modelVersion));
@@ -38,7 +36,7 @@ export class GeminiReader {
     return undefined;
   }
 
-  private candidate({ content, finishReason, citationMetadata, groundingMetadata }: Json): void {
+  private candidate({ content, finishReason, citationMetadata, groundingMetadata }: JsonObject): void {
     const parts = pick(content, 'parts');
     if (Array.isArray(parts)) for (const part of parts) if (isRecord(part)) this.part(part);
     if (citationMetadata !== undefined)
@@ -48,7 +46,7 @@ export class GeminiReader {
     if (typeof finishReason === 'string') this.finished = finishReason;
   }
 
-  private part(part: Json): void {
+  private part(part: JsonObject): void {
     if (part.thoughtSignature !== undefined) {
       this.tally.dropped('candidates.content.parts.thoughtSignature', 'no dialect of callers carries it');
     }
@@ -63,7 +61,7 @@ export class GeminiReader {
   }
 
   /** Calls come whole. */
-  private call({ id, name, args }: Json): void {
+  private call({ id, name, args }: JsonObject): void {
     const handle = this.emission.openTool(text(id), text(name));
     this.emission.toolArguments(handle, argumentsText(args) ?? '{}');
     this.emission.closeTool(handle);

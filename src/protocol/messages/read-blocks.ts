@@ -1,8 +1,7 @@
 import { type Fault } from '../../kernel';
-import { argumentsText, type Emission, type Tally } from '../canonical';
+import { argumentsText, type Emission, type JsonObject, type Tally } from '../canonical';
 import { brokenStream } from '../stream-reader';
 
-type Json = Record<string, unknown>;
 type Block = { readonly kind: 'prose' | 'other' } | { readonly kind: 'tool'; readonly handle: number };
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -16,11 +15,11 @@ export class BlockReader {
     private readonly tally: Tally,
   ) {}
 
-  start(index: number, block: Json): void {
+  start(index: number, block: JsonObject): void {
     this.open.set(index, this.opened(block));
   }
 
-  delta(index: number, delta: Json): Fault | undefined {
+  delta(index: number, delta: JsonObject): Fault | undefined {
     const block = this.open.get(index);
     if (!block) return brokenStream('A piece of a content block came before the block.');
     switch (delta.type) {
@@ -54,7 +53,7 @@ export class BlockReader {
     return undefined;
   }
 
-  private opened(block: Json): Block {
+  private opened(block: JsonObject): Block {
     switch (block.type) {
       case 'text':
         this.emission.text(text(block.text));

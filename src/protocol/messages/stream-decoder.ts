@@ -1,4 +1,4 @@
-import { supplierFault } from '../canonical';
+import { type JsonObject, supplierFault } from '../canonical';
 import { brokenStream, StreamReader } from '../stream-reader';
 import { isRecord } from '../usage';
 import { readMessagesError } from './errors';
@@ -7,9 +7,7 @@ import { BlockReader } from './read-blocks';
 import { writtenInMessages } from './written';
 import { findMessagesUsage, mergeMessagesUsage, normaliseMessagesUsage } from './usage';
 
-type Json = Record<string, unknown>;
-
-const record = (value: unknown): Json => (isRecord(value) ? value : {});
+const record = (value: unknown): JsonObject => (isRecord(value) ? value : {});
 
 export class MessagesStreamDecoder extends StreamReader {
   protected override readonly written = writtenInMessages;
@@ -19,11 +17,11 @@ export class MessagesStreamDecoder extends StreamReader {
   private stopSequence: string | undefined;
 
   /** Some suppliers send the arguments with the call. */
-  protected override holdsWritten({ type }: Json): boolean {
+  protected override holdsWritten({ type }: JsonObject): boolean {
     return type === 'content_block_start';
   }
 
-  protected readEvent(event: Json): void {
+  protected readEvent(event: JsonObject): void {
     const { type } = event;
     if (type === 'error') return this.emission.fault(supplierFault(readMessagesError(event)!));
     if (type === 'ping') return;
@@ -53,7 +51,7 @@ export class MessagesStreamDecoder extends StreamReader {
     if (wrong) this.emission.fault(wrong);
   }
 
-  private start(event: Json): void {
+  private start(event: JsonObject): void {
     const { id, model } = record(event.message);
     this.rawUsage = findMessagesUsage(event);
     const reading = normaliseMessagesUsage(this.rawUsage);
@@ -61,7 +59,7 @@ export class MessagesStreamDecoder extends StreamReader {
     this.emission.start(typeof id === 'string' ? id : '', typeof model === 'string' ? model : '', known);
   }
 
-  private messageDelta(event: Json): void {
+  private messageDelta(event: JsonObject): void {
     const delta = record(event.delta);
     if (typeof delta.stop_reason === 'string') this.stopReason = delta.stop_reason;
     if (typeof delta.stop_sequence === 'string') this.stopSequence = delta.stop_sequence;

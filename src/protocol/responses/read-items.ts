@@ -1,9 +1,7 @@
 import { type Fault } from '../../kernel';
-import { type Emission, type Tally } from '../canonical';
+import { type Emission, type JsonObject, type Tally } from '../canonical';
 import { brokenStream } from '../stream-reader';
 import { isRecord } from '../usage';
-
-type Json = Record<string, unknown>;
 
 interface Item {
   readonly type: string;
@@ -14,7 +12,7 @@ interface Item {
 }
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-const list = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isRecord) : []);
+const list = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isRecord) : []);
 
 /** Reads output items: piece by piece from a stream, or each in one go from a whole answer. */
 export class ItemReader {
@@ -25,7 +23,7 @@ export class ItemReader {
     private readonly tally: Tally,
   ) {}
 
-  added(index: number, item: Json): void {
+  added(index: number, item: JsonObject): void {
     const type = text(item.type);
     if (type !== 'function_call' && type !== 'custom_tool_call') {
       this.open.set(index, { type, streamed: false });
@@ -55,7 +53,7 @@ export class ItemReader {
       this.emission.reasoning('\n\n');
   }
 
-  done(index: number, item: Json): void {
+  done(index: number, item: JsonObject): void {
     if (!this.open.has(index)) this.added(index, item);
     const { type, handle, streamed } = this.open.get(index)!;
     this.open.delete(index);
@@ -76,7 +74,7 @@ export class ItemReader {
     }
   }
 
-  private message(item: Json, streamed: boolean): void {
+  private message(item: JsonObject, streamed: boolean): void {
     for (const part of list(item.content)) {
       if (streamed) break;
       if (part.type === 'refusal') this.emission.refusal(text(part.refusal));
@@ -86,7 +84,7 @@ export class ItemReader {
     this.emission.closeProse();
   }
 
-  private reasoning(item: Json, streamed: boolean): void {
+  private reasoning(item: JsonObject, streamed: boolean): void {
     const parts = [...list(item.summary), ...list(item.content)].map((part) => text(part.text));
     if (!streamed) this.emission.reasoning(parts.join('\n\n'));
     const signature = text(item.encrypted_content);

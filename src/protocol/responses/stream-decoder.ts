@@ -1,5 +1,5 @@
 import { entryOf, type Fault } from '../../kernel';
-import { supplierFault } from '../canonical';
+import { type JsonObject, supplierFault } from '../canonical';
 import { brokenStream, StreamReader } from '../stream-reader';
 import { isRecord } from '../usage';
 import { readResponsesError } from './errors';
@@ -7,9 +7,7 @@ import { readFinish } from './finish';
 import { ItemReader } from './read-items';
 import { findResponsesUsage, normaliseResponsesUsage } from './usage';
 
-type Json = Record<string, unknown>;
-
-const record = (value: unknown): Json => (isRecord(value) ? value : {});
+const record = (value: unknown): JsonObject => (isRecord(value) ? value : {});
 
 /** Events that repeat what others have said. */
 const REPETITIONS = new Set([
@@ -37,7 +35,7 @@ const PIECES: Readonly<Record<string, 'text' | 'refusal' | 'reasoning' | 'tool'>
 export class ResponsesStreamDecoder extends StreamReader {
   private readonly items = new ItemReader(this.emission, this.tally);
 
-  protected readEvent(event: Json): void {
+  protected readEvent(event: JsonObject): void {
     const type = String(event.type);
     const kind = entryOf(PIECES, type);
     const index = typeof event.output_index === 'number' ? event.output_index : 0;
@@ -49,7 +47,7 @@ export class ResponsesStreamDecoder extends StreamReader {
     if (wrong) this.emission.fault(wrong);
   }
 
-  private readOther(type: string, index: number, event: Json): void {
+  private readOther(type: string, index: number, event: JsonObject): void {
     switch (type) {
       case 'response.created':
       case 'response.queued':
@@ -81,11 +79,11 @@ export class ResponsesStreamDecoder extends StreamReader {
     }
   }
 
-  private start({ id, model }: Json): void {
+  private start({ id, model }: JsonObject): void {
     this.emission.start(typeof id === 'string' ? id : '', typeof model === 'string' ? model : '');
   }
 
-  private finish(event: Json): void {
+  private finish(event: JsonObject): void {
     this.terminated = true;
     this.start(record(event.response));
     this.emission.report(normaliseResponsesUsage(findResponsesUsage(event)));

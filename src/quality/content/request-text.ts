@@ -1,10 +1,9 @@
 import { sealOf } from '../../gateway';
+import type { JsonFields } from '../../kernel';
 import { type CanonicalRequest, type DialectName, dialects } from '../../protocol';
 import type { RequestCounters } from '../../routing';
 
 type Turn = CanonicalRequest['turns'][number];
-type Body = Readonly<Record<string, unknown>>;
-
 /** A request as a judge reads it, and what it asks of a model that is to answer it. */
 export interface RequestText {
   /** The instructions and the conversation, oldest first. */
@@ -22,7 +21,7 @@ export interface RequestText {
 }
 
 /** Null where the body cannot be read. */
-export function readRequest(surface: DialectName, body: Body): RequestText | null {
+export function readRequest(surface: DialectName, body: JsonFields): RequestText | null {
   const decoded = dialects[surface].decodeRequest(body);
   if (!decoded.ok) return null;
   const { system, turns, tools, responseFormat, maxOutputTokens } = decoded.value;

@@ -1,12 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { JsonFields } from '../../kernel';
 
-interface Asked {
+interface ReceivedRequest {
   readonly headers: IncomingHttpHeaders;
-  readonly body: Readonly<Record<string, unknown>>;
+  readonly body: JsonFields;
 }
 
 /** Whether the caller keeps this request out of every evaluation. */
-export function isOptedOut({ headers, body }: Asked): boolean {
+export function isOptedOut({ headers, body }: ReceivedRequest): boolean {
   if (body.store === false) return true;
   if (/\bno-store\b/i.test(headers['cache-control'] ?? '')) return true;
   const { metadata } = body;

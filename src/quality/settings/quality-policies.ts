@@ -18,7 +18,7 @@ interface Row {
 }
 
 /** Who was asked something: both have to agree to its evaluation. */
-interface Asked {
+interface CallingKey {
   readonly organisationId: number;
   readonly keyId: number;
 }
@@ -56,12 +56,12 @@ export class QualityPolicies implements OnApplicationBootstrap {
    * The organisation's settings as they count now, for a decision that must not come from a copy. Null where
    * nothing of the key may be evaluated.
    */
-  async consentOf({ organisationId, keyId }: Asked): Promise<QualitySettings | null> {
+  async consentOf({ organisationId, keyId }: CallingKey): Promise<QualitySettings | null> {
     return consentIn(await this.database.query<Row>(consentRows, [organisationId, keyId]));
   }
 
   /** The same, and it stays so until the transaction ends. */
-  async consentWithin(tx: Tx, { organisationId, keyId }: Asked): Promise<QualitySettings | null> {
+  async consentWithin(tx: Tx, { organisationId, keyId }: CallingKey): Promise<QualitySettings | null> {
     return consentIn(await tx.query<Row[]>(`${consentRows} FOR SHARE`, [organisationId, keyId]));
   }
 

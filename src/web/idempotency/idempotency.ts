@@ -4,7 +4,7 @@ import { Settings } from '../../platform';
 import { AnswerStore, type Earlier } from './answer-store';
 import type { Codec } from './codec';
 import { Leases } from './leases';
-import { type Asked, type Operation, operationOf } from './operation';
+import { type RepeatableRequest, type Operation, operationOf } from './operation';
 
 interface Outcome<T> {
   readonly answer: T;
@@ -35,7 +35,7 @@ export class Idempotency {
 
   /** Runs the operation once, for any answer that a codec can store; `route` identifies the operation. */
   async once<T>(
-    asked: Asked,
+    asked: RepeatableRequest,
     route: string,
     codec: Codec<T>,
     execute: () => Promise<T>,

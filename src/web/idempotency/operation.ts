@@ -5,17 +5,17 @@ import { fault } from '../../kernel';
 /** An operation that has to happen once, however often it is repeated. */
 export interface Operation {
   readonly keyId: number;
-  /** Of the idempotency key, for this API key alone. */
+  /** It hashes the idempotency key, for this API key alone. */
   readonly keyHash: Buffer;
-  /** Of the route and the body. */
+  /** It hashes the route and the body. */
   readonly requestHash: Buffer;
   readonly requestId: string;
 }
 
-/** Of a request, what it is known again by. */
-export interface Asked {
+/** What a request that is sent again is recognised by. */
+export interface RepeatableRequest {
   readonly requestId: string;
-  /** The API key that asks: idempotency keys of others are others. */
+  /** The API key that asks: each has idempotency keys of its own. */
   readonly keyId: number;
   readonly headers: IncomingHttpHeaders;
   /** What two sendings of one request have in common. */
@@ -26,7 +26,7 @@ const HEADER = 'idempotency-key';
 const VISIBLE = /^[\x21-\x7e]{1,255}$/;
 
 /** Null: the caller did not ask for it. */
-export function operationOf(asked: Asked, route: string, secret: string): Operation | null {
+export function operationOf(asked: RepeatableRequest, route: string, secret: string): Operation | null {
   const { headers, keyId, requestId } = asked;
   const key = headers[HEADER];
   if (key === undefined) return null;

@@ -12,7 +12,7 @@ import { planPrices } from './plan-prices';
 import { planProviders } from './plan-providers';
 import { nameOf, type Step, type Steps } from '../step';
 
-interface Circumstances {
+interface PlanContext {
   readonly keeper: CredentialKeeper;
   readonly source: string;
   readonly faults: FileFault[];
@@ -25,7 +25,7 @@ interface Circumstances {
 export async function stepsFor(
   tx: Tx,
   desired: Desired,
-  { keeper, source, faults, once, keys: planner }: Circumstances,
+  { keeper, source, faults, once, keys: planner }: PlanContext,
 ): Promise<Steps> {
   const current = await readCurrent(tx);
   faults.push(...strayNames(desired, current));

@@ -1,6 +1,4 @@
-import { fault, parseJsonText, SseScanner } from '../../../kernel';
-
-type Body = Readonly<Record<string, unknown>>;
+import { fault, type JsonFields, parseJsonText, SseScanner } from '../../../kernel';
 
 /**
  * Splits a stream of several answers into one stream each. Events of no single answer go to all. Answers come in the
@@ -14,7 +12,7 @@ export function separateChoices(bytes: Buffer): Buffer[] {
 }
 
 /** A text stands for itself. */
-type Event = Body | string;
+type Event = JsonFields | string;
 
 function eventsIn(bytes: Buffer): Event[] {
   const events: Event[] = [];
@@ -43,16 +41,16 @@ function eventFor(event: Event, index: number): string {
 
 const written = (text: string): string => `data: ${text}\n\n`;
 
-function choicesIn(event: Event): Body[] {
+function choicesIn(event: Event): JsonFields[] {
   const choices: unknown = typeof event === 'string' ? null : event.choices;
   return Array.isArray(choices) ? choices.filter(isObject) : [];
 }
 
-const isObject = (value: unknown): value is Body => typeof value === 'object' && value !== null;
+const isObject = (value: unknown): value is JsonFields => typeof value === 'object' && value !== null;
 
-const indexOf = ({ index }: Body): number => (typeof index === 'number' ? index : 0);
+const indexOf = ({ index }: JsonFields): number => (typeof index === 'number' ? index : 0);
 
-function objectIn(text: string): Body {
+function objectIn(text: string): JsonFields {
   try {
     const value: unknown = parseJsonText(text);
     if (isObject(value)) return value;

@@ -1,19 +1,17 @@
-import { fault, parseJsonText, SseScanner } from '../../../kernel';
-
-type Body = Readonly<Record<string, unknown>>;
+import { fault, type JsonFields, parseJsonText, SseScanner } from '../../../kernel';
 
 /** The default output limit of the older route. Suppliers are told, because some have no limit. */
 export const USUAL_COMPLETION_TOKENS = 16;
 
 /** Each prompt of a list gets `n` answers; of `best_of` answers the caller sees the best and pays for all. */
-export function completionsAsked({ prompt, n, best_of: bestOf }: Body): number {
+export function completionsAsked({ prompt, n, best_of: bestOf }: JsonFields): number {
   const prompts = Array.isArray(prompt) && typeof prompt[0] !== 'number' ? prompt.length : 1;
   return prompts * Math.max(countOf(n), countOf(bestOf));
 }
 
 const countOf = (value: unknown): number => (typeof value === 'number' ? value : 1);
 
-export function completionBytes({ choices }: Body): number {
+export function completionBytes({ choices }: JsonFields): number {
   if (!Array.isArray(choices)) return 0;
   return choices.reduce((sum: number, choice: unknown) => {
     const text: unknown = typeof choice === 'object' && choice !== null ? Reflect.get(choice, 'text') : '';
@@ -29,9 +27,9 @@ interface Choice {
 }
 
 /** Joins a stream of pieces into the whole answer that was asked for. An error among them replaces it. */
-export function completionOf(bytes: Buffer): Body {
+export function completionOf(bytes: Buffer): JsonFields {
   const choices = new Map<number, Choice>();
-  let answer: Body = {};
+  let answer: JsonFields = {};
   let isBroken = false;
   let ended = false;
   const scanner = new SseScanner({
@@ -51,11 +49,11 @@ export function completionOf(bytes: Buffer): Body {
   return { ...answer, choices: given };
 }
 
-function piece(text: string, choices: Map<number, Choice>): Body {
+function piece(text: string, choices: Map<number, Choice>): JsonFields {
   const { choices: given, ...rest } = objectIn(text);
   for (const choice of Array.isArray(given) ? given : []) {
     if (typeof choice !== 'object' || choice === null) continue;
-    const { index: place, text: more, finish_reason: reason } = choice as Body;
+    const { index: place, text: more, finish_reason: reason } = choice as JsonFields;
     const index = countOf(place ?? 0);
     const known = choices.get(index) ?? { index, text: '', finish_reason: null, logprobs: null };
     known.text += typeof more === 'string' ? more : '';
@@ -65,10 +63,10 @@ function piece(text: string, choices: Map<number, Choice>): Body {
   return Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null));
 }
 
-function objectIn(text: string): Body {
+function objectIn(text: string): JsonFields {
   try {
     const value: unknown = parseJsonText(text);
-    if (typeof value === 'object' && value !== null) return value as Body;
+    if (typeof value === 'object' && value !== null) return value as JsonFields;
   } catch {
     // Said below, without the text.
   }

@@ -1,10 +1,10 @@
-type Body = Readonly<Record<string, unknown>>;
+import type { JsonFields } from '../../../kernel';
 
 /**
  * Converts vectors to the requested encoding: numbers, or base64 of little-endian 32-bit floats. Suppliers may know
  * only one of the two, and an SDK misreads the other silently.
  */
-export function inAskedEncoding(answer: Body, { encoding_format: asked }: Body): Body {
+export function inAskedEncoding(answer: JsonFields, { encoding_format: asked }: JsonFields): JsonFields {
   const { data } = answer;
   if (!Array.isArray(data)) return answer;
   const convert = asked === 'base64' ? encoded : decoded;

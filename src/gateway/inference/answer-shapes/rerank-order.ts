@@ -1,12 +1,11 @@
+import type { JsonFields } from '../../../kernel';
 import { resultsIn, scoreOf } from '../../../protocol';
-
-type Body = Readonly<Record<string, unknown>>;
 
 /**
  * Calls results and scores by their names, sorts them best first, cuts them to the requested number and adds the
  * model's name: not every supplier does.
  */
-export function ranked(told: Body, { model, top_n: asked }: Body): Body {
+export function ranked(told: JsonFields, { model, top_n: asked }: JsonFields): JsonFields {
   const answer = named(told);
   const { results } = answer;
   if (!Array.isArray(results)) return answer;
@@ -20,14 +19,14 @@ export function ranked(told: Body, { model, top_n: asked }: Body): Body {
   return { model, ...answer, results: sorted };
 }
 
-function named(told: Body): Body {
+function named(told: JsonFields): JsonFields {
   const list = resultsIn(told);
   if (list === undefined) return told;
-  const isNamed = (result: unknown): boolean => (result as Body).relevance_score !== undefined;
+  const isNamed = (result: unknown): boolean => (result as JsonFields).relevance_score !== undefined;
   if (list === told.results && list.every(isNamed)) return told;
   const { data: _data, ...rest } = told;
   const results = list.map((result) => {
-    const { score, ...others } = result as Body;
+    const { score, ...others } = result as JsonFields;
     return isNamed(result) ? result : { ...others, relevance_score: score };
   });
   return { ...rest, results };
@@ -42,11 +41,11 @@ const DOCUMENTS_PER_UNIT = 100;
 const LEAST_BYTES_PER_PIECE = 500;
 
 /** The most search units a rerank can be charged as. */
-export const searchUnitsBound = ({ documents }: Body, bytes: number): number =>
+export const searchUnitsBound = ({ documents }: JsonFields, bytes: number): number =>
   Math.ceil(
     ((Array.isArray(documents) ? documents.length : 0) + bytes / LEAST_BYTES_PER_PIECE) / DOCUMENTS_PER_UNIT,
   );
 
 /** Suppliers who sell by the token count the question once for every document. */
-export const rerankTextBound = ({ query, documents }: Body, bytes: number): number =>
+export const rerankTextBound = ({ query, documents }: JsonFields, bytes: number): number =>
   bytes + Buffer.byteLength(String(query)) * (Array.isArray(documents) ? documents.length : 0);

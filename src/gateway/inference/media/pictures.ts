@@ -1,13 +1,12 @@
 import {
   type AskedFees,
   entryOf,
+  type JsonFields,
   type PriceRates,
   readModes,
   totalTokens,
   type UsageReading,
 } from '../../../kernel';
-
-type Body = Readonly<Record<string, unknown>>;
 
 const PICTURE_WORD = /^[a-z0-9][a-z0-9_.-]{0,39}$/;
 const word = (value: unknown, usual: string): string => {
@@ -20,12 +19,12 @@ const USUAL_QUALITY = 'standard';
 const USUAL_SIZE = '1024x1024';
 
 /** Quality and size of the pictures: as the answer tells them, else as they were asked for. */
-export function pictureKey(answer: Body | null, { quality, size }: Body): string {
+export function pictureKey(answer: JsonFields | null, { quality, size }: JsonFields): string {
   const asked = { quality: word(quality, USUAL_QUALITY), size: word(size, USUAL_SIZE) };
   return `${word(answer?.quality, asked.quality)}/${word(answer?.size, asked.size)}`;
 }
 
-export const pictureFees = (body: Body): AskedFees => ({
+export const pictureFees = (body: JsonFields): AskedFees => ({
   uses: {},
   modes: readModes(body) ?? {},
   image: pictureKey(null, body),

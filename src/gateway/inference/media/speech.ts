@@ -1,10 +1,15 @@
-import { MINUTE_MS, type PriceRates, resolveRates, usageOf, type UsageReading } from '../../../kernel';
+import {
+  type JsonFields,
+  MINUTE_MS,
+  type PriceRates,
+  resolveRates,
+  usageOf,
+  type UsageReading,
+} from '../../../kernel';
 import { speechUsageByCharacters } from '../../../protocol';
 import { type Recording, soldAudio } from './audio';
 import { audioKindOf, audioLengthOf } from './audio-length';
 import { textBound, textEstimate } from '../input-size';
-
-type Body = Readonly<Record<string, unknown>>;
 
 /** A text to be spoken, and what that can cost. */
 export interface Speech {
@@ -28,7 +33,7 @@ const PAUSES_MS = 30_000;
 /** Samples of two bytes, 24,000 a second: what suppliers send as `pcm`. */
 const PCM_BYTES_PER_MS = 48;
 
-export function speechIn(body: Body, bytes: number): Speech {
+export function speechIn(body: JsonFields, bytes: number): Speech {
   const { inputTokens: characters } = speechUsageByCharacters(textOf(body.input));
   const pace = typeof body.speed === 'number' ? body.speed : 1;
   const boundMs = Math.ceil((characters * MOST_MS_PER_CHARACTER + PAUSES_MS) / Math.min(1, pace));

@@ -1,6 +1,4 @@
-import { type Fault, fault } from '../../../kernel';
-
-type Body = Readonly<Record<string, unknown>>;
+import { type Fault, fault, type JsonFields } from '../../../kernel';
 
 /**
  * Bounds of each route, no tighter than any supplier's; checked by hand, a few comparisons a request. The supplier
@@ -11,22 +9,22 @@ const MOST_INPUTS = 2_048;
 const MOST_SPEECH_CHARACTERS = 4_096;
 const MOST_PROMPT_CHARACTERS = 32_000;
 
-export function checkChat(body: Body): void {
+export function checkChat(body: JsonFields): void {
   checkSampling(body, 2);
   numberWithin(body.frequency_penalty, 'frequency_penalty', -2, 2);
   numberWithin(body.presence_penalty, 'presence_penalty', -2, 2);
   checkStreamOptions(body);
 }
 
-export const checkMessages = (body: Body): void => checkSampling(body, 1);
+export const checkMessages = (body: JsonFields): void => checkSampling(body, 1);
 
-export function checkResponses(body: Body): void {
+export function checkResponses(body: JsonFields): void {
   checkSampling(body, 2);
   checkForeground(body);
 }
 
 /** Background answers are fetched later and could not be charged. */
-export function checkForeground({ background }: Body): void {
+export function checkForeground({ background }: JsonFields): void {
   if (background !== true) return;
   throw fault('unsupported_parameter', {
     param: 'background',
@@ -34,19 +32,19 @@ export function checkForeground({ background }: Body): void {
   });
 }
 
-export function checkCompletions(body: Body): void {
+export function checkCompletions(body: JsonFields): void {
   checkChat(body);
   checkInputs('prompt', body.prompt);
   numberWithin(body.best_of, 'best_of', 1, 20, true);
 }
 
-export function checkEmbeddings(body: Body): void {
+export function checkEmbeddings(body: JsonFields): void {
   checkInputs('input', body.input);
   oneOf(body, 'encoding_format', ['float', 'base64']);
   numberWithin(body.dimensions, 'dimensions', 1, 1_000_000, true);
 }
 
-export function checkRerank(body: Body): void {
+export function checkRerank(body: JsonFields): void {
   textWithin(body, 'query', Infinity);
   numberWithin(body.top_n, 'top_n', 1, 1_000_000, true);
   if (!Array.isArray(body.documents)) throw invalid('documents', 'must be a list of texts or objects');
@@ -58,7 +56,7 @@ export function checkRerank(body: Body): void {
 
 const SPEECH_FORMATS = ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'];
 
-export function checkSpeech(body: Body): void {
+export function checkSpeech(body: JsonFields): void {
   textWithin(body, 'input', MOST_SPEECH_CHARACTERS);
   numberWithin(body.speed, 'speed', 0.25, 4);
   oneOf(body, 'response_format', SPEECH_FORMATS);
@@ -68,13 +66,13 @@ export function checkSpeech(body: Body): void {
   throw invalid('voice', 'must be the name of a voice, or an object with its id');
 }
 
-export function checkImage(body: Body): void {
+export function checkImage(body: JsonFields): void {
   textWithin(body, 'prompt', MOST_PROMPT_CHARACTERS);
   numberWithin(body.n, 'n', 1, 10, true);
   checkNotStreamed(body);
 }
 
-export function checkModeration({ input }: Body): void {
+export function checkModeration({ input }: JsonFields): void {
   if (!Array.isArray(input)) return;
   input.forEach((item: unknown, at) => {
     if (typeof item === 'string' || isObject(item)) return;
@@ -85,7 +83,7 @@ export function checkModeration({ input }: Body): void {
 const TRANSCRIPT_FORMATS = ['json', 'text', 'srt', 'verbose_json', 'vtt', 'diarized_json'];
 
 /** The fields of a form are texts. */
-export function checkTranscription(body: Body): void {
+export function checkTranscription(body: JsonFields): void {
   oneOf(body, 'response_format', TRANSCRIPT_FORMATS);
   checkNotStreamed(body);
   const { temperature } = body;
@@ -94,18 +92,18 @@ export function checkTranscription(body: Body): void {
   if (!(number >= 0 && number <= 1)) throw invalid('temperature', 'must be a number from 0 to 1');
 }
 
-function checkSampling(body: Body, hottest: number): void {
+function checkSampling(body: JsonFields, hottest: number): void {
   numberWithin(body.temperature, 'temperature', 0, hottest);
   numberWithin(body.top_p, 'top_p', 0, 1);
 }
 
-function checkStreamOptions({ stream, stream_options: options }: Body): void {
+function checkStreamOptions({ stream, stream_options: options }: JsonFields): void {
   if (isAbsent(options) || (isObject(options) && stream === true)) return;
   throw invalid('stream_options', 'must be an object, and stands only beside stream: true');
 }
 
 /** Answers of this route are whole; some servers take any word for yes that is not a plain no. */
-export function checkNotStreamed({ stream }: Body): void {
+export function checkNotStreamed({ stream }: JsonFields): void {
   if (isAbsent(stream) || stream === false || stream === 'false') return;
   throw fault('unsupported_parameter', {
     param: 'stream',
@@ -128,7 +126,7 @@ function checkInputs(param: string, value: unknown): void {
 const isTokens = (list: readonly unknown[]): boolean =>
   list.length > 0 && list.every((item) => typeof item === 'number' && Number.isInteger(item) && item >= 0);
 
-function textWithin(body: Body, param: string, most: number): void {
+function textWithin(body: JsonFields, param: string, most: number): void {
   const value = body[param];
   if (!isFilled(value)) throw invalid(param, 'must be a text, and not empty');
   // A character may take two units; counting them is worth it only where it can matter.
@@ -146,7 +144,7 @@ function numberWithin(value: unknown, param: string, least: number, most: number
   );
 }
 
-function oneOf(body: Body, param: string, allowed: readonly string[]): void {
+function oneOf(body: JsonFields, param: string, allowed: readonly string[]): void {
   const value = body[param];
   if (isAbsent(value) || (typeof value === 'string' && allowed.includes(value))) return;
   throw invalid(param, `must be one of: ${allowed.join(', ')}`);

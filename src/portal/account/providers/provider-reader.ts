@@ -4,7 +4,7 @@ import type { OutgoingBounds, OutgoingClient } from '../../../platform';
 /** Documents, keys, tokens and claims are small. */
 const BOUNDS: OutgoingBounds = { mostBytes: 256 * 1_024, deadlineMs: 8_000 };
 
-interface Asked {
+interface ProviderRequest {
   readonly method?: 'GET' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -19,13 +19,13 @@ export class ProviderReader {
     return this.client.fetchWithin(BOUNDS);
   }
 
-  async readObject(url: string, asked: Asked = {}): Promise<Record<string, unknown>> {
+  async readObject(url: string, asked: ProviderRequest = {}): Promise<Record<string, unknown>> {
     const value = await this.readJson(url, asked);
     if (!isRecord(value)) throw new Error('the answer is no object');
     return value;
   }
 
-  async readJson(url: string, { headers, ...asked }: Asked = {}): Promise<unknown> {
+  async readJson(url: string, { headers, ...asked }: ProviderRequest = {}): Promise<unknown> {
     const answer = await this.client.read(
       { url, ...asked, headers: { accept: 'application/json', ...headers } },
       BOUNDS,
