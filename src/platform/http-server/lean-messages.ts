@@ -93,7 +93,7 @@ Object.defineProperty(LeanRequest.prototype, 'readableEnded', {
   },
 });
 
-const latest = Symbol('the latest answer on this socket');
+const latest = Symbol('latest answer');
 type AnsweringSocket = Duplex & { [latest]?: ServerResponse | undefined };
 
 /** The answer that was begun last; none once it is sent. */

@@ -186,9 +186,11 @@ export class LeanAdapter extends ExpressAdapter {
 /** The margin between the announced keep-alive and the real one. */
 const KEPT_LONGER_MS = 1_000;
 
-const moved = Symbol('the bytes that had come and gone when nothing did');
-const quiet = Symbol('for how long nothing had by then');
-type WatchedSocket = Socket & { [moved]?: number; [quiet]?: number };
+const movedBytes = Symbol('moved bytes');
+const quietTime = Symbol('quiet time');
+
+/** When its timer last ran, the socket had moved so many bytes, and had moved none for so many milliseconds. */
+type WatchedSocket = Socket & { [movedBytes]?: number; [quietTime]?: number };
 
 /**
  * No byte moved for as long as the socket's timer runs. That is fine while an answer is being made. It is not for
@@ -201,9 +203,9 @@ function closeIfOver(
   idle: number,
 ): void {
   const bytes = socket.bytesRead + socket.bytesWritten;
-  const quietMs = (socket[moved] === bytes ? socket[quiet]! : 0) + socket.timeout!;
-  socket[moved] = bytes;
-  socket[quiet] = quietMs;
+  const quietMs = (socket[movedBytes] === bytes ? socket[quietTime]! : 0) + socket.timeout!;
+  socket[movedBytes] = bytes;
+  socket[quietTime] = quietMs;
   const isWaiting = socket.writableLength > 0;
   if (!isWaiting && latest?.writableFinished === false) return;
   const left = (isWaiting ? stall : idle) - quietMs;
