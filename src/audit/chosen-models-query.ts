@@ -4,7 +4,7 @@ import { type RecordScope, withinRecordScope } from './record-scope';
 import { SqlParameters } from './sql-parameters';
 
 export interface ChosenModel {
-  /** Null for requests that no model answered. */
+  /** It is null for requests that no model answered. */
   readonly model: string | null;
   readonly requests: number;
   readonly failures: number;

@@ -7,7 +7,7 @@ const MOST_COUNTS = 100_000;
 export interface RefusalCount {
   readonly keyId: number;
   readonly code: string;
-  /** Its first millisecond. */
+  /** The hour is named by its first millisecond. */
   readonly hour: number;
   count: number;
 }

@@ -9,7 +9,7 @@ export type RequestEntry = Omit<RequestRecord, 'settlementId'>;
 
 export interface RecordFilter extends PageRequest {
   readonly from?: Date | null;
-  /** Exclusive. */
+  /** It is exclusive. */
   readonly to?: Date | null;
   /** The requested name, or the name of the model that served. */
   readonly model?: string | null;
@@ -60,7 +60,7 @@ export class RequestRecordQuery {
     return { ...page, rows: page.rows.map(entryOf) };
   }
 
-  /** All pages in one pass. */
+  /** It reads all pages in one pass. */
   allOfKey(keyId: number, filter: RecordFilter): AsyncGenerator<RequestEntry> {
     const { limit, cursor } = filter;
     return everyRow(limit, ROWS_AT_ONCE, (page) => this.ofKey(keyId, { ...filter, ...page }), cursor);

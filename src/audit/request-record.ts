@@ -30,7 +30,7 @@ export interface RequestRecord extends Attribution, UsageCounts {
   readonly supplier: string | null;
   readonly region: string | null;
   readonly priceId: number | null;
-  /** `none`: refused or failed before any usage. */
+  /** `none` means that the request was refused or failed before any usage. */
   readonly usageSource: UsageSource | 'none';
   readonly costNano: bigint;
   readonly status: number;

@@ -12,7 +12,7 @@ export interface WrittenRecord extends Attribution {
   readonly text: string;
 }
 
-/** Made once when the request ends: the journal stores this text and the database parses it. */
+/** It is made once, when the request ends: the journal stores this text and the database parses it. */
 export function writtenRecord(requestId: string, createdMs: number, facts: RecordFacts): WrittenRecord {
   return withText(requestId, createdMs, facts, JSON.stringify(cellsOf(requestId, createdMs, facts)));
 }

@@ -7,7 +7,7 @@ export interface OrganisationName {
   readonly name: string;
 }
 
-/** In a filter or the strip: those narrow to another one from its own page. */
+/** A filter and the strip offer so many: those narrow to another one from its own page. */
 const MOST_IN_FILTER = 200;
 const MOST_IN_FORM = 5_000;
 
@@ -36,7 +36,7 @@ export class AdminViewService {
     ]);
   }
 
-  /** By number or, as older clients name it, by slug. */
+  /** It is found by number or, as older clients name it, by slug. */
   async organisation(wanted: number | string): Promise<OrganisationName> {
     const column = typeof wanted === 'number' ? 'id' : 'slug';
     const [found] = await this.database.query<OrganisationName>(

@@ -31,7 +31,7 @@ export interface Standing extends Ownership {
 export interface PriceFactorVersion {
   /** Milliseconds since the epoch. */
   readonly from: number;
-  /** In millionths. */
+  /** It is written in millionths. */
   readonly factor: number;
 }
 

@@ -22,7 +22,7 @@ const SEEN_EVERY = MINUTE_MS;
 interface SessionRow {
   public_id: string;
   user_id: number;
-  /** Computed by the database, whose clock wrote the time. */
+  /** It is computed by the database, whose clock wrote the time. */
   idle_ms: number;
   email: string;
   display_name: string;
@@ -46,7 +46,7 @@ export interface Viewing {
   readonly organisationName: string | null;
   /** An administrator who has to switch on a second factor first, and until then is a user like others. */
   readonly awaitsSecondFactor: boolean;
-  /** Open while an administrator looks with an administrator's eyes; narrowed to an organisation, or to none. */
+  /** It is open while an administrator looks with an administrator's eyes, narrowed to an organisation or to none. */
   readonly adminView: { readonly organisation: { readonly id: number; readonly name: string } | null } | null;
 }
 
@@ -147,7 +147,7 @@ export class SessionsService {
     await tx.getRepository(Session).delete({ userId });
   }
 
-  /** Whose organisation changes signs in anew. */
+  /** People whose organisation changes sign in anew. */
   async endAllIn(tx: Tx, organisationIds: readonly number[]): Promise<void> {
     await tx.query(
       `DELETE FROM session s USING user_account u

@@ -12,7 +12,7 @@ interface AuditedRequest {
   readonly request: () => ActivityRequest;
   readonly promised: readonly ActionName[];
   readonly written: Map<Tx, Set<ActionName>>;
-  /** Set once a transaction with a promised entry commits, or the handler says that nothing changed. */
+  /** It is set once a transaction with a promised entry commits, or the handler says that nothing changed. */
   kept: boolean;
 }
 

@@ -29,7 +29,7 @@ export interface ActivityEntry {
     /** Of a key: its number, whichever of its ids the entry was sealed with. */
     readonly id: string | null;
     readonly label: string | null;
-    /** Of a key: its id at `/v1/manage`. */
+    /** A key has its id at `/v1/manage` here. */
     readonly keyPublicId: string | null;
   };
   readonly changes: Changes | null;
@@ -40,16 +40,16 @@ export interface ActivityEntry {
 
 export interface ActivityFilter extends PageRequest {
   readonly from?: Date | null;
-  /** Exclusive. */
+  /** It is exclusive. */
   readonly to?: Date | null;
   readonly action?: ActionName | null;
   readonly actorUserId?: number | null;
-  /** Any part of the actor's label. */
+  /** It is any part of the actor's label. */
   readonly actorText?: string | null;
   readonly object?: { readonly type: ObjectType; readonly id?: string | null } | null;
-  /** The object's id, or any part of its label. */
+  /** It is the object's id, or any part of its label. */
   readonly objectText?: string | null;
-  /** Any part of the actor's or the object's label. */
+  /** It is any part of the actor's or the object's label. */
   readonly text?: string | null;
 }
 
@@ -86,12 +86,12 @@ export interface ActivityPage extends Page<ActivityEntry> {
 
 export interface ActivityDays {
   readonly days: readonly ActivityDay[];
-  /** The position where counting ran out of time. */
+  /** Counting ran out of time at this position. */
   readonly countedTo: Date | null;
 }
 
 interface ActivityDay {
-  /** The day in the zone asked for, as YYYY-MM-DD. */
+  /** It is a day in the zone asked for, as YYYY-MM-DD. */
   readonly day: string;
   readonly count: number;
 }
@@ -279,7 +279,7 @@ function isIndexed(scope: Scope, filter: ActivityFilter): boolean {
 }
 
 const WORD = /[\p{L}\p{N}]{3}/u;
-/** Normalised as in the index of words. */
+/** The labels are normalised as in the index of words. */
 const WORDS = `lower(actor_label || E'\\n' || coalesce(object_label, '') || E'\\n' || coalesce(object_id, ''))`;
 
 /** An additional condition for the index, which has no words of fewer than three letters or digits. */

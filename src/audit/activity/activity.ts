@@ -44,7 +44,7 @@ export interface NewActivity {
   readonly changes?: Changes;
   /** What the actor gave as the reason. */
   readonly reason?: string;
-  /** By default the signed-in person, or the owner of the key. */
+  /** By default it is the signed-in person, or the owner of the key. */
   readonly actor?: ActivityActor;
 }
 

@@ -2,7 +2,7 @@ import { redactText } from '../../platform';
 
 type Plain = string | number | boolean | null | readonly Plain[];
 
-/** Old and new value of every changed field; null for an absent value. */
+/** Every changed field has its old and its new value here; null stands for an absent one. */
 export type Changes = Readonly<Record<string, readonly [before: Plain, after: Plain]>>;
 
 const secretName = /secret|password|passphrase|pepper|credential|hash|(^|_)token$|(api|private|root)_key$/;

@@ -97,7 +97,8 @@ function readLine(line: string): SignedHead | null {
 }
 
 /**
- * Durable (fsync) when it returns. The line begins with a line feed, so that it never joins a line that a crash cut.
+ * The line is durable (fsync) when this returns. It begins with a line feed, so that it never joins a line that a crash
+ * cut.
  */
 function append(path: string, heads: readonly SignedHead[]): number {
   mkdirSync(dirname(path), { recursive: true });

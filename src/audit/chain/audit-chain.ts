@@ -19,7 +19,7 @@ import type { Finding } from './verify/findings';
 
 /** Half a second of polling and the time of a round stay well below the promised two seconds. */
 const SEAL_EVERY_MS = 500;
-/** Before an export. */
+/** An export seals in at most so many rounds before it begins. */
 const ROUNDS = 50;
 /** Heads of other nodes are searched this far back, as a transaction's time is that of its start. */
 const OVERLAP_MS = MINUTE_MS;
@@ -63,7 +63,7 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
     await this.sealQuietly();
   }
 
-  /** What signs new blocks. */
+  /** It belongs to the key that signs new blocks. */
   get publicKey(): Buffer {
     return this.key.publicKey;
   }
@@ -84,7 +84,7 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
   /** Hands out an export line by line, of all chains or of one. What waits is sealed first. */
   async export(write: (lines: string) => Promise<void>, chain?: number): Promise<void> {
     await this.sealAll();
-    // Read before the transaction takes its snapshot, so that the snapshot contains every anchored head.
+    // This is read before the transaction takes its snapshot, so that the snapshot contains every anchored head.
     const anchor = await this.anchorHeads();
     const anchored = [...anchor.heads.values(), ...anchor.evidence()];
     const wish = { anchored, key: this.key, now: new Date(), ...(chain === undefined ? {} : { chain }) };

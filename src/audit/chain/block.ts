@@ -11,7 +11,7 @@ export const BLOCK_VERSION = 1;
 /** What a signature covers. Positions count the entries of a chain from 1. */
 export interface BlockHead {
   readonly version: number;
-  /** 0 for entries of no organisation, otherwise the number of theirs. */
+  /** It is 0 for entries of no organisation, otherwise the number of theirs. */
   readonly chain: number;
   readonly number: number;
   readonly first: number;
@@ -19,7 +19,7 @@ export interface BlockHead {
   readonly root: Buffer;
   /** The hash of the block before it. */
   readonly previous: Buffer;
-  /** In ISO 8601, to the millisecond. */
+  /** It is written in ISO 8601, to the millisecond. */
   readonly sealedAt: string;
   /** An Ed25519 public key. */
   readonly signer: Buffer;
@@ -38,7 +38,7 @@ export interface BlockList {
 const sha256 = (...parts: readonly Uint8Array[]): Buffer =>
   hash('sha256', parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts), 'buffer');
 
-/** Of the bytes of an entry's line, without its line feed. */
+/** It covers the bytes of an entry's line, without its line feed. */
 export const digestOfLine = (line: Uint8Array): Buffer => sha256(line);
 
 const LEAF = Buffer.of(0);

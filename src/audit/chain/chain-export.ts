@@ -14,7 +14,7 @@ const BLOCKS_AT_ONCE = 200;
 const ENTRIES_AT_ONCE = 5_000;
 
 export interface ChainExportOptions {
-  /** Without it: all chains. */
+  /** Without it, all chains are exported. */
   readonly chain?: number;
   /**
    * The anchored heads of the data folder, evidence included: rows that the database lost or changed later contradict

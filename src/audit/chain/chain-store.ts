@@ -36,7 +36,6 @@ export interface LastBlock {
   readonly hash: Buffer;
 }
 
-/** Of each of these chains. */
 export async function lastBlocks(tx: Tx, chains: readonly number[]): Promise<Map<number, LastBlock>> {
   const rows = await tx.query<(HeadRow & { hash: Buffer })[]>(
     `SELECT newest.* FROM unnest($1::integer[]) AS wanted (chain_number),

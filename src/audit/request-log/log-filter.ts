@@ -5,7 +5,7 @@ export type StatusClass = (typeof statusClasses)[number];
 
 export interface RequestLogFilter {
   readonly from?: Date | null;
-  /** Exclusive. */
+  /** It is exclusive. */
   readonly to?: Date | null;
   /** The requested name, or the name of the model that served. */
   readonly model?: string | null;

@@ -126,7 +126,7 @@ export class RequestLogQuery {
     );
   }
 
-  /** From all records, from the next ones, or from places. */
+  /** It reads from all records, from the next ones, or from places. */
   private read({ scope, filter, page }: Search, places: readonly Place[] | 'at hand' | null): Promise<Row[]> {
     const parameters = new SqlParameters();
     const conditions = recordConditions(filter, parameters);
@@ -170,7 +170,7 @@ function placesIn(places: readonly Place[] | null, parameters: SqlParameters): s
 
 interface KeySpan {
   readonly key: string | null;
-  /** In ms; exclusive at its end. */
+  /** Both are milliseconds; the end is exclusive. */
   readonly begins: number;
   readonly ends: number;
 }

@@ -33,7 +33,7 @@ const presentGroup = ({ kind, value, label }: UsageGroup) => ({
   group_name: label,
 });
 
-/** For programs that know keys as `/v1/manage` names them. */
+/** Programs know keys as `/v1/manage` names them. */
 const presentKeyOf = (groupBy: UsageQuestion['groupBy'], { publicId }: UsageGroup) =>
   groupBy === 'key' ? { key_public_id: publicId } : {};
 

@@ -9,7 +9,7 @@ const sources: Partial<Readonly<Record<UsageGrouping, string>>> = {
 
 export interface GroupName {
   readonly name: string;
-  /** Of a key: its id at `/v1/manage`. */
+  /** A key has its id at `/v1/manage` here. */
   readonly publicId: string | null;
 }
 

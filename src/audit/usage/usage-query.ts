@@ -9,16 +9,16 @@ import { isAskedOfDays, isLabel, usageStatement } from './usage-sql';
 import { lessSums, NO_SUMS, readSums, sumOf, type UsageSums } from './usage-sums';
 
 export interface UsageGroup {
-  /** `named`: one value of the group. `none`: requests without a value. `others`: the cheaper rest. */
+  /** `named` is one value of the group, `none` are requests without a value, and `others` is the cheaper rest. */
   readonly kind: 'named' | 'none' | 'others';
   /** The value that a filter takes: a name, or an id; null where there is none. */
   readonly value: string | null;
   /** The display name. */
   readonly label: string | null;
-  /** Of a key: its id at `/v1/manage`. */
+  /** A key has its id at `/v1/manage` here. */
   readonly publicId: string | null;
   readonly sums: UsageSums;
-  /** One a bucket. */
+  /** Each bucket has one. */
   readonly buckets: readonly UsageSums[];
 }
 
@@ -26,7 +26,7 @@ export interface UsageAnswer {
   /** The first instant of each bucket; each ends where the next begins, the last one at `to`. */
   readonly borders: readonly Date[];
   readonly total: UsageSums;
-  /** One a bucket. */
+  /** Each bucket has one. */
   readonly buckets: readonly UsageSums[];
   /** The costliest first; empty without a grouping. A request with several tags counts under each. */
   readonly groups: readonly UsageGroup[];
@@ -51,7 +51,7 @@ const USUAL_GROUPS = 50;
 /** Buckets times groups. */
 const MOST_CELLS = 20_000;
 
-/** Usage: sums over a period by bucket and group. Every page, file and interface reads it here. */
+/** Sums usage over a period by bucket and group. Every page, file and interface reads it here. */
 @Injectable()
 export class UsageQuery {
   constructor(private readonly database: Database) {}

@@ -17,10 +17,10 @@ export const usageBuckets = ['hour', 'day', 'month'] as const;
 export type UsageBucket = (typeof usageBuckets)[number];
 
 export interface UsageFilter {
-  /** The requested name, or the name of the model that served. */
+  /** It is the requested name, or the name of the model that served. */
   readonly model?: string | null;
   readonly keyId?: number | null;
-  /** One of these keys. */
+  /** The key is one of these. */
   readonly keyIds?: readonly number[] | null;
   readonly projectId?: number | null;
   readonly userId?: number | null;
@@ -33,7 +33,7 @@ export interface UsageFilter {
 
 export interface UsageQuestion {
   readonly from: Date;
-  /** Exclusive. */
+  /** It is exclusive. */
   readonly to: Date;
   /** Days and months are those of the zone; hours begin with those of UTC. */
   readonly bucket: UsageBucket;

@@ -213,7 +213,7 @@ function besideHours(asked: PreparedQuestion): string {
   return movedIn(spans, asked, `SELECT name, ${stepSums} FROM (${sums}) AS steps GROUP BY 1`);
 }
 
-/** Where no hourly sums cover the filter. */
+/** Records are read where no hourly sums cover the filter. */
 function fromRecords(asked: PreparedQuestion): string {
   const { parameters, from, to, cuts } = asked;
   const bucket = bucketOf('r.created_at', cuts.borders, parameters);
@@ -221,7 +221,7 @@ function fromRecords(asked: PreparedQuestion): string {
   return `SELECT bucket, NULL::integer AS counted_in, name, ${stepSums} FROM (${sums}) AS steps GROUP BY 1, 3`;
 }
 
-/** By step of latency: to sort a record into one takes half as long as to look at each step. */
+/** It sorts records by step of latency, which takes half as long as to look at each step. */
 const sumsOfRecords = (asked: PreparedQuestion, period: string, bucket = 'NULL::integer'): string =>
   `SELECT ${bucket} AS bucket, ${recordName(asked.groupBy)} AS name, ${latencyStep('r.latency_ms')} AS step, ${recordSums}
      ${recordsWithin(asked, period)} GROUP BY 1, 2, 3`;

@@ -64,7 +64,7 @@ export const stepSums = [
   ),
 ].join(', ');
 
-/** One text of all sums: to read a column of each takes the service longer than to compute them. */
+/** All sums make one text: to read a column of each takes the service longer than to compute them. */
 export const writtenSums = `(ARRAY[${sumColumns.map(({ name }) => `sum(${name})`).join(', ')}])::text AS sums`;
 
 const zeros = Object.fromEntries(counts.map(([name]) => [name, 0])) as Record<CountName, number>;

@@ -38,7 +38,9 @@ const drainMs = 10_000;
 const probeMs = 1_000;
 const usualCommitWaitMs = 5_000;
 
-/** One node's money: escrow, lease, journal and settlement, built from the bottom up and started in the right order. */
+/**
+ * Builds one node's money from the bottom up and starts it in the right order: escrow, lease, journal and settlement.
+ */
 export class MoneyEngine {
   readonly escrow: Escrow;
   readonly node = uuidv7();
@@ -100,7 +102,7 @@ export class MoneyEngine {
     return this.lease.admits;
   }
 
-  /** First what earlier runs left behind, then this one. */
+  /** What earlier runs left behind comes first, then this run. */
   async start(): Promise<ReplayReport> {
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
     const report = await this.earlier.settle();

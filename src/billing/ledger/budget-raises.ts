@@ -7,7 +7,7 @@ export interface NewBudgetRaise {
   readonly amount: Nano;
   readonly reason: string;
   readonly endsAt: Date;
-  /** The administrator. */
+  /** This administrator raises the budget. */
   readonly by: number;
 }
 
@@ -16,7 +16,7 @@ export interface BudgetRaise extends Omit<NewBudgetRaise, 'by'> {
   readonly createdAt: Date;
   /** The administrator's name; null once the account is gone. */
   readonly createdBy: string | null;
-  /** Null while it counts. */
+  /** It is null while the raise counts. */
   readonly endedAt: Date | null;
 }
 
@@ -34,7 +34,7 @@ const MOST_SHOWN = 20;
 const MOST_IN_FORCE = 20;
 const LONGEST_MS = 366 * DAY_MS;
 
-/** Temporary raises of budgets. They end by themselves: every node checks with its lease. */
+/** Raises budgets for a time. Raises end by themselves: every node checks with its lease. */
 @Injectable()
 export class BudgetRaises {
   constructor(
@@ -42,7 +42,7 @@ export class BudgetRaises {
     private readonly limits: Limits,
   ) {}
 
-  /** In force from the commit on. */
+  /** It is in force from the commit on. */
   async raise(tx: Tx, scope: BudgetScope, { amount, reason, endsAt, by }: NewBudgetRaise): Promise<number> {
     const ahead = endsAt.getTime() - Date.now();
     if (ahead <= 0 || ahead > LONGEST_MS)
@@ -90,7 +90,7 @@ export class BudgetRaises {
     return ended.filter((row) => row.ended).length;
   }
 
-  /** The newest first, ended ones included. */
+  /** It lists the newest first, ended ones included. */
   async of(scope: BudgetScope): Promise<BudgetRaise[]> {
     const rows = await this.database.query<RaiseRow>(
       `SELECT r.id, r.amount_nano, r.reason, r.ends_at, r.created_at, u.display_name AS created_by,

@@ -9,7 +9,7 @@ export interface InvoiceState {
   readonly owed: Nano;
   /** How much may be owed. */
   readonly credit: Nano;
-  /** Held by nodes for requests in flight. */
+  /** Nodes hold it for requests in flight. */
   readonly escrowed: Nano;
 }
 
@@ -20,7 +20,7 @@ export interface InvoicePayment {
   readonly reference: string;
   readonly amount: Nano;
   readonly recordedAt: Date;
-  /** Null while it stands. */
+  /** It is null while the payment stands. */
   readonly undoneAt: Date | null;
 }
 

@@ -30,7 +30,7 @@ export interface Posting {
   /** Negative takes money back: a refund, a dispute, a correction. The balance may fall below zero. */
   readonly amount: Nano;
   readonly against: Counterpart;
-  /** Unique together for ever: a repeated posting changes nothing. */
+  /** Kind and reference are unique together for ever: a repeated posting changes nothing. */
   readonly kind: string;
   readonly ref: string;
 }
@@ -40,7 +40,7 @@ export interface WalletState {
   readonly balance: Nano;
   readonly creditLimit: Nano;
   readonly spent: Nano;
-  /** Held by nodes for requests in flight. */
+  /** Nodes hold it for requests in flight. */
   readonly escrowed: Nano;
 }
 
@@ -59,7 +59,7 @@ interface WalletRow {
   credit_limit: string | null;
 }
 
-/** Money in and out of wallets, except requests, which settle in batches of their own. */
+/** Moves money in and out of wallets, except for requests, which settle in batches of their own. */
 @Injectable()
 export class Ledger {
   constructor(private readonly database: Database) {}

@@ -37,7 +37,7 @@ interface StateRow {
   frees_nano: string | null;
 }
 
-/** Spending limits by scope and period. A change applies from the commit of its transaction. */
+/** Keeps spending limits by scope and period. A change applies from the commit of its transaction. */
 @Injectable()
 export class Limits {
   constructor(private readonly database: Database) {}
@@ -67,7 +67,7 @@ export class Limits {
     return tightestOf(await this.states(scopes, tx));
   }
 
-  /** In the order asked for; within a transaction, as that one sees them. */
+  /** States come in the order asked for; within a transaction, they are as that one sees them. */
   async states(scopes: readonly BudgetScope[], tx?: Tx): Promise<(LimitState | null)[]> {
     const rows = await (tx ?? this.database.source).query<StateRow[]>(
       `SELECT scope.kind, scope.owner_id, s.*, f.*, budget_raised(scope.kind, scope.owner_id, clock_timestamp()) AS raised,

@@ -5,13 +5,13 @@ import { Database, everyRow, Keyset, type Page, type PageRequest, type Tx } from
 /** A change of a wallet: a posting of the ledger, or the cost of a day's requests. */
 export interface HistoryLine {
   readonly at: Date;
-  /** `usage`, or the kind of the posting. */
+  /** It is `usage`, or the kind of the posting. */
   readonly kind: string;
   readonly ref: string;
   readonly amount: Nano;
   /** The balance after it. */
   readonly balance: Nano;
-  /** Of a day of usage. */
+  /** Only a day of usage has a number of requests. */
   readonly requests: number | null;
 }
 
@@ -35,7 +35,7 @@ export interface FactorInForce {
   readonly organisation: string;
   readonly factor: number;
   readonly from: Date;
-  /** Null: until further notice. */
+  /** Null means until further notice. */
   readonly to: Date | null;
 }
 
@@ -53,7 +53,7 @@ export interface Statement {
   readonly byProject: readonly UsageShare[];
   /** Top-ups with test cards are among the postings. */
   readonly hasTestMoney: boolean;
-  /** Mark-ups and discounts of organisations in the span. */
+  /** These mark-ups and discounts of organisations were in force in the span. */
   readonly factors: readonly FactorInForce[];
 }
 

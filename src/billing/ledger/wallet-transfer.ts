@@ -5,7 +5,7 @@ import type { PostingKind } from './ledger';
 export interface WalletTransfer {
   readonly from: number;
   readonly to: number;
-  /** Unique together for ever: a repeated transfer moves nothing. */
+  /** Kind and reference are unique together for ever: a repeated transfer moves nothing. */
   readonly kind: PostingKind;
   readonly ref: string;
 }

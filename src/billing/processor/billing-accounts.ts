@@ -58,7 +58,7 @@ interface AccountRow {
   failure_code: string | null;
 }
 
-/** Billing data of a wallet beside its money. */
+/** Keeps the billing data of a wallet beside its money. */
 @Injectable()
 export class BillingAccounts {
   constructor(
@@ -67,7 +67,7 @@ export class BillingAccounts {
     private readonly activity: ActivityLog,
   ) {}
 
-  /** Created on first use. */
+  /** The account is created on first use. */
   async of(walletId: number): Promise<BillingAccount> {
     const find = (): Promise<AccountRow[]> =>
       this.database.query<AccountRow>('SELECT * FROM billing_account WHERE wallet_id = $1', [walletId]);

@@ -75,7 +75,7 @@ export class BillingAlerts {
     await this.budgets();
   }
 
-  /** Once each time that a balance falls below its limit; rising above it makes the next one due. */
+  /** It warns once each time that a balance falls below its limit; rising above it makes the next warning due. */
   private async lowBalances(): Promise<void> {
     const balance = `(w.limit_nano - coalesce((SELECT r.limit_nano FROM spending_rule r
       WHERE r.kind = 'wallet' AND r.owner_id = a.wallet_id), 0) - w.spent)`;

@@ -16,7 +16,7 @@ export interface OperatorAct {
   readonly token: string;
 }
 
-/** Manual changes of money by operators: always with a reason, always logged. */
+/** Lets operators change money by hand: always with a reason, always logged. */
 @Injectable()
 export class BillingOperators {
   constructor(

@@ -40,7 +40,7 @@ interface KnownDispute extends PaymentRow {
 
 const MOST_COMPARED = 10_000;
 
-/** Our books beside the processor's own lists. */
+/** Compares our books with the processor's own lists. */
 @Injectable()
 export class BillingReconciliation {
   constructor(

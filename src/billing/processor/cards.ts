@@ -32,7 +32,7 @@ interface CardRow {
 
 const MOST_CARDS = 100;
 
-/** Saved cards. The processor stores them; we store the displayed facts. */
+/** The processor stores saved cards; we store the displayed facts. */
 @Injectable()
 export class Cards {
   constructor(
@@ -94,7 +94,7 @@ export class Cards {
     });
   }
 
-  /** For an erased account: no further charges. Payments keep their card's facts. */
+  /** An erased account is charged no further. Payments keep their card's facts. */
   async forget(tx: Tx, walletId: number): Promise<void> {
     await tx.query(
       'UPDATE payment_method SET removed_at = now() WHERE wallet_id = $1 AND removed_at IS NULL',

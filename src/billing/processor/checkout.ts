@@ -12,7 +12,7 @@ import { ProcessorInbox } from './processor-inbox';
 
 export interface StartedCheckout {
   readonly publicId: string;
-  /** Of the processor's own page. */
+  /** It is the address of the processor's own page. */
   readonly url: string;
 }
 

@@ -78,7 +78,7 @@ export type Fact =
       readonly amountCents: number;
       readonly currency: string;
       readonly state: 'open' | 'won' | 'lost';
-      /** When the dispute stood like this, in seconds of the processor's clock. */
+      /** The dispute stood like this at that time, in seconds of the processor's clock. */
       readonly observedAt: number;
       /** How often its money was moved: tells apart what was observed in one second. */
       readonly movements: number;

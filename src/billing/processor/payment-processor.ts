@@ -61,7 +61,7 @@ export class PaymentProcessor {
     return this.sdk?.API_VERSION ?? null;
   }
 
-  /** Where the processor leads a person back to. */
+  /** The processor leads a person back to this address. */
   returnAddress(path: string): string {
     return `${this.settings.baseUrl}${path}`;
   }
@@ -117,7 +117,7 @@ export class PaymentProcessor {
     return { said: cause.message.slice(0, MOST_SAID), code: cause.code ?? null };
   }
 
-  /** Declined, or awaiting confirmation by the card's owner. */
+  /** The card was declined, or its owner has to confirm the payment. */
   isCardError(error: unknown): error is Stripe.errors.StripeCardError {
     return this.sdk !== null && error instanceof this.sdk.errors.StripeCardError;
   }

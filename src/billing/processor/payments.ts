@@ -36,7 +36,7 @@ export interface Payment {
 
 export interface OwnedPayment {
   readonly payment: Payment;
-  /** Of the wallet's owner. */
+  /** It is the address of the wallet's owner. */
   readonly email: string;
 }
 
@@ -151,8 +151,8 @@ export class Payments {
   }
 
   /**
-   * Of all wallets, the newest first. Words find an owner by mail address or number, or a payment by its id here or at
-   * the processor.
+   * It finds payments of all wallets, the newest first. Words find an owner by mail address or number, or a payment by
+   * its id here or at the processor.
    */
   async search(words: string, request: PageRequest): Promise<Page<OwnedPayment>> {
     const keyset = newestOfAll.clause(request, 2);

@@ -60,7 +60,7 @@ export class ProcessorInbox {
     return entered.outcome;
   }
 
-  /** Those of a list that never arrived here. */
+  /** It returns the events of a list that never arrived here. */
   async unknownOf(events: readonly ProcessorEvent[]): Promise<ProcessorEvent[]> {
     const rows = await this.database.query<{ event_id: string }>(
       'SELECT event_id FROM processor_event WHERE event_id = ANY ($1)',

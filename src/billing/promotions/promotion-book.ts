@@ -155,7 +155,7 @@ export class PromotionBook {
     );
   }
 
-  /** True where asking nodes once more brings nothing. */
+  /** It is true where asking nodes once more brings nothing. */
   private async reclaimOnce(tx: Tx, grantId: number, walletId: number): Promise<boolean> {
     const [credit] = await tx.query<{ holder: number }[]>(
       'SELECT coalesce(holder_wallet_id, wallet_id) AS holder FROM promotion_credit WHERE grant_id = $1 AND wallet_id = $2',

@@ -37,7 +37,7 @@ export interface PromotionChange {
   readonly id: number;
   readonly version?: number;
   readonly name?: string;
-  /** Null for never. */
+  /** Null means that it never expires. */
   readonly expiresAt?: Date | null;
   /** Now, before its end date; it stays as it is where it has ended. */
   readonly end?: boolean;

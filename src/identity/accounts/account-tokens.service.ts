@@ -43,7 +43,7 @@ interface TokenRow {
 
 const FORM = /^[\w-]{43}$/;
 
-/** Single-use tokens: rows found by a hash and deleted by use. */
+/** Keeps single-use tokens: rows are found by a hash and deleted by use. */
 @Injectable()
 export class AccountTokens {
   constructor(private readonly settings: Settings) {}
@@ -55,7 +55,7 @@ export class AccountTokens {
     return text;
   }
 
-  /** For a statement of one's own that keeps it. */
+  /** The caller keeps the token with a statement of its own. */
   make(purpose: TokenPurpose): MadeToken {
     const text = randomBytes(32).toString('base64url');
     const expiresAt = new Date(Date.now() + lifetimes[purpose]);

@@ -1,4 +1,4 @@
-/** Named by the first that fits: most browsers also call themselves Chrome or Safari. */
+/** The first that fits names it: most browsers also call themselves Chrome or Safari. */
 const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(A|iOS)?\//, 'Edge'],
   [/\b(OPR|Opera)\//, 'Opera'],
@@ -32,7 +32,7 @@ export function deviceOf(userAgent: string | null | undefined): Device {
   return { program: named(browsers, text) ?? (own === '' ? null : own), system: named(systems, text) };
 }
 
-/** In no language, for records: `Firefox, Linux`. */
+/** The name is in no language, for records: `Firefox, Linux`. */
 export function deviceName(userAgent: string | null | undefined): string | undefined {
   const { program, system } = deviceOf(userAgent);
   return [program, system].filter((part) => part !== null).join(', ') || undefined;

@@ -2,7 +2,7 @@ import { hash, verify } from '@node-rs/argon2';
 import { Injectable } from '@nestjs/common';
 import { fault } from '../../kernel';
 
-/** Argon2id, the package's default: OWASP's smallest recommended cost, some 20 ms and 19 MiB a hash. */
+/** This is Argon2id with the package's default, OWASP's smallest recommended cost: some 20 ms and 19 MiB a hash. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 const currentForm = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}$`;
 /** A dummy hash: checked where there is no account, so that both cases take equally long. */
@@ -27,7 +27,7 @@ export class Passwords {
     return right && stored !== null;
   }
 
-  /** True for a hash of an older cost: the next sign-in renews it. */
+  /** It is true for a hash of an older cost: the next sign-in renews it. */
   isOutdated(stored: string): boolean {
     return !stored.startsWith(currentForm);
   }

@@ -5,7 +5,7 @@ export class SecondFactor {
   @PrimaryColumn('integer', { name: 'user_id', primaryKeyConstraintName: 'second_factor_pkey' })
   userId: number;
 
-  /** Sealed for this row alone. */
+  /** It is sealed for this row alone. */
   @Column('bytea')
   secret: Buffer;
 

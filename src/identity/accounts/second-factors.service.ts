@@ -22,7 +22,7 @@ const SECRET_BYTES = 20;
 const STEP_SECONDS = 30;
 const RECOVERY_CODES = 10;
 const TRUSTED_MS = 30 * DAY_MS;
-/** Without letters and digits that look alike. */
+/** Letters and digits that look alike are left out. */
 const letters = 'abcdefghjkmnpqrstuvwxyz23456789';
 
 export interface FactorSetup {
@@ -31,7 +31,7 @@ export interface FactorSetup {
   readonly uri: string;
 }
 
-/** One-time codes by time (RFC 6238), asked for after the password or the identity provider. */
+/** One-time codes by time (RFC 6238) are asked for after the password or the identity provider. */
 @Injectable()
 export class SecondFactors {
   constructor(
@@ -140,7 +140,7 @@ export class SecondFactors {
     return this.hmac(`trusted:${said}:${bound}${host}`).toString('base64url');
   }
 
-  /** One statement with the step, so that of two requests with the same code one succeeds. */
+  /** One statement takes the code with its step, so that of two requests with the same code one succeeds. */
   private async takeCode(tx: Tx, factor: SecondFactor, code: string): Promise<boolean> {
     const digits = code.replaceAll(/\s/g, '');
     if (!/^\d{6}$/.test(digits)) return false;
@@ -219,7 +219,7 @@ const placeOf = (userId: number): SecretPlace => ({
 const half = (): string => Array.from({ length: 5 }, () => letters[randomInt(letters.length)]).join('');
 const recoveryCode = (): string => `${half()}-${half()}`;
 
-/** For a change of the master key. */
+/** A change of the master key seals these anew. */
 export const sealedFactors: readonly SealedColumn[] = [
   {
     table: 'second_factor',

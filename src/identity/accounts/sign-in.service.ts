@@ -13,7 +13,7 @@ import { type Attempt, AttemptThrottle } from './attempt-throttle.service';
 import { deviceName } from './device';
 import { Passwords } from './passwords.service';
 
-/** Where a sign-in comes from. */
+/** It says where a sign-in comes from. */
 export interface SignInOrigin {
   readonly address: string;
   readonly userAgent?: string;
@@ -100,7 +100,7 @@ export class SignInService {
     return this.database.transaction((tx) => this.open(tx, userId, from));
   }
 
-  /** By the link that the first start prints. */
+  /** It signs in by the link that the first start prints. */
   byLink(token: string, from: SignInOrigin): Promise<SignedIn> {
     return this.database.transaction(async (tx) => {
       const spent = await this.tokens.spend(tx, 'sign_in_link', token);

@@ -11,7 +11,7 @@ import { parseJsonText } from '../../kernel';
 export type EnrolmentOptions = PublicKeyCredentialCreationOptionsJSON;
 export type SignInOptions = PublicKeyCredentialRequestOptionsJSON;
 
-/** Whom devices make keys for: a host, and the one address under which its pages ask for them. */
+/** Devices make keys for it: a host, and the one address under which its pages ask for them. */
 export interface RelyingParty {
   readonly id: string;
   readonly origin: string;

@@ -92,7 +92,7 @@ export class Departments {
     });
   }
 
-  /** Only an empty one. */
+  /** Only an empty department is removed. */
   remove(scope: Scope, target: Target, work: (tx: Tx, id: number) => Promise<void>): Promise<void> {
     return this.database.transaction(async (tx) => {
       const found = await lock(tx, scope, target);

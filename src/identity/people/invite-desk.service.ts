@@ -64,7 +64,7 @@ export class InviteDesk {
     return newestFirst.page(rows, filter);
   }
 
-  /** All of them or none. An earlier invitation of the same address ends with the new one. */
+  /** It creates all of them or none. An earlier invitation of the same address ends with the new one. */
   create(acting: Acting, wanted: readonly WantedInvite[]): Promise<SentInvite[]> {
     return this.database.transaction(async (tx) => {
       const sent: SentInvite[] = [];
@@ -142,7 +142,7 @@ async function pending(tx: Tx, scope: Scope, id: number): Promise<ListedInvite> 
   throw fault('conflict', { message: `This invitation is ${found.state}.`, details: reason });
 }
 
-/** Into one's own organisation, and as the administrator of a department into that one. */
+/** One invites into one's own organisation, and as the administrator of a department into that one. */
 async function organisationFor(tx: Tx, scope: Scope, wanted: WantedInvite): Promise<string> {
   const isForeign =
     (scope.kind === 'organisation' || scope.kind === 'department') &&

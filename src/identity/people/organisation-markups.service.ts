@@ -7,7 +7,7 @@ import { lockOrganisation } from './organisations.service';
 export interface NewMarkup {
   /** In millionths of the price: 1,100,000 is ten per cent on top. */
   readonly factor: number;
-  /** Null: from now on. */
+  /** Null means from now on. */
   readonly validFrom: Date | null;
   readonly reason: string | null;
   readonly createdBy: number;
@@ -32,7 +32,7 @@ interface MarkupRow {
 const WHOLE_PRICE = 1_000_000;
 const MOST_SHOWN = 100;
 
-/** Mark-ups and discounts of organisations, as immutable versions. */
+/** Keeps mark-ups and discounts of organisations as immutable versions. */
 @Injectable()
 export class OrganisationMarkups {
   constructor(

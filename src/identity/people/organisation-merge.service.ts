@@ -34,7 +34,7 @@ export interface MergePlan {
   readonly sourceIds: readonly number[];
   /** Who pays for the merged organisation; null for each member by themselves. */
   readonly billingUserId: number | null;
-  /** For owners and administrators of the sources. */
+  /** Owners and administrators of the sources get these roles. */
   readonly roles: ReadonlyMap<number, Role>;
   readonly reason?: string;
 }
@@ -52,7 +52,7 @@ export interface MergeMoves {
 
 const MOST_MEMBERS = 1_000;
 const MOST_LEADERS = 500;
-/** Whose roles a merge decides. */
+/** A merge decides about people of these roles. */
 const LEADING: readonly Role[] = ['org_admin', 'org_owner'];
 const MOST_SOURCES = 20;
 
@@ -63,7 +63,7 @@ const renameDepartments = `
       EXISTS (SELECT FROM department t WHERE t.organisation_id = $2 AND t.name = d.name)
       OR EXISTS (SELECT FROM department t WHERE t.organisation_id = ANY ($1::integer[]) AND t.name = d.name AND t.id < d.id))`;
 
-/** In one statement: a person and their department refer to each other's organisation. */
+/** One statement moves both: a person and their department refer to each other's organisation. */
 const movePeople = `
   WITH moved AS (
     UPDATE department SET organisation_id = $2, version = version + 1 WHERE organisation_id = ANY ($1::integer[])),
@@ -229,7 +229,7 @@ function refuseInvalidPlan({ targetId, sourceIds }: MergePlan): void {
   }
 }
 
-/** By number, so that two merges wait for one another and never in a circle. */
+/** It locks by number, so that two merges wait for one another and never in a circle. */
 async function lockAll(
   tx: Tx,
   { targetId, sourceIds }: MergePlan,

@@ -27,7 +27,7 @@ export interface ListedUser {
 }
 
 export interface UserFilter extends PageRequest {
-  /** Any part of the name or the address. */
+  /** It is any part of the name or the address. */
   readonly text?: string | null;
   readonly role?: Role | null;
   readonly status?: UserStatus | null;

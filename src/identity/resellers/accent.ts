@@ -1,7 +1,7 @@
 import { fault } from '../../kernel';
 
 export interface Accents {
-  /** On light pages, as `#0a6460`. */
+  /** It stands on light pages, as `#0a6460`. */
   readonly light: string;
   readonly dark: string;
 }

@@ -20,7 +20,7 @@ export interface RecordFound {
 export const isProven = (table: string): string =>
   `(${table}.proven_at IS NOT NULL AND coalesce(${table}.seen_at > now() - interval '${GRACE_DAYS} days', false))`;
 
-/** Of the name alone: one record proves it for every port, each with its own value. */
+/** It depends on the name alone: one record proves it for every port, each with its own value. */
 export const recordNameOf = (host: string): string => `${LABEL}.${host.replace(/:\d+$/, '')}`;
 
 export const recordValueOf = (proofValue: string): string => PREFIX + proofValue;

@@ -13,7 +13,7 @@ export interface ChainBreak {
   readonly kind: Finding['kind'];
   readonly block: string;
   readonly lastBlock: string | null;
-  /** 0: none in particular. */
+  /** It is 0 where no entry in particular is meant. */
   readonly entry: string;
   readonly detail: string | null;
   readonly foundAt: Date;
@@ -67,7 +67,7 @@ export class ChainBreaks {
     return added;
   }
 
-  /** Not acknowledged yet, the newest first. */
+  /** It returns breaks that are not acknowledged yet, the newest first. */
   async open(): Promise<ChainBreak[]> {
     return this.database.query<ChainBreak>(
       `SELECT ${COLUMNS} FROM audit_break WHERE examined_at IS NULL ORDER BY id DESC LIMIT ${MOST_SHOWN}`,
@@ -115,7 +115,7 @@ export class ChainBreaks {
   }
 }
 
-/** `edited: entry 17, block 3` */
+/** It reads like `edited: entry 17, block 3`. */
 export function breakText({ kind, block, lastBlock, entry, detail }: ChainBreak): string {
   const blocks =
     lastBlock === null || lastBlock === block ? `block ${block}` : `blocks ${block} to ${lastBlock}`;

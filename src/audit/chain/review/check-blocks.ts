@@ -13,9 +13,9 @@ export interface BlocksToCheck {
   readonly blocks: readonly StoredBlock[];
   /** Lines of their entries, by number. */
   readonly lines: ReadonlyMap<number, string>;
-  /** Whose signatures count; null: everybody's. */
+  /** Only signatures of these keys count; null accepts everybody's. */
   readonly signers: readonly Buffer[] | null;
-  /** Up to which block retention says that it removed entries. */
+  /** Retention says that it removed entries up to this block. */
   readonly forgottenUpTo: number;
 }
 

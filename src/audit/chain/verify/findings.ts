@@ -25,7 +25,7 @@ export interface Finding {
   readonly kind: FindingKind;
   readonly chain?: number;
   readonly block?: number;
-  /** Of several blocks the last one. */
+  /** It is the last of several blocks. */
   readonly lastBlock?: number;
   readonly entry?: number;
   /** Of the file, from 1; of what is missing there is none. */

@@ -28,7 +28,7 @@ export const escrowDefaults: EscrowOptions = {
   mostWaiters: 10_000,
 };
 
-/** Where settled requests go, as far as the escrow knows. */
+/** Settled requests go here, as far as the escrow knows. */
 export interface Settlements {
   /** Why the journal cannot be written at present; undefined while it can. */
   readonly trouble: unknown;

@@ -39,7 +39,7 @@ export class LeaseRenewal {
 
   constructor(
     private readonly lease: NodeLease,
-    /** `journal`: where this node keeps its journal; null when it keeps none. */
+    /** `journal` says where this node keeps its journal; it is null when the node keeps none. */
     private readonly node: { readonly id: string; readonly journal: string | null },
     private readonly parts: RenewalParts,
     private readonly options: LeaseOptions = leaseDefaults,

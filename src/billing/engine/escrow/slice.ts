@@ -132,7 +132,7 @@ export class Slice {
     return portion;
   }
 
-  /** Spending of two seconds at the recent pace. */
+  /** It is the spending of two seconds at the recent pace. */
   twoSeconds(now: number): Nano {
     const elapsed = now - this.measuredAt;
     if (elapsed >= 250) {

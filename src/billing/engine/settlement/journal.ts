@@ -55,7 +55,7 @@ export class Journal {
     this.begin();
   }
 
-  /** Why the last write failed, until one succeeds. */
+  /** It says why the last write failed, until one succeeds. */
   get trouble(): unknown {
     return this.fault;
   }

@@ -17,7 +17,7 @@ export interface SettledRequest {
 /** The settled requests of one transaction, and what they used of this node's slices. */
 export class SettlementBatch {
   private requests: SettledRequest[] = [];
-  /** In flight: later requests go into the next batch. */
+  /** A closed batch is in flight: later requests go into the next one. */
   closed = false;
   /** After the database refused a record: the records that are neither committed nor set aside. */
   unsettled: WrittenRecord[] | null = null;

@@ -19,7 +19,7 @@ export interface SettlementOptions {
   readonly mostPending: number;
   /** How long a caller waits for the commit when the journal cannot be written. */
   readonly commitWaitMs: number;
-  /** Where records lie that the database refused for good. */
+  /** It holds the records that the database refused for good. */
   readonly folder: string;
 }
 
@@ -39,7 +39,7 @@ export class SettlementQueue {
   private waiting = 0;
   /** No batch holds an id twice. */
   private readonly pendingIds = new PendingIds();
-  /** Null where only the commit counts; undefined until the start. */
+  /** It is null where only the commit counts, and undefined until the start. */
   private journal: Journal | null | undefined;
   private committing = false;
   private gathering: NodeJS.Timeout | undefined;
@@ -142,7 +142,7 @@ export class SettlementQueue {
     this.waiting += arrived.length;
   }
 
-  /** At once where a caller waits for it; otherwise with the requests of the next moment. */
+  /** It commits at once where a caller waits for it, otherwise with the requests of the next moment. */
   private commitSoon(): void {
     if (this.journal === null) return void this.commitAll();
     if (!this.committing) this.commitIn(gatherMs);

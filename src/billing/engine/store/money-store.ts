@@ -24,7 +24,7 @@ export interface MoneyStore {
 
 export interface UnreadJournal {
   readonly node: string;
-  /** Where it lies, as the node said. */
+  /** The journal lies here, as the node said. */
   readonly journal: string;
   readonly heardAt: Date;
   readonly held: readonly { readonly ref: LimitRef; readonly amount: Nano }[];
