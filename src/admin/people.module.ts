@@ -5,6 +5,6 @@ import { ProjectsModule } from './projects/projects.module';
 import { PromotionsModule } from './promotions/promotions.module';
 import { UsersModule } from './users/users.module';
 
-/** People and the structures they belong to: organisations, departments, projects. */
+/** Serves people and the structures they belong to: organisations, departments, projects. */
 @Module({ imports: [InvitesModule, UsersModule, OrganisationsModule, ProjectsModule, PromotionsModule] })
 export class PeopleModule {}

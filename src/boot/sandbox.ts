@@ -39,7 +39,7 @@ export async function startPaymentSandbox(settings: Settings, logger: Logger): P
 
 interface Simulator {
   readonly name: string;
-  /** Below the simulators' folder, with its arguments. */
+  /** It lies below the simulators' folder, and has its arguments beside it. */
   readonly entry: readonly [file: string, ...words: string[]];
   readonly environment?: Readonly<Record<string, string>>;
 }

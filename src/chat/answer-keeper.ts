@@ -125,7 +125,7 @@ export class AnswerKeeper {
   }
 }
 
-/** Of a turn for `auto`, the model that it chose. */
+/** In a turn for `auto`, the model that it chose answers. */
 const answeredBy = ({ model }: Turn, { answer }: TurnOutcome): string =>
   model === AUTO ? (answer.model ?? model) : model;
 

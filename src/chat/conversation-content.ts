@@ -37,7 +37,7 @@ const placeOf = (conversationId: number, field: Field): SecretPlace => ({
 const conversationOf = 'SELECT m.conversation_id::text FROM conversation_message m WHERE m.id = t.message_id';
 const within = (row: string, field: Field): SealedColumn['place'] => ({ table: 'conversation', field, row });
 
-/** For a change of the master key. */
+/** A change of the master key seals these anew. */
 export const sealedConversations: readonly SealedColumn[] = [
   { table: 'conversation', column: 'title', place: within('t.id::text', 'title') },
   { table: 'conversation_message', column: 'content', place: within('t.conversation_id::text', 'content') },

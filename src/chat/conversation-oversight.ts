@@ -18,7 +18,7 @@ export interface OverseenConversation extends Omit<ConversationHead, 'title'> {
 }
 
 export interface OversightFilter extends PageRequest {
-  /** Part of a name or a mail address. */
+  /** It is a part of a name or a mail address. */
   readonly person?: string | null;
   readonly model?: string | null;
 }
@@ -58,7 +58,7 @@ export class ConversationOversight {
     return overseen(await this.row(scope, id, tx));
   }
 
-  /** With its title. */
+  /** The head has the conversation's title. */
   async content(scope: Scope, id: number, tx: Tx): Promise<ConversationHead> {
     return this.conversations.head(await this.row(scope, id, tx));
   }

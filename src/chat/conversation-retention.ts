@@ -8,7 +8,7 @@ const ROWS_AT_ONCE = 100;
 interface Gone {
   readonly organisation_id: number | null;
   readonly count: number;
-  /** Those that the organisation's retention ended. */
+  /** The organisation's retention ended so many of them. */
   readonly expired: number;
 }
 

@@ -6,7 +6,7 @@ export interface ConversationHead {
   readonly userId: number;
   /** The model that answers next. */
   readonly model: string;
-  /** Null until the first message, unless its owner gave it one. */
+  /** It is null until the first message, unless its owner gave it one. */
   readonly title: string | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
@@ -37,7 +37,7 @@ export interface Message {
   readonly turnId: string | null;
   readonly model: string;
   readonly text: string;
-  /** Why it broke off or failed. */
+  /** It says why the turn broke off or failed. */
   readonly code: string | null;
   readonly requestId: string | null;
   readonly supplier: string | null;

@@ -51,7 +51,7 @@ export interface TurnEnd {
   /** What a caller without a stream is told; null where something was said. */
   readonly refusal: Fault | null;
   readonly account: InnerAccount | null;
-  /** Of the whole conversation. */
+  /** It is the cost of the whole conversation. */
   readonly totalNano: Nano;
 }
 

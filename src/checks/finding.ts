@@ -2,7 +2,7 @@ import type { Database, Settings } from '../platform';
 
 type Verdict = 'ok' | 'warn' | 'fail';
 
-/** One line of the examination. */
+/** It is one line of the examination. */
 export interface Finding {
   readonly verdict: Verdict;
   readonly what: string;

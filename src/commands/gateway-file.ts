@@ -27,7 +27,7 @@ interface Options {
   readonly path: string;
   readonly prune: boolean;
   readonly yes: boolean;
-  /** Where secrets of new keys go; undefined: standard output. */
+  /** Secrets of new keys go here; undefined stands for standard output. */
   readonly secrets?: string | undefined;
 }
 
@@ -86,7 +86,7 @@ export const exportGateway: Command = {
 const keysOf = (database: Database): ReturnType<typeof exportedKeys> =>
   exportedKeys(database, new KeyRegister(database, new Limits(database)));
 
-/** One file, read once. */
+/** It is one file, read once. */
 interface Subject {
   plan(): Promise<GatewayFilePlan>;
   apply(shown?: string): Promise<Applied>;

@@ -27,7 +27,7 @@ export async function modelNames(
   return rows.flatMap(({ name }) => name ?? []);
 }
 
-/** `sim-small=5/daily`, one for each model. */
+/** Each text reads like `sim-small=5/daily`, and there is one for each model. */
 export async function modelBudgetsOf(
   tx: Tx,
   texts: readonly string[],

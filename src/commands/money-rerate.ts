@@ -64,7 +64,7 @@ interface Owed extends RerateDelta {
   readonly walletId: number;
 }
 
-/** One posting a record, which the ledger takes once however often this runs. */
+/** Each record gets one posting, which the ledger takes once however often this runs. */
 async function applyDeltas(database: Database, span: Span): Promise<number> {
   let posted = 0;
   let batch: Owed[] = [];

@@ -6,7 +6,7 @@ interface Endpoint {
   readonly url: string;
   readonly status: string;
   readonly livemode: boolean;
-  /** Null where the events follow the default of the account. */
+  /** It is null where the events follow the default of the account. */
   readonly api_version: string | null;
   readonly enabled_events: readonly string[];
 }

@@ -66,7 +66,7 @@ function summary(plan: GatewayFilePlan, prune: boolean): string {
   return `${countOf(plan.rows)}${prune ? `, ${plan.gone.length} gone` : ''}.`;
 }
 
-/** `2 new, 1 changed` */
+/** It reads like `2 new, 1 changed`. */
 export function countOf(rows: readonly PlanRow[]): string {
   const fresh = rows.filter(({ mark }) => mark === 'new').length;
   return `${fresh} new, ${rows.length - fresh} changed`;

@@ -4,7 +4,7 @@ import { type Command, UsageError } from './command';
 import { commandActor } from './key-entries';
 import { withDatabase } from './with-database';
 
-/** Account recovery for operators: access to this command implies access to the database. */
+/** Recovers accounts for operators: access to this command implies access to the database. */
 export const signInLink: Command = {
   usage: 'sign-in-link EMAIL',
   summary:

@@ -18,7 +18,7 @@ export class Lifecycle {
 
   constructor(private readonly settings: Settings) {}
 
-  /** Asked to stop: readiness fails, so load balancers send new work elsewhere. */
+  /** The service was asked to stop: readiness fails, so load balancers send new work elsewhere. */
   get draining(): boolean {
     return this.leaving;
   }

@@ -16,7 +16,7 @@ interface Listed {
   readonly shown: () => object;
 }
 
-/** One envelope for both families of SDKs: the list of one, the pages of the other. */
+/** One envelope serves both families of SDKs: it has the list of one and the pages of the other. */
 @Controller()
 export class ModelsController {
   constructor(

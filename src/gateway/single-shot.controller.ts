@@ -24,7 +24,7 @@ export class SingleShotController {
     return this.pipeline.run(operations.rerank, request, response);
   }
 
-  /** Where SDKs of the second version of reranking ask. */
+  /** SDKs of the second version of reranking ask here. */
   @Post('/v2/rerank')
   @Access.bearer()
   rerankAgain(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {

@@ -13,7 +13,7 @@ interface DeskFacts {
   readonly isConnected: boolean;
   readonly isTestMode: boolean;
   readonly isSandbox: boolean;
-  /** Of this page's address. */
+  /** It is the query of this page's address. */
   readonly query: URLSearchParams;
 }
 

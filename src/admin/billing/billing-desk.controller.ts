@@ -41,7 +41,7 @@ class DeskQuery {
   @Takes(whole(1, 999).orBlank())
   reconcile?: number;
 
-  /** Of the list of payments. */
+  /** It is a cursor of the list of payments. */
   @IsCursor()
   cursor?: string;
 

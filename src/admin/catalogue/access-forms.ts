@@ -12,7 +12,7 @@ export class ToggleForm extends VersionedForm {
   @Flag()
   enabled: boolean;
 
-  /** Without it: the actor's own organisation, or the one that the administration's view shows. */
+  /** Without it, the actor's own organisation is meant, or the one that the administration's view shows. */
   @IsOptional()
   @Whole(1, 2_147_483_647)
   org_id?: number;

@@ -113,7 +113,7 @@ export const Repeated = (most: number): PropertyDecorator =>
     MaxLength(256, { each: true }),
   );
 
-/** One field of rows that a form repeats. */
+/** It is one field of rows that a form repeats. */
 export const Column = (): PropertyDecorator => applyDecorators(IsOptional(), Repeated(64));
 
 /** An object, or its text. */

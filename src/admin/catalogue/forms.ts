@@ -151,7 +151,7 @@ export class StateForm extends ModelForm {
   version?: string;
 }
 
-/** Each model once; one state for all of them, or one state for each. */
+/** It names each model once, with one state for all of them or one state for each. */
 export class BulkStateForm extends FromPage {
   @Repeated(500)
   model: string[];
@@ -172,7 +172,7 @@ export class RedirectForm extends ModelForm {
   version?: string;
 }
 
-/** Either the names in their new order, or one model and its new place. */
+/** It holds either the names in their new order, or one model and its new place. */
 export class OrderForm extends FromPage {
   @IsOptional()
   @Words(5_000)
@@ -186,7 +186,7 @@ export class OrderForm extends FromPage {
   @IsIn(['up', 'down'])
   move?: 'up' | 'down';
 
-  /** Counted from one. */
+  /** It is counted from one. */
   @IsOptional()
   @Whole(1, 100_000)
   position?: number;
@@ -235,7 +235,7 @@ export class ScheduleForm extends withRates(VersionedForm) {
   @Instant()
   starts_at?: string;
 
-  /** Left out: until further notice. */
+  /** Left out, it means until further notice. */
   @IsOptional()
   @Instant()
   ends_at?: string | null;

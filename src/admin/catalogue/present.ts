@@ -101,7 +101,7 @@ export const recordedModel = ({ model, lanes, overflowTo }: ModelSheet): object 
   ),
 });
 
-/** With what its repair sets beside the fields of a form. */
+/** It includes what its repair sets beside the fields of a form. */
 export const recordedFixture = (sheet: ModelSheet): object => ({
   ...recordedModel(sheet),
   state: sheet.model.state,

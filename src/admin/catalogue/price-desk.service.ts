@@ -10,7 +10,7 @@ import { ratesOfForm } from './read-forms';
 /** Who sets a price on a page, as it stands in the version. */
 export const sourceOf = (request: HttpRequest): string => `user ${actorOf(request).userId}`;
 
-/** Shared by the routes that write prices: they make one new version and log the old and the new price. */
+/** Routes that write prices share it: they make one new version and log the old and the new price. */
 @Injectable()
 export class PriceDesk {
   constructor(

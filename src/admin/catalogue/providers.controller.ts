@@ -113,7 +113,7 @@ export class ProvidersController {
     });
   }
 
-  /** Either one of several secrets, or the only one. */
+  /** It deletes either one of several secrets, or the only one. */
   @Action('/dashboard/admin/providers/:provider_id/secrets/:credential_id/delete', PLATFORM, {
     audit: 'credential.removed',
   })

@@ -31,7 +31,7 @@ class TakeForm extends FromPage {
   @Line(256)
   upstream_model: string;
 
-  /** Also figures that set less aside for requests. */
+  /** It also takes over figures that set less aside for requests. */
   @IsOptional()
   @Flag()
   lower?: boolean;

@@ -4,7 +4,7 @@ import { availabilities, type QualitySettings } from '../../quality';
 import { AutoForm } from '../../routing';
 
 export class OrganisationAutorouterForm extends AutoForm {
-  /** Without it, the organisation that the administration's view shows. */
+  /** Without it, the organisation that the administration's view shows is meant. */
   @Takes(rowId.orBlank())
   org_id?: number;
 }
@@ -52,7 +52,7 @@ const autoFields = [
   'locked',
 ] as const satisfies readonly (keyof AutoForm)[];
 
-/** Of quality reports, and of automatic routing beside them. */
+/** It sets quality reports, and automatic routing beside them. */
 export class QualitativeForm extends AutoForm {
   @Takes(rowId.orBlank())
   org_id?: number;
@@ -63,14 +63,14 @@ export class QualitativeForm extends AutoForm {
   @Takes(whole(0, 100).orBlank())
   sampling_percent?: number;
 
-  /** Also requests that name their model. */
+  /** Requests that name their model are sampled as well. */
   @Takes(truth.orBlank())
   sample_named?: boolean;
 
   @Takes(truth.orBlank())
   replay?: boolean;
 
-  /** In whole US dollars a calendar month. */
+  /** It is in whole US dollars a calendar month. */
   @Takes(whole(0, 100_000).orBlank())
   monthly_budget?: number;
 

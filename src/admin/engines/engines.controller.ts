@@ -234,7 +234,7 @@ export class EnginesController {
     );
   }
 
-  /** Empty for the default. */
+  /** An empty name stands for the default. */
   private judgeOf(name: string, organisationId: number | null): string | null {
     if (name === '') return null;
     if (this.modelsFor(organisationId).some((model) => model.name === name)) return name;

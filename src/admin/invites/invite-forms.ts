@@ -19,7 +19,7 @@ const MOST_AT_ONCE = 50;
 const addressesOf = ({ value }: { value: unknown }): unknown =>
   typeof value === 'string' ? [...new Set(value.split(/[\s,;]+/).filter((part) => part !== ''))] : value;
 
-/** One address, a list, or a text with one a line. */
+/** It takes one address, a list, or a text with one a line. */
 const IsAddresses = (): PropertyDecorator =>
   applyDecorators(
     Transform(addressesOf),

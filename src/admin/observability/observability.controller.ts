@@ -12,7 +12,7 @@ class RateStateQuery {
   key_id: number;
 }
 
-/** Read-only questions of operators: the tokens of suppliers, and the rate limiter of a customer's key. */
+/** Answers read-only questions of operators: the tokens of suppliers, and the rate limiter of a customer's key. */
 @Controller()
 export class ObservabilityController {
   constructor(

@@ -1,6 +1,6 @@
 import type { PeriodName } from '../../kernel';
 
-/** In hours: a day, a week, thirty days. */
+/** They are in hours: a day, a week, thirty days. */
 export const periods = [24, 168, 720] as const;
 
 /** A single day is the last 24 hours; more are days of a calendar. */

@@ -16,7 +16,7 @@ export class TokenLogQuery {
   @Takes(whole(1, MOST_ROWS).default(100))
   limit: number;
 
-  /** Several, with commas between them. */
+  /** Several kinds have commas between them. */
   @Takes(line(200).default(''))
   kinds: string;
 

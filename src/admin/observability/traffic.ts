@@ -37,7 +37,7 @@ export interface TrafficAnswer {
   readonly from: Date;
   readonly to: Date;
   readonly total: TrafficFigures;
-  /** By hours, or by days of the zone over a longer time. */
+  /** They go by hours, or by days of the zone over a longer time. */
   readonly steps: readonly TrafficStep[];
   /** For the platform's administrators only: the health of suppliers is not an organisation's business. */
   readonly providers: readonly ProviderStanding[] | null;

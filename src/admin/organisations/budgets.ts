@@ -16,7 +16,7 @@ export type WithBudget<Row> = Row & {
 
 type Spender = 'organisation' | 'department' | 'project';
 
-/** Monthly budgets of organisations, departments and projects, with the spending against them. */
+/** Keeps monthly budgets of organisations, departments and projects, with the spending against them. */
 @Injectable()
 export class Budgets {
   constructor(
@@ -74,7 +74,7 @@ export class Budgets {
     }));
   }
 
-  /** In the present month. */
+  /** It sums the spending of the present month. */
   private async spent(kind: Spender, ids: readonly number[]): Promise<Map<number, Nano>> {
     const rows = await this.database.query<{ id: string; spent: string }>(
       `SELECT ${kind}_id AS id, sum(cost_nano)::bigint AS spent FROM usage_hour

@@ -38,7 +38,7 @@ class MarkupForm extends ChangeForm {
   @Matches(/^(-(100(\.0{1,4})?|\d{1,2}(\.\d{1,4})?)|\+?(900(\.0{1,4})?|[1-8]?\d{1,2}(\.\d{1,4})?))$/)
   percent: string;
 
-  /** Empty: effective immediately. */
+  /** An empty one is effective immediately. */
   @Takes(moment.orBlank())
   valid_from?: Date;
 }

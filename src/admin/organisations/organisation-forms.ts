@@ -77,7 +77,7 @@ export class MergeQuery {
   @IsIdOrNone()
   target_org_id?: number | null;
 
-  /** Separated by commas, or as a repeated parameter. */
+  /** They are separated by commas, or come as a repeated parameter. */
   @Takes(rowIds.orBlank())
   source_org_ids?: number[];
 }

@@ -30,11 +30,11 @@ export interface BudgetLine {
 export interface OrganisationFacts {
   readonly line: OrganisationLine;
   readonly activeKeys: number;
-  /** Of the wallet that pays for all; null where everybody pays for themselves. */
+  /** It is the balance of the wallet that pays for all; null where everybody pays for themselves. */
   readonly balance: Nano | null;
   /** The most that its own administrators may give as credit limits. */
   readonly creditCeiling: Nano;
-  /** In millionths of the price. */
+  /** It is in millionths of the price. */
   readonly priceFactor: number;
   readonly domains: readonly ResellerDomain[];
   readonly budgets: readonly BudgetLine[];

@@ -209,7 +209,7 @@ export class OrganisationsController {
   }
 }
 
-/** Only fields that the form contains; an empty payer removes the payer. */
+/** It returns only fields that the form contains; an empty payer removes the payer. */
 function fieldsOf(
   form: OrganisationForm,
   payer: number | null | undefined,

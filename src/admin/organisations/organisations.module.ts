@@ -32,7 +32,7 @@ export class OrganisationsModule implements OnModuleInit {
     private readonly handover: WalletHandover,
   ) {}
 
-  /** Data of other modules that a merge moves. */
+  /** A merge moves data of other modules as well. */
   onModuleInit(): void {
     this.merges.also(async (tx, { sourceIds, targetId }) => {
       await this.keys.moveOrganisations(tx, sourceIds, targetId);

@@ -7,7 +7,7 @@ import { type FieldModel, formatMoney, formatTime, type LabelledFigure } from '.
 import { ChangeForm, IsDollars, missingField, nanoOf } from './fields';
 import type { Localisation } from '../../web';
 
-/** Valid until an instant; an empty amount ends the present raise. */
+/** The raise is valid until an instant; an empty amount ends the present one. */
 export class BudgetRaiseForm extends ChangeForm {
   @IsDollars()
   raise_amount?: string | null;

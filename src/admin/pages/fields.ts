@@ -44,7 +44,7 @@ const person: Field<PersonName> = new Field<PersonName>({
   },
 });
 
-/** For a form that no class declares: null for an empty field, undefined for what names no person. */
+/** It serves forms that no class declares: null for an empty field, undefined for what names no person. */
 export function personIn(value: unknown): PersonName | null | undefined {
   const named = person.orNone().read(typeof value === 'string' ? value.trim() : value);
   return named instanceof Misfit ? undefined : (named ?? null);
@@ -80,7 +80,7 @@ export const IsComing = (): PropertyDecorator => Takes(coming.orNone());
 /** Dollars with up to nine decimals, as text or number; empty or null removes a limit. */
 export const IsDollars = (): PropertyDecorator => Takes(dollarText().orNone());
 
-/** Of rules of class-validator, so that the error text explains the format of an amount. */
+/** It consists of rules of class-validator, so that the error text explains the format of an amount. */
 export const LooksLikeDollars = (mostDigits: number): PropertyDecorator => {
   const amount = dollarText(mostDigits);
   return applyDecorators(

@@ -33,7 +33,7 @@ export interface ActModel {
 
 export interface SectionModel {
   readonly id: string;
-  /** Left out where the only act of the section says the same. */
+  /** It is left out where the only act of the section says the same. */
   readonly heading?: string;
   /** The period of its figures. */
   readonly scope?: string;

@@ -218,7 +218,7 @@ export class ProjectsController {
     return this.saved(id, request, response);
   }
 
-  /** One of the people of the project's organisation. */
+  /** The person is one of the people of the project's organisation. */
   private async personOf(
     request: HttpRequest,
     projectId: number,

@@ -23,9 +23,9 @@ export interface UserMoney {
   readonly invoice: InvoiceState;
   /** The newest payments of invoices. */
   readonly payments: readonly InvoicePayment[];
-  /** Of the platform. */
+  /** It is set by the platform. */
   readonly monthly: LimitState | null;
-  /** Of the organisation, with a period of its own. */
+  /** It is set by the organisation, with a period of its own. */
   readonly budget: LimitState | null;
 }
 

@@ -56,7 +56,7 @@ export class UserBilling {
     });
   }
 
-  /** Of the platform, which nobody else lifts or shortens. Null removes it. */
+  /** The platform sets it, and nobody else lifts or shortens it. Null removes it. */
   setMonthlyBudget(acting: Acting, target: Target, budget: Nano | null): Promise<Changes> {
     const kind = { act: 'monthly-budget', action: 'user.monthly-budget-changed' } as const;
     return this.editor.change(acting, target, kind, async (tx, user) => {
@@ -113,7 +113,7 @@ export class UserBilling {
     });
   }
 
-  /** By a posting that reverses it. */
+  /** A posting reverses the payment. */
   undoPayment(acting: Acting, target: Target, paymentId: number): Promise<Changes> {
     const kind = { act: 'invoice-payment-undo', action: 'user.invoice-payment-undone' } as const;
     return this.editor.change(acting, target, kind, async (tx, user) => {

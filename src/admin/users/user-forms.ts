@@ -65,7 +65,7 @@ export class StatusForm extends ChangeForm {
 }
 
 export class ExemptForm extends ChangeForm {
-  /** Without it, the other state. */
+  /** Without it, the state is changed to the other one. */
   @IsFlag()
   billing_exempt?: boolean;
 }
@@ -98,7 +98,7 @@ export class InvoicePaymentForm extends ChangeForm {
   @IsDollars()
   amount?: string | null;
 
-  /** Of the payment, such as that of the bank. */
+  /** It names the payment, such as the reference of the bank. */
   @IsLineIfAny(120)
   reference?: string;
 }

@@ -5,7 +5,7 @@ import { Database } from '../../platform';
 import { monthOfBudgets } from '../../web';
 import type { UserLine } from './user-list';
 
-/** Spending by person, summed from the hours of usage. The caller found the accounts within the reader's scope. */
+/** Sums spending by person from the hours of usage. The caller found the accounts within the reader's scope. */
 @Injectable()
 export class UserSpending {
   constructor(

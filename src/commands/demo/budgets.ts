@@ -8,7 +8,7 @@ const NANO_PER_DOLLAR = 100n * NANO_PER_CENT;
 
 interface BudgetPlan {
   readonly scope: BudgetScope;
-  /** Of the budget, in per cent, what the last thirty days used. */
+  /** The last thirty days used so much of the budget, in per cent. */
   readonly used: bigint;
 }
 
@@ -60,7 +60,7 @@ async function spentBy(tx: Tx, { kind, id }: BudgetScope): Promise<Nano> {
   return BigInt(row?.spent ?? 0);
 }
 
-/** To whole dollars, as people set them; small ones to cents. */
+/** Amounts are rounded to whole dollars, as people set them; small ones to cents. */
 function rounded(amount: Nano): Nano {
   const step = amount >= 10n * NANO_PER_DOLLAR ? NANO_PER_DOLLAR : NANO_PER_CENT;
   return (amount / step + 1n) * step;

@@ -33,7 +33,7 @@ const JUDGE = 'sim-large';
 const MODELS = ['sim-small', 'sim-large', 'sim-reason', 'sim-8k'] as const;
 const PRIOR = 0.5;
 
-/** One answer of a made-up model, with a made-up score. */
+/** It is one answer of a made-up model, with a made-up score. */
 interface Answer {
   readonly model: PricedModel;
   readonly score: number;
@@ -299,7 +299,7 @@ function factsOf(organisationId: number, { key, tokensIn, served, explanation }:
   };
 }
 
-/** So that requests of the organisation's keys go on being judged and chosen for, by the pretend judge. */
+/** From then on the pretend judge judges requests of the organisation's keys, and models are chosen for them. */
 async function switchOn(database: Database, organisationId: number): Promise<void> {
   const settings = [
     ['qualitative', { availability: 'everyone', sampling_percent: 20, sample_named: true }],

@@ -83,7 +83,7 @@ export async function pricedModels(database: Database): Promise<ReadonlyMap<stri
   );
 }
 
-/** More by day than by night, less at week-ends, a little more every week. */
+/** There are more by day than by night, less at week-ends, and a little more every week. */
 function instantsOf(since: number, until: number, count: number): number[] {
   const instants: number[] = [];
   while (instants.length < count) {

@@ -20,7 +20,7 @@ export async function databaseAnswers({ database, settings }: CheckContext): Pro
   return ok(what, `${kind} PostgreSQL ${row?.version} answers`);
 }
 
-/** Judged by the tables themselves: the list of migrations belongs to another role than the service's. */
+/** The tables themselves are judged: the list of migrations belongs to another role than the service's. */
 export async function schemaComplete({ database }: CheckContext): Promise<Finding> {
   const what = 'migrations';
   const rows = await database.query<{ name: string }>(
@@ -203,7 +203,7 @@ const readUnlocked = <Row>(database: CheckContext['database'], sql: string): Pro
     { withoutActivity: 'only reads' },
   );
 
-/** As the nightly self-check left it. */
+/** It reports what the nightly self-check found. */
 export async function auditChainFits({ database }: CheckContext): Promise<Finding> {
   const what = 'audit chain';
   const [row] = await readUnlocked<{ open: number; blocks: number; oldest: Date | null }>(

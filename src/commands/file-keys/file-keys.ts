@@ -205,7 +205,7 @@ const faultOf = ({ at: { path, line }, message: problem }: MisplacedText): FileF
   problem,
 });
 
-/** By its name in the file; a key that no file keeps yet by its public id. */
+/** A key is found by its name in the file; one that no file keeps yet is found by its public id. */
 function keyFor({ name, id }: DesiredKey, { byName, byId }: KnownKeys): ManagedKey | undefined {
   const named = byName.get(name);
   if (id === undefined) return named;

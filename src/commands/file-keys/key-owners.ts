@@ -17,7 +17,7 @@ export interface KeyOwner extends Ownership {
   readonly label: string;
 }
 
-/** Whom the file names as the owner; null where it names none. Throws MisplacedText. */
+/** The file names this owner; null where it names none. Throws MisplacedText. */
 export async function ownerIn(tx: Tx, { owner }: DesiredKey): Promise<KeyOwner | null> {
   const { user, organisation, department, project } = owner;
   if (department !== undefined && project !== undefined)

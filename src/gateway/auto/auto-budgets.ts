@@ -3,12 +3,12 @@ import { type BudgetScope, type LimitRef, Limits, type LimitState } from '../../
 import { type BudgetPeriod, HOUR_MS, monotonicMs, withDeadline } from '../../kernel';
 import { type BudgetPressure, noPacing, pace, type Pacing, projectedSpend } from '../../routing';
 
-/** One budget, as this node last saw it. */
+/** It is one budget, as this node last saw it. */
 interface Watched {
   readonly ref: BudgetScope;
   state: LimitState | null;
   pacing: Pacing | null;
-  /** -Infinity until the first look. */
+  /** It is -Infinity until the first look. */
   lookedAt: number;
   reading: Promise<void> | null;
 }

@@ -142,7 +142,7 @@ export class AutoCandidates {
     return ({ lane }) => isSpoken(operation, this.styles.wireFor(lane, operation.name, needs));
   }
 
-  /** By the same rules as a named model. */
+  /** It admits by the same rules as for a named model. */
   private admissionTo({ name }: ModelView, call: Call): Admission | Exclusion {
     try {
       return this.admissions.find({ ...call, model: name });

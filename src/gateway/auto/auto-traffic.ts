@@ -16,8 +16,8 @@ const MOST_ORGANISATIONS = 1_000;
 const MOST_MODELS = 1_000;
 
 /**
- * Recent observations of `auto` traffic: answers of models, drift of an organisation's requests, and feedback, which
- * all nodes share. All of it affects its own organisation only; keys without one share theirs.
+ * Keeps recent observations of `auto` traffic: answers of models, drift of an organisation's requests, and feedback,
+ * which all nodes share. All of it affects its own organisation only; keys without one share theirs.
  */
 @Injectable()
 export class AutoTraffic implements OnModuleInit {

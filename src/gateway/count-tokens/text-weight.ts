@@ -11,11 +11,11 @@ const weights: readonly (readonly [first: number, last: number, weight: number])
   [0x0030, 0x0039, 50],
   [0x0041, 0x005a, 34],
   [0x0061, 0x007a, 25],
-  // Latin with marks; Greek and Cyrillic; Hebrew and Arabic.
+  // These are Latin with marks, Greek and Cyrillic, Hebrew and Arabic.
   [0x0080, 0x024f, 45],
   [0x0370, 0x052f, 40],
   [0x0590, 0x08ff, 55],
-  // Chinese and Japanese; Korean.
+  // These are Chinese and Japanese, and Korean.
   [0x2e80, 0xabff, 90],
   [0xac00, 0xd7a3, 80],
   // Halves of what lies beyond: emoji, above all.

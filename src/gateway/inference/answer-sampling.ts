@@ -109,7 +109,7 @@ export class AnswerSampling {
     this.sampler?.retried(answer);
   }
 
-  /** Null for nearly every request. */
+  /** It is null for nearly every request. */
   begin(call: Call): AnswerSample | null {
     const { sampler } = this;
     const { operation, choices } = call;

@@ -23,7 +23,7 @@ const isSameLane = (a: AttemptRecord, b: AttemptRecord): boolean =>
 export const lanesIn = (records: readonly AttemptRecord[]): number =>
   records.filter((record, place) => place === 0 || !isSameLane(record, records[place - 1]!)).length;
 
-/** Each step from one lane to another. */
+/** It returns each step from one lane to another. */
 export const failoversIn = (
   records: readonly AttemptRecord[],
 ): { readonly from: AttemptRecord; readonly to: AttemptRecord }[] =>

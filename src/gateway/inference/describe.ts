@@ -15,9 +15,9 @@ import { isConversation, isText, type Operation } from './operation';
 
 /** How `auto` chose the model of a request. */
 export interface AutoTrace {
-  /** For the record: why, and which model answered in the end. */
+  /** The record says why, and which model answered in the end. */
   explained(answeredBy: string | null): object;
-  /** For the caller: `<model>; <reason>; <dial>`. */
+  /** The caller reads `<model>; <reason>; <dial>`. */
   told(answeredBy: string): string;
   /** The traffic of the organisation is other than what was learned. */
   readonly isOfChangedTraffic: boolean;
@@ -32,7 +32,7 @@ export interface Call {
   readonly model: string;
   /** The request leaves the choice of its model to the service. */
   readonly byAuto: boolean;
-  /** Null where the request names its model. */
+  /** It is null where the request names its model. */
   readonly auto: AutoTrace | null;
   readonly stream: boolean;
   /** The caller wants the usage chunk that chat streams carry only on demand. */
@@ -53,7 +53,7 @@ export interface Call {
   readonly writtenBeside: number;
   /** What it may make a supplier bill beside the tokens of its text. */
   readonly fees: AskedFees;
-  /** Null: the caller names no region. */
+  /** It is null where the caller names no region. */
   readonly region: string | null;
   /** The conversation it says it belongs to; null when it says nothing. */
   readonly session: string | null;
@@ -141,7 +141,7 @@ function effortIn({ reasoning_effort, output_config, reasoning }: Inbound['body'
   return typeof effort === 'string' ? effort : null;
 }
 
-/** Rejected predictions, and thinking that the limit of the answer leaves out. */
+/** It counts rejected predictions, and thinking that the limit of the answer leaves out. */
 function writtenBesideOf(body: Inbound['body'], operation: Operation, predicted: number): number {
   const thinks = isText(operation) && operation.dialect.name === 'chat';
   return Math.min(MOST_TOKENS, predicted + (thinks ? thinkingBeside(body, UNKNOWN_THINKING) : 0));

@@ -20,7 +20,7 @@ import { adviceBounds } from './server-tools';
 /** Money set aside for a request, and the bound on its output that makes the amount enough. */
 export interface HeldCall {
   readonly hold: Hold;
-  /** Set when the balance covers less than the model's limit: the supplier gets this lower limit. */
+  /** It is set when the balance covers less than the model's limit: the supplier gets this lower limit. */
   readonly cappedOutput: number | null;
   /** The bound on each answer that was held for. */
   readonly outputBound: number;

@@ -32,7 +32,7 @@ export class Observer {
   private readonly knownOfStreams = new WeakMap<LaneView, Map<string, Usual>>();
 
   private readonly logger = new Logger(Observer.name);
-  /** Of each kind of alert. */
+  /** Each kind of alert is quiet until then. */
   private readonly quietUntil = new Map<string, number>();
 
   constructor(private readonly metrics: Metrics) {}

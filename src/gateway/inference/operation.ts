@@ -107,7 +107,7 @@ export const isConversation = (operation: Operation): operation is TextOperation
 
 export const isText = (operation: Operation): operation is TextOperation => 'dialect' in operation;
 
-/** For what only generated text goes through. */
+/** It narrows to what only generated text goes through. */
 export function textOperation(operation: Operation): TextOperation {
   if (isText(operation)) return operation;
   throw fault('internal_error');
@@ -131,7 +131,7 @@ const text = (
   checkAnswer: dialects[name].checkAnswer,
 });
 
-/** One request, one answer, in one format for all suppliers. */
+/** It has one request and one answer, in one format for all suppliers. */
 const shot = (
   name: OperationName,
   kind: ModelKind,

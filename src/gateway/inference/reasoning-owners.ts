@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { ProviderView } from '../../catalogue';
 import { laneMark, type ReadsReasoning } from '../../protocol';
 
-/** About 12 MB at most. */
+/** They take about 12 MB at most. */
 const MOST_SEALS = 100_000;
 const NOBODY = '';
 

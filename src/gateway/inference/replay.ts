@@ -6,7 +6,7 @@ import type { Work } from '../work';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
 
-/** Not asynchronous itself: a call without the header, or with a stream, waits for nothing. */
+/** It is not asynchronous itself: a call without the header, or with a stream, waits for nothing. */
 export function replayOr<T extends Reply | null>(
   idempotency: Idempotency,
   inbound: Inbound,

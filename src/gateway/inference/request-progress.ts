@@ -18,7 +18,7 @@ export interface RequestProgress {
   inbound: Inbound | null;
   /** Null until it was understood. */
   call: Call | null;
-  /** Null where the request names its model. */
+  /** It is null where the request names its model. */
   auto: AutoRoute | null;
   /** The model that answers it; empty until it is known. */
   model: string;

@@ -8,7 +8,7 @@ import { InnerRequest, InnerResponse } from './inner-exchange';
 
 /** A request whose answer is evaluated. */
 export interface EvaluationCall {
-  /** Made by `evaluationCaller`. */
+  /** It is made by `evaluationCaller`. */
   readonly caller: Caller;
   readonly requestId: string;
   readonly surface: DialectName;

@@ -53,7 +53,7 @@ export const recordColumns = [
   'client_request_id',
 ] as const satisfies readonly (keyof ReturnType<typeof presentRecord>)[];
 
-/** One request as its own caller sees it: everything, the attempts included. */
+/** It presents a request as its own caller sees it: everything, the attempts included. */
 export const presentGeneration = (
   entry: RequestEntry,
   keyId: string,

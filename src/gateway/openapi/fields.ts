@@ -115,6 +115,6 @@ export function bodySchema({ operation, required, own = {} }: BodyInput): Schema
   };
 }
 
-/** Required fields first, then described ones, then the rest. */
+/** Required fields come first, then described ones, then the rest. */
 const rank = (name: string, required: readonly string[]): number =>
   required.includes(name) ? required.indexOf(name) - 100 : byName[name] === undefined ? 1 : 0;

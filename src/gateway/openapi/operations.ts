@@ -35,7 +35,7 @@ export const gatewayTags = [
   serviceTag,
 ] as const;
 
-/** Documentation of each gateway route beyond its registration. */
+/** They document each gateway route beyond its registration. */
 const notes: Readonly<Record<string, OperationNotes>> = {
   'POST /v1/chat/completions': call({
     id: 'createChatCompletion',
@@ -334,7 +334,7 @@ const notes: Readonly<Record<string, OperationNotes>> = {
 export const isGatewayRoute = ({ method, path }: RegisteredRoute): boolean =>
   /^\/(v\d+|health)(\/|$)/.test(path) || `${method} ${path}` === 'HEAD /api/hello';
 
-/** Empty for an undescribed route; a test reports it. */
+/** They are empty for an undescribed route; a test reports it. */
 export const gatewayNotes = ({ method, path }: RegisteredRoute): OperationNotes =>
   notes[`${method} ${path}`] ?? {};
 

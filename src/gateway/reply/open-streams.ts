@@ -8,7 +8,7 @@ interface OpenStream extends Listed {
   readonly endpoint: string;
 }
 
-/** All open streams; silent ones get a keep-alive comment. */
+/** Holds all open streams; silent ones get a keep-alive comment. */
 @Injectable()
 export class OpenStreams implements OnApplicationShutdown {
   private readonly open = new SwapList<OpenStream>();

@@ -150,7 +150,7 @@ export class KeptResponses implements OnApplicationBootstrap {
     };
   }
 
-  /** From this node's memory where possible, the rest from the database. */
+  /** Responses come from this node's memory where possible, the rest from the database. */
   private async find(
     keyId: number,
     responseIds: readonly string[],

@@ -3,7 +3,7 @@ import { fault, type Fault, type JsonFields } from '../../kernel';
 /** References of a request to earlier answers, in place of repeated content. */
 export interface References {
   readonly previous: string | null;
-  /** Item ids by their place in the input. */
+  /** Item ids are listed by their place in the input. */
   readonly items: ReadonlyMap<number, string>;
 }
 

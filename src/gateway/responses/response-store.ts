@@ -22,7 +22,7 @@ export interface KeptResponse {
 
 /** The same when it is fresh. */
 export interface FreshResponse extends KeptResponse {
-  /** Of the output items. */
+  /** These are the ids of the output items. */
   readonly itemIds: readonly string[];
 }
 
@@ -34,14 +34,14 @@ interface KeptRow {
 
 const TABLE = 'kept_response';
 const ROWS_AT_ONCE = 100;
-/** For one key; beside it the setting bounds their size. */
+/** It holds for one key; beside it the setting bounds their size. */
 const MOST_ANSWERS = 20_000;
 /** A key's answers are trimmed after it has added this share of its bounds. */
 const SHARE_BEFORE_TRIM = 1 / 16;
 /** The bound on keys with remembered growth; the upkeep job trims all keys. */
 const MOST_KEYS = 10_000;
 
-/** Kept answers in PostgreSQL: encrypted, for a day by the database's clock. */
+/** Keeps answers in PostgreSQL: encrypted, for a day by the database's clock. */
 @Injectable()
 export class ResponseStore {
   private grown = new Map<number, { bytes: number; answers: number }>();
@@ -81,7 +81,7 @@ export class ResponseStore {
     for (const { keyId, answer, input } of batch) this.note(keyId, sizeOf(answer, input));
   }
 
-  /** Those with one of the ids, and those with one of the items. Input comes only with the former. */
+  /** It finds those with one of the ids, and those with one of the items. Input comes only with the former. */
   async find(
     keyId: number,
     responseIds: readonly string[],
@@ -149,7 +149,7 @@ export class ResponseStore {
     return removed;
   }
 
-  /** Null: every key. */
+  /** Null stands for every key. */
   private async trim(keyId: number | null): Promise<void> {
     await this.database.query(
       `DELETE FROM kept_response WHERE (key_id, response_id) IN (

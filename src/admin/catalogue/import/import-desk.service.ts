@@ -24,7 +24,7 @@ import type { ImportDraft } from './import-drafts.service';
 export interface ImportPlan {
   readonly rows: readonly PlanRow[];
   readonly untouched: readonly string[];
-  /** In the catalogue, and no longer in the list. */
+  /** These are in the catalogue, and no longer in the list. */
   readonly gone: readonly string[];
   /** They differ in the list, and the import leaves them alone. */
   readonly kept: readonly string[];
@@ -37,7 +37,7 @@ export interface ImportPlan {
 export interface ImportApproval {
   readonly userId: number;
   readonly shown: string;
-  /** Without it: everything. */
+  /** Without it, everything is chosen. */
   readonly chosen?: ReadonlySet<string>;
 }
 

@@ -84,7 +84,7 @@ export class IncidentLog {
     await this.database.query(END, [kinds, since]);
   }
 
-  /** Those under way or begun since an instant, the newest first. */
+  /** It lists those under way or begun since an instant, the newest first. */
   page(since: Date, request: PageRequest): Promise<Page<Incident>> {
     const keyset = newestFirst.clause(request, 3);
     return this.database

@@ -55,7 +55,7 @@ function objectIn(text: string): JsonFields {
     const value: unknown = parseJsonText(text);
     if (isObject(value)) return value;
   } catch {
-    // Said below, without the text.
+    // The fault below says so, without the text.
   }
   throw fault('non_json_provider_response');
 }

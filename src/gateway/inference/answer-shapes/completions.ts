@@ -68,7 +68,7 @@ function objectIn(text: string): JsonFields {
     const value: unknown = parseJsonText(text);
     if (typeof value === 'object' && value !== null) return value as JsonFields;
   } catch {
-    // Said below, without the text.
+    // The fault below says so, without the text.
   }
   throw fault('non_json_provider_response');
 }

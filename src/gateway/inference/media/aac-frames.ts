@@ -1,6 +1,6 @@
 import { aacRates, MOST_AAC_BYTES } from './sound-codecs';
 
-/** With its checksum. */
+/** The head has a checksum. */
 const FRAME_HEAD = 9;
 const AAC_SAMPLES = 1_024;
 const LEAST_RATE = 1_000;

@@ -15,7 +15,7 @@ export function secondsOfFlacFrames(file: Buffer, told: number): number {
   return seconds;
 }
 
-/** Zero where no frame begins there. */
+/** It is zero where no frame begins there. */
 function flacFrameSeconds(file: Buffer, at: number, told: number): number {
   if (file[at] !== 0xff || (file[at + 1] ?? 0) >> 1 !== 0x7c) return 0;
   const frame = frameAt(file, at);
@@ -48,7 +48,7 @@ function samplesOf(code: number, told: number): number {
   return code < 6 ? 576 << (code - 2) : 256 << (code - 8);
 }
 
-/** Zero where the head of the file tells it. */
+/** It is zero where the head of the file tells it. */
 function rateOf(code: number, told: number): number {
   if (code === 12) return told * 1_000;
   if (code === 13) return told;

@@ -12,7 +12,7 @@ export interface SoundFormat {
   /** What the decoder is set up with: a container keeps it as it came. */
   readonly setup: Buffer;
   readonly rate: number;
-  /** Of plain samples, all channels together. */
+  /** It counts plain samples, all channels together. */
   readonly bytesPerFrame: number;
 }
 

@@ -4,7 +4,7 @@ type Piece = Extract<CanonicalEvent, { type: 'text-delta' | 'reasoning-delta' | 
 
 interface Block {
   readonly kind: 'text' | 'reasoning' | 'tool';
-  /** Of the tool; empty for prose. */
+  /** It is the name of the tool; empty for prose. */
   readonly name: string;
   text: string;
   closed: boolean;

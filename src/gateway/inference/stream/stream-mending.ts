@@ -17,7 +17,7 @@ const isPlain = /^[\w.]+$/;
 export class StreamMending {
   private readonly told: ToldUsage;
   private lacks: readonly Lack[] = [];
-  /** Before the supplier's own terminator. */
+  /** It goes before the supplier's own terminator. */
   private untold: Edit | null = null;
 
   constructor(
