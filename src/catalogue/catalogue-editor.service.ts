@@ -27,7 +27,7 @@ export interface LaneInput {
   readonly provider: string;
   readonly upstreamModel: string;
   readonly region: string;
-  /** Left out: the place in the list. */
+  /** Left out, it is the place in the list. */
   readonly priority?: number;
   readonly weight?: number;
   readonly retries?: number;
@@ -53,7 +53,7 @@ const modelTransitions = defineTransitions<ModelState>({
   deleted: MODEL_STATES,
 });
 
-/** All changes of the catalogue except prices. */
+/** Makes all changes of the catalogue except those of prices. */
 @Injectable()
 export class CatalogueEditor {
   /** Without a guard, as for the sandbox of our own, addresses are checked only when they are connected to. */

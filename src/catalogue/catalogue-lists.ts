@@ -8,7 +8,7 @@ export interface ListedAlias {
   readonly managed: boolean;
 }
 
-/** All aliases; the bound of a catalogue fits one answer. */
+/** It lists all aliases; the bound of a catalogue fits one answer. */
 export const listAliases = (database: Pick<Database, 'query'>): Promise<ListedAlias[]> =>
   database.query<ListedAlias>(
     `SELECT a.name AS alias, m.name AS model, m.state, m.managed

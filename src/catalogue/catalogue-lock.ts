@@ -7,7 +7,7 @@ export async function lockCatalogue(tx: Tx): Promise<void> {
   await tx.query("SELECT pg_advisory_xact_lock(hashtext('switchboard.catalogue'))");
 }
 
-/** By its own name; throws `model_not_found`. */
+/** It finds the model by its own name; throws `model_not_found`. */
 export async function modelNamed(tx: Tx, name: string): Promise<Model> {
   const model = await tx.findOneBy(Model, { name });
   if (model === null) throw noSuchModel(name);
@@ -17,7 +17,7 @@ export async function modelNamed(tx: Tx, name: string): Promise<Model> {
 export const noSuchModel = (name: string): Fault =>
   fault('model_not_found', { param: 'model', details: { model: name } });
 
-/** By its own name or an alias; throws `model_not_found`. */
+/** It finds the model by its own name or an alias; throws `model_not_found`. */
 export async function modelCalled(tx: Tx, name: string): Promise<Model> {
   const alias = await tx.findOneBy(ModelAlias, { name });
   return alias === null ? modelNamed(tx, name) : tx.findOneByOrFail(Model, { id: alias.modelId });

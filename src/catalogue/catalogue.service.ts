@@ -36,7 +36,7 @@ export class CatalogueService implements OnModuleInit, BeforeApplicationShutdown
     return this.watch.start();
   }
 
-  /** Before the database closes its connections. */
+  /** Reading stops before the database closes its connections. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.watch.stop();
     await this.reloading?.catch(() => undefined);

@@ -26,7 +26,7 @@ export interface StoredTokenEvent extends Required<TokenEvent> {
 export interface TokenEventQuery {
   readonly provider?: string;
   readonly keyName?: string;
-  /** Several, with commas between them. */
+  /** Several kinds have commas between them. */
   readonly kinds?: string;
   readonly source?: string;
   readonly errorKind?: string;

@@ -34,7 +34,7 @@ interface Held {
 const none: Held = { home: '', first: null, pool: [], state: 'missing' };
 
 /**
- * All supplier secrets, decrypted once a revision of the catalogue and kept in memory only. Requests read it
+ * Holds all supplier secrets, decrypted once a revision of the catalogue and kept in memory only. Requests read it
  * synchronously.
  */
 @Injectable()
@@ -44,7 +44,7 @@ export class CredentialStore {
   /** Computed once a provider and revision, since every call needs it. */
   private readonly homes = new WeakMap<ProviderView, string>();
   private loaded = false;
-  /** Logged once a secret, not once a reload. */
+  /** A secret is reported once, not at every reload. */
   private readonly reported = new Set<string>();
 
   constructor(

@@ -7,7 +7,7 @@ export interface BearerCredential {
   readonly id: string;
   readonly token: string;
 }
-/** Sent in the header that the supplier expects. */
+/** It is sent in the header that the supplier expects. */
 interface HeaderCredential {
   readonly kind: 'header';
   readonly id: string;
@@ -20,7 +20,7 @@ export interface SigningCredential {
   readonly secretAccessKey: string;
   readonly sessionToken?: string;
 }
-/** One token of a pool. */
+/** It is one token of a pool. */
 export interface TokenCredential {
   readonly kind: 'oauth-pool';
   readonly id: string;

@@ -40,7 +40,7 @@ const inOrder = new Keyset(
   'ascending',
 );
 
-/** One page of the catalogue in its order, with the price in force now. */
+/** It returns one page of the catalogue in its order, with the price in force now. */
 export async function listModels(
   database: Pick<Database, 'query'>,
   filter: ModelListFilter,

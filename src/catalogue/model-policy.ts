@@ -3,7 +3,7 @@ import { fault } from '../kernel';
 export const POLICY_MODES = ['all', 'allow', 'deny'] as const;
 export type PolicyMode = (typeof POLICY_MODES)[number];
 
-/** `allow`: only models that a pattern names. `deny`: all but those. `*` in a pattern matches any characters. */
+/** `allow` permits only models that a pattern names, `deny` all but those. `*` in a pattern matches any characters. */
 export interface ModelPolicy {
   readonly mode: PolicyMode;
   readonly patterns: readonly string[];

@@ -11,9 +11,9 @@ export interface PriceInput {
   /** The lane it is for; left out, every lane of the model without a price of its own. */
   readonly laneId?: number;
   readonly rates: PriceRates;
-  /** Left out: from now on. Null: only while a schedule says so. */
+  /** Left out, it means from now on. Null means only while a schedule says so. */
   readonly validFrom?: Date | null;
-  /** Who sets it: a person, an import, a file. */
+  /** It says who sets the price: a person, an import, a file. */
   readonly source: string;
 }
 
@@ -22,7 +22,7 @@ export interface ScheduleInput {
   readonly id?: number;
   readonly priceId?: number;
   readonly startsAt?: Date;
-  /** Null: until further notice. */
+  /** Null means until further notice. */
   readonly endsAt?: Date | null;
 }
 

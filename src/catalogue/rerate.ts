@@ -6,7 +6,7 @@ import { ratesOf } from './price-codec';
 
 export interface RerateOptions {
   readonly from: Date;
-  /** Up to, but without, this instant. */
+  /** Records count up to this instant, but not at it. */
   readonly to: Date;
   /** Records that were paid by the first price, as if they had been paid by the second. */
   readonly priceOverride?: PriceOverride;
@@ -129,7 +129,7 @@ interface RecordRow extends Readonly<Record<string, unknown>> {
 
 const PAGE = 2_000;
 
-/** Through a cursor: any number of records in bounded memory, all as of one instant, in one pass. */
+/** A cursor reads any number of records in bounded memory, all as of one instant, in one pass. */
 async function* records(database: Database, from: string, to: string): AsyncGenerator<RecordRow, void> {
   const runner = database.source.createQueryRunner();
   try {

@@ -34,7 +34,7 @@ const chat = {
   replayIncluded: true,
 } as const;
 
-/** One model of every kind the simulated supplier serves, priced like their like on the market. */
+/** They are one model of every kind the simulated supplier serves, priced like their like on the market. */
 const SANDBOX_MODELS: readonly SandboxModel[] = [
   {
     ...chat,

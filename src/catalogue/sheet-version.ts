@@ -1,10 +1,10 @@
 import { fault, versionOf } from '../kernel';
 import type { ModelState } from './entities';
 
-/** Of what the form of a model's state shows. */
+/** It covers what the form of a model's state shows. */
 export const stateVersion = (state: ModelState): string => versionOf({ state });
 
-/** Of what the form of a model's redirect shows: the model by its id, or none. */
+/** It covers what the form of a model's redirect shows: the model by its id, or none. */
 export const redirectVersion = (redirectTo: number | null): string => versionOf({ redirectTo });
 
 /** The aliases of a model, in any order. */

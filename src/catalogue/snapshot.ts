@@ -34,7 +34,7 @@ export interface DepartmentAccessRow {
   readonly allowed: boolean;
 }
 
-/** Everything the catalogue holds, as of one revision. */
+/** They are everything the catalogue holds, as of one revision. */
 export interface CatalogueRows {
   readonly revision: bigint;
   readonly providers: readonly Provider[];
@@ -84,7 +84,7 @@ export class CatalogueSnapshot {
     this.policies = new Map(rows.policies.map((row) => [row.organisation_id, row]));
   }
 
-  /** Name → alias → redirects → model, with the lanes and prices in force at that instant. */
+  /** A name leads over aliases and redirects to a model, with the lanes and prices in force at that instant. */
   resolve(name: string, at: number): Resolution {
     const names = [name];
     let model = this.model(name);

@@ -1,5 +1,5 @@
 export interface Clock {
-  /** Wall time in milliseconds since the epoch: what people and ledgers read. */
+  /** It is wall time in milliseconds since the epoch: what people and ledgers read. */
   now(): number;
   /** Milliseconds that never run backwards: what durations and deadlines are measured with. */
   monotonicMs(): number;

@@ -11,7 +11,7 @@ export interface Transitions<State extends string> {
 export function defineTransitions<const State extends string>(
   table: Readonly<Record<State, readonly NoInfer<State>[]>>,
 ): Transitions<State> {
-  // Own keys only: input such as "constructor" never reaches the prototype.
+  // Only own keys count: input such as "constructor" never reaches the prototype.
   const from = (state: State): readonly State[] => (Object.hasOwn(table, state) ? table[state] : []);
   const can = (before: State, after: State): boolean => from(before).includes(after);
   return {

@@ -87,7 +87,7 @@ export class ApiKey {
   @Column('text', { name: 'created_by' })
   createdBy: string;
 
-  /** Of the form that made it. */
+  /** It is the token of the form that made the key. */
   @Column('uuid', { name: 'creation_token', nullable: true })
   creationToken: string | null;
 

@@ -56,7 +56,7 @@ const decoyHash = Buffer.alloc(32);
 @Injectable()
 export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
   private readonly cache = new KeyCache();
-  /** Released with the connection. */
+  /** An entry is released with its connection. */
   private readonly lastSeen = new WeakMap<object, { readonly text: string; readonly fingerprint: string }>();
   private readonly loading = new Map<string, Promise<KeyVerdict>>();
   private readonly listeners = new Set<(change: KeyChange | null) => void>();
@@ -135,7 +135,7 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
     return verdict.caller;
   }
 
-  /** By the database's clock, so that a key expires on every node at once. */
+  /** The database's clock decides, so that a key expires on every node at once. */
   private isPast(instant: number | null): boolean {
     return instant !== null && instant <= this.watch.clock.now();
   }

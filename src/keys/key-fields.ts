@@ -88,14 +88,14 @@ export const ownerFields = optional({
   project_id: rowId.nullable(),
 });
 
-/** Of a new key. */
+/** A new key has these. */
 export const newKeyFields = { ...optional(keyFields), name: keyFields.name, ...ownerFields };
 
-/** Of a change, which names what changes alone. */
+/** A change has these, and names what changes alone. */
 export const keyChangeFields = {
   ...optional(keyFields),
   status: oneOf(['active', 'disabled'] as const).optional(),
 };
 
-/** Of a new secret: for how long the former one still works. */
+/** A new secret says for how long the former one still works. */
 export const rotationFields = { grace_seconds: whole(0, MOST_GRACE_SECONDS).default(0) };

@@ -8,7 +8,7 @@ import type { KeyScope } from './key-scope';
 import { KeysService } from './keys.service';
 import type { IssuedKey, KeyChanges, ManagedKey, RotatedKey } from './managed-key';
 
-/** One change of one key with its log entry, in one transaction. On return this node already applies it. */
+/** Makes one change of one key with its log entry, in one transaction. On return this node already applies it. */
 @Injectable()
 export class KeyManagement {
   constructor(

@@ -114,7 +114,7 @@ export class KeyRegister {
     return { ...shown, rows: await this.withBudgets(shown.rows) };
   }
 
-  /** Active keys of people and programs of an organisation, as the list with these filters shows them. */
+  /** It counts active keys of people and programs of an organisation, as the list with these filters shows them. */
   async activeOf(organisationId: number): Promise<number> {
     const [row] = await this.database.query<{ count: number }>(
       `SELECT count(*)::integer FROM api_key k ${OWNERS}
@@ -184,7 +184,7 @@ export class KeyRegister {
     );
   }
 
-  /** Active keys that end within a week, or ended in the last one. */
+  /** It returns active keys that end within a week, or ended in the last one. */
   ending(scope: Scope, limit: number): Promise<ManagedKey[]> {
     return this.calling(scope, limit, ENDING);
   }

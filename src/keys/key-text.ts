@@ -37,7 +37,7 @@ export const hashKey = (pepper: string, text: string): Buffer =>
 /** What lists show of a key. */
 export const maskKey = (publicId: string): string => `${PREFIX}${publicId}…`;
 
-/** With a letter: the portal knows keys by number, and old links to it by this id. */
+/** It has a letter: the portal knows keys by number, and old links to it by this id. */
 function newPublicId(): string {
   const id = randomText(PUBLIC_ID_LENGTH);
   return /\D/.test(id) ? id : newPublicId();

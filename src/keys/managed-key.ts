@@ -49,12 +49,12 @@ export interface KeyChanges {
   readonly answerModel?: AnswerModel | null;
   readonly continueStreams?: ContinueStreams | null;
   readonly expiresAt?: Date | null;
-  /** In place of the old ones. */
+  /** It replaces the old metadata. */
   readonly metadata?: Record<string, string>;
   readonly status?: Exclude<KeyStatus, 'revoked'>;
   readonly budgetLimit?: Nano | null;
   readonly budgetPeriod?: BudgetPeriod;
-  /** In place of the old ones. */
+  /** They replace the old budgets. */
   readonly modelBudgets?: readonly NewModelBudget[];
   /** Whether only administrators may change what limits the key. */
   readonly limitsLocked?: boolean;
@@ -124,7 +124,7 @@ export interface ManagedKey extends Ownership {
 export interface KeyFilter extends PageRequest {
   readonly kind?: KeyKind | null;
   readonly status?: ShownStatus | null;
-  /** Part of a name, in upper or lower case. */
+  /** It is part of a name, in upper or lower case. */
   readonly name?: string | null;
   readonly projectId?: number | null;
   readonly userId?: number | null;

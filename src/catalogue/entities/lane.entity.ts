@@ -4,7 +4,7 @@ import { type Wire, WIRES } from '../../vendors';
 import { Model } from './model.entity';
 import { Provider } from './provider.entity';
 
-/** One way to a model: a supplier's own model in a region. Removed lanes stay, because prices point at them. */
+/** Is one way to a model: a supplier's own model in a region. Removed lanes stay, because prices point at them. */
 @Entity('lane')
 @Unique('lane_route_key', ['modelId', 'providerId', 'upstreamModel', 'region'])
 @Unique('lane_within_model_key', ['modelId', 'id'])
@@ -39,7 +39,7 @@ export class Lane {
   @Column('integer', { default: 0 })
   priority: number;
 
-  /** Share among lanes of one priority. */
+  /** It is the lane's share among lanes of one priority. */
   @Column('integer', { default: 1 })
   weight: number;
 

@@ -44,7 +44,7 @@ export class Price extends (RateColumns as new () => Mutable<Pick<PriceRates, Ra
   @Column('jsonb', { default: {} })
   fees: StoredFees;
 
-  /** Null: in force only during a schedule. */
+  /** Null means in force only during a schedule. */
   @Column({ type: 'timestamptz', name: 'valid_from', precision: 3, nullable: true })
   validFrom: Date | null;
 
@@ -68,7 +68,7 @@ export interface StoredFees {
 }
 
 export interface StoredMode {
-  /** In millionths. */
+  /** It is in millionths. */
   multiplier?: string;
   rates?: Record<string, string | null>;
   tiers?: StoredTier[];

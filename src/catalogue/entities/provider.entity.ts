@@ -40,7 +40,7 @@ export class Provider {
   @Column('text', { name: 'base_url' })
   baseUrl: string;
 
-  /** Where it answers; empty: anywhere a lane says. */
+  /** The provider answers in these; without any, wherever a lane says. */
   @RegionsColumn({ default: [] })
   regions: string[];
 
@@ -58,7 +58,7 @@ export class Provider {
   @Column('jsonb', { default: {} })
   breaker: ProviderBreaker;
 
-  /** Kept by a configuration file; pages show it and leave it alone. */
+  /** A configuration file keeps it; pages show it and leave it alone. */
   @Column('boolean', { default: false })
   managed: boolean;
 

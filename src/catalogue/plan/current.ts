@@ -16,7 +16,7 @@ export interface Current {
 
 export interface CurrentProvider extends ProviderView {
   readonly managed: boolean;
-  /** Label → id. */
+  /** Each label has its id here. */
   readonly credentials: Readonly<Record<string, string>>;
 }
 

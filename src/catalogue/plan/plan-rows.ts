@@ -9,13 +9,13 @@ export interface PlanRow {
   readonly kind: PlanKind;
   readonly name: string;
   readonly mark: PlanMark;
-  /** Of something new only what differs from the usual. */
+  /** Something new has only what differs from the usual. */
   readonly changes: readonly FieldChange[];
 }
 
 /** Who applies a plan, which one was shown, and how much of it is wanted. */
 export interface PlanApproval {
-  /** In words that stay true: `command line`, `user 12`. */
+  /** It is named in words that stay true: `command line`, `user 12`. */
   readonly actor: string;
   /** Fingerprint of the plan that was shown; another one is a conflict, and nothing is applied. */
   readonly shown?: string;

@@ -25,7 +25,7 @@ export interface Steps {
   readonly warnings: readonly string[];
 }
 
-/** `model gpt-large` */
+/** It reads like `model gpt-large`. */
 export const nameOf = ({ kind, name }: Pick<Step, 'kind' | 'name'>): string => `${kind} ${name}`;
 export const providerNamed = (name: string): string => nameOf({ kind: 'provider', name });
 export const modelNamed = (name: string): string => nameOf({ kind: 'model', name });

@@ -46,7 +46,7 @@ export function randomTask(): Task {
   return { kind, prompt: chosenOf(phrases[kind]).replace('{thing}', chosenOf(things)) };
 }
 
-/** Scores go from 0 to 100 and lie about the skill of the model. */
+/** Scores go from 0 to 100, around the skill of the model. */
 export function scoreOf(model: string, { kind }: Task): number {
   const noise = (Math.random() + Math.random() + Math.random() - 1.5) * 22;
   return Math.round(Math.min(100, Math.max(0, (skills[kind][model] ?? 50) + noise)) * 10) / 10;

@@ -1,6 +1,6 @@
 import { atLeast, type Role } from './roles';
 
-/** Of the root key and of the command line. */
+/** The root key and the command line have this scope. */
 export const platformScope: Scope = { kind: 'platform' };
 
 /** Whose data an actor may see: the first argument of every read. */

@@ -55,7 +55,7 @@ Object.defineProperty(Fault.prototype, 'name', { value: 'Fault', configurable: t
 export const fault = (code: ErrorCode, options?: FaultOptions): Fault => new Fault(code, options);
 
 export interface ValidationIssue {
-  /** Where: `['query', 'days']`, `['body', 'items', 0, 'name']`. */
+  /** It says where: `['query', 'days']`, `['body', 'items', 0, 'name']`. */
   loc: (string | number)[];
   msg: string;
   type: string;

@@ -58,7 +58,7 @@ const socketCodes: ReadonlySet<unknown> = new Set([
   'EHOSTUNREACH',
   'ENOTFOUND',
   'EAI_AGAIN',
-  // No descriptor left to connect with.
+  // No descriptor is left to connect with.
   'EMFILE',
   'ENFILE',
 ]);

@@ -87,7 +87,7 @@ function withSupplierWording({ humanMessage, options }: Fault): string {
 export const gatewayError = (fault: Fault, requestId: string): ErrorFields =>
   fieldsOf(fault, requestId, errorTypeOf(fault.status), withSupplierWording(fault));
 
-/** `/v1` but the messages routes. */
+/** It renders for `/v1`, except for the messages routes. */
 export function renderGateway(fault: Fault, requestId: string): Rendered {
   return {
     status: fault.status,
@@ -117,7 +117,7 @@ export function messagesError(fault: Fault, requestId: string): MessagesErrorBod
   };
 }
 
-/** `/v1/messages` and its token count. */
+/** It renders for `/v1/messages` and its token count. */
 export function renderMessages(fault: Fault, requestId: string): Rendered {
   return {
     status: fault.status,
@@ -129,7 +129,7 @@ export function renderMessages(fault: Fault, requestId: string): Rendered {
 /** The gateway refuses bad values with 400, the portal with 422. */
 export const portalStatusOf = (fault: Fault): number => (isOfParameters(fault) ? 422 : fault.status);
 
-/** JSON of the portal: the fields that older clients read, and beside them those of the gateway. */
+/** It renders JSON of the portal: the fields that older clients read, and beside them those of the gateway. */
 export function renderPortal(
   problem: Fault,
   requestId: string,

@@ -81,7 +81,7 @@ export function editJsonInPieces(
   return changes.length === 0 ? new Pieces([source.bytes]) : changed(source.bytes, changes);
 }
 
-/** In the order of their places. */
+/** Changes come in the order of their places. */
 function changesOf(
   { bytes, body, members }: JsonObjectText,
   set: Readonly<Record<string, unknown>>,

@@ -10,7 +10,7 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const SPACE = 0x20;
 
-/** Where a value stands in the bytes of a JSON text. */
+/** It says where a value stands in the bytes of a JSON text. */
 export interface ValuePlace {
   readonly start: number;
   readonly end: number;
@@ -104,7 +104,7 @@ function skipSpace(bytes: Buffer, from: number): number {
   return at;
 }
 
-/** Behind the closing quotation mark. */
+/** It returns the place behind the closing quotation mark. */
 function endOfString(bytes: Buffer, from: number): number {
   let at = from + 1;
   while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;

@@ -2,7 +2,7 @@
 export class JsonText {
   constructor(readonly text: string) {}
 
-  /** For printers that know of nothing but values. */
+  /** It serves printers that know of nothing but values. */
   toJSON(): unknown {
     return JSON.parse(this.text);
   }

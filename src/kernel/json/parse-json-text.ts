@@ -29,7 +29,7 @@ export function hasEscapedName(text: string): boolean {
 /** Up to here a loop is quicker than a search, also where quotation marks follow close upon one another. */
 const NEAR = 24;
 
-/** Where the closing quotation mark stands; -1 without one. */
+/** It returns where the closing quotation mark stands; -1 without one. */
 function endOfString(text: string, open: number): number {
   let at = open + 1;
   for (;;) {

@@ -55,10 +55,10 @@ export class StructureScan {
   private inString = false;
   /** Behind the last character that is no space: a loop back over space could outlast its slice. */
   private solidEnd = 0;
-  /** Where the string read last begins and ends, marks included. */
+  /** The string read last begins and ends here, marks included. */
   private stringStart = 0;
   private stringEnd = 0;
-  /** Of the field of the top level under way; -1 between two. */
+  /** It belongs to the field of the top level under way; it is -1 between two. */
   private nameStart = -1;
   private nameEnd = 0;
   /** -1: its colon was read, and its first character was not. */

@@ -3,7 +3,7 @@ import { dayAfter, dayIn, startOfDay } from './zone';
 
 export interface Period {
   readonly from: Date;
-  /** Exclusive. */
+  /** It is exclusive. */
   readonly to: Date;
 }
 

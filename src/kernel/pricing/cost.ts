@@ -133,7 +133,7 @@ export interface PartBound {
   /** The supplier's name of the model that does it; null: the model of the request. */
   readonly model: string | null;
   readonly times: number;
-  /** At most, each time. */
+  /** The counts are the most of each time. */
   readonly inputTokens: number;
   readonly outputTokens: number;
 }
@@ -178,7 +178,7 @@ export function outputThatFits(
   return Number(fits);
 }
 
-/** In nano-USD times `scale`. */
+/** Its amounts are nano-USD times `scale`. */
 interface Line {
   readonly fixed: bigint;
   readonly perOutputToken: bigint;

@@ -10,16 +10,16 @@ export function parseUsdPerMillion(text: string): bigint {
   return parseRate(text, text);
 }
 
-/** `"1.5e-07"` USD for one token → 150,000,000 nano-USD for a million, exactly. */
+/** `"1.5e-07"` USD for one token are exactly 150,000,000 nano-USD for a million. */
 export const parseUsdPerToken = (text: string): bigint => parseShifted(text, TOKENS_EXPONENT);
 
-/** `"2.50"` USD for a thousand → 2,500,000 nano-USD for one, exactly. */
+/** `"2.50"` USD for a thousand are exactly 2,500,000 nano-USD for one. */
 export const parseUsdPerThousand = (text: string): bigint => parseShifted(text, -3);
 
 /** As many decimals again as an amount has. */
 const FINE_EXPONENT = 9;
 
-/** So many at `"1.9e-08"` USD each → nano-USD, exact to eighteen decimals and then rounded up once. */
+/** So many at `"1.9e-08"` USD each make nano-USD, exact to eighteen decimals and then rounded up once. */
 export function parseUsdTimes(text: string, count: bigint): bigint {
   const unit = 10n ** BigInt(FINE_EXPONENT);
   return (parseShifted(text, FINE_EXPONENT) * count + unit - 1n) / unit;

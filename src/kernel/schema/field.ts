@@ -12,7 +12,7 @@ export class Misfit {
 /** What a value is: how it is read, and how a description of the interface tells of it. */
 export interface Kind<Value> {
   readonly schema: Schema;
-  /** From the text of an address or a form, or from a value of JSON. */
+  /** It reads from the text of an address or a form, or from a value of JSON. */
   read(given: unknown): Value | Misfit;
 }
 

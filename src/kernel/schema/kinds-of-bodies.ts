@@ -10,7 +10,7 @@ const truths = new Map<unknown, boolean>([
   ...['off', 'false', false].map((word) => [word, false] as const),
 ]);
 
-/** On or off, in a form or in JSON. */
+/** It is on or off, in a form or in JSON. */
 export const truth: Field<boolean> = field(
   { type: 'boolean' },
   (given): boolean | Misfit => truths.get(given) ?? new Misfit('isBoolean', 'must be true or false'),
@@ -97,7 +97,7 @@ export function dollarText(digits = 9): Field<string> {
   });
 }
 
-/** Exact to the billionth. */
+/** It is exact to the billionth. */
 export const dollars: Field<Nano> = field(amountSchema(/^\d{1,9}(\.\d{1,9})?$/), nanoIn);
 
 /** The same, as people type it: with a comma in most of Europe. */

@@ -9,7 +9,7 @@ import type { Schema } from './json-schema';
 export const field = <Value>(schema: Schema, read: (given: unknown) => Value | Misfit): Field<Value> =>
   new Field<Value>({ schema, read });
 
-/** Of texts alone. */
+/** It reads texts alone. */
 const text =
   <Value>(misfit: Misfit, read: (text: string) => Value | undefined) =>
   (given: unknown): Value | Misfit =>
@@ -50,7 +50,7 @@ export const rowIds: Field<number[]> = field(
   },
 );
 
-/** One of a few whole numbers. */
+/** It takes one of a few whole numbers. */
 export function oneNumberOf<Choice extends number>(choices: readonly Choice[]): Field<Choice> {
   const misfit = new Misfit('isIn', `must be one of the following values: ${choices.join(', ')}`);
   return field({ type: 'integer', enum: choices }, (given): Choice | Misfit => {

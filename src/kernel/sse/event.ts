@@ -9,9 +9,9 @@ export class SseEvent {
     readonly data: Buffer | null,
     /** Every byte of the block, its closing blank line included. */
     readonly raw: Buffer,
-    /** Where `raw` begins in the stream. */
+    /** `raw` begins here in the stream. */
     readonly offset: number,
-    /** False when the stream ended before the blank line that closes an event. */
+    /** It is false when the stream ended before the blank line that closes an event. */
     readonly complete: boolean,
   ) {}
 

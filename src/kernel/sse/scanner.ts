@@ -4,11 +4,13 @@ import { SseEvent } from './event';
 export interface SseScannerOptions {
   /** Every event that carries data, in order, before `push` returns. */
   onEvent?: (event: SseEvent) => void;
-  /** Only the data of each event, as a view. Decode it or leave it. */
+  /** It gets only the data of each event, as a view. Decode it or leave it. */
   onData?: (data: Buffer, complete: boolean) => void;
   /** The same as text, decoded where it stands, without a view. `complete` is false for what the stream broke off in. */
   onText?: (text: string, complete: boolean) => void;
-  /** Also report blocks without data (comments, stray blank lines), so that the `raw` views tile the stream. */
+  /**
+   * Blocks without data (comments, stray blank lines) are reported as well, so that the `raw` views tile the stream.
+   */
   everyBlock?: boolean;
   /** A block larger than this ends the scan with a fault. */
   maxEventBytes?: number;
@@ -42,9 +44,11 @@ export class SseScanner {
   /** The beginning of an unfinished block, from earlier chunks. */
   private carry = nothing;
   private carried = 0;
-  /** Where the unfinished line begins, counted from the beginning of its block. */
+  /** The unfinished line begins here, counted from the beginning of its block. */
   private lineStart = 0;
-  /** Begin and end of each finished line of the block, in turn. Reused from block to block. */
+  /**
+   * Each finished line of the block has its begin and its end here, in turn. The array is reused from block to block.
+   */
   private readonly lines: number[] = [];
   private lineMarks = 0;
   private blockOffset = 0;
@@ -136,7 +140,7 @@ export class SseScanner {
     if (size === 0) return undefined;
     const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, size);
 
-    /** Where the block begins in this chunk; negative when it began in an earlier one. */
+    /** The block begins here in this chunk; it is negative when the block began in an earlier one. */
     let origin = -this.carried;
     let at = 0;
     if (this.afterReturn) {
@@ -306,7 +310,7 @@ export class SseScanner {
   }
 }
 
-/** `data`, then the end of the line or a colon. */
+/** The line is `data`, then its end or a colon. */
 const isDataLine = (block: Buffer, start: number, end: number): boolean =>
   block[start] === firstOfData &&
   block[start + 1] === 0x61 &&
@@ -321,7 +325,7 @@ function isField(block: Buffer, start: number, end: number, name: string): boole
   return true;
 }
 
-/** Behind the colon that follows a field's name, and behind one space. */
+/** The value stands behind the colon that follows a field's name, and behind one space. */
 function valueStart(block: Buffer, nameEnd: number, end: number): number {
   if (nameEnd >= end) return end;
   return nameEnd + 1 < end && block[nameEnd + 1] === space ? nameEnd + 2 : nameEnd + 1;

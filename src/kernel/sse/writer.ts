@@ -6,7 +6,7 @@ export interface OutgoingEvent {
 
 const lineBreak = /\r\n|\r|\n/;
 
-/** One event as text. Line breaks in the data become several `data:` lines, which a reader joins again. */
+/** It prints one event as text. Line breaks in the data become several `data:` lines, which a reader joins again. */
 export function formatEvent({ event, id, data }: OutgoingEvent): string {
   const head = field('event', event) + field('id', id);
   // JSON has no raw line breaks, so the common case needs no splitting.

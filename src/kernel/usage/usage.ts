@@ -43,7 +43,7 @@ export const OUTPUT_BUCKETS = [
  */
 export type UsageSource = 'supplier' | 'estimated' | 'partial';
 
-/** Work of one request that no count of the usage covers, with a price step of its own. */
+/** It is work of one request that no count of the usage covers, with a price step of its own. */
 export interface UsagePart extends Readonly<Partial<Record<UsageBucket, number>>> {
   /** The supplier's word for it: `compaction`, `advisor_message`. */
   readonly kind: string;
@@ -56,19 +56,19 @@ export interface UsageCounts {
   /** Uncached input. For speech the unit is characters, as suppliers price it. */
   readonly inputTokens: number;
   readonly cacheReadTokens: number;
-  /** Written to a cache that lives five minutes (or as long as the supplier's default). */
+  /** They were written to a cache that lives five minutes (or as long as the supplier's default). */
   readonly cacheWriteTokens: number;
-  /** Written to a cache that lives an hour. */
+  /** They were written to a cache that lives an hour. */
   readonly cacheWriteLongTokens: number;
-  /** Visible output, without reasoning. */
+  /** They are visible output, without reasoning. */
   readonly outputTokens: number;
   readonly reasoningTokens: number;
   readonly audioInputTokens: number;
   readonly audioOutputTokens: number;
-  /** Image input, where the supplier counts it apart from text. */
+  /** They are image input, where the supplier counts it apart from text. */
   readonly imageTokens: number;
   readonly imageOutputTokens: number;
-  /** Billable calls: 1, or the number of search units of a rerank. */
+  /** They are billable calls: 1, or the number of search units of a rerank. */
   readonly calls: number;
   readonly audioMilliseconds: number;
   /** Uses of the supplier's own tools; null where there are none. */
@@ -119,7 +119,7 @@ export function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= COUNT_CAP;
 }
 
-/** One ordinary call with these counts. */
+/** It is one ordinary call with these counts. */
 export function usageOf(counts: Partial<UsageCounts>, source: UsageSource = 'supplier'): Usage {
   // Written out, like the sums below: the engine takes ten times as long over names that it has to look up.
   return {

@@ -27,7 +27,7 @@ export class CallLog {
     return this.count === 0 ? -Infinity : this.last;
   }
 
-  /** Counted from the oldest. */
+  /** Places are counted from the oldest. */
   at(place: number): number {
     const behind = (this.lastTick - (this.ring[(this.first + place) % this.ring.length] ?? 0)) >>> 0;
     return Math.min(this.last, this.begin + (this.lastTick - behind) / this.ticksPerMs);

@@ -27,7 +27,7 @@ export class LocalWindows {
     return readingOf(log, window, now, allowed);
   }
 
-  /** Like `take`, without counting. */
+  /** It does the same as `take`, without counting. */
   look(window: RateWindow, now: number): Reading {
     const log = this.logs.get(window.key) ?? new CallLog(window.windowMs);
     log.dropUntil(now - window.windowMs);

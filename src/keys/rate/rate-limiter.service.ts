@@ -120,7 +120,7 @@ function digitsOf(count: number): string {
   return count < 1_000 ? String(count) : `${(count - rest) / 1_000}${lastDigits[rest]!}`;
 }
 
-/** With three decimals; formatting these takes V8 longer than the rest of the headers. */
+/** It has three decimals; formatting these takes V8 longer than the rest of the headers. */
 function inSeconds(ms: number): string {
   const rest = ms % 1_000;
   return `${(ms - rest) / 1_000}.${lastDigits[rest]!}s`;
@@ -136,7 +136,7 @@ export function rateRefusal({ allowed, limit, retryMs }: RateVerdict): Fault | n
   });
 }
 
-/** Null for a call whose tokens fit. */
+/** It is null for a call whose tokens fit. */
 export function tokenRefusal({ allowed, limit, used, retryMs }: Reading, tokens: number): Fault | null {
   if (allowed) return null;
   const [wanted, most] = [tokens.toLocaleString('en'), limit.toLocaleString('en')];

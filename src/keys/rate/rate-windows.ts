@@ -16,7 +16,7 @@ const AWAY_AFTER = 3;
 const CAUTIOUS_MS = MINUTE_MS;
 /** Nodes that register again after Redis lost its data were there all along. */
 const NODE_GONE_MS = 10_000;
-/** Often enough that a lease of thirty seconds outlives two lost renewals. */
+/** It is often enough that a lease of thirty seconds outlives two lost renewals. */
 const RENEW_SLOTS_MS = 9_000;
 
 /** A call among those that are open at once. */

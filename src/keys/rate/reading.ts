@@ -4,9 +4,9 @@ export interface Reading {
   readonly limit: number;
   /** How many of the last window's calls count, this one included. */
   readonly used: number;
-  /** Until nothing counts any more. */
+  /** It lasts until nothing counts any more. */
   readonly resetMs: number;
-  /** Until the next call is welcome; 0 while there is room. */
+  /** It lasts until the next call is welcome; it is 0 while there is room. */
   readonly retryMs: number;
 }
 

@@ -2,7 +2,7 @@ import { declaredSettings, type SettingMetadata } from './setting.decorator';
 // Declares the settings this file describes.
 import './settings';
 
-/** `.env.example`: every variable, commented out, with its default. */
+/** `.env.example` lists every variable, commented out, with its default. */
 export function environmentExample(): string {
   const blocks = groups().map(([group, settings]) => {
     const entries = settings.map(({ name, describe, as, default: fallback, unset }) =>
@@ -22,7 +22,7 @@ export function environmentExample(): string {
   return `${[intro, ...blocks].join('\n\n')}\n`;
 }
 
-/** `docs/configuration.md`: the same as tables. */
+/** `docs/configuration.md` has the same as tables. */
 export function configurationPage(): string {
   const tables = groups().map(([group, settings]) =>
     [

@@ -12,7 +12,7 @@ export interface SettingOptions {
   readonly default?: string;
   /** What happens when it is unset and `default` cannot say it. */
   readonly unset?: string;
-  /** Never shown: neither in a fault nor in the table of effective settings. */
+  /** It is never shown: neither in a fault nor in the table of effective settings. */
   readonly secret?: boolean;
 }
 

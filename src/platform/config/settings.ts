@@ -5,7 +5,7 @@ import { Setting } from './setting.decorator';
 
 const timeOut = duration('100ms', '24h');
 
-/** All settings: read once, validated, frozen. */
+/** Holds all settings: read once, validated, frozen. */
 export class Settings extends BillingSettings {
   @Setting({
     name: 'SUPPLIER_ALLOW',

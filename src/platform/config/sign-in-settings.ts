@@ -35,7 +35,7 @@ const origins: Reader<readonly string[]> = {
 const group = 'Sign-in';
 const none = 'no such provider';
 
-/** Identity providers: any that speaks OpenID Connect, and GitHub. */
+/** Describes identity providers: any that speaks OpenID Connect, and GitHub. */
 export abstract class SignInSettings extends ServiceSettings {
   @Setting({
     name: 'SECOND_FACTOR_FOR',

@@ -30,18 +30,18 @@ export interface EmbeddedPostgresOptions {
 }
 
 export interface EmbeddedPostgres {
-  /** For the service: a login that owns nothing. */
+  /** The service uses it: a login that owns nothing. */
   url: string;
-  /** For migrations. */
+  /** Migrations use it. */
   ownerUrl: string;
-  /** Where the server keeps its files. */
+  /** The server keeps its files here. */
   folder: string;
   /** Settles when the server has ended unasked and could not be started again. */
   exited: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Long enough for an operator to free disk space; after it the process ends with an error. */
+/** It is long enough for an operator to free disk space; after it the process ends with an error. */
 const usualSupervision: SupervisorOptions = { giveUpMs: 5 * MINUTE_MS, report: () => undefined };
 
 const owner = 'switchboard_owner';
@@ -108,7 +108,7 @@ const insideOf = (dataFolder: string) => join(resolve(dataFolder), 'postgres');
 /** Says where the server is when it could not be put below the data folder itself. */
 const locationFileOf = (dataFolder: string) => join(insideOf(dataFolder), 'location');
 
-/** Where an earlier start put the server; undefined before the first. */
+/** An earlier start put the server here; undefined before the first. */
 function serverFolder(dataFolder: string): string | undefined {
   const signpost = locationFileOf(dataFolder);
   if (!existsSync(signpost)) {

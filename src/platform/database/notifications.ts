@@ -37,7 +37,7 @@ export class Notifications implements OnApplicationShutdown {
     return this.client !== undefined;
   }
 
-  /** When the server last answered on this connection, on the monotonic clock. */
+  /** The server last answered on this connection then, on the monotonic clock. */
   get lastConfirmedAt(): number | undefined {
     return this.confirmedAt;
   }

@@ -56,7 +56,7 @@ async function openDatabase(settings: Settings, migrations: readonly Migration[]
   }
 }
 
-/** For a command beside a running service: its database, or the configured one, or one started for the moment. */
+/** A command beside a running service gets its database, or the configured one, or one started for the moment. */
 export async function attachDatabase(
   settings: Settings,
   migrations: readonly Migration[],
@@ -76,7 +76,7 @@ function external(url: string, ownerUrl = url) {
   };
 }
 
-/** So that an operator who updates sees what takes how long. */
+/** An operator who updates sees what takes how long. */
 const progressTo =
   (logger: Logger): ReportProgress =>
   ({ step, ...facts }) =>

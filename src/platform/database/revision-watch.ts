@@ -57,7 +57,7 @@ export class RevisionWatch {
     this.polling = this.poll();
   }
 
-  /** Before the database closes its connections. */
+  /** It stops before the database closes its connections. */
   async stop(): Promise<void> {
     for (const end of this.unsubscribe) end();
     this.stopping.abort();
@@ -149,7 +149,7 @@ export class RevisionWatch {
     while (await delay(POLL_MS, true, { signal, ref: false }).catch(() => false)) await this.refresh();
   }
 
-  /** Said once an outage, not twice a second. */
+  /** It warns once an outage, not twice a second. */
   private gone(error: unknown): void {
     if (!this.away && !this.stopping.signal.aborted)
       this.logger.warn(`${this.options.subject} cannot be read; the last copy stays: ${String(error)}`);

@@ -8,7 +8,7 @@ import {
 import { MINUTE_MS, monotonicMs } from '../../kernel';
 
 export interface MigrationProgress {
-  /** `waits`: others use the table, and come first. */
+  /** `waits` means that others use the table, and come first. */
   readonly step: 'begins' | 'waits' | 'continues' | 'done';
   readonly migration: string;
   readonly number: number;

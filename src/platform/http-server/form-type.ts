@@ -1,5 +1,5 @@
 export interface FormType {
-  /** With the boundary alone: another reader finds no other one. */
+  /** It has the boundary alone: another reader finds no other one. */
   readonly contentType: string;
   readonly boundary: string;
 }

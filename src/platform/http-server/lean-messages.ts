@@ -110,7 +110,7 @@ export class LeanResponse<Request extends IncomingMessage = IncomingMessage> ext
   declare private _last: boolean;
   declare private _expect_continue: boolean;
   declare private _keepAliveTimeout: number;
-  /** Header lines. Setting them one by one in Node costs several times as much. */
+  /** These are header lines. Setting them one by one in Node costs several times as much. */
   private early = '';
   private hasLength = false;
   private lingerMs = 0;

@@ -10,7 +10,7 @@ const CHECKS = 20;
  */
 export function awaitRest(request: IncomingMessage, response: ServerResponse, milliseconds: number): void {
   const { socket } = request;
-  // Node's own: whether the connection ends with the answer.
+  // Node's own field says whether the connection ends with the answer.
   const closing = response as unknown as { _last: boolean };
   if (closing._last) {
     closing._last = false;

@@ -8,7 +8,7 @@ export interface Mail {
   readonly id?: string;
 }
 
-/** One address and nothing else: no list, no name, no header. */
+/** It is one address and nothing else: no list, no name, no header. */
 export const mailAddress = /^[^\s@<>"(),;:\\]+@[^\s@<>"(),;:\\]+$/;
 
 /** Refuses line breaks in headers: a text of a user must not begin a header. */

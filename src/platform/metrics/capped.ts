@@ -134,7 +134,7 @@ export class Distribution {
 export class CappedHistogram<Label extends string> extends Series<Label, Distribution> {
   constructor(
     description: Description<Label>,
-    /** Upper bounds, the lowest first. */
+    /** They are upper bounds, the lowest first. */
     private readonly buckets: readonly number[],
   ) {
     super('histogram', description);

@@ -54,7 +54,7 @@ export class OutgoingClient {
     });
   }
 
-  /** For packages that ask by `fetch`. */
+  /** It serves packages that ask by `fetch`. */
   fetchWithin(bounds: OutgoingBounds): typeof fetch {
     return async (input, { method = 'GET', headers, body, signal } = {}) => {
       const url = input instanceof Request ? input.url : String(input);

@@ -27,7 +27,7 @@ export interface JobRow {
 /** A run that no other node has. */
 export interface JobClaim {
   readonly id: string;
-  /** By the database's clock. */
+  /** It is the time of the database's clock. */
   readonly now: number;
 }
 

@@ -17,7 +17,7 @@ const FIRST_PROBE_MS = 10_000;
 export class QueueConnection {
   private constructor(
     readonly connection: ConnectionOptions,
-    /** Until then, or for a moment, callers of `connection` wait. */
+    /** Callers of `connection` wait until this is called, or for a moment. */
     readonly open: () => void,
     readonly close: () => Promise<void>,
   ) {}

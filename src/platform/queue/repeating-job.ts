@@ -6,7 +6,7 @@ const metadata = Symbol('repeating job');
 interface RepeatingJobRule {
   /** One job of this name for all nodes; its row stays, so the name is not reused for something else. */
   readonly name: string;
-  /** Five or six fields, in UTC. */
+  /** It has five or six fields, in UTC. */
   readonly cron: string;
   /** The signal ends then; what is left is done the next time. */
   readonly deadlineMs?: number;

@@ -15,7 +15,7 @@ export function createRedisClient(url: string, logger: Logger): Redis {
   });
   let reachable = true;
   client.on('error', (error: Error) => {
-    // Once an outage, not once an attempt.
+    // It warns once an outage, not once an attempt.
     if (reachable) logger.warn('redis cannot be reached', { error });
     reachable = false;
   });

@@ -17,7 +17,7 @@ interface RewrapOptions {
 }
 
 const BATCH = 200;
-/** More than everything in front of the ciphertext. */
+/** It is more than everything in front of the ciphertext. */
 const HEAD_BYTES = 512;
 
 interface SealedRow {

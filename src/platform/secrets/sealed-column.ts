@@ -1,7 +1,7 @@
 /** What is encrypted in a column, and where each value of it belongs. Tables of secrets list theirs beside their place. */
 export interface SealedColumn {
   readonly table: string;
-  /** Packed values; or the parts of a value in columns of their own. */
+  /** It holds packed values; or the parts of a value stand in columns of their own. */
   readonly column: string;
   readonly keyIdColumn?: string;
   /** An SQL condition on the table `t`; without it, every row has a value. */
@@ -9,7 +9,7 @@ export interface SealedColumn {
   readonly place: {
     readonly table: string;
     readonly field: string;
-    /** SQL for the row of the place, of the columns of the table `t`. */
+    /** It is SQL for the row of the place, of the columns of the table `t`. */
     readonly row: string;
     /** SQL for the host that the value is bound to; without it, none. */
     readonly host?: string;

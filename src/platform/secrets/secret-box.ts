@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { err, ok, type Result } from '../../kernel';
 import type { MasterKey, MasterKeys } from './master-keys';
 
-/** Where a secret belongs. A ciphertext opens nowhere else: not in another row, field or table, nor for another host. */
+/** A secret belongs here. A ciphertext opens nowhere else: not in another row, field or table, nor for another host. */
 export interface SecretPlace {
   readonly table: string;
   readonly row: string;
@@ -11,7 +11,7 @@ export interface SecretPlace {
 }
 
 export interface SealedSecret {
-  /** Of the master key that wraps the data key. */
+  /** It names the master key that wraps the data key. */
   readonly keyId: string;
   readonly wrappedKey: Buffer;
   readonly nonce: Buffer;

@@ -86,7 +86,7 @@ export class AddressGuard {
     }
   }
 
-  /** For the sockets of one origin: resolves, checks and pins. */
+  /** It serves the sockets of one origin: it resolves, checks and pins. */
   lookupFor(origin: URL): LookupFunction {
     return (_hostname, options, callback) => {
       this.permittedAddresses(origin).then(

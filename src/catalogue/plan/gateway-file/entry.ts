@@ -25,7 +25,7 @@ export class Entry implements Place {
     this.node = isAlias(given) ? given.resolve(reading.document) : given;
   }
 
-  /** Left out, or written without a value. */
+  /** It was left out, or written without a value. */
   get isAbsent(): boolean {
     return this.node === undefined || this.node === null || (isScalar(this.node) && this.node.value === null);
   }

@@ -1,4 +1,4 @@
-/** Where something stands in a file: its way from the root and its line. */
+/** It says where something stands in a file: its way from the root and its line. */
 export interface Place {
   readonly path: string;
   readonly line: number;

@@ -19,7 +19,7 @@ import type { FileReading } from './read-file';
 
 export interface GatewayFilePlan {
   readonly rows: readonly PlanRow[];
-  /** Kept by a file once, and in this one no longer: put away only where `prune` says so. */
+  /** A file kept these once, and this one does no longer: they are put away only where `prune` says so. */
   readonly gone: readonly PlanRow[];
   /** What is allowed and most likely not meant. */
   readonly warnings: readonly string[];
@@ -46,7 +46,7 @@ export const planGatewayFile = (
   options: GatewayFileOptions,
 ): Promise<GatewayFilePlan> => tryAll(database, reading, options, null);
 
-/** All of it or none of it. Throws FileFaults. */
+/** It applies all of it or none of it. Throws FileFaults. */
 export const applyGatewayFile = (
   database: Database,
   reading: FileReading,
@@ -92,7 +92,7 @@ function planOf({ steps, gone, warnings }: Steps, desired: Desired): GatewayFile
   return { ...shown, untouched, fingerprint: fingerprintOf(shown) };
 }
 
-/** Each step on a savepoint of its own, so that the faults behind the first one come to light too. */
+/** Each step has a savepoint of its own, so that the faults behind the first one come to light too. */
 async function runSteps(tx: Tx, steps: readonly Step[], faults: FileFault[]): Promise<void> {
   const failed = new Set<string>();
   for (const step of steps) {

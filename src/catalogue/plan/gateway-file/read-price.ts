@@ -101,7 +101,7 @@ function amountsOf(entries: Readonly<Record<string, Entry>>): Record<string, big
 type ModeFields = Record<'multiplier' | 'tiers', Entry> & Readonly<Record<string, Entry>>;
 type Mode = NonNullable<Parameters<typeof priceRates>[0]['modes']>[string];
 
-/** Each with a multiplier, with rates of its own, or both. */
+/** Each mode has a multiplier, rates of its own, or both. */
 function modesOf(field: string, entry: Entry): [string, Mode][] {
   return entry.named().map(([value, mode]) => {
     const given = mode.fields('multiplier', 'tiers', ...fieldNames) as ModeFields;

@@ -5,11 +5,11 @@ import { errorCode } from '../../../platform';
 
 export interface References {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Where relative paths start: the folder of the file itself. */
+  /** Relative paths start here: it is the folder of the file itself. */
   readonly folder: string;
 }
 
-/** `${NAME}`, `${file:PATH}`; `$${` stands for itself. */
+/** It matches `${NAME}` and `${file:PATH}`; `$${` stands for itself. */
 const PATTERN = /\$\$\{|\$\{([^}]*)\}/g;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 

@@ -5,7 +5,7 @@ class Decimal {
   constructor(readonly text: string) {}
 }
 
-/** JSON with every number a Decimal. */
+/** It reads JSON with every number as a Decimal. */
 export const parseExactly = (text: string): unknown =>
   readJsonText(text, { numberOf: (written) => new Decimal(written) });
 

@@ -15,7 +15,7 @@ const TOKEN_PRICES: Readonly<Record<string, TokenRateName>> = {
   input_cost_per_image_token: 'image',
   output_cost_per_image_token: 'imageOutput',
 };
-/** Behind the name of a token price: the input it begins above, and the service tier. */
+/** Behind the name of a token price stand the input it begins above, and the service tier. */
 const KEY = /^(.+?)(?:_above_(\d{1,5})k_tokens)?(?:_(flex|priority|ultrafast|batches))?$/;
 const SERVICE_TIERS: Readonly<Record<string, string>> = { batches: 'batch' };
 const ZERO = /^0*(?:\.0*)?(?:e[+-]?\d+)?$/i;

@@ -1,7 +1,7 @@
 import { parseUsd, parseUsdTimes } from '../../../kernel';
 import type { LitellmEntry } from './litellm-entry';
 
-/** One quality and size of a model that makes pictures: `hd/1024-x-1792/dall-e-3`. */
+/** It is one quality and size of a model that makes pictures: `hd/1024-x-1792/dall-e-3`. */
 export interface SizedPicture {
   readonly model: string;
   /** As prices name it: `hd/1024x1792`. */

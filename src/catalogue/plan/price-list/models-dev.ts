@@ -111,7 +111,7 @@ function offerOf(id: string, provider: string, fields: Fields, unread: string[])
   };
 }
 
-/** Said by `true`, or by an object that tells more. */
+/** `true` says so, or an object that tells more. */
 const isThere = (value: unknown): boolean => value === true || (typeof value === 'object' && value !== null);
 
 const modalityOf = (word: string): string => (word === 'pdf' ? 'document' : word);

@@ -15,7 +15,7 @@ export interface Offer {
   readonly outputModalities: readonly string[];
   readonly capabilities: readonly string[];
   readonly regions: readonly string[];
-  /** When it ends, as far as the list knows. */
+  /** The model ends then, as far as the list knows. */
   readonly endOfLife: string | null;
   readonly rates: PriceRates;
 }

@@ -23,14 +23,14 @@ export type PriceListFormat = keyof typeof formats;
 
 export interface PriceListPlan {
   readonly rows: readonly PlanRow[];
-  /** In our catalogue, and no longer in the list. */
+  /** These are in our catalogue, and no longer in the list. */
   readonly gone: readonly string[];
   /** Different in the list, and left alone: a price that was set by hand. */
   readonly kept: readonly string[];
-  /** Not taken over, each with its reason. */
+  /** These are not taken over, each with its reason. */
   readonly refused: readonly string[];
   readonly unknownKeys: readonly UnknownKey[];
-  /** `model gpt-large`: what the list and the catalogue agree about. */
+  /** The list and the catalogue agree about these, such as `model gpt-large`. */
   readonly untouched: readonly string[];
   readonly fingerprint: string;
 }

@@ -20,17 +20,17 @@ export interface ImportOptions {
   /** How prices of this import are marked; what is not marked so was set by hand. */
   readonly source: string;
   readonly overwrite: boolean;
-  /** Our provider → what the list calls it. */
+  /** Our provider has the list's name for it here. */
   readonly providers: ReadonlyMap<string, string>;
-  /** Left out: everything. */
+  /** Left out, it means everything. */
   readonly only?: ReadonlySet<string>;
 }
 
 export interface Reconciliation {
   readonly steps: readonly Step[];
-  /** In our catalogue, and no longer in the list. */
+  /** These are in our catalogue, and no longer in the list. */
   readonly gone: readonly string[];
-  /** Different in the list, and left alone. */
+  /** These differ in the list, and are left alone. */
   readonly kept: readonly string[];
   /** The same here and in the list. */
   readonly untouched: readonly string[];

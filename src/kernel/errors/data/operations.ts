@@ -1,6 +1,6 @@
 import { final, passing } from './group';
 
-/** Long-running work: agent runtimes, bridges, canaries, deliveries and documents. */
+/** These are about long-running work: agent runtimes, bridges, canaries, deliveries and documents. */
 export const operationFaults = [
   passing('R', 502, {
     agentcli_node_error: 'The node that runs the agent reported a failure. Try again in a moment.',

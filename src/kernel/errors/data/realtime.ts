@@ -1,6 +1,6 @@
 import { final, passing } from './group';
 
-/** Realtime calls. */
+/** These are about realtime calls. */
 export const realtimeFaults = [
   final('R', 400, {
     invalid_provider_sdp: "The supplier's session description is not valid. Start the call again.",

@@ -1,6 +1,6 @@
 import { final, passing } from './group';
 
-/** Choosing the model, and the lane that serves it. */
+/** These are about choosing the model, and the lane that serves it. */
 export const routingFaults = [
   final('R', 400, {
     invalid_lane_pin: 'The lane you pinned is not written correctly. Check its name.',

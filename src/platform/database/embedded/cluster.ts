@@ -6,7 +6,7 @@ import { parseJsonText } from '../../../kernel';
 import type { ServerAccount } from './account';
 import { EmbeddedPostgresFailure } from './failure';
 
-/** Everything of one embedded server below its folder. */
+/** It is everything of one embedded server below its folder. */
 export interface ClusterPaths {
   folder: string;
   data: string;

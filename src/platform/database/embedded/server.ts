@@ -168,7 +168,7 @@ function spawnServer({ binaries, paths, account, durable }: Launch, port: number
   }
 }
 
-/** Fast shutdown, and an immediate one when that takes too long; the next start recovers from the journal. */
+/** It shuts down fast, and at once when that takes too long; the next start recovers from the journal. */
 export async function stopServer(paths: ClusterPaths, pid: number, deadlineMs = 10_000): Promise<void> {
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
     if (!isPostgres(pid)) return;

@@ -81,7 +81,7 @@ export class ChunkedBody {
     return at;
   }
 
-  /** One byte of what stands between the chunks. */
+  /** It reads one byte of what stands between the chunks. */
   private step(byte: number): void {
     switch (this.state) {
       case 'size':

@@ -7,7 +7,7 @@ import { SupplierDeadline } from '../errors';
 const READ_BYTES = 16 * 1024;
 const PROBE_AFTER_MS = MINUTE_MS;
 
-/** Where connections go, and how. */
+/** It says where connections go, and how. */
 export interface Destination {
   readonly origin: URL;
   readonly timeoutMs: number;

@@ -15,7 +15,7 @@ export interface PoolTerms extends Destination {
   readonly connections: number;
   /** How long a connection rests after an answer. */
   readonly restMs: number;
-  /** Looked at before each connection. */
+  /** It is looked at before each connection. */
   readonly check: () => Error | null;
 }
 

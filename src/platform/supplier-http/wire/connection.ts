@@ -13,7 +13,7 @@ export interface Owner {
    */
   readonly restMs: number;
   opened(connection: Connection): void;
-  /** Ready for the next call. */
+  /** The connection is ready for the next call. */
   freed(connection: Connection): void;
   /** `failure` is set when it was not good for a single call. */
   closed(connection: Connection, wasOpen: boolean, failure: Error | null): void;
@@ -31,7 +31,7 @@ const IDLE_TOO_LONG = /^HTTP\/1\.[01] 408 /;
 /** A connection that closes sooner is a failure: opening the next at once could loop for ever. */
 const YOUNG_MS = 1_000;
 
-/** One connection to a supplier, with one call on it at a time. */
+/** Is one connection to a supplier, with one call on it at a time. */
 export class Connection {
   private readonly parser = new AnswerParser();
   private readonly socket: Socket;

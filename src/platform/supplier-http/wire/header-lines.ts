@@ -22,7 +22,7 @@ export function headersIn(text: string, start: number): IncomingHttpHeaders {
 
 const isBlank = (unit: number): boolean => unit === 0x20 || unit === 0x09;
 
-/** Without what stands around it; the engine's own knows more blanks than HTTP. */
+/** It drops the blanks around the text; the engine's own knows more blanks than HTTP. */
 function trimmed(text: string): string {
   let from = 0;
   let to = text.length;

@@ -1,6 +1,6 @@
 import { fault, headerName, isValidHeaderValue } from '../../../kernel';
 
-/** Written once, with the head. */
+/** They are written once, with the head. */
 const own: ReadonlySet<string> = new Set([
   'accept-encoding',
   'connection',
