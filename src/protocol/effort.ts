@@ -19,7 +19,7 @@ export const budgetOf = (effort: string): number =>
 export const effortOfBudget = (tokens: number): Effort =>
   tokens <= BUDGETS.low ? 'low' : tokens <= BUDGETS.medium ? 'medium' : 'high';
 
-/** Of the efforts that a model takes, the nearest to the wanted one; of two as near the lower one. */
+/** Of the efforts that a model takes, it returns the nearest to the wanted one; of two as near, the lower one. */
 export function nearestEffort(wanted: string, taken: readonly Effort[]): Effort | undefined {
   if (!isEffort(wanted)) return undefined;
   const place = EFFORTS.indexOf(wanted);

@@ -159,7 +159,7 @@ export class ServedUses {
     else this.readChat(event);
   }
 
-  /** Usage with the uses that no report counts. */
+  /** It returns usage with the uses that no report counts. */
   join(usage: Usage, asked: UseCounts): Usage {
     const uses = this.joined(usage.uses, asked);
     return uses === usage.uses ? usage : { ...usage, uses };

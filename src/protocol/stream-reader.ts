@@ -73,7 +73,7 @@ export abstract class StreamReader implements StreamDecoder {
     return false;
   }
 
-  /** One event of the dialect. */
+  /** It reads one event of the dialect. */
   protected abstract readEvent(event: Record<string, unknown>): void;
 
   /** Text that is not JSON but means the end. */

@@ -15,7 +15,7 @@ const SPENT = 'alert: our account at the supplier is spent or closed';
  */
 @Injectable()
 export class CredentialAlarm {
-  /** Refused lanes by provider. */
+  /** It holds refused lanes by provider. */
   private readonly told = new Map<number, Map<string, ToldLane>>();
   private readonly acceptedAt = new Map<number, number>();
   private readonly marked = new Set<number>();
@@ -67,7 +67,7 @@ export class CredentialAlarm {
       this.logger.info('the supplier accepts our credential again', { provider: provider.name, model });
   }
 
-  /** At once where this node made the mark, else once a minute. */
+  /** It clears at once where this node made the mark, otherwise once a minute. */
   private clear(providerId: number, now: number): void {
     const isDue = now - (this.clearedAt.get(providerId) ?? -Infinity) >= QUIET_MS;
     if (!isDue && !this.marked.has(providerId)) return;

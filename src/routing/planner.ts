@@ -11,7 +11,7 @@ export interface PlanInput {
   /** How long a lane's answers take to begin, in milliseconds; null while unknown. */
   readonly latencyOf: (lane: PricedLane['lane']) => number | null;
   readonly stateOf: (lane: PricedLane['lane']) => BreakerState;
-  /** Between 0 and 1; decides among lanes of one rank by their weights. */
+  /** It lies between 0 and 1, and decides among lanes of one rank by their weights. */
   readonly random: () => number;
 }
 

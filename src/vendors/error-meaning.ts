@@ -4,9 +4,9 @@ import { type ErrorMeaning, type ErrorWord, errorWords } from './error-words';
 interface ErrorEvidence {
   readonly code?: string | number | undefined;
   readonly type?: string | undefined;
-  /** Anthropic's `details.error_code`, Google's `details[].reason`. */
+  /** It is Anthropic's `details.error_code` or Google's `details[].reason`. */
   readonly reason?: string | undefined;
-  /** Absent inside a stream and under a status of success. */
+  /** It is absent inside a stream and under a status of success. */
   readonly status?: number | undefined;
   readonly message: string;
 }

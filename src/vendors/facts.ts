@@ -15,7 +15,7 @@ type Vendor = (typeof VENDORS)[number];
 export const THINKING_TYPES = ['adaptive', 'between_tools', 'enabled', 'disabled'] as const;
 type ThinkingType = (typeof THINKING_TYPES)[number];
 
-/** From the least to the most; `none` switches thinking off. */
+/** They go from the least to the most; `none` switches thinking off. */
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export type Effort = (typeof EFFORTS)[number];
 
@@ -25,7 +25,7 @@ export interface ThinkingFacts {
   readonly types?: readonly ThinkingType[];
   /** The words for effort it accepts; for Gemini, its thinking levels. */
   readonly efforts?: readonly Effort[];
-  /** Those of the efforts that only the responses wire accepts. */
+  /** Only the responses wire accepts these of the efforts. */
   readonly responsesOnly?: readonly Effort[];
   /** The effort where the request names none. */
   readonly usual?: Effort;
@@ -67,7 +67,7 @@ type SchemaRules = (typeof SCHEMA_RULES)[number];
 export type PictureFacts =
   /** Squares of `side` pixels, at most `most` of them; later ones are scaled down. */
   | { readonly kind: 'squares'; readonly side: number; readonly most: number; readonly factor?: number }
-  /** At most eight tiles beside a small version of the whole. */
+  /** There are at most eight tiles beside a small version of the whole. */
   | { readonly kind: 'tiles'; readonly base: number; readonly tile: number; readonly factor?: number }
   /** Squares whose number depends on the detail that was asked for. */
   | {
@@ -84,7 +84,7 @@ export interface ModelFacts {
   /** The vendor's own id. */
   readonly id: string;
   readonly vendor: Vendor;
-  /** Other exact names of the same model: dated snapshots, and the names of clouds that host it. */
+  /** They are other exact names of the same model: dated snapshots, and the names of clouds that host it. */
   readonly aliases?: readonly string[];
   /** The most tokens it reads, question and answer together where the vendor counts them so. */
   readonly window?: number;

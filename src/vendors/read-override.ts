@@ -99,7 +99,7 @@ const pictures: Check = (value, path, faults) => {
     faults.push({ path: `${path}.kind`, problem: `expected one of ${Object.keys(pictureKinds).join(', ')}` });
 };
 
-/** By the names that files and forms use. */
+/** They are found by the names that files and forms use. */
 const overrides: Readonly<Record<string, Check>> = {
   window: tokens,
   widened: mapOf(tokens),

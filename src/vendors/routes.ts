@@ -1,7 +1,7 @@
 /** A route of a vendor's interface that is not served here. */
 interface VendorRoute {
   readonly vendor: 'openai' | 'anthropic' | 'google';
-  /** Of the path, whole segments. */
+  /** It matches whole segments of the path. */
   readonly path: RegExp;
   /** The day on which its vendor ended it; null while it is offered. */
   readonly ended: string | null;

@@ -38,7 +38,7 @@ export function readToldPage(body: unknown): ToldPage | null {
   return { models, after: typeof last === 'string' && last !== '' ? last : null };
 }
 
-/** One of them, or the answer of `GET /v1/models/{id}`. */
+/** It reads one of them, or the answer of `GET /v1/models/{id}`. */
 export function readToldModel(value: unknown): ToldModel | null {
   if (!isRecord(value) || typeof value.id !== 'string' || value.id === '' || value.id.length > LONGEST_ID)
     return null;

@@ -51,7 +51,7 @@ export function formatNumber(locale: Locale, value: number | bigint): string {
   return numberFormat(locale, {}).format(value);
 }
 
-/** Full figures up to 100,000; beyond that a reader compares magnitudes. */
+/** Figures are full up to 100,000; beyond that a reader compares magnitudes. */
 export function formatCompact(locale: Locale, value: number | bigint): string {
   if (value < 100_000) return formatNumber(locale, value);
   return numberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 }).format(value);

@@ -18,7 +18,7 @@ import type { ViewContext } from './view-context';
 export interface RenderData {
   view: ViewContext & { brandName: string };
   translate: Translate;
-  /** Named pieces a view gives to its layouts, such as the title. */
+  /** A view gives these named pieces to its layouts, such as the title. */
   sections: Record<string, SafeString>;
   body?: SafeString;
 }

@@ -10,7 +10,7 @@ export interface MarkdownPage {
 export interface MarkdownOptions {
   /** What stands for `{{name}}` in the text. */
   readonly values?: Readonly<Record<string, string>>;
-  /** Where a link leads; null makes plain text of it. */
+  /** It says where a link leads; null makes plain text of it. */
   readonly link?: (href: string) => string | null;
   /** What the button beside a piece of code is called. */
   readonly copyLabel: string;
@@ -89,7 +89,7 @@ function codeBlock(text: string, language: string, copyLabel: string): string {
   return `<div class="snippet"><button type="button" class="button-icon" data-copy="${code}" aria-label="${escape(copyLabel)}: ${label}">${copyIcon}</button><pre tabindex="0" role="group" aria-label="${label}"><code>${code}</code></pre></div>\n`;
 }
 
-/** Drawn in place: the address of the sprite carries a hash that only templates know. */
+/** It is drawn in place: the address of the sprite carries a hash that only templates know. */
 const copyIcon =
   '<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false" fill="none" stroke="currentColor" stroke-width="1.5"><rect x="9" y="9" width="11" height="11" rx="2"/><path d="M5 15V6a2 2 0 0 1 2-2h9"/></svg>';
 

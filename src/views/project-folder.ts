@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Where views, public files and locales lie: the same place seen from the sources and from the build. */
+/** Views, public files and locales lie here: it is the same place seen from the sources and from the build. */
 export const projectFolder = nearestWithViews(__dirname);
 
 function nearestWithViews(folder: string): string {

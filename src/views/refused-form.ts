@@ -18,7 +18,7 @@ export interface RefusedForm {
 
 /** The pieces that are put into the page, as markup. */
 export interface RefusalPieces {
-  /** Above the form, with what belongs to no field. */
+  /** It stands above the form, with what belongs to no field. */
   banner(others: readonly string[]): string;
   error(id: string, text: string): string;
   help(text: string): string;
@@ -27,7 +27,7 @@ export interface RefusalPieces {
 interface Control {
   readonly start: number;
   readonly markup: string;
-  /** `input`, `select` or `textarea`. */
+  /** It is `input`, `select` or `textarea`. */
   readonly kind: string;
   readonly name: string;
 }
@@ -253,7 +253,7 @@ function withMarks(
   return [...byStart.values(), ...notes];
 }
 
-/** Below the field, or below the heading of the group it belongs to. */
+/** The note stands below the field, or below the heading of the group it belongs to. */
 function placeOfNote(html: string, after: number): number {
   const group = html.lastIndexOf('<fieldset', after);
   if (group !== -1 && !html.slice(group, after).includes('</fieldset>')) {

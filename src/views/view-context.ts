@@ -22,7 +22,7 @@ interface Viewer {
   organisation?: string;
 }
 
-/** Shown as a coloured strip while an administrator views the pages of another account. */
+/** It is shown as a coloured strip while an administrator views the pages of another account. */
 export interface AdminStrip {
   organisation: string;
   leaveAction: string;
@@ -40,7 +40,7 @@ export interface ViewContext {
   path: string;
   query: Readonly<Record<string, string>>;
   requestId: string;
-  /** In place of the installation's own name and look. */
+  /** It stands in place of the installation's own name and look. */
   brand?: { name: string; logo?: string; styleSheet?: string };
   baseUrl: string;
   /** True for an htmx swap: the view is rendered without its layouts. */
@@ -55,7 +55,7 @@ export interface ViewContext {
   helpHref?: string;
   /** The version of the terms that waits to be accepted. */
   terms?: string;
-  /** Shown once, after a change. */
+  /** They are shown once, after a change. */
   notices?: { tone: 'ok' | 'warn' | 'bad' | 'info'; text: string }[];
 }
 

@@ -4,7 +4,7 @@ import { Settings } from '../platform';
 import { projectFolder } from './project-folder';
 import { createViewEngine, ViewEngine } from './view-engine';
 
-/** One engine for pages and mails. */
+/** Provides one engine for pages and mails. */
 @Module({
   providers: [
     {

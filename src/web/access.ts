@@ -25,7 +25,7 @@ const declare = (rule: AccessRule, ...guards: GuardClass[]): AccessDecorator =>
  * a forgotten declaration opens nothing.
  */
 export const Access = {
-  /** Public, with the rate limit of public requests for each address. */
+  /** It is public, with the rate limit of public requests for each address. */
   anyone: (): AccessDecorator => declare({ kind: 'anyone' }, PublicRateGuard),
   /** Public without a limit: for probes, which are frequent and cheap. */
   probe: (): AccessDecorator => declare({ kind: 'anyone' }),

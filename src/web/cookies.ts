@@ -38,7 +38,7 @@ export function setCookie(
   ].join('; ');
 }
 
-/** Beside the cookies that the answer sets already. A maximal age of 0 takes the cookie away. */
+/** It adds to the cookies that the answer sets already. A maximal age of 0 takes the cookie away. */
 export function addCookie(
   response: ServerResponse,
   settings: Settings,

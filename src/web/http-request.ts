@@ -13,9 +13,9 @@ export interface HttpRequest extends IncomingMessage {
   clientRequestId: string | null;
   originalUrl: string;
   params: Readonly<Record<string, string>>;
-  /** Set by the key guards. */
+  /** The key guards set it. */
   caller?: Caller;
-  /** Set by the session guard. */
+  /** The session guard sets it. */
   actor?: Actor;
   /** Set with the actor of an account that is suspended or archived, on the routes that are left to it. */
   restingAs?: string;
@@ -23,7 +23,7 @@ export interface HttpRequest extends IncomingMessage {
   portalHost?: string;
   /** Set with it where that is a reseller's. */
   reseller?: ResellerDomain;
-  /** Set with the actor: language, zone and view of the administration. */
+  /** It is set with the actor: language, zone and view of the administration. */
   viewing?: Viewing;
   /** What the frame of a page shows beside its own content; set before the page is made. */
   frame?: FrameFacts;

@@ -6,7 +6,7 @@ export interface PageSizes {
   readonly most: number;
 }
 
-/** `limit` and `cursor` of a list query. */
+/** It reads `limit` and `cursor` of a list query. */
 export const pageRequestOf = (query: URLSearchParams, { usual, most }: PageSizes): PageRequest => ({
   limit: wholeNumberField(query.get('limit') ?? usual, 'limit', 1, most),
   cursor: query.get('cursor'),

@@ -16,7 +16,7 @@ import { ClientAddress, type HttpRequest } from '../../web';
 
 export const accountMailQueue = 'account-mail';
 
-/** Why routes that answer the same to everybody write no entry themselves. */
+/** It says why routes that answer the same to everybody write no entry themselves. */
 export const laterOnRecord = {
   none: 'whether there is an account is decided, and put on record, after the answer',
 } as const;
@@ -74,7 +74,7 @@ export class AccountMails {
     await addJob(this.queue, { name: 'account-mail', data, options: { removeOnComplete: true } });
   }
 
-  /** Under the name and the address of the account's own portal. */
+  /** It sends under the name and the address of the account's own portal. */
   async send({ notice, to, language, values, path, id, userId }: AccountNotice): Promise<void> {
     const reseller = userId === undefined ? undefined : await this.resellers.ofAccount(userId);
     const baseUrl = reseller === undefined ? this.settings.baseUrl : this.resellers.originOf(reseller);

@@ -17,7 +17,7 @@ import { trustedCookie, Visitor } from './visitor';
 /** Where somebody wants to be who has been recognised. */
 export interface Destination {
   readonly next?: string;
-  /** Another portal where the sign-in began; there it ends too. */
+  /** The sign-in began at this other portal; there it ends too. */
   readonly handOff?: HandOff;
 }
 
@@ -31,9 +31,9 @@ type Outcome =
   { readonly kind: 'in'; readonly signedIn: SignedIn } | { readonly kind: 'asked'; readonly state: string };
 
 const STEP_SECONDS = 600;
-/** Between the recognition and the code. */
+/** It is kept between the recognition and the code. */
 const challengeCookie = 'svc_second_factor';
-/** Between the recognition at BASE_URL and the consent to go on to another portal. */
+/** It is kept between the recognition at BASE_URL and the consent to go on to another portal. */
 const consentCookie = 'svc_handoff_consent';
 
 /** The steps after a password or an identity provider: the code, then the consent or the session. */

@@ -14,7 +14,7 @@ export type Done = { readonly body: object } & (
 );
 
 export interface FormView<Form> {
-  /** Left out where a button says all. */
+  /** It is left out where a button says all. */
   readonly form?: new () => Form;
   /** Shown again, with what was wrong, when the form is refused. */
   readonly view: string;

@@ -7,7 +7,7 @@ import type { HttpRequest } from '../../web';
 import { runStrategy } from './run-strategy';
 import { Visitor } from './visitor';
 
-/** E-mail and password, read by passport-local and checked by our own service. */
+/** Takes e-mail and password: passport-local reads them and our own service checks them. */
 @Injectable()
 export class PasswordStrategy extends PassportStrategy(Strategy) {
   constructor(

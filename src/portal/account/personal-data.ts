@@ -29,7 +29,7 @@ export class PersonalData {
     private readonly messages: ConversationMessages,
   ) {}
 
-  /** Everything but the conversations. */
+  /** It returns everything but the conversations. */
   async facts(account: UserAccount): Promise<object> {
     const userId = account.id;
     const scope: Scope = { kind: 'user', userId };

@@ -1,7 +1,7 @@
 import { deviceOf } from '../../identity';
 import type { Translate } from '../../views';
 
-/** `Firefox on Linux`; a program by its own name. */
+/** It reads like `Firefox on Linux`; a program has its own name. */
 export function sessionLabel(userAgent: string | null, translate: Translate): string {
   const { program, system } = deviceOf(userAgent);
   if (program === null) return translate('settings.session-unknown');

@@ -37,7 +37,7 @@ class ProfileForm {
   time_zone?: string;
 }
 
-/** Specified as a JSON object of any properties. */
+/** It is specified as a JSON object of any properties. */
 @TakesOthers()
 class NameForm {
   @IsLine(100)

@@ -140,7 +140,7 @@ const changeItems = (changes: Changes): LabelledFigure[] =>
 const shown = (value: unknown): string =>
   value === null ? '–' : typeof value === 'string' ? value : JSON.stringify(value);
 
-/** One bar a day of the period, in the reader's zone. */
+/** It has one bar a day of the period, in the reader's zone. */
 export function dayChart(
   { days: found, countedTo }: ActivityDays,
   period: Period,

@@ -51,7 +51,7 @@ class AutomaticTopUpForm {
   @Takes(topUpAmount.optional())
   amount?: unknown;
 
-  /** At least the amount and its fee. */
+  /** It is at least the amount and its fee. */
   @Takes(centsWithin(LEAST_TOP_UP_CENTS, MOST_CENTS).optional())
   monthly_ceiling?: unknown;
 }

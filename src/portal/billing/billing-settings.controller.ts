@@ -20,7 +20,7 @@ class InvoiceForm {
   @MaxLength(200)
   name?: string;
 
-  /** Several lines. */
+  /** It has several lines. */
   @IsOptional()
   @Transform(trimmed)
   @Matches(/^[^\p{Cc}]*(\r?\n[^\p{Cc}]*){0,5}$/u)

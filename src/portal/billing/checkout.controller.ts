@@ -25,7 +25,7 @@ class CheckoutForm {
 
 const cardNotStored = { none: 'a card is put on record when the processor tells of it' } as const;
 
-/** Where money begins to come in: the processor's own page takes it from here. */
+/** Money begins to come in here: the processor's own page takes it from here. */
 @Controller()
 export class CheckoutController {
   constructor(

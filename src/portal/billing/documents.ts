@@ -126,11 +126,11 @@ export function statementPdf(
 export const shareWords = (name: UsageShare['name'], translate: Translate): string =>
   name ?? translate('billing.statement.others');
 
-/** In place of a date, where postings stand in one line. */
+/** It stands in place of a date where postings stand in one line. */
 export const furtherWords = (count: number, translate: Translate): string =>
   translate('billing.statement.further', { count });
 
-/** `× 1.125` */
+/** It reads like `× 1.125`. */
 export const factorText = ({ factor }: FactorInForce): string => `× ${formatMultiplier(BigInt(factor))}`;
 
 /** Whose it is, and when it held. */

@@ -24,7 +24,7 @@ export interface Span {
 const MOST_DAYS = 3_660;
 const MONTHS_SHOWN = 12;
 
-/** Without a span, the month that runs; with a first day alone, that day. */
+/** Without a span, it is the month that runs; with a first day alone, it is that day. */
 export function readSpan(query: { readonly from?: string; readonly to?: string }, now = new Date()): Span {
   const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1));
   const first = dayOf(query.from, 'from');

@@ -17,7 +17,7 @@ export interface WalletParty {
 
 const wantsOwn = (request: HttpRequest): boolean => queryOf(request).get('own') === '1';
 
-/** Where the change of a wallet leads back to. */
+/** The change of a wallet leads back here. */
 export const overviewOf = (request: HttpRequest): string =>
   wantsOwn(request) ? '/dashboard/billing?own=1' : '/dashboard/billing';
 
@@ -71,7 +71,7 @@ export class WalletParties {
     return party;
   }
 
-  /** For everything but the page, which says who pays instead. */
+  /** It serves everything but the page, which says who pays instead. */
   async mover(request: HttpRequest): Promise<WalletParty> {
     const party = await this.of(request);
     if (!party.mayMove) {
@@ -83,7 +83,7 @@ export class WalletParties {
   }
 }
 
-/** Whom entries of the activity log about a wallet concern. */
+/** Entries of the activity log about a wallet concern these. */
 export const concernsOf = ({ walletId, owner }: WalletParty) => ({
   userId: walletId,
   organisationId: owner.organisationId,

@@ -34,7 +34,7 @@ export const noScores: Omit<ScoreFacts, 'quality'> = {
   isSimulated: false,
 };
 
-/** Everything that the page of the autorouter and its JSON say. */
+/** They are everything that the page of the autorouter and its JSON say. */
 export interface AutorouterFacts extends ScoreFacts {
   readonly days: number;
   readonly period: Period;
@@ -55,6 +55,6 @@ export interface AutorouterFacts extends ScoreFacts {
   readonly learning: Readiness | null;
   readonly stateVersion: number;
   readonly learnedAt: Date | null;
-  /** Null for those who see their own requests alone. */
+  /** It is null for those who see their own requests alone. */
   readonly evaluationSpend: Nano | null;
 }

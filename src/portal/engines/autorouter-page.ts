@@ -176,7 +176,7 @@ function stateOf({ policy, learning }: AutorouterFacts, { translate, locale }: L
   };
 }
 
-/** By most of the latest decisions: each says what its node knew of the traffic. */
+/** Most of the latest decisions decide: each says what its node knew of the traffic. */
 function changedTraffic(
   { policy, latest }: AutorouterFacts,
   { translate }: Localisation,

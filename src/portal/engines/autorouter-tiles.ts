@@ -48,7 +48,7 @@ const words = (label: string, value: string, note: string): TileModel => ({
   note,
 });
 
-/** By answers of both models to the same requests; the range stands under its figure. */
+/** They compare answers of both models to the same requests; the range stands under its figure. */
 function measuredTiles({ measured }: AutorouterFacts, localisation: Localisation): TileModel[] {
   const { translate } = localisation;
   const few = translate('qualitative.too-few');

@@ -20,7 +20,7 @@ const percentOf =
       maximumFractionDigits: 0,
     }).format(ratio);
 
-/** Against the reference model, never against the dearest. */
+/** The change is against the reference model, never against the dearest. */
 export const changeText = (ratio: number, localisation: Localisation): string =>
   percentOf(localisation)(ratio - 1);
 
@@ -60,7 +60,7 @@ export const signedText = (value: number, { locale }: Localisation): string =>
 export const millisecondsText = (value: number, { locale }: Localisation): string =>
   `${new Intl.NumberFormat(locale, { signDisplay: 'exceptZero', maximumFractionDigits: 0 }).format(value)} ms`;
 
-/** Without a sign: how long it took, not how much longer. */
+/** It has no sign: it says how long it took, not how much longer. */
 export const durationText = ({ value, low, high }: Interval, { locale }: Localisation): string => {
   const shown = (ms: number): string =>
     new Intl.NumberFormat(locale, { maximumFractionDigits: 0 }).format(ms);

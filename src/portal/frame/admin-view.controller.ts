@@ -18,7 +18,7 @@ class AdminModeForm {
 }
 
 class OrganisationForm {
-  /** Empty for all organisations. */
+  /** An empty one stands for all organisations. */
   @Takes(rowId.orNone())
   org_id?: number | null;
 

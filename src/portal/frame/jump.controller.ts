@@ -22,7 +22,7 @@ class JumpQuery {
 interface JumpTarget {
   readonly label: string;
   readonly href: string;
-  /** `jump.<kind>` in the locales. */
+  /** The locales name it as `jump.<kind>`. */
   readonly kind: string;
 }
 

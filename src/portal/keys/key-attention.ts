@@ -6,7 +6,7 @@ import { isUsedUp, resetWords } from './key-words';
 
 const NEARLY_USED = 0.8;
 
-/** Why a key wants looking at: its budget, or its end. */
+/** It says why a key wants looking at: its budget, or its end. */
 export function attentionOf(key: ManagedKey, localisation: Localisation): BannerModel {
   const { name, budget } = key;
   if (key.status === 'expired' || budget === null || shareOf(budget) < NEARLY_USED)
@@ -24,7 +24,7 @@ export function attentionOf(key: ManagedKey, localisation: Localisation): Banner
   };
 }
 
-/** When a key ends or ended. */
+/** It says when a key ends or ended. */
 export function endingOf(key: ManagedKey, localisation: Localisation): BannerModel {
   const { locale, translate } = localisation;
   const { name, expiresAt } = key;

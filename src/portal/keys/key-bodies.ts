@@ -76,10 +76,10 @@ const shown = {
   max_parallel: keyCounts.max_parallel.orBlank(),
   answer_model: oneOf(ANSWER_MODELS).orBlank(),
   continue_streams: oneOf(CONTINUE_STREAMS).orBlank(),
-  /** One `model = amount period` a line. */
+  /** Each line reads `model = amount period`. */
   model_budgets: lines(LONGEST_BUDGETS).orBlank(),
   expires_on: day.orBlank(),
-  /** One `name=value` a line. */
+  /** Each line reads `name=value`. */
   labels: lines(LONGEST_LABELS).orBlank(),
 };
 

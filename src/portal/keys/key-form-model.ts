@@ -34,7 +34,7 @@ export interface KeyFormModel {
     readonly answerModel: FieldModel;
     readonly continueStreams: FieldModel;
     readonly modelBudgets: FieldModel;
-    /** For administrators. */
+    /** Only administrators see it. */
     readonly limitsLocked?: FieldModel;
     readonly expires: FieldModel;
     readonly labels: FieldModel;

@@ -13,15 +13,15 @@ export interface KeyFormValues {
   readonly rate: string;
   readonly tokens: string;
   readonly parallel: string;
-  /** Empty: as the model says. */
+  /** An empty one means as the model says. */
   readonly answerModel: string;
-  /** Empty: as the model says. */
+  /** An empty one means as the model says. */
   readonly continueStreams: string;
-  /** One `model = amount period` a line. */
+  /** Each line reads `model = amount period`. */
   readonly modelBudgets: string;
   readonly limitsLocked: boolean;
   readonly expiresOn: string;
-  /** One `name=value` a line. */
+  /** Each line reads `name=value`. */
   readonly labels: string;
 }
 

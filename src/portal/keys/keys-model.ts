@@ -33,7 +33,7 @@ interface KeysListFacts {
   readonly request: HttpRequest;
   readonly query: KeysQuery;
   readonly projects: readonly ProjectName[];
-  /** To choose from; empty where one sees a single one. */
+  /** They are the choice; empty where one sees a single one. */
   readonly organisations: readonly OrganisationName[];
   readonly facts: Facts;
   readonly isOwnView: boolean;

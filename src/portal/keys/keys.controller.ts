@@ -74,7 +74,7 @@ export class KeysController {
     return { columns: keyColumns, rows: csvRows(keys, keyRow), cappedAt: limit };
   }
 
-  /** By the number of each key that spent something. */
+  /** It answers by the number of each key that spent something. */
   private async spentBy(
     scope: Scope,
     keys: readonly ManagedKey[],

@@ -16,7 +16,7 @@ export interface LimitInForce {
 interface PayingWallet {
   /** What may still be spent, the credit limit included. */
   readonly remaining: bigint;
-  /** Credit of a payer by invoice, in place of a balance. */
+  /** A payer by invoice has credit in place of a balance. */
   readonly isInvoice: boolean;
   readonly showsAmounts: boolean;
   readonly isTightest: boolean;

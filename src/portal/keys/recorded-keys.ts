@@ -67,7 +67,7 @@ export class RecordedKeys {
     });
   }
 
-  /** Until an instant; it ends by itself. */
+  /** The raise lasts until an instant; it ends by itself. */
   async raise(
     { scope, acting }: KeyActor,
     key: ManagedKey,

@@ -10,7 +10,7 @@ export const organisationsFor = (
 ): Promise<OrganisationName[]> =>
   kind === 'platform' ? names.organisations(wanted ?? null) : Promise.resolve([]);
 
-/** For those who see several organisations; one that the address names stays to choose in any case. */
+/** Those who see several organisations get it; one that the address names stays to choose in any case. */
 export function organisationField(
   organisations: readonly OrganisationName[],
   wanted: string | undefined,

@@ -7,7 +7,7 @@ interface PeriodQuery {
   readonly days?: number;
 }
 
-/** Where an address says no period. */
+/** It counts where an address says no period. */
 export const USUAL_DAYS = 30;
 
 /** Links to periods of days. `cleared` is a parameter that belongs to the period shown before. */

@@ -28,7 +28,7 @@ interface Concerned {
 const MOST_AT_ONCE = 500;
 /** Fewer requests an hour are chance. */
 const LEAST_REQUESTS = 20;
-/** One in so many answers that failed on the other side. */
+/** One in so many answers has failed on the other side. */
 const FAILING_SHARE = 4;
 
 /** Days before a model retires at which its users are told, the last first. */

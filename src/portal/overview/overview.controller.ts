@@ -128,7 +128,7 @@ export class OverviewController {
     return { ...this.library.page('guide', place), key: rows[0] ?? null, baseUrl: place.baseUrl };
   }
 
-  /** For operators, until they put it away. */
+  /** Operators see it until they put it away. */
   private async setUpOf(
     { userId, role }: Actor,
     { translate }: Localisation,

@@ -12,7 +12,7 @@ export const requestColumns = (translate: Translate): ColumnModel[] => [
   { label: translate('requests.status') },
 ];
 
-/** One request in a short list; the log shows the rest of it. */
+/** It is one request in a short list; the log shows the rest of it. */
 export function requestRow(entry: LoggedRequest, translate: Translate): RowModel {
   const { servedModel, model } = entry;
   const shown = servedModel ?? model ?? '–';

@@ -45,7 +45,7 @@ interface Examined {
 interface Facts {
   readonly signsIn: boolean;
   readonly hasCustomer: boolean;
-  /** Of the catalogue. */
+  /** It is the revision of the catalogue. */
   readonly revision: string;
 }
 
@@ -90,7 +90,7 @@ export class SetUpState {
     };
   }
 
-  /** Looked at again after a change of the catalogue, and otherwise behind the answer once a minute. */
+  /** It looks again after a change of the catalogue, and otherwise behind the answer once a minute. */
   private examined(revision: string): Promise<Examined> {
     const { kept } = this;
     const isOfNow = kept?.revision === revision;

@@ -3,7 +3,7 @@ import type { PublicModel } from './public-models';
 /** Names of models that examples ask for: real ones of this catalogue, as far as it has any. */
 export interface ExampleModels {
   readonly chat: string;
-  /** Another one, for agents' main work. */
+  /** It is another one, for agents' main work. */
   readonly large: string;
   readonly embedding: string;
 }

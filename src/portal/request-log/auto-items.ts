@@ -5,7 +5,7 @@ import type { Localisation } from '../../web';
 
 const COST_DECIMALS = 6;
 
-/** Why `auto` chose the model of a request: the rule that decided, what it weighed, and what it left out. */
+/** They say why `auto` chose the model of a request: the rule that decided, what it weighed, and what it left out. */
 export function autoItems(decision: AutoDecision | null, localisation: Localisation): LabelledFigure[] {
   if (decision === null) return [];
   const { translate } = localisation;
@@ -57,7 +57,7 @@ function levelText(level: string, translate: Localisation['translate']): string 
 
 type Explained = Exclude<AutoDecision, { readonly reason: 'fallback' }>;
 
-/** Null where no budget presses. */
+/** It is null where no budget presses. */
 function pacingText({ pacing }: Explained, { translate, locale }: Localisation): string | null {
   // Decisions of earlier versions lack it.
   if (!pacing || pacing.raise === 0) return null;
@@ -80,7 +80,7 @@ function conversationText({ session }: Explained, { translate }: Localisation): 
 /** Earlier decisions do not tell them apart. */
 const lastResort = ({ fallback_order: order, last_resort: count = 0 }: Explained): string =>
   count === 0 ? '' : order.slice(-count).join(' · ');
-/** Null in decisions of earlier versions. */
+/** It is null in decisions of earlier versions. */
 const usualCost = ({ ref_cost: cost }: { readonly ref_cost?: number }): string | null =>
   cost === undefined ? null : `$${dollars(cost)}`;
 const share = (quality: number): string => quality.toFixed(2);

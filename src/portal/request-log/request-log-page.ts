@@ -45,7 +45,7 @@ export interface LogFacts {
   readonly filter: RequestLogFilter;
   readonly page: RequestLogPage;
   readonly choices: UsageChoices;
-  /** To choose from; empty where one sees a single one. */
+  /** They are the choice; empty where one sees a single one. */
   readonly organisations: readonly OrganisationName[];
   readonly thumbs: Thumbs;
   readonly texts: KeptTexts;

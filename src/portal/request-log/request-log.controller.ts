@@ -28,7 +28,7 @@ const ROWS_A_PAGE = 50;
 const ROWS_AT_ONCE = 1_000;
 const ROWS_IN_FILE = 1_000_000;
 
-/** Request by request: where each went, what it cost and why it failed. */
+/** Lists request by request: where each went, what it cost and why it failed. */
 @Controller()
 export class RequestLogController {
   constructor(

@@ -36,11 +36,11 @@ export class RequestLogParameters extends RecordParameters {
   @Takes(oneOf(['yes']).orBlank())
   failover?: 'yes';
 
-  /** In US dollars. */
+  /** It is in US dollars. */
   @Takes(matching(/^\d{1,9}(\.\d{1,9})?$/, 'an amount of US dollars, like 0.05').orBlank())
   min_cost?: string;
 
-  /** In milliseconds. */
+  /** It is in milliseconds. */
   @Takes(whole(0, 999_999_999).orBlank())
   min_latency?: number;
 
@@ -60,7 +60,7 @@ export class RequestLogPageQuery extends RequestLogParameters {
   @Takes(keyOfPage.orBlank())
   key?: number | string;
 
-  /** Optional columns, with commas between. */
+  /** They are optional columns, with commas between. */
   @Takes(matching(/^[a-z_,-]{1,200}$/, 'names of columns, with commas between').orBlank())
   columns?: string;
 

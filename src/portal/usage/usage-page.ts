@@ -65,7 +65,7 @@ export interface UsageFacts {
   readonly answer: UsageAnswer;
   readonly before: UsageAnswer;
   readonly choices: UsageChoices;
-  /** To choose from; empty where one sees a single one. */
+  /** They are the choice; empty where one sees a single one. */
   readonly organisations: readonly OrganisationName[];
   /** The name of whom the address asks for; null where nothing of theirs is to be seen. */
   readonly person: string | null;

@@ -79,7 +79,7 @@ export class UsageController {
     return { columns: usageFileColumns, rows: usageFileRows(question, answer) };
   }
 
-  /** One's own usage by bucket, in every view, for programs. */
+  /** It tells programs one's own usage by bucket, in every view. */
   @Data('/dashboard/api/usage', Access.session())
   async data(@Query() query: UsageParameters, @Req() request: HttpRequest): Promise<object> {
     const question = { ...this.questionOf(query, request, Date.now()), mostGroups: GROUPS_IN_DATA };

@@ -29,7 +29,7 @@ import { TurnStream } from './turn-stream';
 import { alertOf, badgeOf, factsOf, type Localisation, titleOf } from './webchat-model';
 import { AnswerFeedbackForm, ChatTurnForm, FirstMessageForm, LARGEST_TURN_BYTES } from './webchat.forms';
 
-/** One turn: the events of its answer for the page's script, a whole answer for programs, a page for everybody else. */
+/** Answers one turn: with its events for the page's script, whole for programs, with a page for everybody else. */
 @Controller()
 export class ChatController {
   constructor(
@@ -42,7 +42,7 @@ export class ChatController {
     private readonly pages: PageRenderer,
   ) {}
 
-  /** For pages without scripts; those with them make the conversation first and stream into its page. */
+  /** Pages without scripts use it; those with them make the conversation first and stream into its page. */
   @Action('/dashboard/webchat', Access.session(), {
     audit: { none: 'a turn is on record as the request that it makes' },
   })
@@ -211,7 +211,7 @@ export class ChatController {
   }
 }
 
-/** Null where no request stands behind it. */
+/** It is null where no request stands behind it. */
 const answeredRequest = (
   { userId, organisationId }: Actor,
   { requestId, model }: Message,

@@ -56,17 +56,17 @@ export interface AlertModel {
 
 interface ThreadMessage {
   readonly id: string;
-  /** Said instead of a message: from here another model answers. */
+  /** It is said instead of a message: from here another model answers. */
   readonly divider?: string;
   readonly role: 'user' | 'assistant';
   readonly author: string;
   readonly text: string;
   readonly badge: BadgeModel | null;
-  /** Shown in place of an answer. */
+  /** It is shown in place of an answer. */
   readonly failure: AlertModel | null;
-  /** Shown below an answer that broke off. */
+  /** It is shown below an answer that broke off. */
   readonly breach: AlertModel | null;
-  /** Why auto chose the model. */
+  /** It says why auto chose the model. */
   readonly why: string | null;
   readonly thumbs: ThumbsModel | null;
   readonly files: readonly string[];
@@ -158,7 +158,7 @@ export interface ThreadFacts {
   readonly conversation: ConversationHead;
   readonly page: Page<Message>;
   readonly models: readonly ChatModel[];
-  /** By request. */
+  /** They are found by their request. */
   readonly thumbs: ReadonlyMap<string, Thumb>;
   readonly choices: ReadonlyMap<string, ChoiceMade>;
 }
@@ -239,7 +239,7 @@ export function badgeOf({ state }: Pick<Message, 'state'>, translate: Translate)
   return { tone, label: translate(key) };
 }
 
-/** Of an answer that failed or broke off. */
+/** It belongs to an answer that failed or broke off. */
 export function alertOf(
   { state, code, requestId }: Pick<Message, 'state' | 'code' | 'requestId'>,
   translate: Translate,
@@ -260,7 +260,7 @@ export function alertOf(
 
 const reasons: ReadonlySet<string> = new Set(DECISION_REASONS);
 
-/** In the words of the request log; the model stands above as who answered. */
+/** It is in the words of the request log; the model stands above as who answered. */
 function choiceReasonOf(
   { requestId }: Message,
   { choices }: Pick<ThreadFacts, 'choices'>,

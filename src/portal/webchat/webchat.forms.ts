@@ -21,7 +21,7 @@ import { IsCursor } from '../../web';
 export const verdicts = [...thumbs, 'none'] as const;
 export const fileTypes = ['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'text/plain'] as const;
 const MOST_FILES = 4;
-/** In base64, a third more than its bytes. */
+/** A file in base64 has a third more than its bytes. */
 const LONGEST_FILE = 5_600_000;
 const LONGEST_MESSAGE = 200_000;
 /** A message with as many and as large files as it may have. */
@@ -37,7 +37,7 @@ export class WebchatQuery {
   @IsCursor()
   cursor?: string;
 
-  /** Of the list of conversations beside the thread. */
+  /** It is a cursor of the list of conversations beside the thread. */
   @IsCursor()
   list?: string;
 

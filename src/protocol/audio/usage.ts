@@ -9,7 +9,7 @@ export function findTranscriptionUsage(body: unknown): unknown {
   return typeof seconds === 'number' ? { type: 'duration', seconds } : undefined;
 }
 
-/** By duration, by tokens, or both: the price decides which of them costs. */
+/** Usage comes by duration, by tokens, or both: the price decides which of them costs. */
 export function normaliseTranscriptionUsage(raw: unknown): UsageReading {
   if (!isRecord(raw)) return unreadable(raw);
   const counts = new CountReader();

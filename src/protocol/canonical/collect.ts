@@ -53,7 +53,7 @@ export interface CanonicalAnswer {
   readonly usage?: Usage;
 }
 
-/** Everything of one kind, as one text. */
+/** It joins everything of one kind as one text. */
 export const textIn = ({ blocks }: CanonicalAnswer, type: 'text' | 'refusal' | 'reasoning'): string =>
   blocks.map((block) => (block.type !== 'tool' && block.type === type ? block.text : '')).join('');
 

@@ -22,7 +22,7 @@ import { type ToolNames } from './tool-names';
 export interface Target {
   /** The supplier's name of the model. */
   readonly model?: string;
-  /** Filled in where the dialect wants a limit and the caller gave none. */
+  /** It is filled in where the dialect wants a limit and the caller gave none. */
   readonly maxOutputTokens?: number;
   /** What the vendor says of the model. */
   readonly facts?: LaneFacts;
@@ -84,7 +84,7 @@ export interface StreamDecoder {
  */
 /** Uses of the supplier's own tools that an answer shows. */
 interface UsesSeen {
-  /** Usage with the uses that no report counts. */
+  /** It returns usage with the uses that no report counts. */
   join(usage: Usage, asked: UseCounts): Usage;
 }
 
@@ -114,7 +114,7 @@ export interface StreamWatcher {
   readonly reported: boolean;
   /** The last event carries no part of an answer. */
   readonly isBare: boolean;
-  /** All that the supplier reported, as one report. */
+  /** It is all that the supplier reported, as one report. */
   readonly usage: UsageReading;
   /** What the last event should repeat of the answer and does not. */
   readonly omitted: OmittedMember | null;
@@ -188,7 +188,7 @@ export interface EncodedAnswer {
 
 export interface Dialect {
   readonly name: DialectName;
-  /** Sent in silent gaps. */
+  /** It is sent in silent gaps. */
   readonly ping: string;
   /** What its bodies hold of others': arguments of tools and schemas. Readers keep it as it was written. */
   readonly written: WrittenFields;
@@ -202,7 +202,7 @@ export interface Dialect {
   readonly streamWatcher: (hasManyAnswers: boolean) => StreamWatcher;
   /** What a whole answer reports that it used. */
   readonly usageIn: (answer: unknown) => UsageReading;
-  /** Why a whole answer stopped, in the supplier's word. */
+  /** It says why a whole answer stopped, in the supplier's word. */
   readonly finishReasonIn: (answer: unknown) => string | null;
   /** The ids of the tool calls in a whole answer, as their results will name them. */
   readonly callsIn: (answer: unknown) => readonly string[];
@@ -215,6 +215,6 @@ export interface Dialect {
   /** The events of a whole answer; a body that is none, or an error, becomes a fault. */
   readonly decodeAnswer: (body: unknown, reply?: Partial<ReplyContext>) => DecodedAnswer;
   readonly encodeAnswer: (answer: CanonicalAnswer, options: EncoderOptions) => EncodedAnswer;
-  /** Undefined when the body holds no error. */
+  /** It is undefined when the body holds no error. */
   readonly readError: (body: unknown) => SupplierError | undefined;
 }

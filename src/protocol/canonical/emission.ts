@@ -80,7 +80,7 @@ export class Emission {
     this.prose = undefined;
   }
 
-  /** `told`: what the supplier itself says about the tool beside its name. */
+  /** `told` is what the supplier itself says about the tool beside its name. */
   openTool(id: string, name: string, told: Omit<ToolOrigin, 'name'> = {}): number {
     if (this.ended) return TEXT_TOOL;
     this.closeProse();

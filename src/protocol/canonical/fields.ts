@@ -129,7 +129,7 @@ export class Fields {
     return new Fields(this.raw(name), this.path(name));
   }
 
-  /** Each element of a list as fields. */
+  /** It reads each element of a list as fields. */
   each<T>(name: string, read: (fields: Fields) => T): T[] {
     return (this.list(name) ?? []).map((value, index) =>
       read(new Fields(value, `${this.path(name)}.${index}`)),

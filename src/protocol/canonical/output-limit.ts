@@ -2,7 +2,7 @@ import { type Target } from './dialect';
 import { type CanonicalRequest } from './request';
 import { type Tally } from './tally';
 
-/** No more than the model writes: vendors refuse a limit above it. */
+/** It is no more than the model writes: vendors refuse a limit above it. */
 export function outputLimit(
   { maxOutputTokens: limit }: Pick<CanonicalRequest, 'maxOutputTokens'>,
   { facts }: Target,

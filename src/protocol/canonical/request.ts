@@ -5,7 +5,7 @@ export type JsonObject = Record<string, unknown>;
 export interface Opaque {
   readonly dialects: readonly DialectName[];
   readonly field: string;
-  /** Where it stood in the caller's body. */
+  /** It stood here in the caller's body. */
   readonly at: string;
   readonly value: unknown;
   /** Without it the answer would not be what was asked for: a target that cannot carry it refuses. */
@@ -75,7 +75,7 @@ export interface ReasoningBlock extends Part {
   /** Only this dialect understands the signature. */
   readonly origin: DialectName;
   readonly signature?: string;
-  /** Of the lane that signed it, where the signature says so. */
+  /** This lane signed it, where the signature says so. */
   readonly lane?: string;
   /** The text is hidden; the signature is all there is. */
   readonly redacted?: boolean;
@@ -131,7 +131,7 @@ interface FunctionTool extends Part {
   readonly description?: string;
   readonly schema?: JsonObject;
   readonly strict?: boolean;
-  /** Of a tool that the caller knows by another item than a function's. */
+  /** It names a tool that the caller knows by another item than a function's. */
   readonly item?: string;
 }
 /** A tool that is called with plain text instead of JSON. */

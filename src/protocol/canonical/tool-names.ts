@@ -86,7 +86,7 @@ export interface IdRule {
   readonly derived: (id: string, turn: number) => string;
 }
 
-/** Of the messages dialect. */
+/** It is the rule of the messages dialect. */
 const plainIds: IdRule = {
   fits: /^[a-zA-Z0-9_-]+$/,
   derived: (id, turn) => {
@@ -95,7 +95,7 @@ const plainIds: IdRule = {
   },
 };
 
-/** Of responses: https://developers.openai.com/api/docs/api-reference/responses/create (2026-11-26). */
+/** It is the rule of responses: https://developers.openai.com/api/docs/api-reference/responses/create (2026-11-26). */
 export const shortIds: IdRule = {
   fits: /^.{1,64}$/s,
   derived: (id, turn) =>
@@ -111,7 +111,7 @@ export const nineLetterIds: IdRule = {
 
 /** Identifiers of tool calls for a target that is choosy: only what it takes, never the same twice. */
 export class ToolIds {
-  /** Of the latest turn: where an id stands twice, results come in the order of their calls. */
+  /** They belong to the latest turn: where an id stands twice, results come in the order of their calls. */
   private readonly open = new Map<string, string[]>();
   private readonly latest = new Map<string, string>();
   private readonly taken = new Set<string>();

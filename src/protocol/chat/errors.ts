@@ -5,7 +5,7 @@ import { isRecord, pick } from '../usage';
 const MOST_DETAILS = 8;
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
-/** Of Mistral: `{detail: [{loc, msg}]}` (https://github.com/editor-code-assistant/eca/issues/231, 2026-11-26). */
+/** Mistral says `{detail: [{loc, msg}]}` (https://github.com/editor-code-assistant/eca/issues/231, 2026-11-26). */
 function detailIn(message: unknown): string | undefined {
   const details = pick(message, 'detail');
   if (!Array.isArray(details)) return undefined;

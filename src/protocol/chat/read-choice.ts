@@ -9,7 +9,7 @@ interface Call {
   /** Undefined until the name is known. */
   handle: number | undefined;
   held: string;
-  /** Absent for a tool that takes plain text. */
+  /** It is absent for a tool that takes plain text. */
   readonly end: ValueEnd | undefined;
   closed: boolean;
 }

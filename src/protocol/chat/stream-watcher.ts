@@ -5,7 +5,7 @@ import { isRecord, pick } from '../usage';
 import { readChatError } from './errors';
 import { findChatUsage, normaliseChatUsage } from './usage';
 
-/** Chat completions, and the older text completions, which differ in where the text stands. */
+/** Watches chat completions, and the older text completions, which differ in where the text stands. */
 export class ChatStreamWatcher extends EventWatcher {
   readonly modelPath = ['model'];
   readonly terminator = 'data: [DONE]\n\n';

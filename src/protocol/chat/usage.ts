@@ -14,7 +14,7 @@ export function findChatUsage(body: unknown): unknown {
   return withModes(pick(body, 'usage') ?? pick(body, 'x_groq', 'usage'), body);
 }
 
-/** Chat and legacy completions, with the names that compatible suppliers use for the same facts. */
+/** It reads chat and legacy completions, with the names that compatible suppliers use for the same facts. */
 export function normaliseChatUsage(raw: unknown): UsageReading {
   if (!isRecord(raw)) return unreadable(raw);
   const counts = new CountReader();
@@ -59,7 +59,7 @@ export function normaliseChatUsage(raw: unknown): UsageReading {
   return splitTotals(totals);
 }
 
-/** Usage as a chat caller expects it: totals with the parts inside them. */
+/** It writes usage as a chat caller expects it: totals with the parts inside them. */
 export function renderChatUsage(usage: UsageCounts): object {
   return {
     prompt_tokens: promptTokens(usage),

@@ -2,7 +2,7 @@ import { meaningOf } from '../../vendors';
 import { type SupplierError } from '../canonical';
 import { isRecord, pick } from '../usage';
 
-/** `{error: {code, message, status, details}}`; some routes wrap it in a list. */
+/** The error is `{error: {code, message, status, details}}`; some routes wrap it in a list. */
 export function readGeminiError(body: unknown): SupplierError | undefined {
   const error = pick(Array.isArray(body) ? (body[0] as unknown) : body, 'error');
   if (!isRecord(error)) return undefined;

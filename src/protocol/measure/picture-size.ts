@@ -5,7 +5,7 @@ export interface PictureSize {
   readonly isBinding: boolean;
 }
 
-/** Enough for the header of most pictures, and for one behind a profile and a thumbnail. */
+/** It is enough for the header of most pictures, and for one behind a profile and a thumbnail. */
 const SHORT_BYTES = 1_536;
 const LONG_BYTES = 96 * 1024;
 
@@ -68,7 +68,7 @@ function jpegSize(head: Buffer): Found {
   }
 }
 
-/** All of C0 to CF but the tables that stand among them. */
+/** They are all of C0 to CF but the tables that stand among them. */
 const isFrameHeader = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 

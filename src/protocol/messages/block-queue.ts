@@ -1,6 +1,6 @@
-/** One content block on its way out. */
+/** It is one content block on its way out. */
 export interface OutgoingBlock {
-  /** JSON of the block as it starts. */
+  /** It is JSON of the block as it starts. */
   readonly start: string;
   /** What precedes each piece within its delta. */
   readonly pieceHead: string;

@@ -5,7 +5,7 @@ import { isRecord } from '../usage';
 /** `messages.0.role: Input should be …`: this dialect names the field at the beginning of its wording. */
 const FIELD = /^([a-z_]+(?:\.\w+)*):/;
 
-/** `{type: "error", error: {type, message}}`, as a body and as an event of a stream. */
+/** The error is `{type: "error", error: {type, message}}`, as a body and as an event of a stream. */
 export function readMessagesError(body: unknown): SupplierError | undefined {
   if (!isRecord(body)) return undefined;
   const { error } = body;

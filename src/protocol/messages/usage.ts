@@ -136,7 +136,7 @@ function largerOf(
   return { counts: surplus > 0 ? sum : top, doubt: 'the iterations do not add up to the whole' };
 }
 
-/** Usage as a messages caller expects it: input beside the cache, reasoning inside the output. */
+/** It writes usage as a messages caller expects it: input beside the cache, reasoning inside the output. */
 export function renderMessagesUsage(usage: UsageCounts): object {
   return {
     input_tokens: usage.inputTokens + usage.audioInputTokens + usage.imageTokens,

@@ -5,7 +5,7 @@ import { isRecord } from '../usage';
 
 interface Item {
   readonly type: string;
-  /** Of a tool call. */
+  /** Only a tool call has a handle. */
   readonly handle?: number;
   /** Whether anything of it has been emitted piece by piece. */
   streamed: boolean;

@@ -44,7 +44,7 @@ export function redact(text: string, counts: RedactionCounts): string {
   );
 }
 
-/** By the check digits of ISO 13616. */
+/** The check digits of ISO 13616 decide. */
 function isIban(text: string): boolean {
   const compact = text.replaceAll(' ', '');
   if (compact.length < 15 || compact.length > 34) return false;
@@ -56,7 +56,7 @@ function isIban(text: string): boolean {
   return rest === 1;
 }
 
-/** By the check digit of ISO 7812. */
+/** The check digit of ISO 7812 decides. */
 function isCard(text: string): boolean {
   const digits = text.replaceAll(/\D/g, '');
   let sum = 0;

@@ -9,7 +9,7 @@ export interface RequestText {
   /** The instructions and the conversation, oldest first. */
   readonly conversation: string;
   readonly lastQuestion: string;
-  /** But for the tokens and the stream, which only its answer tells. */
+  /** They lack the tokens and the stream, which only its answer tells. */
   readonly counters: Omit<RequestCounters, 'tokens' | 'stream'>;
   /** The answer is to be JSON. */
   readonly wantsJson: boolean;

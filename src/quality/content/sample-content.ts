@@ -26,7 +26,7 @@ export interface AnswerContent {
 
 export interface KeptContent {
   readonly request: RequestContent;
-  /** By the model that gave it. */
+  /** Each is found by the model that gave it. */
   readonly answers: ReadonlyMap<string, AnswerContent>;
 }
 
@@ -106,7 +106,7 @@ const within = (field: Field): SealedColumn['place'] => ({
   row: 't.request_id::text',
 });
 
-/** For a change of the master key. */
+/** A change of the master key seals these anew. */
 export const sealedSamples: readonly SealedColumn[] = [
   { table: 'quality_sample', column: 'content', place: within('request') },
   { table: 'quality_score', column: 'content', place: within('answer') },

@@ -1,7 +1,7 @@
 import { SqlParameters, withinRecordScope } from '../../audit';
 import type { Scope } from '../../kernel';
 
-/** Of the record `r`: the model that answered a request for auto. */
+/** It is the model that answered a request for auto, of the record `r`. */
 export const answeredBy = `coalesce(r.auto_decision->>'answered_by', r.auto_decision->>'chosen')`;
 
 /** Where the reference model answered, as in shadow mode, nothing was saved or spent. */

@@ -15,7 +15,7 @@ import { answeredBy, autoRecords, costRatio } from './auto-records';
 /** Totals of requests for `auto`. Figures derived from the router's own expectations are called estimates. */
 export interface DecisionTotals {
   readonly requests: number;
-  /** Answered by another model than the reference. */
+  /** So many were answered by another model than the reference. */
   readonly away: number;
   readonly failovers: number;
   readonly stickyKept: number;
@@ -54,10 +54,10 @@ export interface MadeDecision {
   readonly explanation: object;
 }
 
-/** By answers of both models to the same requests, judged by the same judge. */
+/** It compares answers of both models to the same requests, judged by the same judge. */
 export interface MeasuredDifference {
   readonly pairs: number;
-  /** In points; null: not enough data. */
+  /** It is in points; null means not enough data. */
   readonly quality: Interval | null;
   /** What the chosen answers cost of what the reference's cost; null: not enough data. */
   readonly costRatio: Interval | null;
@@ -79,7 +79,7 @@ export interface DecidingReason {
 export interface WeekOfDecisions {
   readonly week: string;
   readonly requests: number;
-  /** Answered by another model than the reference. */
+  /** So many were answered by another model than the reference. */
   readonly away: number;
   /** By the router's expectation; null where nothing is known. */
   readonly estimatedCostRatio: number | null;

@@ -7,7 +7,7 @@ export interface JudgedDecision {
   readonly reference: string;
   readonly referenceCost: number;
   readonly tuning: Pick<Tuning, 'kappa' | 'z'>;
-  /** 1 less the similarity of the nearest remembered request. */
+  /** It is 1 less the similarity of the nearest remembered request. */
   readonly novelty: number;
   readonly candidates: readonly ExplainedCandidate[];
   /** One over the probability with which it was sampled. */
@@ -16,7 +16,7 @@ export interface JudgedDecision {
 }
 
 interface JudgedAnswer {
-  /** 0 to 100. */
+  /** It goes from 0 to 100. */
   readonly score: number;
   readonly costNano: number;
 }
@@ -40,10 +40,10 @@ export interface DialOutcome {
   readonly pairs: number;
   /** Points against the reference; null: not enough data, as are the next ones. */
   readonly difference: Interval | null;
-  /** Of what the reference cost. */
+  /** It is a part of what the reference cost. */
   readonly costRatio: Interval | null;
   readonly score: Interval | null;
-  /** Of an answer, in nano-USD. */
+  /** It is the cost of an answer, in nano-USD. */
   readonly cost: Interval | null;
 }
 

@@ -10,7 +10,7 @@ import { type AnswerSignal, autoSignalChannel, writtenSignal } from '../../routi
 export class AnswerSignals {
   constructor(private readonly notifications: Notifications) {}
 
-  /** Heard when the transaction commits. */
+  /** It is heard when the transaction commits. */
   async announce(
     tx: Tx,
     { organisationId, model }: { readonly organisationId: number | null; readonly model: string },

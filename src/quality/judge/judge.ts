@@ -15,7 +15,7 @@ import {
   readRating,
 } from './judgement';
 
-/** One answer, blind: nothing tells the judge who wrote it. */
+/** It is one answer, blind: nothing tells the judge who wrote it. */
 export interface Judging {
   readonly sample: SampleRow;
   readonly caller: Caller;

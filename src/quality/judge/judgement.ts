@@ -11,7 +11,7 @@ export type Judgement =
   | { readonly verdict: 'unjudgeable' | 'judge_error'; readonly rationale: string };
 
 export type Better = 'first' | 'second' | 'tie';
-/** Of the served answer, a, and the other one, b. */
+/** The served answer is a, and the other one is b. */
 export type Preference = 'a' | 'b' | 'tie' | 'inconsistent';
 
 const LONGEST_RATIONALE = 1_000;

@@ -13,6 +13,6 @@ export type RubricScores = Readonly<Record<RubricPart, number>>;
 export const rubricParts = Object.keys(rubric) as readonly RubricPart[];
 export const RUBRIC_VERSION = 'r1';
 
-/** From 0 to 100. */
+/** It goes from 0 to 100. */
 export const totalOf = (scores: RubricScores): number =>
   Math.round(rubricParts.reduce((sum, part) => sum + rubric[part] * scores[part], 0) * 100) / 10;

@@ -31,7 +31,7 @@ export class EvaluationLedger {
     const callId = uuidv7();
     const budget = BigInt(monthlyBudget) * nanoPerUsd;
     return this.database.transaction(async (tx) => {
-      // One at a time, so that two calls never count on the same money.
+      // Calls take turns here, so that two never count on the same money.
       await tx.query(`SELECT pg_advisory_xact_lock(hashtext('evaluation'), $1)`, [organisationId]);
       const rows = await tx.query<unknown[]>(
         `INSERT INTO evaluation_call (call_id, organisation_id, request_id, purpose, model, expected_nano)
@@ -80,7 +80,7 @@ export class EvaluationLedger {
     return { money, time: row?.time ?? 1 };
   }
 
-  /** Since the instant, of one organisation or of all. */
+  /** It sums what was spent since the instant, by one organisation or by all. */
   async spentSince(organisationId: number | null, since: Date): Promise<Nano> {
     const [row] = await this.database.query<{ spent: string }>(
       `SELECT coalesce(sum(cost_nano), 0)::text AS spent FROM evaluation_call

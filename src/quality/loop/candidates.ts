@@ -57,7 +57,7 @@ export function lanesWithin(
   );
 }
 
-/** At the dearest of the lanes. */
+/** It is the cost at the dearest of the lanes. */
 export const expectedCost = (lanes: readonly PricedLane[], inputTokens: number, outputTokens: number): Nano =>
   lanes.reduce((dearest, { price }) => {
     const cost = costOf(usageOf({ inputTokens, outputTokens, calls: 1 }), price.rates);

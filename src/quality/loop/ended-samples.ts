@@ -6,7 +6,7 @@ import { Database } from '../../platform';
 export class EndedSamples {
   constructor(private readonly database: Database) {}
 
-  /** Of one organisation or of all; the most frequent reason first. */
+  /** It counts those of one organisation or of all; the most frequent reason comes first. */
   since(organisationId: number | null, from: Date): Promise<{ reason: string; count: number }[]> {
     return this.database.query(
       `SELECT closed_by AS reason, count(*)::integer AS count FROM quality_sample

@@ -58,7 +58,7 @@ export class JudgeStep {
     await this.handOn(requestId);
   }
 
-  /** False where the sample ended with it. */
+  /** It is false where the sample ended with it. */
   private async judgeOne(
     sample: SampleRow,
     answer: AnswerRow,

@@ -24,7 +24,7 @@ export class LearnStep {
     const example = exampleOf(sample, await this.samples.answers(requestId));
     if (example === null) return this.samples.close(requestId, 'unjudgeable');
     await this.keepPredictions(sample, example);
-    // Idempotent on the id of the example: a crash between the two learns once all the same.
+    // It is idempotent on the id of the example: a crash between the two learns once all the same.
     await this.memory.learn(sample.organisation_id, sample.user_id, example);
     await this.database.transaction(async (tx) => {
       const settings = await this.policies.consentWithin(tx, askedBy(sample));

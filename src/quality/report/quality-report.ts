@@ -40,9 +40,9 @@ interface Difference extends Interval {
 export interface ModelReport {
   readonly model: string;
   readonly count: number;
-  /** Null: not enough data. */
+  /** It is null where data are not enough. */
   readonly mean: Interval | null;
-  /** Of an answer, in nano-USD; null: not enough data. */
+  /** It is the cost of an answer in nano-USD; null means not enough data. */
   readonly cost: Interval | null;
   /** Against the reference; null for the reference itself and where there are not enough pairs. */
   readonly difference: Difference | null;
@@ -51,14 +51,14 @@ export interface ModelReport {
   readonly losses: number;
 }
 
-/** One model for one kind of request. */
+/** It is one model for one kind of request. */
 interface BucketReport {
   readonly bucket: string;
   readonly model: string;
   readonly count: number;
   /** Null: not enough data, as are the next ones. */
   readonly mean: Interval | null;
-  /** Of an answer, in nano-USD. */
+  /** It is the cost of an answer, in nano-USD. */
   readonly cost: Interval | null;
   readonly latencyMs: Interval | null;
 }

@@ -69,7 +69,7 @@ export async function comparePairs(pairs: readonly Weighted[], seed = 1): Promis
   return { interval, chance: resampledChance(means) };
 }
 
-/** Twice the share of resamples beyond zero. */
+/** It is twice the share of resamples beyond zero. */
 function resampledChance(means: Float64Array): number {
   const below = means.filter((mean) => mean <= 0).length;
   const above = means.filter((mean) => mean >= 0).length;
@@ -77,7 +77,7 @@ function resampledChance(means: Float64Array): number {
   return Math.min(1, (2 * (Math.min(below, above) + 1)) / (RESAMPLES + 1));
 }
 
-/** Of both tails of Student's distribution, by the normal distribution that lies next to it. */
+/** It takes both tails of Student's distribution, by the normal distribution that lies next to it. */
 function studentChance(rows: readonly Weighted[]): number {
   const { mean, deviation, effective } = momentsOf(rows);
   const degrees = Math.max(1, effective - 1);
@@ -87,7 +87,7 @@ function studentChance(rows: readonly Weighted[]): number {
   return normalTails((t * (1 - 1 / (4 * degrees))) / Math.sqrt(1 + t ** 2 / (2 * degrees)));
 }
 
-/** Both tails beyond a distance from the middle, to seven digits, by Hastings. */
+/** It takes both tails beyond a distance from the middle, to seven digits, by Hastings. */
 function normalTails(distance: number): number {
   const x = distance / Math.SQRT2;
   const t = 1 / (1 + 0.327_591_1 * x);

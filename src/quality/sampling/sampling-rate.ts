@@ -12,7 +12,7 @@ export interface Inclusion {
 }
 
 export interface SamplingFacts {
-  /** Counted up to `THIN_CELL`. */
+  /** They are counted up to `THIN_CELL`. */
   readonly scoresInCell: number;
   readonly isOfChangedTraffic: boolean;
   readonly budget: BudgetLeft;

@@ -1,7 +1,7 @@
 import { formatUsd } from '../../kernel';
 import type { RubricScores } from '../judge/rubric';
 
-/** One judged answer as lists, files and the detail show it: never with a text. */
+/** It is one judged answer as lists, files and the detail show it: never with a text. */
 export interface ScoreRow {
   readonly id: string;
   readonly request_id: string;

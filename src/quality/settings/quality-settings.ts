@@ -5,7 +5,7 @@ export interface QualitySettings {
   /** Who reads the reports; off also means that nothing is sampled. */
   readonly availability: (typeof availabilities)[number];
   readonly sampling_percent: number;
-  /** Also requests that name their model. */
+  /** Requests that name their model are sampled as well. */
   readonly sample_named: boolean;
   /** Other models answer what was sampled too. */
   readonly replay: boolean;

@@ -52,7 +52,7 @@ export class AutoForm {
   @Takes(decimal(0, 1).orNone())
   min_quality?: number | null;
 
-  /** In US dollars. */
+  /** It is in US dollars. */
   @Takes(typedDollars.orNone().told({ maximum: Number(MOST_COST / nanoPerUsd) }))
   max_cost_per_request?: Nano | null;
 

@@ -64,7 +64,7 @@ const placeOf = (organisationId: number): SecretPlace => ({
   host: '',
 });
 
-/** For a change of the master key. */
+/** A change of the master key seals these anew. */
 export const sealedSalts: readonly SealedColumn[] = [
   {
     table: 'autorouter_salt',

@@ -34,7 +34,7 @@ export class AutoSessions {
     return { model: row.model, since: row.since.getTime(), cachedTokens: row.cached_tokens };
   }
 
-  /** Safe to repeat. */
+  /** It is safe to repeat. */
   async remember(
     keyId: number,
     session: Buffer,
@@ -91,6 +91,6 @@ export class AutoSessions {
   }
 }
 
-/** Set apart from conversations, which begin with the number of their key. */
+/** They are set apart from conversations, which begin with the number of their key. */
 const callHashes = (calls: readonly string[]): Buffer[] =>
   [...new Set(calls)].slice(0, MOST_CALLS).map((id) => hash('sha256', `call\n${id}`, 'buffer'));

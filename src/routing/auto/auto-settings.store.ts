@@ -25,7 +25,7 @@ interface Row {
   readonly settings: AutoSettings;
 }
 
-/** Announced with every change of a policy. */
+/** Every change of a policy is announced here. */
 export const autoSettingsChannel = 'auto_settings';
 
 /** Keeps what each level says about `auto`. */

@@ -4,7 +4,7 @@ import type { RouterAlgorithm } from '../autorouter';
 export interface AutoSettings {
   readonly mode?: AutoMode;
   readonly algorithm?: RouterAlgorithm;
-  /** From nothing but quality, 0, to nothing but cost, 10. */
+  /** It goes from nothing but quality, 0, to nothing but cost, 10. */
   readonly dial?: number;
   readonly reference_model?: string;
   /** Patterns of names; only a model that one of them names may be picked. */
@@ -12,7 +12,7 @@ export interface AutoSettings {
   readonly exclude?: readonly string[];
   /** Between 0 and 1: a model whose expected quality may lie below is not picked. */
   readonly min_quality?: number;
-  /** In US dollars, as a decimal. */
+  /** It is in US dollars, as a decimal. */
   readonly max_cost_per_request?: string;
   readonly latency_target_ms?: number;
   readonly stickiness?: boolean;
@@ -26,7 +26,7 @@ export interface AutoSettings {
 export const autoModes = ['off', 'shadow', 'on'] as const;
 type AutoMode = (typeof autoModes)[number];
 
-/** From the widest to the narrowest. */
+/** They go from the widest to the narrowest. */
 export const autoLevels = ['platform', 'organisation', 'user', 'key'] as const;
 export type AutoLevel = (typeof autoLevels)[number];
 
@@ -57,6 +57,6 @@ export interface EffectiveAutoPolicy
   readonly level: AutoLevel | 'usual';
   /** The level from which narrower ones may not differ; null when there is none. */
   readonly lockedBy: AutoLevel | null;
-  /** Where each choice comes from. */
+  /** Each choice has its level here. */
   readonly sources: Readonly<Partial<Record<keyof AutoSettings, AutoLevel>>>;
 }

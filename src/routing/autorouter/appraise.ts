@@ -47,7 +47,7 @@ export interface BudgetPressure {
 /** The tokens of a request, on average. */
 export interface UsualTokens {
   readonly input: number;
-  /** Read from the supplier's cache. */
+  /** They are read from the supplier's cache. */
   readonly cached: number;
   readonly output: number;
 }
@@ -72,7 +72,7 @@ export interface Question {
 
 /** A candidate with the belief about it. */
 export interface Appraised extends Candidate, Estimate {
-  /** In nano-USD. */
+  /** It is in nano-USD. */
   readonly cost: number;
   /** What is expected, within the bound of the caller. */
   readonly tokensOut: number;
@@ -149,7 +149,7 @@ function costOf(
   return { cost: full - cacheSaving, cacheSaving, tokensOut };
 }
 
-/** In nano-USD, at the rates of now. */
+/** It is in nano-USD, at the rates of now. */
 const priceOf = (
   { input, cached, output }: UsualTokens,
   { inputRate, cachedInputRate = inputRate, outputRate }: Candidate,

@@ -36,7 +36,7 @@ export interface NoneChosen {
 
 export type Decision = Chosen | NoneChosen;
 
-/** One pick and what led to it. */
+/** It is one pick and what led to it. */
 interface Pick {
   readonly pick: Appraised;
   readonly reason: DecisionReason;
@@ -102,7 +102,7 @@ interface Wanted extends Pick {
   readonly good: ReadonlySet<Appraised>;
 }
 
-/** Before sessions and shadow mode. */
+/** It picks before sessions and shadow mode have their say. */
 function want(
   { policy, drift }: Question,
   { novelty }: Tuning,
@@ -190,7 +190,7 @@ function inShadow(
     : { pick: reference, reason: 'still_learning', shadow: true };
 }
 
-/** Good models first. Of them another supplier's: what ails one model of a supplier often ails all. */
+/** Good models come first, and of them another supplier's: what ails one model of a supplier often ails all. */
 function failover(
   pool: readonly Appraised[],
   chosen: Appraised,

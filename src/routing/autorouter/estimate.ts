@@ -14,11 +14,11 @@ const USUAL_TOKENS_OUT = 300;
 
 /** What the router believes of one model for one request. */
 export interface Estimate {
-  /** 0 to 1. */
+  /** It goes from 0 to 1. */
   readonly quality: number;
   /** The same without looking at the request. */
   readonly generalQuality: number;
-  /** Standard deviation of the belief. */
+  /** It is the standard deviation of the belief. */
   readonly doubt: number;
   /** How many scored answers the belief is worth. */
   readonly evidence: number;
@@ -29,7 +29,7 @@ export interface Estimate {
 }
 
 export interface Familiarity {
-  /** Of the nearest remembered request, 0 to 1. */
+  /** It is that of the nearest remembered request, from 0 to 1. */
   readonly similarity: number;
   readonly neighbours: readonly Weighed[];
 }

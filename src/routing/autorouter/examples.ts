@@ -1,7 +1,7 @@
 /** What one model made of a request. */
 export interface Outcome {
   readonly model: string;
-  /** 0 to 1. */
+  /** It goes from 0 to 1. */
   readonly score: number;
   readonly tokensOut: number;
   readonly latencyMs?: number;

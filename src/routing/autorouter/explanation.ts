@@ -23,11 +23,11 @@ export type DecisionReason = (typeof DECISION_REASONS)[number];
 export interface ExplainedCandidate {
   readonly model: string;
   readonly q: number;
-  /** 95 % of the belief lie between. */
+  /** Between these lie 95 % of the belief. */
   readonly lo: number;
   readonly hi: number;
   readonly n_eff: number;
-  /** In nano-USD. */
+  /** It is in nano-USD. */
   readonly cost_est: number;
   readonly lat_est: number | null;
   /** The chance that its answer is no good. */
@@ -63,7 +63,7 @@ export interface Explanation {
   } | null;
   readonly bucket: string;
   readonly tokens_in: number;
-  /** 1 less the similarity of the nearest remembered request. */
+  /** It is 1 less the similarity of the nearest remembered request. */
   readonly novelty: number;
   readonly neighbours: number;
   readonly drift: 'calm' | 'raised' | 'reference';
@@ -76,7 +76,7 @@ export interface Explanation {
   /** In shadow: what would have answered. */
   readonly would_have: string | null;
   readonly reason: DecisionReason;
-  /** Of the decision (in shadow: of `would_have`) against the reference model. */
+  /** It compares the decision (in shadow, `would_have`) with the reference model. */
   readonly quality_difference: number;
   readonly cost_ratio: number;
   /** The best by utility, at most eight. */

@@ -3,7 +3,7 @@ import { fnv, fold, HASHES, MOST_TERMS, type WordSalt } from './words';
 
 /** What is counted of a request without reading it. */
 export interface RequestCounters {
-  /** Estimated tokens of the whole request. */
+  /** They are estimated for the whole request. */
   readonly tokens: number;
   readonly turns: number;
   readonly tools: number;
@@ -26,9 +26,9 @@ export interface Features {
   readonly counters: RequestCounters;
   /** `topic/length`, and `/tools` or `/image` behind it; `bucketLabel` is for people. */
   readonly bucket: string;
-  /** STRUCTURE signals. */
+  /** They are the STRUCTURE signals. */
   readonly structure: Float32Array;
-  /** Salted hashes of words and pairs of words; each at most once, `counts` beside it. */
+  /** They are salted hashes of words and pairs of words; each stands here at most once, with `counts` beside it. */
   readonly hashes: Uint16Array;
   readonly counts: Uint8Array;
 }

@@ -11,7 +11,7 @@ export const PRIOR_WEIGHT = 4;
 export interface LinearSums {
   /** The lower triangle of Σ w·x·xᵀ, row by row. */
   readonly products: Float64Array;
-  /** Σ w·y·x */
+  /** It is Σ w·y·x. */
   readonly scored: Float64Array;
   /** Coefficients, until something is learned: those of the sums, and what one unit of prior adds. */
   solved?: { readonly own: Float64Array; readonly perPrior: Float64Array };

@@ -19,7 +19,7 @@ export interface Neighbour {
   readonly similarity: number;
 }
 
-/** Scratch memory for one search at a time, shared by all memories. */
+/** It is scratch memory for one search at a time, and all memories share it. */
 const sums = new Float32Array(MEMORY_SIZE);
 const asked = new Float32Array(HASHES);
 
@@ -58,7 +58,7 @@ export class Memory {
     for (const { model, score } of example.outcomes) this.columnOf(model)[slot] = score;
   }
 
-  /** In the order of learning, the oldest first. */
+  /** Examples come in the order of learning, the oldest first. */
   inOrder(): Example[] {
     return this.examples.length < MEMORY_SIZE
       ? [...this.examples]

@@ -8,7 +8,7 @@ const LEAST_ELAPSED = 0.1;
 
 /** A controller that raises kappa while projected spend is over the budget, and lets it sink again. */
 export interface Pacing {
-  /** Overspending of the past, in days of 100 %. */
+  /** It is the overspending of the past, in days of 100 %. */
   readonly overspent: number;
   readonly at: number;
   /** To be added to kappa. */
@@ -17,7 +17,7 @@ export interface Pacing {
 
 export const noPacing = (now: number): Pacing => ({ overspent: 0, at: now, raise: 0 });
 
-/** `projected`: spend by the end of the period at today's pace. Both in the same unit of money. */
+/** `projected` is the spend by the end of the period at today's pace. Both are in the same unit of money. */
 export function pace(
   pacing: Pacing,
   { projected, budget, now }: { projected: number; budget: number; now: number },

@@ -2,12 +2,12 @@
 export const ROUTER_ALGORITHMS = ['hkb-v1', 'static', 'cheapest', 'best_quality'] as const;
 export type RouterAlgorithm = (typeof ROUTER_ALGORITHMS)[number];
 
-/** Below which similarity to everything remembered a request counts as unfamiliar. */
+/** A request below this similarity to everything remembered counts as unfamiliar. */
 export type NoveltyGate = 'off' | 'p25' | 'p50';
 
 /** What the dial means to the algorithm. */
 export interface Tuning {
-  /** Quality, of 1, given up to save what one request of the reference model costs. */
+  /** So much quality, of 1, is given up to save what one request of the reference model costs. */
   readonly kappa: number;
   /** How much doubt counts against a model that is not the reference. */
   readonly z: number;
@@ -19,7 +19,7 @@ export interface Policy {
   readonly algorithm: RouterAlgorithm;
   /** In shadow the reference model answers, and the decision is only written down. */
   readonly mode: 'shadow' | 'on';
-  /** 0 (quality) to 10 (savings). */
+  /** It goes from 0 (quality) to 10 (savings). */
   readonly dial: number;
   /** The level of settings that had the last word, for the explanation. */
   readonly level: string;
@@ -27,10 +27,10 @@ export interface Policy {
   readonly referenceModel?: string;
   /** Of 1: a model has to reach it with its doubt deducted. */
   readonly minQuality?: number;
-  /** In nano-USD. */
+  /** It is in nano-USD. */
   readonly maxCostPerRequest?: number;
   readonly latencyTargetMs?: number;
-  /** Instead of what the dial means. */
+  /** It replaces what the dial means. */
   readonly tuning?: Tuning;
 }
 

@@ -25,14 +25,14 @@ export interface Calibration {
   readonly requests: number;
 }
 
-/** Everything learned for one organisation. Filled by `learn`; `decide` only reads it. */
+/** It is everything learned for one organisation. `learn` fills it; `decide` only reads it. */
 export interface RouterState {
   /** Grows with every change; nodes tell by it whether they are behind. */
   version: number;
   /** The time that sums are decayed to, ms since 1970. */
   asOf: number;
   readonly models: Map<string, ModelStatistics>;
-  /** Of whole examples: tokens of requests. */
+  /** These are the tokens of requests of whole examples. */
   readonly requests: { weight: number; tokensIn: number };
   readonly memory: Memory;
   calibration?: Calibration;

@@ -7,7 +7,7 @@ export const HALF_LIFE_MS = 30 * DAY_MS;
 const AFTER_CHANGE = 0.25;
 const MOST_CHANGES = 8;
 
-/** Weighted sums over outcomes. */
+/** They are weighted sums over outcomes. */
 interface Sums {
   weight: number;
   scored: number;
@@ -23,7 +23,7 @@ export interface ModelStatistics {
   readonly linear: LinearSums;
   /** Logarithms of latencies: their mean is that of the middle request. */
   readonly latency: { weight: number; logarithms: number };
-  /** When the model became another one behind the same name, oldest first. */
+  /** The model became another one behind the same name at these times, the oldest first. */
   readonly changes: number[];
 }
 

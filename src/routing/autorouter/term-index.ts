@@ -27,7 +27,7 @@ export interface WeighedTerm {
 /** Which slots hold a hash, and how telling it is. As large as what is in it: most organisations are small. */
 export class TermIndex {
   private constructor(
-    /** Ascending. */
+    /** They are ascending. */
     private readonly hashes: Uint16Array,
     private readonly idf: Float32Array,
     /** Slots of the hash at place p lie from starts[p] up to starts[p + 1]. */

@@ -1,6 +1,6 @@
 import { createCipheriv, createHash } from 'node:crypto';
 
-/** Distinct hashes: 15 bits. */
+/** There are so many distinct hashes, of 15 bits. */
 export const HASHES = 1 << 15;
 
 /** At most so many distinct words and pairs of words of a request are looked at and stored. */
@@ -31,12 +31,12 @@ export function wordSalt(salt: string): WordSalt {
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
-/** FNV-1a, 32 bits, begun at `from` so that a pair of words continues where its first word ended. */
+/** It is FNV-1a with 32 bits, begun at `from` so that a pair of words continues where its first word ended. */
 export function fnv(text: string, from = FNV_OFFSET): number {
   let hash = from;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), FNV_PRIME);
   return hash >>> 0;
 }
 
-/** 32 bits folded to 15. */
+/** It folds 32 bits to 15. */
 export const fold = (hash: number): number => ((hash >>> 15) ^ hash) & (HASHES - 1);

@@ -1,4 +1,4 @@
-/** When a lane's breaker opens, and how long the lane then rests. */
+/** They say when a lane's breaker opens, and how long the lane then rests. */
 export interface BreakerTerms {
   /** So many failures in a row open it. */
   readonly failures: number;

@@ -1,6 +1,6 @@
 import type { Fault } from '../../kernel';
 
-/** One lane by name: a supplier, its model and a region. */
+/** It names one lane: a supplier, its model and a region. */
 export interface LaneRoute {
   readonly supplier: string;
   readonly model: string;

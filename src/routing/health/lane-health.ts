@@ -30,7 +30,7 @@ export class LaneHealth {
   private readonly ofView = new WeakMap<LaneView, WatchedLane>();
   private readonly terms = new WeakMap<ProviderView, BreakerTerms>();
   private readonly budgets = new Map<string, RetryBudget>();
-  /** Of our account at each supplier, by the credential that stands for it. */
+  /** They stand for our account at each supplier, by the credential that stands for it. */
   private readonly accounts = new Map<string, Breaker>();
 
   constructor(

@@ -1,4 +1,4 @@
-/** Counted in tenths of a retry, so that ten first tries buy exactly one. */
+/** It is counted in tenths of a retry, so that ten first tries buy exactly one. */
 const RETRY = 10;
 const PER_FIRST_TRY = 1;
 const PER_SECOND = 50;

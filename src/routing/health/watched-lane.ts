@@ -24,7 +24,7 @@ export class WatchedLane {
   constructor(
     readonly route: LaneRoute,
     private terms: BreakerTerms,
-    /** Of our account at the supplier, which all of its lanes share. */
+    /** It stands for our account at the supplier, which all of its lanes share. */
     public account: Breaker = new Breaker(terms),
   ) {
     this.breaker = new Breaker(terms);

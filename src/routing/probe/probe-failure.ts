@@ -36,7 +36,7 @@ const TLS = /^ERR_(?:SSL|TLS)|CERT|SELF_SIGNED|UNABLE_TO|HOSTNAME_MISMATCH/;
 /** How deep causes and several attempts may be wrapped. */
 const DEEPEST = 6;
 
-/** Of a call that ended without an answer: by the codes of the error and of what caused it. */
+/** A call that ended without an answer is told by the codes of the error and of what caused it. */
 export function connectionFailure(error: unknown): { failure: ProbeFailure; message: string } {
   for (const one of errorsIn(error, DEEPEST)) {
     const code = errorCode(one);

@@ -26,7 +26,7 @@ export interface ProbeInput {
   /** As the supplier calls it. */
   readonly model: string;
   readonly region: string;
-  /** Left out: the first that its style serves. */
+  /** Left out, it is the first that its style serves. */
   readonly operation?: ProbedOperation | undefined;
   /** What was typed in; left out, the stored one of this provider. */
   readonly credential?: Credential | undefined;
@@ -41,7 +41,7 @@ export interface ProbeResult {
   readonly message: string | null;
   readonly status: number | null;
   readonly latencyMs: number;
-  /** Where the request went. */
+  /** The request went here. */
   readonly address: string | null;
 }
 

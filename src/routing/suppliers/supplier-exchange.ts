@@ -49,10 +49,10 @@ export class SupplierExchange implements SupplierHandler {
   private call: SupplierCall | null = null;
   private unframer: Unframer | undefined;
 
-  /** Wrapped: what takes a stream out of what the supplier wraps it in. */
+  /** `wrapped` takes a stream out of what the supplier wraps it in. */
   constructor(private readonly wrapped?: Unframer) {}
 
-  /** When the supplier begins to answer. */
+  /** It resolves when the supplier begins to answer. */
   get head(): Promise<AnswerHead> {
     return new Promise((resolve, reject) => {
       if (this.known !== null) resolve(this.known);
@@ -90,7 +90,7 @@ export class SupplierExchange implements SupplierHandler {
     return (await this.complete(limit)).body;
   }
 
-  /** Head and body at once. */
+  /** It resolves with head and body at once. */
   complete(limit = LARGEST_ANSWER): Promise<WholeAnswer> {
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];

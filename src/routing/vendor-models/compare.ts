@@ -9,7 +9,7 @@ import {
 } from '../../vendors';
 import type { ModelLists } from './model-lists';
 
-/** One model of the catalogue beside what the vendor of one of its lanes says. */
+/** It is one model of the catalogue beside what the vendor of one of its lanes says. */
 export interface ComparedModel {
   readonly model: string;
   readonly managed: boolean;

@@ -7,7 +7,7 @@ interface Taking {
   readonly model: string;
   readonly facts: FactsOverride;
   readonly provider: string;
-  /** Left out: the person who asks. */
+  /** Left out, it is the person who asks. */
   readonly actor?: ActivityActor;
   readonly reason?: string | undefined;
 }

@@ -14,7 +14,7 @@ const gemini = (row: Row): ModelFacts => ({
   window: 1_048_576,
   maxOutput: 65_536,
   schema: 'google',
-  // Sixteen tiles of 258 tokens and one for the whole.
+  // There are sixteen tiles of 258 tokens and one for the whole.
   pictures: { kind: 'flat', tokens: 17 * 258 },
   checked: CHECKED,
   ...row,

@@ -9,7 +9,7 @@ const RESPONSES_ONLY = 'https://github.com/langchain-ai/langchain/pull/35594';
 /** https://developers.openai.com/api/docs/guides/images-vision */
 const pictures = {
   tiles85: { kind: 'tiles', base: 85, tile: 170 },
-  // Billed at 33 times what its pictures take of the window.
+  // It is billed at 33 times what its pictures take of the window.
   tiles4oMini: { kind: 'tiles', base: 2_833, tile: 5_667, factor: 34 },
   tiles75: { kind: 'tiles', base: 75, tile: 150 },
   tiles70: { kind: 'tiles', base: 70, tile: 140 },

@@ -17,11 +17,11 @@ export interface ChartSeries {
 
 export interface ChartInput {
   title: string;
-  /** One label a point, in order: the days, hours or names along the axis. */
+  /** Each point has one label, in order: the days, hours or names along the axis. */
   labels: string[];
   series: ChartSeries[];
   format: (value: number) => string;
-  /** Null where the sum of the series means nothing. */
+  /** It is null where the sum of the series means nothing. */
   totalLabel: string | null;
   pointLabel: string;
   /** Of things that are counted: no line of the scale stands for half of one. */
@@ -77,7 +77,7 @@ export function niceScale(maximum: number, smallestStep = 0): number[] {
   return Array.from({ length: steps + 1 }, (_, index) => Number((index * step).toPrecision(12)));
 }
 
-/** First, middle and last: enough to place a day, and they never collide. */
+/** First, middle and last are labelled: enough to place a day, and they never collide. */
 function axisLabels(labels: string[]): string[] {
   const positions = new Set([0, Math.floor((labels.length - 1) / 2), labels.length - 1]);
   return [...positions].flatMap((position) => labels[position] ?? []);

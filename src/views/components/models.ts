@@ -55,7 +55,7 @@ export interface LabelledFigure {
 export interface ColumnModel {
   label: string;
   align?: 'end';
-  /** Hidden on a narrow screen; the row's detail then shows it. */
+  /** It is hidden on a narrow screen; the row's detail then shows it. */
   minor?: boolean;
   sortHref?: string;
   sorted?: 'ascending' | 'descending';
@@ -118,7 +118,7 @@ export interface TableModel {
   hasDetail?: boolean;
   /** Columns a detail row spans, its own toggle included. */
   span?: number;
-  /** Shown instead of a table without rows: a blank table explains nothing. */
+  /** It is shown instead of a table without rows: a blank table explains nothing. */
   empty: EmptyModel;
 }
 
@@ -165,7 +165,7 @@ export interface FieldModel {
   placeholder?: string;
   /** The field that the key `/` focuses. */
   filterKey?: boolean;
-  /** Of a filter: it waits behind "more filters". */
+  /** A minor filter waits behind "more filters". */
   minor?: boolean;
   required?: boolean;
   optional?: boolean;

@@ -159,7 +159,7 @@ const tickAt = (x: number, label: string) => ({ x, label, anchor: anchorAt(x) })
 
 type Placed = Omit<ScatterModel['points'][number], 'label'> & { readonly name: string };
 
-/** Beside its point, on the side with room; lower where another name stands already. */
+/** A label stands beside its point, on the side with room; lower where another name stands already. */
 function labelled(points: readonly Placed[]): ScatterModel['points'] {
   const taken: { x: number; y: number }[] = [];
   return [...points]

@@ -16,7 +16,7 @@ interface Request extends Omit<SnippetValues, 'id' | 'label'> {
   readonly address: string;
 }
 
-/** One request, five ways to send it, with this deployment's own address filled in. */
+/** They show one request in five ways to send it, with this deployment's own address filled in. */
 export function requestSnippets({ id, label, ...values }: SnippetValues): SnippetTabsModel {
   const request = { ...values, address: `${values.baseUrl}/v1` };
   return {

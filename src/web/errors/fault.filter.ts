@@ -174,7 +174,7 @@ export class FaultFilter implements ExceptionFilter {
   }
 }
 
-/** Where a parameter that a rule names stands in the request. */
+/** It says where a parameter that a rule names stands in the request. */
 function placeOf(name: string, request: HttpRequest): Place {
   if (Object.hasOwn(request.params, name)) return 'path';
   return request.method === 'GET' || queryOf(request).has(name) ? 'query' : 'body';

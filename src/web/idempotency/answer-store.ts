@@ -97,7 +97,7 @@ export class AnswerStore {
     );
   }
 
-  /** False: another request holds the operation by now. */
+  /** False means that another request holds the operation by now. */
   async keep(claim: string, operation: Operation, answer: Buffer): Promise<boolean> {
     const sealed = this.box.seal(answer, placeOf(operation, claim));
     return this.changes(
@@ -172,7 +172,7 @@ const placeOf = ({ keyId, keyHash, requestHash }: Operation, claim: string): Sec
   host: '',
 });
 
-/** For a change of the master key. */
+/** A change of the master key seals these anew. */
 export const sealedAnswers: readonly SealedColumn[] = [
   {
     table: TABLE,

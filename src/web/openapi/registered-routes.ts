@@ -15,7 +15,7 @@ import { type PageView, viewMetadata } from '../routes/page-view';
 
 export interface RegisteredRoute {
   readonly method: string;
-  /** With parameters in braces. */
+  /** Its parameters stand in braces. */
   readonly path: string;
   readonly access: AccessRule;
   readonly answer: 'page' | 'table' | 'redirect' | 'data';

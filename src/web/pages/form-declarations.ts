@@ -19,7 +19,7 @@ export class FormDeclarations {
 
   constructor(private readonly modules: ModulesContainer) {}
 
-  /** Null for an address that declares no fields. */
+  /** It is null for an address that declares no fields. */
   readonly at = (action: string): Declared | null => {
     // Routes do not change while the service runs.
     this.made ??= declarationsOf(registeredRoutes(this.modules));

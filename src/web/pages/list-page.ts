@@ -15,7 +15,7 @@ import {
 import { type HttpRequest, pathOf, queryOf } from '../http-request';
 import { actorOf, viewScope } from '../view-scope';
 
-/** One list of the dashboard: what differs from the other ones. */
+/** It describes one list of the dashboard: what differs from the other ones. */
 export interface ListDescription<Row> {
   readonly heading: string;
   /** Period, zone and whose: every figure on the page is of these. */
@@ -28,7 +28,7 @@ export interface ListDescription<Row> {
   readonly nothingYet: EmptyModel;
   /** What may be begun from here, such as making a new one. */
   readonly actions?: readonly Link[];
-  /** Such as how far a search went. */
+  /** It says, for example, how far a search went. */
   readonly note?: string | null;
 }
 
@@ -120,7 +120,7 @@ export function addressOf(
   return search === '' ? path : `${path}?${search}`;
 }
 
-/** Whose data a page shows, in words; pages of the administration say their `adminScope`. */
+/** It says in words whose data a page shows; pages of the administration say their `adminScope`. */
 export function scopeWords(
   request: HttpRequest,
   translate: Translate,

@@ -2,7 +2,7 @@ import { atLeast, type Role } from '../../kernel';
 import type { NavigationGroup, Translate } from '../../views';
 
 interface NavigationPage {
-  /** `navigation.<name>` in the locales. */
+  /** The locales name it as `navigation.<name>`. */
   readonly name: string;
   readonly href: string;
   readonly icon: string;

@@ -43,7 +43,7 @@ export function addressText(problem: Fault, translate: Translate, isShown = fals
   return said === hint ? text : `${text} ${said}`;
 }
 
-/** In the reader's words: the reason that a fault names in its details; null without one. */
+/** The reason that a fault names in its details comes in the reader's words; null without one. */
 export function reasonText({ options }: Fault, translate: Translate): string | null {
   const details = (options.details ?? {}) as Record<string, string | number>;
   const reason = details['reason'] ?? '';
@@ -66,7 +66,7 @@ const addressTexts: Partial<Record<Fault['code'], string>> = {
   missing_fields: 'error.parameter-missing',
 };
 
-/** In the reader's words, for the view that shows the form again. */
+/** It is in the reader's words, for the view that shows the form again. */
 export function refusedForm(
   { path, posted, problem }: Refusal,
   piece: (name: string, values: object) => string,
@@ -98,7 +98,7 @@ function bannerText(
   return translate(problem.code === 'validation_error' ? 'forms.refused' : 'forms.marked');
 }
 
-/** In the reader's words: by the reason that a refusal names, else by its code. */
+/** It is in the reader's words: by the reason that a refusal names, else by its code. */
 function faultText(problem: Fault, translate: Translate): string {
   const { code, humanMessage, options } = problem;
   const key = `account.problem.${code}`;

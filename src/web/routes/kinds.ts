@@ -47,7 +47,7 @@ export const Page = (
     UsePipes(PagePipe),
   );
 
-/** JSON for a page's scripts and for programs. */
+/** It serves JSON for a page's scripts and for programs. */
 export const Data = (path: string, access: MethodDecorator): MethodDecorator =>
   applyDecorators(Get(path), access, Header('cache-control', 'no-store'), UsePipes(FormPipe));
 

@@ -31,7 +31,7 @@ class SignInForm {
 }
 
 class BeginForm {
-  /** Empty: the browser's and the system's name. */
+  /** An empty one stands for the browser's and the system's name. */
   @IsOptional()
   @IsString()
   @MaxLength(100)
@@ -62,7 +62,7 @@ class RemoveForm {
   current_password?: string;
 }
 
-/** Sign-in with a passkey, and the part of the settings that adds and removes them. */
+/** Serves the sign-in with a passkey, and the part of the settings that adds and removes them. */
 @Controller()
 export class PasskeysController {
   constructor(

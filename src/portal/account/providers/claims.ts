@@ -13,7 +13,7 @@ export interface Claims {
 const MOST_SUBJECT = 255;
 const MOST_ADDRESS = 254;
 const MOST_NAME = 100;
-/** Control characters, halves of characters and ends of lines. */
+/** It matches control characters, halves of characters and ends of lines. */
 const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 /**

@@ -19,7 +19,7 @@ interface Found {
   readonly at: number;
 }
 
-/** Any that speaks OpenID Connect. */
+/** Is any provider that speaks OpenID Connect. */
 export class OpenIdProvider extends Provider {
   private found: Promise<Found> | null = null;
 

@@ -69,7 +69,7 @@ export class Providers {
     return this.configured.find(isMeant)?.name ?? slotOrIssuer;
   }
 
-  /** For pages: a name and where its button leads. */
+  /** Pages need a name and where its button leads. */
   shown(next?: string): { slot: ProviderSlot; name: string; href: string }[] {
     const query = next === undefined || next === '' ? '' : `?next=${encodeURIComponent(next)}`;
     return this.configured.map(({ slot, name }) => ({ slot, name, href: `/auth/${slot}${query}` }));

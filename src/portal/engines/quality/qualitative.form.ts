@@ -33,7 +33,7 @@ export class QualitativeQuery {
 }
 
 export class ScoreDetailQuery {
-  /** Without it, the served answer. */
+  /** Without it, the served answer is meant. */
   @Takes(line(256).orBlank())
   model?: string;
 }

@@ -27,7 +27,7 @@ const pages = [
   ...legalDocuments.map((name) => `/legal/${name}`),
 ];
 
-/** Well-known addresses for programs. */
+/** Serves well-known addresses for programs. */
 @Controller()
 export class AddressesController {
   constructor(

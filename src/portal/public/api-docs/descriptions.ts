@@ -87,5 +87,5 @@ export class Descriptions {
   }
 }
 
-/** Mounted in development alone. */
+/** These are mounted in development alone. */
 const isForDevelopers = ({ path }: RegisteredRoute): boolean => path.startsWith('/dev/');

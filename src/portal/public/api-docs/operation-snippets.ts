@@ -20,7 +20,7 @@ const placeholders: Readonly<Record<string, string>> = {
   code: 'budget_exceeded',
 };
 
-/** One request in three languages, with nothing but what each brings along. */
+/** They show one request in three languages, with nothing but what each brings along. */
 export function operationSnippets(input: SnippetInput): SnippetTabsModel {
   const path = input.path.replace(/\{(\w+)\}/g, (_whole, name: string) => placeholders[name] ?? name);
   const url = input.baseUrl + path;

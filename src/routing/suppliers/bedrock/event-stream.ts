@@ -6,7 +6,7 @@ export interface Frame {
   readonly payload: Buffer;
 }
 
-/** Two lengths and the checksum of both. */
+/** It has two lengths and the checksum of both. */
 const PRELUDE = 12;
 const CHECKSUM = 4;
 const LARGEST_FRAME = 16 * 1024 * 1024;

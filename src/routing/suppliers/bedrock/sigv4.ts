@@ -59,7 +59,7 @@ const queryOf = (url: URL): string =>
     .map(([name, value]) => `${name}=${value}`)
     .join('&');
 
-/** By code units, as the specification sorts, and not by any language's rules. */
+/** It sorts by code units, as the specification does, and not by any language's rules. */
 function byText(a: readonly [string, string], b: readonly [string, string]): number {
   const [one, two] = a[0] === b[0] ? [a[1], b[1]] : [a[0], b[0]];
   return one < two ? -1 : one > two ? 1 : 0;

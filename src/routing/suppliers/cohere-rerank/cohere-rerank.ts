@@ -37,7 +37,7 @@ function textOf(document: unknown): unknown {
 const isStructured = (document: unknown): document is object =>
   typeof document === 'object' && document !== null;
 
-/** `{message}`, with nothing that names the kind; some gateways in front answer in the chat shape. */
+/** The error is `{message}`, with nothing that names the kind; some gateways in front answer in the chat shape. */
 function readRerankError(body: unknown): SupplierError | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
   const message: unknown = Reflect.get(body, 'message');

@@ -23,7 +23,7 @@ export interface ContractFixtures {
     readonly body: Readonly<Record<string, unknown>>;
     readonly stream?: boolean;
     readonly path: string;
-    /** Where the upstream model's name stands. */
+    /** The upstream model's name stands here. */
     readonly modelIn: 'body' | 'path';
   }[];
   readonly errors: readonly {

@@ -38,7 +38,7 @@ function byDetail({
   const rules = { high: squares(high), original: squares(original), auto: squares(automatic) };
   return {
     factor,
-    // Measured: `low` makes no difference to what these models bill.
+    // Measurements show that `low` makes no difference to what these models bill.
     most: (picture) =>
       (picture.detail === 'high'
         ? rules.high
@@ -66,7 +66,7 @@ function ruleOf(facts: PictureFacts): PictureRule {
 const ofMaker = {
   openai: bySquares({ side: 32, most: 30_000, factor: 1.2 }),
   anthropic: bySquares({ side: 28, most: 4_784 }),
-  // Sixteen tiles of 258 tokens and one for the whole; later models take 2,240 at most.
+  // There are sixteen tiles of 258 tokens and one for the whole; later models take 2,240 at most.
   gemini: ruleOf({ kind: 'flat', tokens: 17 * 258 }),
   // Pictures of 1,024 pixels in squares of 16, and a mark at the end of each row.
   mistral: ruleOf({ kind: 'flat', tokens: 64 * 65 }),
@@ -80,7 +80,9 @@ const unknownPictures: PictureRule = { most: () => UNKNOWN_MOST, factor: 1 };
 
 const rules = new WeakMap<PictureFacts, PictureRule>();
 
-/** By the facts of the model; of an unknown one by its maker. Where others host it, no less than the unknown. */
+/**
+ * The facts of a model decide, for an unknown one its maker. Where others host it, it takes no less than the unknown.
+ */
 export function picturesOf(maker: PictureMaker | null, { pictures }: LaneFacts): PictureRule {
   if (pictures === undefined) return maker === null ? unknownPictures : ofMaker[maker];
   let told = rules.get(pictures);

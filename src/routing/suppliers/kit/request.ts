@@ -33,7 +33,7 @@ function readAddress({ baseUrl, settings }: ProviderView, prefix: string, path: 
   return new URL(base + (own ?? (version.test(base) ? '' : prefix)) + path);
 }
 
-/** Of tracing; they say nothing about the caller. */
+/** These belong to tracing; they say nothing about the caller. */
 const alwaysPassing = ['traceparent', 'tracestate'];
 
 export function passing(headers: IncomingHttpHeaders, names: readonly string[]): Record<string, string> {
@@ -77,7 +77,7 @@ export function prepared(
   return { url, method: 'POST', headers, body: bytes, dropped };
 }
 
-/** Sound, or a transcript as plain text. */
+/** The answer may be sound, or a transcript as plain text. */
 const mayBeRaw = ({ operation, body }: OutgoingCall): boolean =>
   operation === 'speech' || body.kind === 'form';
 

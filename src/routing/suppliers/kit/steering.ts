@@ -4,19 +4,19 @@
  */
 export const steeringFields: ReadonlySet<string> = new Set(
   [
-    // Where to, and through what.
+    // These say where to, and through what.
     `adapter_id adapter_source api_base api_type api_version azure azure_endpoint backend base_url bootstrap_host
      bootstrap_port bootstrap_room callback_url custom_host custom_llm_provider data_parallel_rank deployment
      deployment_id endpoint host hostname http_client kv_transfer_params proxy proxy_url ssl_verify target_url targets
      upstream url use_litellm_proxy webhook webhook_url`,
-    // With which secret, and in whose name.
+    // These say with which secret, and in whose name.
     `access_token api_key api_token auth authorization aws_access_key_id aws_bedrock_runtime_endpoint aws_external_id
      aws_profile_name aws_region_name aws_role_name aws_secret_access_key aws_session_name aws_session_token
      aws_sts_endpoint aws_web_identity_token azure_ad_token azure_ad_token_provider azure_password azure_scope
      azure_username client_id client_secret credentials litellm_credential_name openai_organization organization
      organization_id password project_id secret secret_fields tenant_id user_api_key vertex_ai_credentials
      vertex_ai_location vertex_ai_project vertex_credentials vertex_location vertex_project virtual_key`,
-    // In which place.
+    // These say in which place.
     `allowed_model_region region region_name s3_bucket_name s3_endpoint_url s3_region_name watsonx_region_name`,
     // Which other model, by which rule.
     `base_model content_policy_fallbacks context_window_fallback_dict context_window_fallbacks default_fallbacks

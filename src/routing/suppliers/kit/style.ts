@@ -50,7 +50,7 @@ export interface OutgoingCall {
   /** What the supplier is asked in. */
   readonly wire: WireDialect;
   readonly lane: LaneView;
-  /** Null where the supplier asks for none. */
+  /** It is null where the supplier asks for none. */
   readonly credential: Credential | null;
   readonly body: OutgoingBody;
   readonly stream: boolean;
@@ -58,9 +58,9 @@ export interface OutgoingCall {
   readonly maxOutputTokens?: number | undefined;
   /** The caller's own; only what the style's list names goes further. */
   readonly headers: IncomingHttpHeaders;
-  /** Of one conversation, for suppliers that keep caches near it. */
+  /** It is the same for one conversation, for suppliers that keep caches near it. */
   readonly sessionKey: string | null;
-  /** For styles that sign with the time. */
+  /** Styles that sign with the time need it. */
   readonly now: () => Date;
 }
 
@@ -106,7 +106,7 @@ export interface SupplierStyle {
   needsCredential(provider: ProviderView): boolean;
   operations(provider: ProviderView): Operations;
   fields(provider: ProviderView): FieldPolicy;
-  /** For the translation of a request to it. */
+  /** The translation of a request to the lane needs it. */
   target(lane: LaneView): Target;
   /** What it bills for pictures; left out: what no supplier known here exceeds. */
   pictures?(lane: LaneView): PictureRule;

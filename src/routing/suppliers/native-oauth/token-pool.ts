@@ -47,7 +47,7 @@ export interface TokenLease {
 export class TokenPool implements OnApplicationShutdown {
   private readonly logger = new Logger(TokenPool.name);
   private readonly watched = new Map<string, Watched>();
-  /** One after the other, so that events stand in the order in which they happened. */
+  /** Events are written one after the other, so that they stand in the order in which they happened. */
   private written: Promise<void> = Promise.resolve();
 
   constructor(
@@ -150,7 +150,7 @@ export class TokenPool implements OnApplicationShutdown {
     }
   }
 
-  /** One renewal of a token at a time, on this node and, by its right in the database, on all of them. */
+  /** A token has one renewal at a time, on this node and, by its right in the database, on all of them. */
   private renew(pooled: PooledToken): Promise<TokenCredential | Fault> {
     const state = this.of(pooled);
     state.renewing ??= this.renewOnce(pooled, state)
@@ -218,7 +218,7 @@ export class TokenPool implements OnApplicationShutdown {
     return fault(limited ? 'supplier_limit' : 'native_backend_error', { retryAfterSeconds });
   }
 
-  /** Kept beside the calls and never in their way. */
+  /** Events are kept beside the calls and never in their way. */
   private note(
     { token, label, provider }: PooledToken,
     health: CredentialHealth,

@@ -58,7 +58,7 @@ const openModels: Profile['own'] = {
   image: serviceFields.image,
 };
 
-/** In which suppliers that show reasoning give it. */
+/** Suppliers that show reasoning give it in these. */
 const reasoningFields = ['reasoning_content', 'reasoning', 'reasoning_details'] as const;
 
 /** Fields of OpenAI that change no answer; the typings of groq-sdk 1.6.0 and @mistralai/mistralai 2.7.0 lack them. */
