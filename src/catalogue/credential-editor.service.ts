@@ -29,7 +29,7 @@ export interface CredentialSummary {
   readonly kind: CredentialKind;
   readonly last4: string;
   readonly health: CredentialHealth;
-  /** False once the provider's address is another: the secret has to be entered again. */
+  /** It is false once the provider's address is another: the secret has to be entered again. */
   readonly fits: boolean;
   readonly createdAt: Date;
 }

@@ -41,7 +41,7 @@ const none: Held = { home: '', first: null, pool: [], state: 'missing' };
 export class CredentialStore {
   private readonly logger = new Logger(CredentialStore.name);
   private held: ReadonlyMap<number, Held> = new Map();
-  /** Computed once a provider and revision, since every call needs it. */
+  /** It is computed once a provider and revision, since every call needs it. */
   private readonly homes = new WeakMap<ProviderView, string>();
   private loaded = false;
   /** A secret is reported once, not at every reload. */

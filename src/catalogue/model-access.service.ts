@@ -153,6 +153,6 @@ export class ModelAccess {
   }
 }
 
-/** Null for the platform, which is bound to none; no organisation has the number 0. */
+/** It is null for the platform, which is bound to none; no organisation has the number 0. */
 const organisationOf = (scope: Scope): number | null =>
   scope.kind === 'platform' ? null : scope.kind === 'user' ? 0 : scope.organisationId;

@@ -4,7 +4,7 @@ import type { Attachment } from './conversation-messages';
 /** Questions and answers that still count, in the order in which they were said. */
 export interface Exchange {
   readonly question: Message;
-  /** Null for the one that is to be answered now. */
+  /** It is null for the one that is to be answered now. */
   readonly answer: Message | null;
 }
 

@@ -28,7 +28,7 @@ export interface Turn {
 
 export interface TurnReader {
   route(route: InnerRoute): void;
-  /** False while there is no room for more. */
+  /** It is false while there is no room for more. */
   text(piece: string): boolean;
 }
 

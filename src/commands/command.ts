@@ -3,7 +3,7 @@ export interface CommandContext {
   readonly environment: NodeJS.ProcessEnv;
   write(text: string): void;
   writeStderr(text: string): void;
-  /** False where no person can answer. */
+  /** It is false where no person can answer. */
   confirm(question: string): Promise<boolean>;
 }
 

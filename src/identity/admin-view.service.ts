@@ -7,7 +7,7 @@ export interface OrganisationName {
   readonly name: string;
 }
 
-/** A filter and the strip offer so many: those narrow to another one from its own page. */
+/** A filter and the strip offer at most so many: those narrow to another one from its own page. */
 const MOST_IN_FILTER = 200;
 const MOST_IN_FORM = 5_000;
 

@@ -108,7 +108,7 @@ export interface ManagedKey extends Ownership {
   readonly revokedAt: Date | null;
   /** The person who revoked it; null unless one did so in the portal. */
   readonly revocation: KeyDecision | null;
-  /** Null where it works, or has ended for good. */
+  /** It is null where it works, or has ended for good. */
   readonly restorableUntil: Date | null;
   readonly previousUntil: Date | null;
   readonly budget: LimitState | null;

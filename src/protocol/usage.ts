@@ -34,7 +34,7 @@ export const detailsIn = (value: unknown): Fields => (isRecord(value) ? value : 
 export class CountReader {
   fault: string | undefined;
 
-  /** Undefined where nothing is said. */
+  /** It is undefined where nothing is said. */
   of(value: unknown, name: string): number | undefined {
     if (value === undefined || value === null) return undefined;
     if (isCount(value)) return value;

@@ -11,7 +11,7 @@ interface NavigationItem {
 }
 
 export interface NavigationGroup {
-  /** Absent for the first group, which needs no heading. */
+  /** It is absent for the first group, which needs no heading. */
   label?: string;
   items: NavigationItem[];
 }
@@ -43,7 +43,7 @@ export interface ViewContext {
   /** It stands in place of the installation's own name and look. */
   brand?: { name: string; logo?: string; styleSheet?: string };
   baseUrl: string;
-  /** True for an htmx swap: the view is rendered without its layouts. */
+  /** It is true for an htmx swap: the view is rendered without its layouts. */
   fragment: boolean;
   /** Whether the browser brings a session; whether it is still good is not asked. Public pages then lead to the dashboard. */
   hasSession: boolean;

@@ -25,7 +25,7 @@ export interface ViewEngineOptions {
   viewsFolder: string;
   publicFolder: string;
   localesFolder: string;
-  /** False in development: templates and assets are read anew when one of their files has changed. */
+  /** It is false in development: templates and assets are read anew when one of their files has changed. */
   cache: boolean;
   brandName: string;
 }

@@ -17,28 +17,28 @@ export interface HttpRequest extends IncomingMessage {
   caller?: Caller;
   /** The session guard sets it. */
   actor?: Actor;
-  /** Set with the actor of an account that is suspended or archived, on the routes that are left to it. */
+  /** It is set with the actor of an account that is suspended or archived, on the routes that are left to it. */
   restingAs?: string;
-  /** Set where the page is asked for under another portal than BASE_URL's: its host. */
+  /** It is set where the page is asked for under another portal than BASE_URL's: its host. */
   portalHost?: string;
-  /** Set with it where that is a reseller's. */
+  /** It is set with it where that is a reseller's. */
   reseller?: ResellerDomain;
   /** It is set with the actor: language, zone and view of the administration. */
   viewing?: Viewing;
   /** What the frame of a page shows beside its own content; set before the page is made. */
   frame?: FrameFacts;
-  /** Set where a change in the portal is read; the gateway reads its own. */
+  /** It is set where a change in the portal is read; the gateway reads its own. */
   body?: unknown;
   rawBody?: Buffer;
   /** The page that the form stands on, where it is one of ours. */
   formPage?: string;
-  /** Set where a page is shown again because a form of it was refused. */
+  /** It is set where a page is shown again because a form of it was refused. */
   refusal?: Refusal;
-  /** Set where the answer is a page, before its parameters are read. */
+  /** It is set where the answer is a page, before its parameters are read. */
   isPage?: boolean;
-  /** Set where a page is shown again without a parameter of its address that was refused. */
+  /** It is set where a page is shown again without a parameter of its address that was refused. */
   refusedAddress?: Fault;
-  /** Set where an inference request failed: what was asked, and the supplier that was asked last. */
+  /** It is set where an inference request failed: what was asked, and the supplier that was asked last. */
   attempted?: { readonly model: string; readonly supplier: string | null };
 }
 

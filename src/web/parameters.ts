@@ -1,7 +1,7 @@
 import { type ArgumentMetadata, Param, type PipeTransform, Query } from '@nestjs/common';
 import { type Field, line, Misfit, rowId, validationFault } from '../kernel';
 
-/** Is one parameter of a path or a query, which its field reads. */
+/** Takes one parameter of a path or a query, which its field reads. */
 export class ParameterPipe implements PipeTransform {
   constructor(
     private readonly name: string,

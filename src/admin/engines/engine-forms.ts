@@ -74,7 +74,7 @@ export class QualitativeForm extends AutoForm {
   @Takes(whole(0, 100_000).orBlank())
   monthly_budget?: number;
 
-  /** Empty for the dearest that the organisation may call. */
+  /** It is empty for the dearest that the organisation may call. */
   @Takes(line(200).optional())
   judge_model?: string;
 

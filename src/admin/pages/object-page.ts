@@ -19,7 +19,7 @@ export interface ActModel {
   readonly value?: string;
   readonly badge?: BadgeModel;
   readonly action: string;
-  /** True for a form that only selects what is shown; other forms change something. */
+  /** A form that only selects what is shown has it; other forms change something. */
   readonly method?: 'get';
   readonly fields: readonly FieldModel[];
   readonly hidden: readonly { readonly name: string; readonly value: string }[];

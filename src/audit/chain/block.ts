@@ -84,7 +84,7 @@ export const writtenHead = (head: SignedHead): Readonly<Record<string, unknown>>
   signature: text(head.signature),
 });
 
-/** Null for what is no head. */
+/** It is null for what is no head. */
 export function readHead(value: unknown): SignedHead | null {
   if (typeof value !== 'object' || value === null) return null;
   const fields = new Map<string, unknown>(Object.entries(value));

@@ -3,7 +3,7 @@ import type { Scope } from '../../kernel';
 import { Database } from '../../platform';
 
 interface ChainState {
-  /** Null while nothing is sealed. */
+  /** It is null while nothing is sealed. */
   readonly sealedAt: Date | null;
   /** Since when the oldest unsealed entry waits; null when none does. */
   readonly waitingSince: Date | null;

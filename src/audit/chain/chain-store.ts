@@ -104,7 +104,7 @@ export async function addBlock(tx: Tx, head: SignedHead, hash: Buffer, list: Blo
 
 export interface StoredBlock {
   readonly head: SignedHead;
-  /** Null once retention has emptied the block. */
+  /** It is null once retention has emptied the block. */
   readonly entries: readonly number[] | null;
   readonly digests: Buffer | null;
 }

@@ -145,7 +145,7 @@ function leftBehind(path: string): Witnessed[] {
   return lines.flatMap((line) => readLine(line) ?? []).slice(-MOST_AWAITED);
 }
 
-/** Null for a line that a crash cut, and for one that is too old to be found. */
+/** It is null for a line that a crash cut, and for one that is too old to be found. */
 function readLine(line: string): Witnessed | null {
   try {
     const { id, chain, digest, occurredAt } = parseJsonText(line) as Witnessed;

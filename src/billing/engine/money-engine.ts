@@ -97,7 +97,7 @@ export class MoneyEngine {
     return this.settlements.trouble;
   }
 
-  /** False while the lease cannot be renewed: then calls are refused. */
+  /** It is false while the lease cannot be renewed: then calls are refused. */
   get admits(): boolean {
     return this.lease.admits;
   }

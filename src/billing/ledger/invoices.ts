@@ -76,7 +76,7 @@ export class Invoices {
     return -BigInt(row?.moved ?? 0);
   }
 
-  /** Null where the same payment was recorded before. */
+  /** It is null where the same payment was recorded before. */
   async record(tx: Tx, payerId: number, reference: string, amount: Nano): Promise<InvoicePayment | null> {
     const [made] = await tx.query<PaymentRow[]>(
       `INSERT INTO invoice_payment (payer_id, reference, amount_nano) VALUES ($1, $2, $3)

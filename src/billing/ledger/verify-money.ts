@@ -63,7 +63,7 @@ export async function verifyMoneyAlone(
   );
 }
 
-/** Null where records were dropped that were settled after the seal, or nearly so: then everything is read. */
+/** It is null where records were dropped that were settled after the seal, or nearly so: then everything is read. */
 async function sealOf(tx: Tx): Promise<string | null> {
   const [row] = await tx.query<{ sealed_to: string }[]>(
     `WITH kept AS (${keptRecords})

@@ -25,7 +25,7 @@ export interface ProcessorEvent {
   readonly id: string;
   readonly type: string;
   readonly live: boolean;
-  /** Null for event types that are not handled. */
+  /** It is null for event types that are not handled. */
   readonly fact: Fact | null;
 }
 
@@ -87,7 +87,7 @@ export type Fact =
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Null for anything that is not an event. */
+/** It is null for anything that is not an event. */
 export function readEvent(body: unknown): ProcessorEvent | null {
   const event = recordOf(body);
   const id = textOf(event['id']);

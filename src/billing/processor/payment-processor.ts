@@ -79,7 +79,7 @@ export class PaymentProcessor {
     return this.settings.processorSecretKey?.slice(3, 7) === 'live';
   }
 
-  /** Made with a key of the other mode, which this one does not know. */
+  /** It was made with a key of the other mode, which this one does not know. */
   isOfOtherMode(live: boolean | null): boolean {
     return live !== null && (live ? this.isTestMode : this.isLiveMode);
   }

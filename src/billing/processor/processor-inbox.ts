@@ -101,7 +101,7 @@ export class ProcessorInbox {
     return { ...page, rows: page.rows.map(quarantinedOf) };
   }
 
-  /** Set by an operator: the event is tried once more, or dismissed for good. */
+  /** An operator sets it: the event is tried once more, or dismissed for good. */
   async resolve(
     eventId: string,
     how: 'retry' | 'dismiss',

@@ -11,7 +11,7 @@ export interface RefundOrder {
   readonly payment: Payment;
   readonly intentId: string;
   readonly amountCents: bigint;
-  /** False where an earlier order without an answer is asked for again. */
+  /** It is false where an earlier order without an answer is asked for again. */
   readonly isNew: boolean;
 }
 

@@ -19,7 +19,7 @@ export interface Step {
 
 export interface Steps {
   readonly steps: readonly Step[];
-  /** Kept by a file once, and in this one no longer: the steps that would put it away. */
+  /** A file kept these once, and this one does no longer: these steps would put it away. */
   readonly gone: readonly Step[];
   /** What is allowed and most likely not meant. */
   readonly warnings: readonly string[];

@@ -70,7 +70,7 @@ export class AutoDecisions {
     private readonly settings: Settings,
   ) {}
 
-  /** Null where the catalogue has a model of this name. */
+  /** It is null where the catalogue has a model of this name. */
   async route(call: Call): Promise<AutoRoute | null> {
     if (this.catalogue.snapshot.model(AUTO) !== undefined) return null;
     const operation = autoOperation(call.operation);
@@ -142,7 +142,7 @@ export class AutoDecisions {
     return { chosen: decision, isLearned: learned !== null };
   }
 
-  /** Null where the state is unavailable: then the reference model answers. */
+  /** It is null where the state is unavailable: then the reference model answers. */
   private async learnedFor(organisationId: number | null) {
     if (organisationId === null) return { state: this.nothing, salt: this.noSalt };
     try {

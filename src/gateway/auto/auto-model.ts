@@ -73,7 +73,7 @@ function present(candidates: readonly ModelView[]): object {
   };
 }
 
-/** Null where it is unknown of all. */
+/** It is null where it is unknown of all. */
 function most(candidates: readonly ModelView[], of: (model: ModelView) => number | null): number | null {
   const known = candidates.flatMap((model) => of(model) ?? []);
   return known.length === 0 ? null : Math.max(...known);

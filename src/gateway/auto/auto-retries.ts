@@ -36,7 +36,7 @@ export class AutoRetries {
 
   constructor(private readonly sampling: AnswerSampling) {}
 
-  /** Null where it is too short to tell. */
+  /** It is null where it is too short to tell. */
   begin({ inbound }: Call, { request }: AutoView, now = monotonicMs()): AskedQuestion | null {
     const { caller, requestId } = inbound;
     const words = request.text

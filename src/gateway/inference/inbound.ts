@@ -14,7 +14,7 @@ export interface Inbound extends JsonObjectText {
   /** What the caller pays of any price: pinned for the hold and the charge alike. */
   readonly priceFactor: PriceFactor;
   readonly headers: IncomingHttpHeaders;
-  /** Null where the body is JSON; else `body` holds the fields of the form. */
+  /** It is null where the body is JSON; else `body` holds the fields of the form. */
   readonly form: Form | null;
   /** What `previous_response_id` said, once the body holds what it stands for. */
   readonly previousResponseId?: string;

@@ -14,7 +14,7 @@ export type Judgement =
     }
   | {
       readonly kind: 'refused';
-      /** Null when the lane was never asked. */
+      /** It is null when the lane was never asked. */
       readonly status: number | null;
       readonly problem: Fault;
     };

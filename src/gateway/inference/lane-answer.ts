@@ -47,7 +47,7 @@ export interface Delivery<Body extends Buffer | string = Buffer | string> {
   readonly firstTokenMs: number | null;
   /** What the supplier did not get, and what a translation lost on the way there or back. */
   readonly dropped: readonly Dropped[];
-  /** Set when the answer did not become whole. */
+  /** It is set when the answer did not become whole. */
   readonly problem: Fault | null;
   /** What leaves once it is settled: the whole answer, or the last bytes of a stream. */
   readonly body: Body;

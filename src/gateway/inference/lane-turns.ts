@@ -6,7 +6,7 @@ import type { AttemptTools } from './attempt-tools';
 import type { Judgement } from './judge';
 import type { RoutedCall } from './routed-call';
 
-/** One request has so many, whichever models it goes to. */
+/** One request has at most so many, whichever models it goes to. */
 export const MOST_LANES = 3;
 
 /** Chooses the next lane of a request, with its permit and retry budget. */

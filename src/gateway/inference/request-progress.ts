@@ -14,9 +14,9 @@ export interface RequestProgress {
   readonly http: HttpRequest;
   readonly operation: Operation;
   readonly tries: AttemptRecord[];
-  /** Null until it was received. */
+  /** It is null until it was received. */
   inbound: Inbound | null;
-  /** Null until it was understood. */
+  /** It is null until it was understood. */
   call: Call | null;
   /** It is null where the request names its model. */
   auto: AutoRoute | null;

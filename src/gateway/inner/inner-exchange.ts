@@ -35,7 +35,7 @@ export class InnerRequest extends IncomingMessage implements HttpRequest {
 export interface AnswerReader {
   /** The supplier has answered; the headers are there. */
   head(response: InnerResponse): void;
-  /** False while it can take no more; `InnerResponse.resume` tells when it can. */
+  /** It is false while it can take no more; `InnerResponse.resume` tells when it can. */
   data(chunk: Buffer): boolean;
 }
 

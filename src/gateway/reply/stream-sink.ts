@@ -41,7 +41,7 @@ export class StreamSink<
     response.flushHeaders();
   }
 
-  /** False while the caller reads slower than the supplier writes; `onDrain` tells when that has passed. */
+  /** It is false while the caller reads slower than the supplier writes; `onDrain` tells when that has passed. */
   write(chunk: Buffer | string): boolean {
     this.isLively = true;
     this.sample?.add(chunk);

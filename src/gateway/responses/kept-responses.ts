@@ -68,7 +68,7 @@ export class KeptResponses implements OnApplicationBootstrap {
     return this.expanded(inbound, references);
   }
 
-  /** Undefined where nothing is stored; otherwise it settles when later requests can find the answer. */
+  /** It is undefined where nothing is stored; otherwise it settles when later requests can find the answer. */
   keep({ inbound, stream }: Call, model: string, answer: Buffer | string): Promise<void> | undefined {
     if (!this.keeps(inbound.body)) return undefined;
     const response = finalResponse(answer, stream);

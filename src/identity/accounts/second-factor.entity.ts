@@ -12,7 +12,7 @@ export class SecondFactor {
   @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
   createdAt: Date;
 
-  /** Null until a first code has shown that the device knows the secret. */
+  /** It is null until a first code has shown that the device knows the secret. */
   @Column('timestamptz', { name: 'enabled_at', nullable: true })
   enabledAt: Date | null;
 

@@ -15,7 +15,7 @@ export interface ErrorFields {
   type: string;
   message: string;
   human_message: string;
-  /** Null where no field is at fault. */
+  /** It is null where no field is at fault. */
   param: string | null;
   request_id: string;
   retryable: boolean;

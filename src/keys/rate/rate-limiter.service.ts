@@ -58,7 +58,7 @@ export class RateLimiter {
     this.windows.leave(slotsOf(keyId), id);
   }
 
-  /** Null where the key has no such limit. */
+  /** It is null where the key has no such limit. */
   async tokensOf({ keyId, rateLimitTpm }: Pick<Caller, 'keyId' | 'rateLimitTpm'>): Promise<RateState | null> {
     return rateLimitTpm === null
       ? null
@@ -126,7 +126,7 @@ function inSeconds(ms: number): string {
   return `${(ms - rest) / 1_000}.${lastDigits[rest]!}s`;
 }
 
-/** Null for a request that is let in. */
+/** It is null for a request that is let in. */
 export function rateRefusal({ allowed, limit, retryMs }: RateVerdict): Fault | null {
   if (allowed) return null;
   return fault('rate_limit_exceeded', {

@@ -23,7 +23,7 @@ export interface EmbeddedPostgresOptions {
   dataFolder: string;
   /** Where root puts what an unprivileged server cannot reach below the data folder (a closed home). */
   sharedFolder?: string;
-  /** False only for tests: nothing has to survive a power cut there. */
+  /** It is false only for tests: nothing has to survive a power cut there. */
   durable?: boolean;
   /** Handles a server that ends unasked. */
   supervision?: Partial<SupervisorOptions>;

@@ -31,7 +31,7 @@ export class RevisionWatch {
   private readonly logger = new Logger(RevisionWatch.name);
   private readonly stopping = new AbortController();
   private readonly unsubscribe: (() => void)[] = [];
-  /** Null when it is not certain that the copy is of any revision. */
+  /** It is null when it is not certain that the copy is of any revision. */
   private seen: bigint | null = null;
   /** A change may exist that was not applied: then the announcements' connection proves nothing. */
   private behind = true;

@@ -75,8 +75,8 @@ export class JobRows {
   }
 
   /**
-   * Undefined when another node was first. A claim ends by itself, should this process be killed. The caller makes the
-   * id: when the answer is lost, it can still give back what it may have claimed.
+   * It is undefined when another node was first. A claim ends by itself, should this process be killed. The caller
+   * makes the id: when the answer is lost, it can still give back what it may have claimed.
    */
   async claim(job: RegisteredJob, id: string): Promise<JobClaim | undefined> {
     const [claim] = await this.answer<JobClaim>(

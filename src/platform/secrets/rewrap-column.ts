@@ -82,7 +82,7 @@ async function rowsUnder(
   }));
 }
 
-/** False where the key does not open it. */
+/** It is false where the key does not open it. */
 async function moveOne(
   tx: Tx,
   { table, column, keyIdColumn, place }: SealedColumn,

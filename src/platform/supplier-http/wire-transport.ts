@@ -40,7 +40,7 @@ interface Target {
 
 const nothing = new Pieces([]);
 
-/** Is our own HTTP/1.1 client: one bounded connection pool for each origin, without redirects or retries. */
+/** Speaks HTTP/1.1 for us: one bounded connection pool for each origin, without redirects or retries. */
 export class WireTransport implements SupplierTransport {
   private readonly origins = new Map<string, Origin>();
   /** Most calls reuse a parsed address. */

@@ -13,7 +13,7 @@ class AddressForm {
   @IsMail()
   email: string;
 
-  /** Empty while the person has none. */
+  /** It is empty while the person has none. */
   @IsOptional()
   @IsString()
   @MaxLength(256)

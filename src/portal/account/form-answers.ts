@@ -7,7 +7,7 @@ import { FormPipe, type HttpRequest, PageRenderer, pathOf, wantsPage } from '../
 /** What a form's handler has done, and where the visitor of a page goes next. */
 export type Done = { readonly body: object } & (
   | { readonly to: string }
-  /** Shown at once, because it holds what cannot be shown again. */
+  /** It is shown at once, because it holds what cannot be shown again. */
   | { readonly page: { readonly view: string; readonly model: object } }
   /** To an identity provider. A form may lead to our own pages only, so a page of ours leads on. */
   | { readonly onward: { readonly address: string; readonly provider: string } }

@@ -39,7 +39,7 @@ class PasskeyForm {
 }
 
 class SwitchForm extends CodeForm {
-  /** Empty while the person has none. */
+  /** It is empty while the person has none. */
   @IsOptional()
   @IsString()
   @MaxLength(256)

@@ -45,7 +45,7 @@ class NameForm {
 }
 
 class PasswordForm {
-  /** Empty while the person has none. */
+  /** It is empty while the person has none. */
   @IsOptional()
   @IsString()
   @MaxLength(256)

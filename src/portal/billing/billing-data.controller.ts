@@ -234,7 +234,7 @@ const presentCard = (card: Card): object => ({
   row_id: card.id,
   brand: card.brand,
   last4: card.last4,
-  // Null where it does not end, as a wallet.
+  // It is null where it does not end, as a wallet.
   exp_month: card.expMonth === 0 ? null : card.expMonth,
   exp_year: card.expYear === 0 ? null : card.expYear,
   wallet: card.wallet,

@@ -32,7 +32,7 @@ export interface InvoiceFacts {
 export interface OverviewFacts {
   readonly party: WalletParty;
   readonly wallet: WalletState;
-  /** Null for a payer who is not billed by invoice and owes nothing. */
+  /** It is null for a payer who is not billed by invoice and owes nothing. */
   readonly invoices: InvoiceFacts | null;
   readonly account: BillingAccount;
   readonly cards: readonly Card[];

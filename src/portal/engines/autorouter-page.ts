@@ -44,7 +44,7 @@ export interface AutorouterPageModel {
   readonly periods: PeriodPickerModel;
   readonly state: BannerModel;
   readonly changedTraffic: BannerModel | null;
-  /** Said where the organisation does not let the reader see scores. */
+  /** It is said where the organisation does not let the reader see scores. */
   readonly withoutScores: BannerModel | null;
   /** Cards of scores are left out where the reader may not see any. */
   readonly hasScores: boolean;

@@ -44,7 +44,7 @@ interface Facts {
   readonly owners: readonly LabelledFigure[];
   readonly limits: LimitsInForce;
   readonly rate: RateState;
-  /** Null where the key has no such limit. */
+  /** It is null where the key has no such limit. */
   readonly tokens: RateState | null;
   readonly parallel: ParallelState | null;
   readonly acting: ActingOnKey;

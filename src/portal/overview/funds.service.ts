@@ -16,7 +16,7 @@ export interface Funds {
   readonly isExempt: boolean;
   /** What may still be spent, the credit limit included; null where another account's wallet pays, or none. */
   readonly remaining: Nano | null;
-  /** Set where the balance, without credit, is below what its owner wants to hear of. */
+  /** It is set where the balance, without credit, is below what its owner wants to hear of. */
   readonly lowBalance: Nano | null;
   readonly budget: LimitState | null;
 }

@@ -12,7 +12,7 @@ interface ShownStep {
 
 export interface SetUpCardModel {
   readonly steps: readonly ShownStep[];
-  /** Null where the sandbox has to stay, or is gone. */
+  /** It is null where the sandbox has to stay, or is gone. */
   readonly sandbox: { readonly note: string } | null;
   /** Nothing is left that has to be done: the card can be put away. */
   readonly isDone: boolean;

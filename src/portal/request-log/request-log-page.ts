@@ -31,7 +31,7 @@ export interface RequestLogModel extends ListPageModel {
   readonly log: {
     readonly period: PeriodPickerModel;
     readonly columns: readonly (Link & { readonly current: boolean })[];
-    /** Null where the page is not followed live. */
+    /** It is null where the page is not followed live. */
     readonly live: { readonly href: string; readonly stopHref: string } | null;
     readonly liveHref: string;
     readonly note: string | null;

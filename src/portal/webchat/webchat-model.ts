@@ -37,7 +37,7 @@ export interface ConversationListModel {
   /** Where the search leads, and what is searched for. */
   readonly action: string;
   readonly words: string;
-  /** Said where nothing was found. */
+  /** It is said where nothing was found. */
   readonly nothing: string | null;
 }
 

@@ -6,7 +6,7 @@ import { isRecord, pick } from '../usage';
 interface Call {
   id: string;
   name: string;
-  /** Undefined until the name is known. */
+  /** It is undefined until the name is known. */
   handle: number | undefined;
   held: string;
   /** It is absent for a tool that takes plain text. */

@@ -1,7 +1,7 @@
 export interface PictureSize {
   readonly width: number;
   readonly height: number;
-  /** False where a decoder may find another size than the header says: then it serves estimates only. */
+  /** It is false where a decoder may find another size than the header says: then it serves estimates only. */
   readonly isBinding: boolean;
 }
 
@@ -20,7 +20,7 @@ export function pictureSizeIn(text: string, start: number): PictureSize | null {
   return found === 'further' ? null : found;
 }
 
-/** Null where the text is not plain base64: another decoder may then see other bytes. */
+/** It is null where the text is not plain base64: another decoder may then see other bytes. */
 function decode(text: string, start: number, most: number): Buffer | null {
   const part = text.slice(start, start + (most / 3) * 4);
   const bytes = Buffer.from(part, 'base64');

@@ -107,7 +107,7 @@ function isBounded(root: JsonObject): boolean {
   return referencesIn(root)?.every(isClosed) === true;
 }
 
-/** Undefined where a reference stands in a place that is refused. */
+/** It is undefined where a reference stands in a place that is refused. */
 function referencesIn(schema: JsonObject): string[] | undefined {
   const targets: string[] = [];
   let isRefused = false;

@@ -6,7 +6,7 @@ import { ResponsesMender } from './responses-mender';
 
 export { type Lack, type StreamMender, type UsagePlace } from './mender';
 
-/** Null for answers that are never streamed. */
+/** It is null for answers that are never streamed. */
 export function streamMender(form: AnswerForm, facts: StreamFacts): StreamMender | null {
   switch (form) {
     case 'chat':

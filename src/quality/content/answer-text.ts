@@ -10,7 +10,7 @@ export interface AnswerText {
 /** Signals that need no judge. They feed reliability, and never a score. */
 type ObjectiveFlag = 'empty' | 'truncated' | 'invalid_json' | 'tool_unreadable' | 'refusal';
 
-/** Null where the bytes are no whole answer of the dialect. */
+/** It is null where the bytes are no whole answer of the dialect. */
 export function readAnswer(
   surface: DialectName,
   { answer, stream }: { readonly answer: Buffer; readonly stream: boolean },

@@ -20,7 +20,7 @@ export interface RequestText {
   readonly isSealed: boolean;
 }
 
-/** Null where the body cannot be read. */
+/** It is null where the body cannot be read. */
 export function readRequest(surface: DialectName, body: JsonFields): RequestText | null {
   const decoded = dialects[surface].decodeRequest(body);
   if (!decoded.ok) return null;

@@ -74,7 +74,7 @@ export class SampleContent {
     return this.seal(requestId, 'answer', content);
   }
 
-  /** Null where the master key is not at hand: nothing can be judged then, and nothing is invented. */
+  /** It is null where the master key is not at hand: nothing can be judged then, and nothing is invented. */
   openRequest(requestId: string, packed: Buffer): RequestContent | null {
     return this.open(requestId, 'request', packed) as RequestContent | null;
   }

@@ -87,7 +87,7 @@ async function lock(tx: Tx, { requestId }: AnsweredRequest): Promise<void> {
   await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`feedback ${requestId}`]);
 }
 
-/** False where the answer is somebody else's. */
+/** It is false where the answer is somebody else's. */
 async function write(
   tx: Tx,
   { requestId, userId, organisationId, model }: AnsweredRequest,

@@ -30,7 +30,7 @@ export function readRating(text: string, check: string): Judgement {
   return { verdict: 'ok', scores, total: totalOf(scores), rationale };
 }
 
-/** Null where the judge did not answer what it was asked. */
+/** It is null where the judge did not answer what it was asked. */
 export function readComparison(text: string, check: string): Better | null {
   const said = objectIn(text, ['check', 'better']);
   if (said === null || said.check !== check) return null;

@@ -29,7 +29,7 @@ export class Judges {
     private readonly database: Database,
   ) {}
 
-  /** Null where no model may judge: nothing is to be asked of others then. */
+  /** It is null where no model may judge: nothing is to be asked of others then. */
   async of(question: JudgeQuestion): Promise<string | null> {
     const able = this.able(question);
     const { judge_model: named } = question.settings;
@@ -65,7 +65,7 @@ export class Judges {
     );
   }
 
-  /** Null where the key has no list: a list of models bounds the suppliers that get its texts. */
+  /** It is null where the key has no list: a list of models bounds the suppliers that get its texts. */
   private suppliersOfList(caller: Caller): ReadonlySet<string> | null {
     if (caller.allowedModels === null) return null;
     const listed = callableModels(caller, this.catalogue.snapshot);

@@ -55,7 +55,7 @@ export class LearnStep {
   }
 }
 
-/** Null where no answer has a score. */
+/** It is null where no answer has a score. */
 function exampleOf({ features }: SampleRow, answers: readonly AnswerRow[]): Example | null {
   const outcomes = answers.flatMap(
     ({ model, score_total: total, tokens_out: tokensOut, latency_ms: latencyMs }) =>

@@ -50,7 +50,7 @@ export class Samples {
     private readonly content: SampleContent,
   ) {}
 
-  /** Null where the sample is gone, or in another state than the step begins from. */
+  /** It is null where the sample is gone, or in another state than the step begins from. */
   async inState(requestId: string, state: SampleState): Promise<SampleRow | null> {
     const [row] = await this.database.query<SampleRow>(
       `SELECT request_id, created_at, organisation_id, user_id, key_id, surface, served_model, region_asked, bucket, state,

@@ -123,7 +123,7 @@ export class SampleTaker implements AnswerSampler, OnApplicationBootstrap {
     await this.queue.replay(served.requestId);
   }
 
-  /** Null while as many samples of the organisation wait as may. */
+  /** It is null while as many samples of the organisation wait as may. */
   private async inclusionOf(
     organisationId: number,
     { sampling_percent: percent, monthly_budget: monthlyBudget }: QualitySettings,
@@ -147,7 +147,7 @@ export class SampleTaker implements AnswerSampler, OnApplicationBootstrap {
     return inclusionOf(percent, { scoresInCell: row.scores, isOfChangedTraffic, budget });
   }
 
-  /** False where nothing of the key may be evaluated any more. */
+  /** It is false where nothing of the key may be evaluated any more. */
   private async write(sample: Sample): Promise<boolean> {
     const { served, organisationId, answer } = sample;
     const { requestId, model, supplier, region, caller } = served;

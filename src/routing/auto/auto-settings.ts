@@ -57,6 +57,6 @@ export interface EffectiveAutoPolicy
   readonly level: AutoLevel | 'usual';
   /** The level from which narrower ones may not differ; null when there is none. */
   readonly lockedBy: AutoLevel | null;
-  /** Each choice has its level here. */
+  /** Each choice comes from the level named here. */
   readonly sources: Readonly<Partial<Record<keyof AutoSettings, AutoLevel>>>;
 }

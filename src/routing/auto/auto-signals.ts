@@ -12,7 +12,7 @@ export interface AnswerSignal {
 export const writtenSignal = ({ organisationId, model, failed, answered }: AnswerSignal): string =>
   `${organisationId} ${failed} ${answered} ${model}`;
 
-/** Null where it is none. */
+/** It is null where it is none. */
 export function readSignal(text: string): AnswerSignal | null {
   const [, organisation, failed, answered, model] = /^(\d+) (-?\d) (-?\d) (.+)$/.exec(text) ?? [];
   if (model === undefined) return null;

@@ -13,7 +13,7 @@ interface Copy {
 }
 
 const MOST_ORGANISATIONS = 1_000;
-/** All organisations together have so many: about a hundred megabytes. */
+/** All organisations together have at most so many: about a hundred megabytes. */
 const MOST_EXAMPLES = 65_536;
 const READ_DEADLINE_MS = 500;
 

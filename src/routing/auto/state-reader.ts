@@ -36,7 +36,7 @@ const REMEMBERED = 8_192;
 /** So much is learned before other work has its turn. */
 const AT_ONCE = 64;
 
-/** Null where nothing was ever learned. */
+/** It is null where nothing was ever learned. */
 export async function readState(database: Database, organisationId: number): Promise<LearnedState | null> {
   const row = await stateRow(database, organisationId);
   if (row === null) return null;

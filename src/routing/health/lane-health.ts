@@ -80,7 +80,7 @@ export class LaneHealth {
     watched.measuredAt = now;
   }
 
-  /** Null when it has not been measured lately: a lane that was slow once deserves another look. */
+  /** It is null when it has not been measured lately: a lane that was slow once deserves another look. */
   latencyOf(lane: LaneView, now: number): number | null {
     const { latency, measuredAt } = this.watch(lane);
     return now - measuredAt < MEASURED_MS ? latency : null;

@@ -6,7 +6,7 @@ import type { WatchedLane } from './watched-lane';
 
 /** The right of one request to try a lane. What became of the try is told to it, and to nothing else. */
 export class LanePermit {
-  /** Null while the lane rests. As the last one left, it may be tried once a second all the same. */
+  /** It is null while the lane rests. As the last one left, it may be tried once a second all the same. */
   static take(
     lane: WatchedLane,
     keyId: number,

@@ -17,7 +17,7 @@ export class RetryBudget {
     this.credit = Math.min(LARGEST, this.credit + PER_FIRST_TRY);
   }
 
-  /** True when another try is affordable, which it then has paid for. */
+  /** It is true when another try is affordable, which it then has paid for. */
   spend(now: number): boolean {
     if (!this.affords(now)) return false;
     this.credit -= RETRY;

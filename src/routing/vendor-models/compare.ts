@@ -23,7 +23,7 @@ export interface ComparedModel {
 
 export interface ComparedProvider {
   readonly provider: string;
-  /** Null where the vendor could not be asked. */
+  /** It is null where the vendor could not be asked. */
   readonly listed: number | null;
   readonly problem: string | null;
   readonly models: readonly ComparedModel[];

@@ -66,7 +66,7 @@ export class ModelLists {
 
 class Refused extends Error {}
 
-/** Is one reading of a list, all of it within one deadline. */
+/** Reads one list once, all of it within one deadline. */
 class Reading {
   private readonly endsAt = monotonicMs() + DEADLINE_MS;
 

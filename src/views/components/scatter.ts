@@ -71,7 +71,7 @@ export interface ScatterModel {
 
 const round = (value: number): number => Math.round(value * 100) / 100;
 
-/** Null where there is nothing to compare. */
+/** It is null where there is nothing to compare. */
 export function scatterChart(input: ScatterInput): ScatterModel | null {
   const { points, path } = input;
   if (points.length < 2) return null;

@@ -8,7 +8,7 @@ import { type RepeatableRequest, type Operation, operationOf } from './operation
 
 interface Outcome<T> {
   readonly answer: T;
-  /** Set when the answer is an earlier one's. */
+  /** It is set when the answer is an earlier one's. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 

@@ -24,7 +24,7 @@ export interface ListDescription<Row> {
   readonly row: (row: Row) => RowModel;
   /** The filters; the address is their only state. */
   readonly fields: readonly FieldModel[];
-  /** Shown while there is nothing at all yet. */
+  /** It is shown while there is nothing at all yet. */
   readonly nothingYet: EmptyModel;
   /** What may be begun from here, such as making a new one. */
   readonly actions?: readonly Link[];

@@ -6,7 +6,7 @@ export interface Stray {
   readonly chain: number;
   readonly block: number;
   readonly line: number;
-  /** Null where the line cannot be read. */
+  /** It is null where the line cannot be read. */
   readonly entry: number | null;
   readonly digest: string;
   /** The index in the list of the last entry before it that is in its right place. */

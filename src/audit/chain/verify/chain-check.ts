@@ -18,7 +18,7 @@ export class ChainCheck {
     /** Heads of this chain that are known from elsewhere, such as anchors. */
     private readonly known: readonly SignedHead[],
     private readonly findings: Findings,
-    /** Null where the previous block was altered or is unknown. */
+    /** It is null where the previous block was altered or is unknown. */
     private last: SignedHead | null = null,
   ) {
     this.expected = (last?.number ?? 0) + 1;

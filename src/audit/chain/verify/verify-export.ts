@@ -72,7 +72,7 @@ class ExportReading {
   /** Retentions that the current block's lines declare; they count only if the lines are sealed. */
   private readonly forgotten: { readonly line: number; readonly upTo: number }[] = [];
   private readonly known: Map<number, SignedHead[]>;
-  /** Null while no chain can be called foreign: the first line is then not trusted. */
+  /** It is null while no chain can be called foreign: the first line is then not trusted. */
   private named: ReadonlySet<number> | null = null;
   private current: { readonly head: SignedHead; readonly entries: BlockEntries | null } | null = null;
   private line = 0;
@@ -204,7 +204,7 @@ interface FirstLine {
   readonly heads: readonly SignedHead[];
 }
 
-/** Null unless the line is signed over all that it says. */
+/** It is null unless the line is signed over all that it says. */
 function readFirst(line: Buffer): FirstLine | null {
   const text = line.toString('utf8');
   const [, content, signature = ''] = /^\{"export":(\{.*\}),"signature":"([\w-]{86})"\}$/.exec(text) ?? [];
@@ -222,7 +222,7 @@ function readFirst(line: Buffer): FirstLine | null {
   }
 }
 
-/** Null unless the line is written as an export writes it, to the byte. */
+/** It is null unless the line is written as an export writes it, to the byte. */
 function readBlock(line: Buffer): { head: SignedHead; list: BlockList | null } | null {
   try {
     const text = line.toString('utf8');

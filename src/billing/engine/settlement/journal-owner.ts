@@ -23,7 +23,7 @@ export const journalHeader = (node: string): string =>
     fields: recordFields,
   } satisfies JournalHeader);
 
-/** Null for a frame that is no header. */
+/** It is null for a frame that is no header. */
 export function headerOf(payload: string | undefined): JournalHeader | null {
   if (payload === undefined || !payload.startsWith('{')) return null;
   const header = parseJsonText(payload) as JournalHeader;

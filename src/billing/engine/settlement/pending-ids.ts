@@ -11,7 +11,7 @@ interface Generation {
 export class PendingIds {
   private readonly generations: Generation[] = [];
 
-  /** False where the id is pending already. */
+  /** It is false where the id is pending already. */
   add(id: string): boolean {
     if (this.generations.some(({ ids }) => ids.has(id))) return false;
     const youngest = this.generations.at(-1) ?? this.begin();

@@ -31,7 +31,7 @@ export interface UnreadJournal {
 }
 
 export interface Beat {
-  /** False when the lease ran out and was swept. */
+  /** It is false when the lease ran out and was swept. */
   readonly alive: boolean;
   /** The wall clock of the database, in milliseconds since the epoch. */
   readonly now: number;

@@ -11,7 +11,7 @@ export interface SizedPicture {
 
 const SIZED = /^(?:([a-z0-9]+)\/)?(\d{1,5})-x-(\d{1,5})\/(?:([a-z0-9]+-steps)\/)?(.+)$/;
 
-/** Null where the id is that of a model. */
+/** It is null where the id is that of a model. */
 export function sizedPicture(id: string, provider: string): SizedPicture | null {
   const plain = id.startsWith(`${provider}/`) ? id.slice(provider.length + 1) : id;
   const found = SIZED.exec(plain);

@@ -1,6 +1,6 @@
 import { aacRates, MOST_AAC_BYTES } from './sound-codecs';
 
-/** The head has a checksum. */
+/** The checksum is counted as well. */
 const FRAME_HEAD = 9;
 const AAC_SAMPLES = 1_024;
 const LEAST_RATE = 1_000;

@@ -17,7 +17,7 @@ interface Element {
 
 interface Track {
   readonly isSound: boolean;
-  /** Null where the codec is not known: then its bytes count. */
+  /** It is null where the codec is not known: then its bytes count. */
   readonly meter: PacketSeconds | null;
   seconds: number;
 }

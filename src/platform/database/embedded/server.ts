@@ -57,7 +57,7 @@ export async function startOrAdopt(launch: Launch, port?: number): Promise<Runni
   }
 }
 
-/** True when the server answers, false when it has ended; after a crash it first replays its journal. */
+/** It is true when the server answers, false when it has ended; after a crash it first replays its journal. */
 async function becomesReady({ urlAt }: Launch, server: Postmaster): Promise<boolean> {
   const started = performance.now();
   for (;;) {

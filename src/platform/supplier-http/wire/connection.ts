@@ -31,7 +31,7 @@ const IDLE_TOO_LONG = /^HTTP\/1\.[01] 408 /;
 /** A connection that closes sooner is a failure: opening the next at once could loop for ever. */
 const YOUNG_MS = 1_000;
 
-/** Is one connection to a supplier, with one call on it at a time. */
+/** Keeps one connection to a supplier, with one call on it at a time. */
 export class Connection {
   private readonly parser = new AnswerParser();
   private readonly socket: Socket;

@@ -37,7 +37,7 @@ class BeginForm {
   @MaxLength(100)
   name?: string;
 
-  /** Empty while the person has none. */
+  /** It is empty while the person has none. */
   @IsOptional()
   @IsString()
   @MaxLength(256)

@@ -19,7 +19,7 @@ interface Found {
   readonly at: number;
 }
 
-/** Is any provider that speaks OpenID Connect. */
+/** It stands for any provider that speaks OpenID Connect. */
 export class OpenIdProvider extends Provider {
   private found: Promise<Found> | null = null;
 

@@ -16,7 +16,7 @@ class LinkForm {
   @IsIn(['idp1', 'idp2'])
   provider: ProviderSlot;
 
-  /** Empty while the person has none. */
+  /** It is empty while the person has none. */
   @IsOptional()
   @IsString()
   @MaxLength(256)

@@ -28,7 +28,7 @@ export interface ProviderState extends ProviderIntent {
 
 declare module '../../../web/http-request' {
   interface HttpRequest {
-    /** Set while a browser leaves for an identity provider, and when it is back. */
+    /** It is set while a browser leaves for an identity provider, and when it is back. */
     providerState?: ProviderState & { readonly text?: string };
   }
 }

@@ -29,7 +29,7 @@ export interface Exchanged {
   readonly nonce: string | undefined;
 }
 
-/** Is one identity provider of the configuration: the way there and back, by state, PKCE and code (OAuth 2). */
+/** Leads to one identity provider of the configuration and back, by state, PKCE and code (OAuth 2). */
 export abstract class Provider {
   constructor(
     protected readonly client: ProviderClient,

@@ -63,7 +63,7 @@ export class TokenPool implements OnApplicationShutdown {
     const left = new Set(tokens);
     for (let pooled = this.choose(left); pooled !== undefined; pooled = this.choose(left)) {
       left.delete(pooled);
-      // Counted while it may be renewed: a call meanwhile takes another one.
+      // The token is counted while it may be renewed: a call meanwhile takes another one.
       const release = this.use(pooled);
       const token = await this.fresh(pooled);
       if (token !== undefined) return this.leaseOf(pooled, token, release);
