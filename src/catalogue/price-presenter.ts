@@ -56,7 +56,7 @@ export function pricesOf(entries: readonly PricedBy[], snapshot: CatalogueSnapsh
   );
 }
 
-/** For files: the price of each line as one text, so that a line is recomputed by itself. */
+/** Files have the price of each line as one text, so that a line is recomputed by itself. */
 export function priceTexts(snapshot: CatalogueSnapshot): (entry: PricedBy) => string | null {
   const texts = new Map<number, string | null>();
   return ({ priceId }) => {

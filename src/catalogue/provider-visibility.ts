@@ -8,9 +8,9 @@ export interface VisibilityEffect {
   readonly visible: boolean;
   /** Models with a lane to this provider that is switched on. */
   readonly models: number;
-  /** Of these, those whose first lane is this provider's and that other providers serve as well. */
+  /** The first lane of these models is this provider's, and other providers serve them as well. */
   readonly movesToBackup: number;
-  /** Of these, those that no other provider serves: hidden, they would not be served at all. */
+  /** No other provider serves these models: hidden, they would not be served at all. */
   readonly withoutBackup: readonly string[];
 }
 

@@ -96,7 +96,7 @@ export interface Mispriced {
   readonly recomputedNano: bigint | null;
 }
 
-/** Of all records that are kept, in bounded memory. */
+/** It looks at all records that are kept, in bounded memory. */
 export async function* mispricedRecords(database: Database): AsyncGenerator<Mispriced, void> {
   const known = await knownPrices(database);
   for await (const row of records(database, '-infinity', 'infinity')) {

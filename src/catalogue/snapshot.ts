@@ -54,13 +54,13 @@ export class CatalogueSnapshot {
   /** In the order in which they are shown. */
   readonly models: readonly ModelView[];
   readonly providers: readonly ProviderView[];
-  /** Of every lane, also of those that are switched off. */
+  /** They are the regions of every lane, also of those that are switched off. */
   readonly regions: ReadonlySet<string>;
   private readonly byId: ReadonlyMap<number, ModelView>;
   private readonly byName: ReadonlyMap<string, ModelView>;
   private readonly byAlias: ReadonlyMap<string, ModelView>;
   private readonly prices: ReadonlyMap<number, PriceView>;
-  /** By model, then by whom it is about. */
+  /** Rows are found by model, then by whom they are about. */
   private readonly organisationAccess: ReadonlyMap<number, ReadonlyMap<number, OrganisationAccessRow>>;
   private readonly departmentAccess: ReadonlyMap<number, ReadonlyMap<number, DepartmentAccessRow>>;
   private readonly policies: ReadonlyMap<number, ModelPolicy>;
@@ -105,7 +105,7 @@ export class CatalogueSnapshot {
     return { kind: 'found', model, names, lanes };
   }
 
-  /** By its own name or an alias, in any state; redirects are not followed. */
+  /** It finds a model by its own name or an alias, in any state; redirects are not followed. */
   model(name: string): ModelView | undefined {
     return this.byName.get(name) ?? this.byAlias.get(name);
   }

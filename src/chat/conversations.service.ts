@@ -23,7 +23,7 @@ export const newestFirst = new Keyset(
   'descending',
 );
 
-/** Of the conversations `c` that a query has chosen. */
+/** They are columns of the conversations `c` that a query has chosen. */
 export const headColumns = `c.*,
   (SELECT coalesce(sum(m.cost_nano), 0)::text FROM conversation_message m WHERE m.conversation_id = c.id) AS cost_nano,
   (SELECT count(*)::integer FROM conversation_message m
@@ -113,7 +113,7 @@ export class Conversations {
     return id;
   }
 
-  /** For a change within the transaction: the row is locked meanwhile. */
+  /** It serves a change within the transaction: the row is locked meanwhile. */
   async lock(tx: Tx, userId: number, id: number): Promise<LockedConversation> {
     const [row] = await tx.query<LockedConversation[]>(
       `SELECT c.model, c.title IS NOT NULL AS "isTitled",

@@ -10,7 +10,10 @@ export function keyIdIn(positionals: readonly string[]): string {
   return /^svc_([0-9A-Za-z]{8})/.exec(id)?.[1] ?? id;
 }
 
-/** Of the models, since the list of a key is compared with those. A slip of the pen would make a useless key. */
+/**
+ * They are names of the models, since the list of a key is compared with those. A slip of the pen would make a useless
+ * key.
+ */
 export async function modelNames(
   tx: Tx,
   names: readonly string[] | null | undefined,

@@ -51,12 +51,12 @@ export class AdminViewService {
     return found;
   }
 
-  /** For a filter, by name: the first ones, and in any case the one that is chosen already. */
+  /** A filter gets them by name: the first ones, and in any case the one that is chosen already. */
   organisations(chosen: number | null = null): Promise<OrganisationName[]> {
     return this.listed(chosen, MOST_IN_FILTER);
   }
 
-  /** For a form, in which the choice has no other way. */
+  /** A form gets them, in which the choice has no other way. */
   organisationsToChoose(chosen: number | null = null): Promise<OrganisationName[]> {
     return this.listed(chosen, MOST_IN_FORM);
   }

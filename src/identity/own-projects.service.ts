@@ -20,7 +20,7 @@ export const PROJECT_OF_PERSON = `(p.organisation_id IS NULL OR p.organisation_i
 export class OwnProjects {
   constructor(private readonly database: Database) {}
 
-  /** By name, without those that are archived. */
+  /** They are listed by name, without those that are archived. */
   list(userId: number): Promise<ProjectName[]> {
     return this.database.query<ProjectName>(
       `SELECT p.id, p.name FROM project_member m JOIN project p ON p.id = m.project_id

@@ -56,7 +56,7 @@ export function instantField(value: unknown, param: string): Date {
 export const orNull = <T>(value: unknown, read: (value: unknown) => T): T | null =>
   value === null ? null : read(value);
 
-/** Of a body that another reader takes apart: the first of its fields that does not fit is named. */
+/** It checks a body that another reader takes apart: the first of its fields that does not fit is named. */
 export function refuseMisfits(fields: Fields, given: Readonly<Record<string, unknown>>): void {
   for (const [param, field] of Object.entries(fields)) {
     const read = field.read(given[param]);

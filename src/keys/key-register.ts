@@ -71,7 +71,7 @@ export class KeyRegister {
     private readonly limits: Limits,
   ) {}
 
-  /** By public id or number. A key outside the scope is not found. */
+  /** It finds a key by public id or number. A key outside the scope is not found. */
   async get(scope: KeyScope, id: string | number, tx?: Tx): Promise<ManagedKey> {
     const { sql, parameters } = withinScope(scope, 2);
     const column = typeof id === 'number' ? 'k.id' : 'k.public_id';

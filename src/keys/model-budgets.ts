@@ -48,7 +48,7 @@ export async function setModelBudgets(
   }
 }
 
-/** By the number of the key; a key without any is left out. */
+/** They are found by the number of the key; a key without any is left out. */
 export async function modelBudgetsOf(
   database: Database,
   limits: Limits,

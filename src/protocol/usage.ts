@@ -46,7 +46,7 @@ export class CountReader {
   milliseconds(value: unknown, name: string): number | undefined {
     if (value === undefined || value === null) return undefined;
     if (typeof value === 'number' && value >= 0 && value * 1000 <= COUNT_CAP) {
-      // To the microsecond first: 8.47 s times a thousand is a hair above 8470 in binary.
+      // It is rounded to the microsecond first: 8.47 s times a thousand is a hair above 8470 in binary.
       return Math.ceil(Math.round(value * 1e6) / 1e3);
     }
     this.fault ??= `${name} is not a duration`;

@@ -6,7 +6,7 @@ export interface PlanInput {
   /** Null allows every region. */
   readonly regions: ReadonlySet<string> | null;
   readonly stickyLaneId: number | null;
-  /** By what lanes of one rank are ordered. */
+  /** Lanes of one rank are ordered by it. */
   readonly order: LaneOrder;
   /** How long a lane's answers take to begin, in milliseconds; null while unknown. */
   readonly latencyOf: (lane: PricedLane['lane']) => number | null;

@@ -9,7 +9,7 @@ export interface ClientTool {
   readonly name?: string;
   readonly description: string;
   readonly schema: Readonly<Record<string, unknown>>;
-  /** Of a call that is an item of its own: its type, the type of its result, and the field that holds the arguments. */
+  /** A call that is an item of its own has its type, the type of its result, and the field that holds the arguments. */
   readonly item?: { readonly call: string; readonly output: string; readonly holds: 'action' | 'operation' };
   readonly source: string;
   readonly date: string;

@@ -42,7 +42,7 @@ export interface HttpRequest extends IncomingMessage {
   attempted?: { readonly model: string; readonly supplier: string | null };
 }
 
-/** Of the portal that is asked, as sessions store it: empty for BASE_URL's. */
+/** It is the portal that is asked, as sessions store it: empty for BASE_URL's. */
 export const portalHostOf = ({ portalHost }: Pick<HttpRequest, 'portalHost'>): string => portalHost ?? '';
 
 export const requestOf = (context: ExecutionContext): HttpRequest => context.getArgByIndex<HttpRequest>(0);

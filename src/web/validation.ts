@@ -25,7 +25,7 @@ export const IfGiven = (): PropertyDecorator =>
 
 const takersOfOthers = new WeakSet<object>();
 
-/** Of a form: further properties are left out instead of refused. */
+/** Further properties of such a form are left out instead of refused. */
 export const TakesOthers = (): ClassDecorator => (form) => void takersOfOthers.add(form);
 
 /**

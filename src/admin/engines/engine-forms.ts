@@ -84,7 +84,7 @@ export class QualitativeForm extends AutoForm {
   @Takes(truth.orBlank())
   redaction?: boolean;
 
-  /** Of this key alone: whether its requests are kept out of every evaluation. */
+  /** It is about this key alone: whether its requests are kept out of every evaluation. */
   @Takes(rowId.orBlank())
   key_id?: number;
 

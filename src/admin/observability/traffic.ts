@@ -39,7 +39,7 @@ export interface TrafficAnswer {
   readonly total: TrafficFigures;
   /** They go by hours, or by days of the zone over a longer time. */
   readonly steps: readonly TrafficStep[];
-  /** For the platform's administrators only: the health of suppliers is not an organisation's business. */
+  /** Only the platform's administrators see them: the health of suppliers is not an organisation's business. */
   readonly providers: readonly ProviderStanding[] | null;
   readonly incidents: readonly Incident[] | null;
 }

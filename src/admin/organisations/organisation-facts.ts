@@ -98,7 +98,7 @@ const openViewAct = (id: number, translate: Translate): ActModel =>
     translate,
   );
 
-/** Of the organisation, its departments and its projects: what is used, and what raises them for a while. */
+/** It shows for the organisation, its departments and its projects what is used, and what raises them for a while. */
 export function budgetsSection(
   { line, budgets, hasMoreProjects }: OrganisationFacts,
   localisation: Localisation,

@@ -141,6 +141,6 @@ export const unconfirmed = (name: string): Fault =>
     details: { reason: 'confirm-name', name },
   });
 
-/** For a field where absent and empty have different meanings. */
+/** It serves a field where absent and empty have different meanings. */
 export const missingField = (name: string): Fault =>
   validationFault([{ loc: ['body', name], msg: `${name} is missing; null takes it away.`, type: 'missing' }]);

@@ -26,7 +26,7 @@ export interface ActivityEntry {
   readonly departmentId: number | null;
   readonly object: {
     readonly type: ObjectType;
-    /** Of a key: its number, whichever of its ids the entry was sealed with. */
+    /** A key has its number here, whichever of its ids the entry was sealed with. */
     readonly id: string | null;
     readonly label: string | null;
     /** A key has its id at `/v1/manage` here. */

@@ -10,7 +10,7 @@ import type { Finding } from './verify/findings';
 interface Witnessed {
   readonly id: string;
   readonly chain: number;
-  /** Of the entry's line, as it was written. */
+  /** It covers the entry's line, as it was written. */
   readonly digest: string;
   readonly occurredAt: string;
 }

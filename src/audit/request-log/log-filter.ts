@@ -112,7 +112,7 @@ export function hourConditions(filter: RequestLogFilter, parameters: SqlParamete
   };
   narrow(filter.from, (value) => `u.hour >= date_trunc('hour', ${value}::timestamptz, 'UTC')`);
   narrow(filter.to, (value) => `u.hour < ${value}`);
-  // Of requests that no lane served the model is not kept.
+  // The model is not kept of requests that no lane served.
   narrow(
     filter.model,
     (value) => `(u.model = ${value} OR u.served_model = ${value} OR u.served_model IS NULL)`,

@@ -61,7 +61,10 @@ const usedByHours = (begin: string, end: string, within: string): string => `
   ${summed} FROM usage_hour u
    WHERE ${within} AND u.hour >= date_trunc('hour', ${begin}::timestamptz, 'UTC') AND u.hour < ${end} ${groups}`;
 
-/** Of the platform, days are read as they were summed, the first and the last as a whole; hours of the others only. */
+/**
+ * Days of the platform are read as they were summed, the first and the last as a whole; of the others only hours are
+ * read.
+ */
 const usedByDays = (begin: string, end: string): string => `
   SELECT d.dimension, d.number, d.name, sum(d.requests) AS requests
     FROM usage_day d

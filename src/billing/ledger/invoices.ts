@@ -96,7 +96,7 @@ export class Invoices {
     return paymentOf(made);
   }
 
-  /** By a posting that reverses it. Null where it was undone before. */
+  /** A posting reverses it. It is null where the payment was undone before. */
   async undo(tx: Tx, payerId: number, paymentId: number): Promise<InvoicePayment | null> {
     const [found] = await tx.query<PaymentRow[]>(
       'SELECT * FROM invoice_payment WHERE id = $1 AND payer_id = $2 FOR NO KEY UPDATE',

@@ -62,7 +62,7 @@ export class Limits {
     return (await this.states([scope], tx))[0] ?? null;
   }
 
-  /** Of several budgets that are in force at once, the one with the least left; null where there is none. */
+  /** It is the one with the least left of several budgets that are in force at once; null where there is none. */
   async tightest(scopes: readonly BudgetScope[], tx?: Tx): Promise<LimitState | null> {
     return tightestOf(await this.states(scopes, tx));
   }

@@ -218,7 +218,7 @@ async function hasTestMoney(tx: Tx, span: unknown[]): Promise<boolean> {
   return paid.length > 0;
 }
 
-/** Of organisations whose requests the wallet paid in the span; one that held the whole price is not told. */
+/** They are of organisations whose requests the wallet paid in the span; one that held the whole price is not told. */
 const FACTORS = `
   SELECT o.name AS organisation, m.factor, m.valid_from AS "from", m.ends AS "to"
     FROM (SELECT *, lead(valid_from) OVER (PARTITION BY organisation_id ORDER BY valid_from) AS ends

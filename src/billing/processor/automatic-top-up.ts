@@ -39,7 +39,7 @@ interface Failed {
 interface OpenCharge {
   readonly payment: Payment;
   readonly isOld: boolean;
-  /** Of the card that was named in the first call. */
+  /** It is the card that was named in the first call. */
   readonly cardId: string | null;
 }
 

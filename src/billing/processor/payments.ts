@@ -167,7 +167,7 @@ export class Payments {
     return { ...page, rows: page.rows.map((row) => ({ payment: paymentOf(row), email: row.email })) };
   }
 
-  /** Of one mode, paid since then, or begun where nothing was paid. */
+  /** They are payments of one mode, paid since then, or begun where nothing was paid. */
   async since(instant: Date, live: boolean, limit: number): Promise<Payment[]> {
     const rows = await this.database.query<PaymentRow>(
       `SELECT * FROM payment WHERE coalesce(paid_at, created_at) >= $1 AND live_mode = $2

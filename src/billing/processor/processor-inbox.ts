@@ -196,8 +196,8 @@ export class ProcessorInbox {
 }
 
 /**
- * Of a payment that is not ours, as where others use the same account: no operator can do anything about it. A refund
- * or dispute that comes before its payment is applied with it. A refused charge moves no money.
+ * The fact is about a payment that is not ours, as where others use the same account: no operator can do anything about
+ * it. A refund or dispute that comes before its payment is applied with it. A refused charge moves no money.
  */
 function isForeign(fact: Fact, { payment, problem }: Applied): boolean {
   if (payment !== null || problem !== 'payment') return false;
@@ -205,7 +205,7 @@ function isForeign(fact: Fact, { payment, problem }: Applied): boolean {
   return isOfStranger(fact) || fact.kind === 'refund' || fact.kind === 'dispute' || fact.kind === 'charge';
 }
 
-/** Of what was asked for at the processor. */
+/** It is the id of what was asked for at the processor. */
 function idOf(fact: Exclude<Fact, { kind: 'cards' }>): string {
   switch (fact.kind) {
     case 'session':

@@ -33,7 +33,7 @@ const HAND_BACK_MS = 50;
 const MOST_ROUNDS = 10;
 /** A request in flight at the end has ended by then. */
 const LONGEST_REQUEST = '1 hour';
-/** Of this end: a promotion may have been extended after an earlier one. */
+/** It means this end: a promotion may have been extended after an earlier one. */
 const ENDED = 'c.ended_at >= g.expires_at';
 
 /** Wallets for which a running grant is due. */

@@ -4,7 +4,7 @@ import { type Wire, WIRES } from '../../vendors';
 import { Model } from './model.entity';
 import { Provider } from './provider.entity';
 
-/** A lane is one way to a model: a supplier's own model in a region. Removed lanes stay, because prices point at them. */
+/** A lane is one way to a model: a supplier's own model in a region. Removed lanes stay, as prices point at them. */
 @Entity('lane')
 @Unique('lane_route_key', ['modelId', 'providerId', 'upstreamModel', 'region'])
 @Unique('lane_within_model_key', ['modelId', 'id'])

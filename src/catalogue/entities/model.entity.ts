@@ -33,7 +33,7 @@ export class Model extends columnsOf(modelFields) {
   @Column('boolean', { default: false })
   managed: boolean;
 
-  /** For trying the administration: never called, however it is priced, opened or redirected. */
+  /** Such a model is for trying the administration: it is never called, however it is priced, opened or redirected. */
   @Column('boolean', { default: false })
   fixture: boolean;
 

@@ -25,7 +25,7 @@ import type { PricedModel } from './traffic';
 
 const REQUESTS = 420;
 const MOST_DAYS = 30;
-/** Of the share of requests that a demonstration would sample. */
+/** It is the share of requests that a demonstration would sample. */
 const INCLUSION = 0.05;
 const REFERENCE = 'sim-large';
 /** The judge that the sandbox has by itself: its scores of later requests join these. */

@@ -75,7 +75,7 @@ async function departmentNamed(
   return onlyOne(rows, at, `department "${text}"`);
 }
 
-/** By its number, or by its name where that is the only one. */
+/** It is found by its number, or by its name where that is the only one. */
 async function projectNamed(
   tx: Tx,
   { at, text }: LocatedText,

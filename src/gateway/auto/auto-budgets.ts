@@ -37,7 +37,7 @@ export class AutoBudgets {
 
   constructor(private readonly limits: Limits) {}
 
-  /** Of the budget that presses most; undefined where none is in force. */
+  /** It is that of the budget that presses most; undefined where none is in force. */
   async pressureOn(refs: readonly LimitRef[]): Promise<BudgetPressure | undefined> {
     const each = refs.filter(isBudget).map((ref) => this.watch(ref));
     const since = monotonicMs() - READ_AGAIN_MS;

@@ -78,7 +78,7 @@ export class AutoRoute implements AutoTrace {
     return `${answeredBy}; ${explanation.reason}; ${dial}`;
   }
 
-  /** For the record, when it is known who answered. */
+  /** The record gets it when it is known who answered. */
   explained(answeredBy: string | null): AutoDecision {
     const { explanation } = this;
     return answeredBy === null || answeredBy === explanation.chosen

@@ -32,7 +32,7 @@ export class ReferenceUsage {
 
   constructor(private readonly database: Database) {}
 
-  /** By reference model; those with too little on record are not there. */
+  /** Usage is kept by reference model; those with too little on record are not there. */
   of(organisationId: number | null, model: string | undefined): Usage {
     if (organisationId === null || model === undefined) return nothing;
     const known: Kept = this.kept.get(organisationId) ?? unread();

@@ -18,7 +18,7 @@ import { estimateTokens } from './estimate-tokens';
 
 export interface TokenCount {
   readonly tokens: number;
-  /** By the supplier that would serve the request; otherwise estimated here. */
+  /** The supplier that would serve the request counted it; otherwise it is estimated here. */
   readonly exact: boolean;
 }
 

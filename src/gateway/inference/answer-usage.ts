@@ -20,7 +20,7 @@ export const estimateUsage = (call: Call, deliveredBytes: number): Usage =>
   );
 
 /**
- * Of an implausible report each side is charged up to its bound, and told. Without a report the output is charged by
+ * Each side of an implausible report is charged up to its bound, and told. Without a report the output is charged by
  * estimate, as in a stream.
  */
 export function usageOfWhole(reading: UsageReading, routed: RoutedCall, deliveredBytes: () => number): Usage {

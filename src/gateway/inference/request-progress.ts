@@ -24,7 +24,7 @@ export interface RequestProgress {
   model: string;
   /** The tries at its present model; null before any. */
   attempts: Attempts | null;
-  /** Of a stream, from the moment its suppliers are asked. */
+  /** A stream has it from the moment its suppliers are asked. */
   early: EarlyHead | null;
   /** What the lane that was tried last did not get of the request. */
   dropped: readonly Dropped[];

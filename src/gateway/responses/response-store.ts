@@ -207,7 +207,7 @@ const placeOf = (keyId: number, responseId: string, field: string): SecretPlace 
   host: '',
 });
 
-/** For a change of the master key. */
+/** A change of the master key seals these anew. */
 export const sealedResponses: readonly SealedColumn[] = ['answer', 'input'].map((column) => ({
   table: TABLE,
   column,

@@ -21,7 +21,7 @@ const MOST = 60;
 
 /** What a session was opened with, as far as its user agent tells. */
 interface Device {
-  /** Of a program that is no browser: its own name. */
+  /** A program that is no browser has its own name here. */
   readonly program: string | null;
   readonly system: string | null;
 }

@@ -49,7 +49,7 @@ export class LinkedIdentities {
     );
   }
 
-  /** For a person who is signed in already. `known`: it was linked to that very account before. */
+  /** It serves a person who is signed in already. `known` means that it was linked to that very account before. */
   async link(identity: ProvenIdentity, userId: number): Promise<'linked' | 'known'> {
     return this.database.transaction(async (tx) => {
       const owner = await this.ownerOf(tx, identity);

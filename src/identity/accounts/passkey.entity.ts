@@ -20,7 +20,7 @@ export class Passkey {
   @Column('bytea', { name: 'public_key' })
   publicKey: Buffer;
 
-  /** Of the last signature. Devices that count never go back; those that do not count say 0. */
+  /** It is the count of the last signature. Devices that count never go back; those that do not count say 0. */
   @Column('bigint', { name: 'sign_count' })
   signCount: string;
 

@@ -176,7 +176,7 @@ export class Passkeys {
     return passkey.userId;
   }
 
-  /** For the record of an attempt that was refused. */
+  /** The record of an attempt that was refused needs it. */
   async ownerAddress(credential: string): Promise<string | null> {
     const id = readAnswer<AuthenticationResponseJSON>(credential)?.id;
     const passkey = id === undefined ? null : await this.find(id);

@@ -16,7 +16,7 @@ export interface Registration {
   readonly displayName: string;
   readonly language: string;
   readonly timeZone: string;
-  /** Of the terms that were accepted. */
+  /** It is the version of the terms that were accepted. */
   readonly legalVersion: string;
 }
 

@@ -16,7 +16,7 @@ export class SecondFactor {
   @Column('timestamptz', { name: 'enabled_at', nullable: true })
   enabledAt: Date | null;
 
-  /** Of the last code that was accepted: each works once. */
+  /** It is the step of the last code that was accepted: each works once. */
   @Column('bigint', { name: 'last_step', default: '0' })
   lastStep: string;
 }

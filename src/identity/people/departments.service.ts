@@ -31,7 +31,7 @@ export class Departments {
     private readonly activity: ActivityLog,
   ) {}
 
-  /** By organisation and name; an installation has few of them. */
+  /** They are listed by organisation and name; an installation has few of them. */
   async list(scope: Scope, organisationId: number | null = null): Promise<ListedDepartment[]> {
     const within = departmentsWithin(scope, 3);
     const rows = await this.database.query<DepartmentRow>(

@@ -108,7 +108,7 @@ export class Projects {
     return projectOf(row);
   }
 
-  /** Of a project that was found within the scope. */
+  /** The project was found within the scope. */
   members(projectId: number): Promise<Member[]> {
     return this.database.query<Member>(
       `SELECT u.id, u.display_name AS name, u.email, m.added_at AS "addedAt" FROM project_member m

@@ -21,6 +21,6 @@ export function underlyingCause(error: unknown): string | null {
   return text.slice(0, LONGEST);
 }
 
-/** By shape, since errors may come from another realm. */
+/** It goes by shape, since errors may come from another realm. */
 const isError = (value: unknown): value is ErrorShape =>
   typeof value === 'object' && value !== null && 'message' in value && typeof value.message === 'string';

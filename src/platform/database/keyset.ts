@@ -83,7 +83,7 @@ export class Keyset {
     };
   }
 
-  /** Of the rows that a query with the clause has found. */
+  /** It makes a page of the rows that a query with the clause has found. */
   page<Row extends PositionedRow>(found: readonly Row[], { cursor, limit }: PageRequest): Page<Row> {
     const { direction, values } = this.readCursor(cursor ?? null);
     const shown = found.slice(0, limit);

@@ -26,7 +26,7 @@ const ANSWER_DEADLINE_MS = 2_000;
  * the revision is polled twice a second. An announcement with the next revision in order is applied without a query.
  */
 export class RevisionWatch {
-  /** For what begins or ends at an instant that all nodes have to agree on. */
+  /** It times what begins or ends at an instant that all nodes have to agree on. */
   readonly clock = new DatabaseClock();
   private readonly logger = new Logger(RevisionWatch.name);
   private readonly stopping = new AbortController();

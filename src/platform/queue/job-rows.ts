@@ -110,7 +110,7 @@ export class JobRows {
     );
   }
 
-  /** Of a run that was broken off or never began: another node does it at once. */
+  /** The run was broken off or never began: another node does it at once. */
   async release(job: RegisteredJob, { id }: Pick<JobClaim, 'id'>): Promise<void> {
     await this.answer(
       'UPDATE repeating_job SET claim = NULL, claimed_until = NULL WHERE name = $1 AND claim = $2',

@@ -21,7 +21,7 @@ export function unpackSealed(packed: Buffer): SealedSecret {
   return { ...headIn(parts), nonce: parts.next(), ciphertext: parts.rest() };
 }
 
-/** Of a value of which only the beginning is at hand. */
+/** It reads a value of which only the beginning is at hand. */
 export const headOf = (packed: Buffer): Head => headIn(partsOf(packed));
 
 interface Parts {

@@ -30,7 +30,7 @@ const TAG_BYTES = 16;
 export class SecretBox {
   constructor(private readonly keys: MasterKeys) {}
 
-  /** Of the key that wraps what is sealed now. */
+  /** It names the key that wraps what is sealed now. */
   get keyId(): string {
     return this.keys.current.id;
   }

@@ -9,7 +9,7 @@ export type Done = { readonly body: object } & (
   | { readonly to: string }
   /** It is shown at once, because it holds what cannot be shown again. */
   | { readonly page: { readonly view: string; readonly model: object } }
-  /** To an identity provider. A form may lead to our own pages only, so a page of ours leads on. */
+  /** It leads to an identity provider. A form may lead to our own pages only, so a page of ours leads on. */
   | { readonly onward: { readonly address: string; readonly provider: string } }
 );
 

@@ -180,7 +180,7 @@ export class SettingsController {
     });
   }
 
-  /** For good. What stands in the way (money, keys, people who are paid for) is said by the refusal. */
+  /** It deletes for good. What stands in the way (money, keys, people who are paid for) is said by the refusal. */
   @Action('delete', Access.session(), { body: DeletionForm, audit: 'user.deleted' })
   async deleteAccount(
     @Req() request: HttpRequest,

@@ -105,7 +105,7 @@ export class SignInController {
     this.visitor.endSession(response);
     if (request.headers.accept?.includes('text/html') === true) {
       response.statusCode = 303;
-      // For someone else, who goes on to the page that this one could not use.
+      // It serves someone else, who goes on to the page that this one could not use.
       const next = localPath(queryOf(request).get('next'), '');
       const query = new URLSearchParams({ notice: 'signed-out', ...(next !== '' && { next }) });
       response.setHeader('location', `/login?${query.toString()}`);

@@ -51,7 +51,7 @@ const isoDay = (day: Date): string => day.toISOString().slice(0, 10);
 const lastDayOf = (month: Date): Date =>
   new Date(Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + 1, 0));
 
-/** Of the wallet, and of what its payer is billed for by invoice. */
+/** They are statements of the wallet, and of what its payer is billed for by invoice. */
 export interface Statements {
   readonly statement: Statement;
   readonly invoices: Statement | null;

@@ -38,7 +38,7 @@ export function shareChart(
   });
 }
 
-/** Of every week: what was expected to be spent of what the reference costs, and how often another model answered. */
+/** Every week shows what was expected to be spent of what the reference costs, and how often another model answered. */
 export function trendChart({ byWeek }: AutorouterFacts, localisation: Localisation): ChartModel | null {
   const known = byWeek.filter(({ estimatedCostRatio }) => estimatedCostRatio !== null);
   if (known.length < 2) return null;

@@ -17,7 +17,7 @@ import type { QualityView } from './quality/quality-access';
 export interface ScoreFacts {
   readonly quality: QualityView['state'];
   readonly measured: MeasuredDifference;
-  /** Of the latest judge that scored enough; null while nothing was judged. */
+  /** It is that of the latest judge that scored enough; null while nothing was judged. */
   readonly report: QualityReport | null;
   /** What every place of the dial would have chosen of the last judged requests. */
   readonly dials: readonly DialOutcome[];

@@ -87,7 +87,7 @@ function measuredTiles({ measured }: AutorouterFacts, localisation: Localisation
   ];
 }
 
-/** By what the router expected of both models; in dollars beside, so that the comparison has its size. */
+/** It shows what the router expected of both models; dollars stand beside, so that the comparison has its size. */
 function estimateTile({ totals }: AutorouterFacts, localisation: Localisation): TileModel {
   const { translate } = localisation;
   const label = translate('autorouter.estimated-cost');

@@ -167,7 +167,7 @@ export class AutorouterController {
     };
   }
 
-  /** By what is ready now: a model that was on trial when the request came counts as it would today. */
+  /** It judges by what is ready now: a model that was on trial when the request came counts as it would today. */
   private async preview(
     scope: Scope,
     from: Date,

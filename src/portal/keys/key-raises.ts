@@ -6,7 +6,7 @@ import type { Localisation } from '../../web';
 
 type Posted = Readonly<Record<string, unknown>>;
 
-/** By how much, and until when: a day is its first instant in UTC. */
+/** It reads by how much, and until when: a day is its first instant in UTC. */
 export function readRaise({ raise_amount: amount, raise_until: until }: Posted): {
   readonly amount: Nano;
   readonly endsAt: Date;
@@ -32,7 +32,7 @@ export interface RaisesModel {
   readonly open: readonly { readonly id: number; readonly text: string }[];
 }
 
-/** For administrators, of a key that has a budget. */
+/** Administrators see it for a key that has a budget. */
 export function raisesModel(
   key: ManagedKey,
   raises: readonly BudgetRaise[],

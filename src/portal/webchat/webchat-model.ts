@@ -43,7 +43,7 @@ export interface ConversationListModel {
 
 /** What went wrong, in the words of the service and never as the model's. */
 export interface AlertModel {
-  /** Of the element that it is. */
+  /** It is the id of the element. */
   readonly id: string;
   readonly title: string;
   readonly text: string;
@@ -89,7 +89,7 @@ export interface ThreadModel {
   /** The last message may be asked again. */
   readonly mayRetry: boolean;
   readonly isEmpty: boolean;
-  /** Of an answer that is still to come. */
+  /** They belong to an answer that is still to come. */
   readonly newThumbs: ThumbsModel;
 }
 

@@ -136,7 +136,7 @@ export interface EncoderOptions {
   /** The caller's name of the model and the answer's identifier; the supplier's own unless given. */
   readonly model?: string;
   readonly id?: string;
-  /** Of the lane that answers: signatures of other dialects are sealed with it. Without one they are left out. */
+  /** It is the lane that answers: signatures of other dialects are sealed with it. Without one they are left out. */
   readonly lane?: string;
   readonly requestId: string;
   /** Seconds since the epoch. */

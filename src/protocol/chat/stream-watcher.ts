@@ -9,7 +9,7 @@ import { findChatUsage, normaliseChatUsage } from './usage';
 export class ChatStreamWatcher extends EventWatcher {
   readonly modelPath = ['model'];
   readonly terminator = 'data: [DONE]\n\n';
-  /** Of several answers in one stream, those that have begun and not finished. */
+  /** They are the answers of several in one stream that have begun and not finished. */
   private readonly open = new Set<unknown>();
 
   constructor(private readonly hasManyAnswers: boolean) {

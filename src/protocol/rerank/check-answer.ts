@@ -3,7 +3,7 @@ import { isRecord } from '../usage';
 import { resultsIn, scoreOf } from './results';
 
 /**
- * Of every result its document and its score have to be known: neither follows from the order. The list may be empty,
+ * The document and the score of every result have to be known: neither follows from the order. The list may be empty,
  * as a threshold can leave nothing.
  */
 export const checkRerankAnswer: AnswerCheck = (answer, { documents } = {}) => {

@@ -21,7 +21,7 @@ export interface DecisionTotals {
   readonly stickyKept: number;
   readonly stickyBroken: number;
   readonly costNano: bigint;
-  /** Of what the reference would have cost, by the router's expectation; null where nothing is known. */
+  /** It is a part of what the reference would have cost, by the router's expectation; null where nothing is known. */
   readonly estimatedCostRatio: number | null;
 }
 
@@ -61,7 +61,7 @@ export interface MeasuredDifference {
   readonly quality: Interval | null;
   /** What the chosen answers cost of what the reference's cost; null: not enough data. */
   readonly costRatio: Interval | null;
-  /** By how much answers are later than the reference's, the median and the 95th; null: not enough data. */
+  /** Answers are later than the reference's by so much, the median and the 95th; null means not enough data. */
   readonly latencyMs: { readonly p50: Interval | null; readonly p95: Interval | null } | null;
 }
 
@@ -81,7 +81,7 @@ export interface WeekOfDecisions {
   readonly requests: number;
   /** So many were answered by another model than the reference. */
   readonly away: number;
-  /** By the router's expectation; null where nothing is known. */
+  /** It goes by the router's expectation; null where nothing is known. */
   readonly estimatedCostRatio: number | null;
 }
 
@@ -173,7 +173,7 @@ export class DecisionQuery {
     );
   }
 
-  /** Of some requests of one person; those that did not ask for auto are not among them. */
+  /** It reads some requests of one person; those that did not ask for auto are not among them. */
   async ofRequests(userId: number, requestIds: readonly string[]): Promise<ReadonlyMap<string, ChoiceMade>> {
     if (requestIds.length === 0) return new Map();
     const rows = await this.database.query<ChoiceMade & { readonly requestId: string }>(
@@ -208,7 +208,7 @@ export class DecisionQuery {
     return Object.fromEntries(rows.map(({ reason, count }) => [reason, count]));
   }
 
-  /** Of the latest judge that scored enough pairs: scores of two judges are never compared. */
+  /** It takes the latest judge that scored enough pairs: scores of two judges are never compared. */
   async measured(scope: Scope, from: Date): Promise<MeasuredDifference> {
     const { values, where } = autoRecords(scope, from);
     const rows = await this.database.query<

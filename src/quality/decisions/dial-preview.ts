@@ -34,7 +34,7 @@ export interface PreviewRules {
 /** What one place of the dial would have chosen, by the scores and costs of what it would have chosen. */
 export interface DialOutcome {
   readonly dial: number;
-  /** Of all decisions that were looked at; null where there are too few. */
+  /** It is a share of all decisions that were looked at; null where there are too few. */
   readonly away: number | null;
   /** Decisions of which the choice and the reference both have a score. */
   readonly pairs: number;

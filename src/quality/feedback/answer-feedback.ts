@@ -5,7 +5,7 @@ import { AnswerSignals } from './answer-signals';
 export const thumbs = ['up', 'down'] as const;
 export type Thumb = (typeof thumbs)[number];
 
-/** Of whom and what it is: the caller of the use case has found the request among the person's own. */
+/** It says whose and what it is: the caller of the use case has found the request among the person's own. */
 export interface AnsweredRequest {
   readonly requestId: string;
   readonly userId: number;
@@ -41,7 +41,7 @@ export class AnswerFeedback {
     }, OWN_WORD);
   }
 
-  /** Of a question that was asked again soon after its answer; the first time counts. */
+  /** A question was asked again soon after its answer; the first time counts. */
   async noteRetry(
     { requestId, userId, organisationId, model }: AnsweredRequest,
     answeredAt: Date,

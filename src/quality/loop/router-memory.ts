@@ -15,7 +15,7 @@ export interface Prediction {
   readonly stateVersion: number;
 }
 
-/** Of a model of which nothing is known. */
+/** It stands for a model of which nothing is known. */
 const PRIOR = 0.5;
 
 /** What the router knows of an organisation, as far as evaluation needs it. */
@@ -31,7 +31,7 @@ export class RouterMemory {
     return this.salts.of(organisationId);
   }
 
-  /** Of each model that was learned about before; this very example must not be among what was learned. */
+  /** It predicts for each model that was learned about before; this very example must not be among what was learned. */
   async predict(organisationId: number, example: Example): Promise<ReadonlyMap<string, Prediction>> {
     const state = await this.states.of(organisationId);
     const predictions = new Map<string, Prediction>();

@@ -155,7 +155,7 @@ function mostScored(models: ReadonlyMap<string, readonly ScoredAnswer[]>): strin
   return served.sort(([, one], [, other]) => other - one)[0]?.[0] ?? null;
 }
 
-/** Of all models that have enough pairs with the reference; which of them stand is decided by all together. */
+/** All models count that have enough pairs with the reference; which of them stand is decided by all together. */
 async function differencesOf(
   models: ReadonlyMap<string, readonly ScoredAnswer[]>,
   reference: string | null,
@@ -216,7 +216,7 @@ function bucketsOf(rows: readonly ScoredAnswer[]): BucketReport[] {
     .slice(0, MOST_BUCKETS);
 }
 
-/** Of what was served; weeks with too few rows are left out and not guessed. */
+/** It shows what was served; weeks with too few rows are left out and not guessed. */
 function trendOf(rows: readonly ScoredAnswer[]): TrendPoint[] {
   const weeks = Map.groupBy(
     rows.filter(({ role }) => role === 'served'),
@@ -230,7 +230,7 @@ function trendOf(rows: readonly ScoredAnswer[]): TrendPoint[] {
     });
 }
 
-/** Of predictions that were made before their scores were learned. */
+/** It checks predictions that were made before their scores were learned. */
 async function calibrationOf(rows: readonly ScoredAnswer[]): Promise<QualityReport['calibration']> {
   const predicted = rows.flatMap(({ requestId, predicted, total }) =>
     predicted === null ? [] : [{ requestId, predicted, observed: total / 100 }],

@@ -18,7 +18,7 @@ export interface SamplingFacts {
   readonly budget: BudgetLeft;
 }
 
-/** Of the month: which share of the money is left, and which share of the time. */
+/** They say of the month which share of the money is left, and which share of the time. */
 export interface BudgetLeft {
   readonly money: number;
   readonly time: number;

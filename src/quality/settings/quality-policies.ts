@@ -43,7 +43,7 @@ export class QualityPolicies implements OnApplicationBootstrap {
     await this.reload();
   }
 
-  /** Of an organisation whose answers are sampled. */
+  /** It returns those of an organisation whose answers are sampled. */
   samplingOf(organisationId: number): QualitySettings | undefined {
     return this.sampled.get(organisationId);
   }

@@ -15,7 +15,7 @@ export interface QualitySettings {
   readonly judge_model: string | null;
   readonly content_retention_days: number;
   readonly redaction: boolean;
-  /** Of a key: its requests are never sampled. */
+  /** Requests of such a key are never sampled. */
   readonly excluded: boolean;
 }
 

@@ -62,7 +62,7 @@ async function shorten(tx: Tx, whose: Whose, days: number): Promise<void> {
 
 type Ended = { readonly request_id: string }[];
 
-/** By a statement of its own: it sees an answer that was written while the one before waited. */
+/** It is a statement of its own: it sees an answer that was written while the one before waited. */
 async function dropAnswers(tx: Tx, ended: Ended): Promise<void> {
   await tx.query('UPDATE quality_score SET content = NULL WHERE request_id = ANY($1::uuid[])', [
     ended.map(({ request_id: requestId }) => requestId),

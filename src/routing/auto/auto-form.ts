@@ -71,7 +71,7 @@ export class AutoForm {
   @Takes(truth.orNone())
   locked?: boolean | null;
 
-  /** Of the settings that were shown. */
+  /** It is the version of the settings that were shown. */
   @Takes(line(64).optional())
   version?: string;
 }

@@ -50,7 +50,7 @@ export interface EffectiveAutoPolicy
   extends
     Required<Pick<AutoSettings, Chosen>>,
     Pick<AutoSettings, Named | 'min_quality' | 'max_cost_per_request'> {
-  /** Of each level that names any: a model has to be on all of them. */
+  /** Each level that names any has its list here: a model has to be on all of them. */
   readonly includes: readonly (readonly string[])[];
   readonly excludes: readonly string[];
   /** The narrowest level that has a say. */

@@ -128,7 +128,7 @@ const listLine = /^\s*(?:[-*•]|\(?[A-Za-z0-9]{1,2}[.):])\s/;
 
 type Kind = 'digits' | 'foreign' | 'capitals' | 'questions' | 'brackets' | 'operators';
 
-/** By code; what is beyond ASCII is foreign. */
+/** Kinds are found by code; what is beyond ASCII is foreign. */
 const kindOfCode: readonly (Kind | undefined)[] = Array.from({ length: 128 }, (_, code) => {
   const one = String.fromCharCode(code);
   if (/\d/.test(one)) return 'digits';

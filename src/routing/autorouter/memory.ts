@@ -26,7 +26,7 @@ const asked = new Float32Array(HASHES);
 /** The last scored requests, in a ring, and which of them have which words. */
 export class Memory {
   readonly examples: Example[] = [];
-  /** By model, the score in each slot; NaN where the model was not scored. */
+  /** Each model has the score in each slot; NaN where the model was not scored. */
   readonly scores = new Map<string, Float32Array>();
   private readonly slots = new Map<string, number>();
   private next = 0;

@@ -11,7 +11,7 @@ export interface Pacing {
   /** It is the overspending of the past, in days of 100 %. */
   readonly overspent: number;
   readonly at: number;
-  /** To be added to kappa. */
+  /** It is added to kappa. */
   readonly raise: number;
 }
 

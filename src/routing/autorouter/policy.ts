@@ -25,7 +25,7 @@ export interface Policy {
   readonly level: string;
   /** The model that answers in doubt; without one the best of the candidates by score. */
   readonly referenceModel?: string;
-  /** Of 1: a model has to reach it with its doubt deducted. */
+  /** It is a part of 1: a model has to reach it with its doubt deducted. */
   readonly minQuality?: number;
   /** It is in nano-USD. */
   readonly maxCostPerRequest?: number;

@@ -1,7 +1,7 @@
 import type { RouterState } from './state';
 
 const JUDGED_NEEDED = 500;
-/** Of each model, decayed: one that was changed or not judged for long is on trial again. */
+/** Each model needs so many, decayed: one that was changed or not judged for long is on trial again. */
 export const JUDGED_NEEDED_PER_MODEL = 30;
 
 /** How much has to be learned before the router chooses. */

@@ -5,7 +5,7 @@ import { HASHES } from './words';
 const COMMON_SHARE = 0.2;
 const COMMON_LEAST = 40;
 
-/** By count of a word in a request: a word said twice does not tell twice as much. */
+/** It goes by count of a word in a request: a word said twice does not tell twice as much. */
 const damped = Float32Array.from({ length: 256 }, (_, count) => Math.log1p(count));
 
 /** Before anything is indexed every word tells the same. */
@@ -34,7 +34,7 @@ export class TermIndex {
     private readonly starts: Int32Array,
     private readonly slots: Uint16Array,
     private readonly counts: Uint8Array,
-    /** Of a hash that no indexed request has. */
+    /** It is that of a hash that no indexed request has. */
     private readonly unknownIdf: number,
   ) {}
 

@@ -95,13 +95,13 @@ export class LaneHealth {
     return budget;
   }
 
-  /** For operators: every lane that was used, and whether it is open. */
+  /** Operators see every lane that was used, and whether it is open. */
   states(): LaneState[] {
     const now = monotonicMs();
     return [...this.watched.values()].map((lane) => ({ ...lane.route, state: lane.stateOfAll(now) }));
   }
 
-  /** For operators: the lanes that are open to no key, and those that were since this was last asked. */
+  /** Operators hear of the lanes that are open to no key, and of those that were since this was last asked. */
   takeTroubles(): LaneTrouble[] {
     const now = monotonicMs();
     const open = [...this.watched.values()].flatMap(({ route, breaker }) =>

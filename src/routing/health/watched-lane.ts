@@ -14,7 +14,7 @@ const worse = (one: BreakerState, other: BreakerState): BreakerState =>
 /** What this node has lately seen of one lane: as a whole, and by the keys whose requests it failed. */
 export class WatchedLane {
   readonly breaker: Breaker;
-  /** Of keys whose requests failed in a way that the requests themselves may have caused. */
+  /** They stand for keys whose requests failed in a way that the requests themselves may have caused. */
   readonly own = new Map<number, Breaker>();
   /** The owners whose failures have counted since the lane last answered. */
   readonly failedOwners = new Set<string>();

@@ -15,8 +15,8 @@ export const NO_NEEDS: WireNeeds = { tools: false, effort: null, thinks: false }
 const CONVERSATIONS: ReadonlySet<OperationName> = new Set(['chat', 'messages', 'responses']);
 
 /**
- * Of a supplier that speaks chat and responses, the wire that takes this request: as the operator says, else as the
- * model's vendor does. Callers of messages get responses where the model reasons, for chat gives them no reasoning.
+ * A supplier that speaks chat and responses takes a request on one wire: as the operator says, else as the model's
+ * vendor does. Callers of messages get responses where the model reasons, for chat gives them no reasoning.
  */
 export function wireFor(
   { wire, facts }: LaneView,

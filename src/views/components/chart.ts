@@ -24,7 +24,7 @@ export interface ChartInput {
   /** It is null where the sum of the series means nothing. */
   totalLabel: string | null;
   pointLabel: string;
-  /** Of things that are counted: no line of the scale stands for half of one. */
+  /** It is for things that are counted: no line of the scale stands for half of one. */
   whole?: boolean;
 }
 

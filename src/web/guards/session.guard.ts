@@ -41,7 +41,7 @@ export class SessionGuard implements CanActivate {
   }
 }
 
-/** For what is left to people whose account rests: the notice, their data, their bills. */
+/** It guards what is left to people whose account rests: the notice, their data, their bills. */
 @Injectable()
 export class RestingSessionGuard extends SessionGuard {
   protected override readonly admitsResting = true;

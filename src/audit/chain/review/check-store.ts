@@ -46,7 +46,7 @@ export async function noteChecked(tx: Tx, pass: CheckPass, head: SignedHead): Pr
   await tx.query(pass === 'new' ? NEW : AGAIN, [head.chain, head.number, hashOfBlock(head)]);
 }
 
-/** Of the last block that was found right, in every chain. */
+/** It returns the signers of the last block that was found right, in every chain. */
 export async function signersOfChecked(database: Database): Promise<Buffer[]> {
   const rows = await database.query<{ signer: Buffer }>(
     `SELECT DISTINCT b.signer FROM audit_check c JOIN activity_block b ON b.chain = c.chain AND b.number = c.number`,

@@ -28,7 +28,7 @@ export interface Finding {
   /** It is the last of several blocks. */
   readonly lastBlock?: number;
   readonly entry?: number;
-  /** Of the file, from 1; of what is missing there is none. */
+  /** It counts in the file, from 1; what is missing has none. */
   readonly line?: number;
   readonly detail?: string;
 }

@@ -62,7 +62,10 @@ function callPrice(entry: LitellmEntry): bigint | undefined {
   return text === undefined ? undefined : parseUsd(text);
 }
 
-/** By tokens of sound where they have a price, else by the character, else by the minute of what was made. */
+/**
+ * Speech is sold by tokens of sound where they have a price, else by the character, else by the minute of what was
+ * made.
+ */
 function speechUnit(entry: LitellmEntry, base: Rates): GivenRates {
   if (isPositive(base.audioOutput) || isPositive(base.output)) return {};
   const character = entry.price('input_cost_per_character');
@@ -130,8 +133,8 @@ function usesIn(entry: LitellmEntry, provider: string): Uses {
 }
 
 /**
- * By the size of the context; a search without a size is one of the medium, which suppliers take for the usual. Where
- * searches ground an answer, the list has to say whether they are sold by the query or by the prompt.
+ * Searches are priced by the size of the context; one without a size is of the medium, which suppliers take for the
+ * usual. Where searches ground an answer, the list has to say whether they are sold by the query or by the prompt.
  */
 function searchesIn(entry: LitellmEntry, provider: string): Uses {
   if (!entry.has(SEARCH)) return {};

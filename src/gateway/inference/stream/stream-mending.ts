@@ -32,7 +32,7 @@ export class StreamMending {
     this.lacks = this.mender.mend(event);
   }
 
-  /** Of the event that was mended last. */
+  /** They are edits of the event that was mended last. */
   edits(scanner: SseScanner): Edit[] {
     if (this.lacks.length === 0) return [];
     const json = scanner.data();

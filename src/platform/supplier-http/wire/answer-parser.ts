@@ -45,7 +45,7 @@ export class AnswerParser {
   private isEmptyByStatus = false;
   private readonly chunked = new ChunkedBody();
   private earlyHeads = 0;
-  /** For how long the connection may be idle and still be used again; 0: not at all. */
+  /** The connection may be idle for so long and still be used again; 0 means not at all. */
   idleMs = 0;
 
   /** Whether an answer is expected, or on its way. */

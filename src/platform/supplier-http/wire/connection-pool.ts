@@ -154,7 +154,7 @@ export class ConnectionPool implements Owner {
     for (let call = this.next(); ; call = this.next()) if (call?.isWanted() !== false) return call;
   }
 
-  /** Of those that have rested, the one that was used last. */
+  /** It is the one of those that have rested that was used last. */
   private nextUsable(): Connection | null {
     for (let at = this.idle.length - 1; at >= 0; at -= 1) {
       const connection = this.idle[at]!;

@@ -68,11 +68,11 @@ export class Connection {
   /** Whether the supplier still accepts calls on it, as far as can be known. */
   get isUsable(): boolean {
     const { destroyed, writableLength } = this.socket;
-    // Of a request that was answered early, some is still to be sent, and the supplier may not read it.
+    // Some of a request that was answered early is still to be sent, and the supplier may not read it.
     return !destroyed && writableLength === 0 && monotonicMs() < this.usableUntil;
   }
 
-  /** For how long nothing has to come yet. */
+  /** Nothing has to come for so long yet. */
   get restMs(): number {
     return this.usableFrom - monotonicMs();
   }

@@ -27,7 +27,7 @@ export class GithubProvider extends Provider {
     return issuer === undefined || issuer === this.issuer || issuer === `${this.site}/login/oauth`;
   }
 
-  /** By its number: a login may be given up, and be another person's tomorrow. */
+  /** It is known by its number: a login may be given up, and be another person's tomorrow. */
   protected async identityOf({ access, all }: Exchanged): Promise<ProvenIdentity> {
     // Its refusals are 200 as well.
     if (typeof access !== 'string' || access === '' || all['error'] !== undefined)

@@ -14,7 +14,7 @@ interface ProviderRequest {
 export class ProviderReader {
   constructor(private readonly client: OutgoingClient) {}
 
-  /** For the keys that tokens are signed with. */
+  /** It reads the keys that tokens are signed with. */
   get fetch(): typeof fetch {
     return this.client.fetchWithin(BOUNDS);
   }

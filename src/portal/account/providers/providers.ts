@@ -63,7 +63,7 @@ export class Providers {
     return { identity, intent: request.providerState ?? {} };
   }
 
-  /** By its slot or its issuer; the issuer of one that is not set up any more stands for itself. */
+  /** It finds one by its slot or its issuer; the issuer of one that is not set up any more stands for itself. */
   nameOf(slotOrIssuer: string): string {
     const isMeant = ({ slot, issuer }: Provider): boolean => slotOrIssuer === slot || slotOrIssuer === issuer;
     return this.configured.find(isMeant)?.name ?? slotOrIssuer;

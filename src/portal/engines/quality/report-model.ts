@@ -15,7 +15,7 @@ export interface ReportCard {
   readonly id: string;
   readonly heading: string;
   readonly table: TableModel;
-  /** Of one judge version; there is no line from one to the next. */
+  /** It shows one judge version; there is no line from one to the next. */
   readonly trend: ChartModel | null;
   readonly facts: readonly LabelledFigure[];
 }

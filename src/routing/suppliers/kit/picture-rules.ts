@@ -62,7 +62,7 @@ function ruleOf(facts: PictureFacts): PictureRule {
   }
 }
 
-/** For models of a maker that are not known: what its later ones bill. */
+/** Models of a maker that are not known bill like its later ones. */
 const ofMaker = {
   openai: bySquares({ side: 32, most: 30_000, factor: 1.2 }),
   anthropic: bySquares({ side: 28, most: 4_784 }),

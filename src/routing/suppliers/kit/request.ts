@@ -22,8 +22,8 @@ export function endpoint(provider: ProviderView, prefix: string, path: string): 
 }
 
 /**
- * By path and prefix. Parsing an address costs more than everything else that is done with it. A changed provider is a
- * new view.
+ * Addresses are found by path and prefix. Parsing one costs more than everything else that is done with it. A changed
+ * provider is a new view.
  */
 const addresses = new WeakMap<ProviderView, Map<string, Map<string, URL>>>();
 

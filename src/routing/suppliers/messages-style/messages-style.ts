@@ -65,7 +65,9 @@ function isAnthropic({ settings: { profile }, baseUrl }: ProviderView): boolean 
     : profile === 'anthropic';
 }
 
-/** For thinking that is bound to its conversation (typings of @anthropic-ai/sdk 1.14.0, read on 26 November 2026). */
+/**
+ * It serves thinking that is bound to its conversation (typings of @anthropic-ai/sdk 1.14.0, read on 26 November 2026).
+ */
 const BLOCK_BINDING = 'thinking-binding-controls-2026-08-01';
 
 /** The caller's betas, and that of a field which was put in here; undefined where there are none. */
