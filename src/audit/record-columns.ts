@@ -93,7 +93,7 @@ export const columns: readonly RecordColumn[] = Object.entries(recordColumns).ma
   sqlType: sqlTypes[kind],
 }));
 
-/** As the header of a journal names them. */
+/** The header of a journal names them like this. */
 export const recordFields: readonly RecordField[] = columns.map(({ field }) => field);
 
 /** The columns known before a request ended come first; the others are facts of its end. */

@@ -32,7 +32,7 @@ import { warnOfOtherNodes } from './lone-node';
 export interface RunningService {
   readonly application: INestApplication;
   readonly url: string;
-  /** Only at the very first start: the keys that were made. */
+  /** Only the very first start has the keys that were made. */
   readonly firstKeys: FirstKeys | null;
   readonly sandbox: boolean;
   /** Rejects when a required part, such as the embedded database, has ended. */

@@ -23,7 +23,7 @@ export async function modelCalled(tx: Tx, name: string): Promise<Model> {
   return alias === null ? modelNamed(tx, name) : tx.findOneByOrFail(Model, { id: alias.modelId });
 }
 
-/** Only the given fields: an omitted field is never overwritten. */
+/** It returns only the given fields: an omitted field is never overwritten. */
 export function given<Fields extends object>(fields: Fields): Partial<Fields> {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined),

@@ -62,7 +62,7 @@ export class ProviderCredential {
   @Column('text', { default: 'unknown' })
   health: CredentialHealth;
 
-  /** Until when one node has the right to renew it. */
+  /** One node has the right to renew it until then. */
   @Column('timestamptz', { name: 'refreshing_until', nullable: true })
   refreshingUntil: Date | null;
 

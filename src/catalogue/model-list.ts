@@ -69,7 +69,7 @@ const SELECTION = `
          price.per_call::text AS "perCall",
          m.enabled`;
 
-/** Only for the models of the page: prices and redirects are looked up once a row. */
+/** They are only for the models of the page: prices and redirects are looked up once a row. */
 const DETAILS = `
     LEFT JOIN model target ON target.id = m.redirect_to
     LEFT JOIN LATERAL (

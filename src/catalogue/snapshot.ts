@@ -51,7 +51,7 @@ export interface CatalogueRows {
 /** The catalogue of one revision, in memory. It never changes; a newer one takes its place. */
 export class CatalogueSnapshot {
   readonly revision: bigint;
-  /** In the order in which they are shown. */
+  /** They are in the order in which they are shown. */
   readonly models: readonly ModelView[];
   readonly providers: readonly ProviderView[];
   /** They are the regions of every lane, also of those that are switched off. */

@@ -77,7 +77,7 @@ export type Resolution =
       readonly model: ModelView;
       /** Every name on the way, from the one that was asked for to the model's own. */
       readonly names: readonly string[];
-      /** At least one. A lane without a price is not offered: nothing is ever free by omission. */
+      /** There is at least one. A lane without a price is not offered: nothing is ever free by omission. */
       readonly lanes: readonly PricedLane[];
     }
   | { readonly kind: 'refused'; readonly code: ErrorCode; readonly model: ModelView | undefined };

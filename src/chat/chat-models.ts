@@ -22,7 +22,7 @@ export class ChatModels {
     private readonly policies: AutoPolicies,
   ) {}
 
-  /** In the order of the catalogue; `auto` comes first where there is a choice and it is not switched off. */
+  /** They are in the order of the catalogue; `auto` comes first where there is a choice and it is not switched off. */
   async for(person: Person): Promise<ChatModel[]> {
     const caller = { allowedModels: null, allowedRegions: null, attribution: person };
     const { snapshot } = this.catalogue;

@@ -76,7 +76,7 @@ export class ConversationMessages {
     return message ?? null;
   }
 
-  /** With how it ended; null where nothing was answered yet. */
+  /** It says how it ended; null where nothing was answered yet. */
   async lastAnswer(tx: Tx, conversationId: number): Promise<Message | null> {
     const rows = await tx.query<MessageRow[]>(
       `SELECT m.* FROM conversation_message m WHERE m.conversation_id = $1 AND m.role = 'assistant'

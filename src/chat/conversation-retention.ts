@@ -59,7 +59,7 @@ export class ConversationRetention {
       );
   }
 
-  /** Also those that were begun and never used. */
+  /** It also ends those that were begun and never used. */
   @RepeatingJob({ name: 'conversations', cron: '25 * * * *' })
   async removeExpired(signal: AbortSignal): Promise<number> {
     await this.keeper.closeStale(null, null);

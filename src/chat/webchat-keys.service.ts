@@ -127,6 +127,6 @@ export class WebchatKeys {
   }
 }
 
-/** As long as a session may be idle. */
+/** It lasts as long as a session may be idle. */
 const endOf = ({ role }: Actor): Date =>
   new Date(Date.now() + (atLeast(role, 'department_admin') ? IDLE_ADMINISTRATOR_MS : IDLE_MS));

@@ -98,7 +98,10 @@ async function supplier(what: string, baseUrl: string, guard: AddressGuard): Pro
   }
 }
 
-/** As the service last saw it: a credential is marked when its supplier refuses it, and again when it is accepted. */
+/**
+ * It tells what the service last saw: a credential is marked when its supplier refuses it, and again when it is
+ * accepted.
+ */
 export async function credentialsAccepted({ database }: CheckContext): Promise<Finding[]> {
   const refused = await database.query<{ provider: string; label: string }>(
     `SELECT p.name AS provider, c.label FROM provider_credential c JOIN provider p ON p.id = c.provider_id

@@ -57,7 +57,7 @@ async function using<T>(
   }
 }
 
-/** Without the password that an address may carry. */
+/** It leaves out the password that an address may carry. */
 export function installationOf({ databaseUrl, dataFolder }: Settings): string {
   if (databaseUrl === undefined) return `embedded PostgreSQL in ${dataFolder}`;
   const { host, pathname } = new URL(databaseUrl);

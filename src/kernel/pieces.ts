@@ -11,7 +11,7 @@ export class Pieces {
     this.length = length;
   }
 
-  /** In one place; a copy where they were in several, or a text. */
+  /** The bytes are in one place; it is a copy where they were in several, or a text. */
   get whole(): Buffer {
     const [only] = this.parts;
     return only !== undefined && this.parts.length === 1

@@ -106,7 +106,7 @@ const presentFreesNext = (state: ManagedKey['budget']): object | null =>
 const presentDecision = (decision: KeyDecision | null): object | null =>
   decision === null ? null : { by: decision.by, at: decision.at.toISOString(), reason: decision.reason };
 
-/** As they were given: a text for a text. */
+/** They are shown as they were given: a text for a text. */
 export const presentRegions = ({
   allowedRegions,
   regionsAsList,

@@ -22,7 +22,7 @@ export interface PlannedLane extends PricedLane {
 }
 
 export interface RoutePlan {
-  /** In the order in which they are tried. */
+  /** They are in the order in which they are tried. */
   readonly lanes: readonly PlannedLane[];
   /** Lanes that exist but lie outside the allowed regions; they are never tried. */
   readonly outside: number;

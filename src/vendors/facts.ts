@@ -118,7 +118,7 @@ export interface ModelFacts {
   readonly checked: string;
 }
 
-/** In which dialect a supplier that speaks both is asked for a conversation. */
+/** A supplier that speaks both is asked for a conversation in this dialect. */
 export const WIRES = ['chat', 'responses'] as const;
 export type Wire = (typeof WIRES)[number];
 

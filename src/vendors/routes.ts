@@ -21,7 +21,7 @@ const route = (
   ended: string | null = null,
 ): VendorRoute => ({ vendor, path, ended, source, date: DATE });
 
-/** In the order in which they are looked through. */
+/** They are in the order in which they are looked through. */
 export const vendorRoutes: readonly VendorRoute[] = [
   route('anthropic', /^\/v1\/messages\/batches(?:\/|$)/, ANTHROPIC),
   route('anthropic', /^\/v1\/(?:skills|organizations)(?:\/|$)/, ANTHROPIC),

@@ -19,7 +19,7 @@ export interface ToldModel {
 
 export interface ToldPage {
   readonly models: readonly ToldModel[];
-  /** After which id the next page begins; null: this is the last one. */
+  /** The next page begins after this id; null means that this is the last one. */
   readonly after: string | null;
 }
 

@@ -99,7 +99,7 @@ function stateOf(folders: readonly string[]): string {
 
 export async function createViewEngine(options: ViewEngineOptions): Promise<ViewEngine> {
   const translations = await loadTranslations(options.localesFolder);
-  // Read with the first page: a service may run long before anybody looks at one.
+  // They are read with the first page: a service may run long before anybody looks at one.
   let views: Map<string, LoadedView> | undefined;
   let loadedState: string | undefined;
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { type HttpRequest, wantsPage } from './http-request';
 
-/** After a change: a person is led to a page, a program gets the facts. The path must be one of ours. */
+/** After a change, a person is led to a page and a program gets the facts. The path must be one of ours. */
 export function afterChange(
   request: HttpRequest,
   response: ServerResponse,

@@ -60,7 +60,7 @@ class ActForm {
 }
 
 class RefundForm extends ActForm {
-  /** In US dollars; without it, the whole rest is refunded. */
+  /** It is in US dollars; without it, the whole rest is refunded. */
   @IsOptional()
   @MaxLength(20)
   amount?: string;

@@ -5,7 +5,7 @@ import { choicesOf } from '../pages/choices';
 import { actOf, confirmationField, type ObjectPageModel, personField, pickerOf } from '../pages/object-page';
 
 const path = '/dashboard/admin/organisations';
-/** As many as other forms suggest; others can be typed. */
+/** It is as many as other forms suggest; others can be typed. */
 const MOST_SUGGESTED = 200;
 
 const pageOf = (translate: Translate, sections: ObjectPageModel['page']['sections']): ObjectPageModel => ({

@@ -5,7 +5,7 @@ import { Database } from '../../platform';
 interface ChainState {
   /** It is null while nothing is sealed. */
   readonly sealedAt: Date | null;
-  /** Since when the oldest unsealed entry waits; null when none does. */
+  /** The oldest unsealed entry waits since then; null when none does. */
   readonly waitingSince: Date | null;
 }
 

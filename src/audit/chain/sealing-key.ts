@@ -20,7 +20,7 @@ export class SealingKey {
     this.publicKey = wrapped.subarray(PUBLIC_PREFIX.length);
   }
 
-  /** As the setting has it: of several master keys the first one signs. */
+  /** It is taken from the setting: of several master keys the first one signs. */
   static of(masterKey: string): SealingKey {
     const [current = ''] = masterKey.split(',');
     const seed = hkdfSync('sha256', current.trim(), 'switchboard', 'audit sealing key', SEED_BYTES);

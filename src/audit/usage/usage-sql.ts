@@ -140,7 +140,7 @@ const costsOfDays = (asked: PreparedQuestion): string =>
   `SELECT d.${columnOfDay(asked.groupBy)}, d.cost_nano, d.requests
      FROM usage_day d WHERE ${daysWithin(asked, asked.groupBy ?? 'all')}`;
 
-/** Only of the groups that are told apart. */
+/** It covers only the groups that are told apart. */
 function daysOfTop(asked: PreparedQuestion, nameless: string): string {
   const column = columnOfDay(asked.groupBy);
   const other = column === 'number' ? 'name' : 'number';

@@ -70,7 +70,7 @@ export class BudgetRaises {
     return Number(made.id);
   }
 
-  /** Before its time. Once it has ended this changes nothing. */
+  /** It ends the raise before its time. Once it has ended this changes nothing. */
   async end(tx: Tx, scope: BudgetScope, id: number): Promise<boolean> {
     const [row] = await tx.query<[{ ended: boolean }]>('SELECT end_budget_raise($1, $2, $3) AS ended', [
       scope.kind,

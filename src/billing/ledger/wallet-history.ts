@@ -132,7 +132,7 @@ export class WalletHistory {
     return isEmpty(statement) ? null : statement;
   }
 
-  /** From the beginning of one day of UTC to the beginning of another; all its parts are of one moment. */
+  /** It goes from the beginning of one day of UTC to the beginning of another; all its parts are of one moment. */
   async statement(walletId: number, from: Date, to: Date): Promise<Statement> {
     const span = [walletId, from, to];
     return this.database.transaction(

@@ -6,7 +6,7 @@ export interface Task {
 
 type Kind = 'code' | 'maths' | 'writing';
 
-/** Made up, as the skills of the simulated supplier are: they say nothing about any real model. */
+/** They are made up, as the skills of the simulated supplier are: they say nothing about any real model. */
 const skills: Readonly<Record<Kind, Readonly<Record<string, number>>>> = {
   code: { 'sim-small': 45, 'sim-large': 88, 'sim-reason': 84, 'sim-8k': 30 },
   maths: { 'sim-small': 35, 'sim-large': 62, 'sim-reason': 94, 'sim-8k': 25 },

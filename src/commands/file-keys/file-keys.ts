@@ -231,7 +231,7 @@ function statusIn(
   return status ?? current;
 }
 
-/** Only what differs: a budget that is set anew would be told as a change. */
+/** It returns only what differs: a budget that is set anew would be told as a change. */
 function changesTo(state: KeyState, fields: ReadonlySet<string>): KeyChanges {
   const has = (name: string): boolean => [...fields].some((field) => field.startsWith(name));
   return {

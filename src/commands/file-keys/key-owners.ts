@@ -13,7 +13,7 @@ export class MisplacedText extends Error {
 }
 
 export interface KeyOwner extends Ownership {
-  /** As a plan shows it. */
+  /** A plan shows it like this. */
   readonly label: string;
 }
 

@@ -17,7 +17,7 @@ const READ_AGAIN_MS = 10_000;
 /** A choice waits no longer for it; without it, no budget presses. */
 const READ_DEADLINE_MS = 300;
 const MOST_WATCHED = 20_000;
-/** In hours; a total has no end that spending could be projected to. */
+/** They are in hours; a total has no end that spending could be projected to. */
 const lengths: Readonly<Record<Exclude<BudgetPeriod, 'monthly' | 'total'>, number>> = {
   daily: 24,
   weekly: 168,
@@ -96,7 +96,7 @@ function note(one: Watched, state: LimitState | null): void {
 const isBudget = (ref: LimitRef): ref is BudgetScope => ref.kind !== 'wallet' && ref.kind !== 'key_model';
 const budgetOf = ({ limit, raised }: LimitState): number => Number(limit + raised);
 
-/** In nano-USD; null where the period has no end. */
+/** It is in nano-USD; null where the period has no end. */
 function projectedOf(
   { period, spent, resetsAt: allFree, freesNext }: LimitState,
   now: number,

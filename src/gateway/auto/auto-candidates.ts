@@ -129,7 +129,7 @@ export class AutoCandidates {
     return wantsReasoning ? orAll(whole, (one) => (thinks(one) ? one : null)) : whole;
   }
 
-  /** On its lanes of the caller's dialect; null where none of them can answer. */
+  /** It keeps its lanes of the caller's dialect; null where none of them can answer. */
   private untranslated(one: AutoCandidate, call: Call): AutoCandidate | null {
     const lanes = one.admission.lanes.filter(this.speaks(call));
     if (lanes.length === one.admission.lanes.length) return one;

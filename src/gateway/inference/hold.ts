@@ -106,7 +106,7 @@ export class Holds {
     return isForwarded ? Infinity : (lane.facts.maxOutput ?? Infinity);
   }
 
-  /** With the bound on each answer that it is enough for; what is left counts when the request's turn comes. */
+  /** It gives the bound on each answer that it is enough for; what is left counts when the request's turn comes. */
   private async holdWhatFits(
     call: Call,
     request: HoldRequest,

@@ -37,7 +37,7 @@ export interface LaneAnswer extends LaneTry {
 export interface Delivery<Body extends Buffer | string = Buffer | string> {
   readonly by: LaneTry;
   readonly status: number;
-  /** As it is charged. */
+  /** It is the usage as it is charged. */
   readonly usage: Usage;
   readonly finishReason: string | null;
   /** The ids of its tool calls, for a request that may go to any model. */

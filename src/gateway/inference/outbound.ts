@@ -72,7 +72,7 @@ export function outboundFor(
 
 type Eventually<T> = T | Promise<T>;
 
-/** Without a turn of the event loop where the value is there. */
+/** It takes no turn of the event loop where the value is there. */
 const after = <T, R>(value: Eventually<T>, work: (value: T) => Eventually<R>): Eventually<R> =>
   value instanceof Promise ? value.then(work) : work(value);
 

@@ -29,7 +29,7 @@ export interface InnerReader {
 export interface InnerCall {
   readonly caller: Caller;
   readonly requestId: string;
-  /** As it would be sent to `/v1/chat/completions`; always streamed. */
+  /** It is written as it would be sent to `/v1/chat/completions`; it is always streamed. */
   readonly body: Readonly<Record<string, unknown>>;
   /** The conversation that it belongs to. */
   readonly session: string;

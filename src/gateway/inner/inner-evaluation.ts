@@ -12,7 +12,7 @@ export interface EvaluationCall {
   readonly caller: Caller;
   readonly requestId: string;
   readonly surface: DialectName;
-  /** As it would be sent to the route; never streamed, and never kept for later requests. */
+  /** It is written as it would be sent to the route; it is never streamed, and never kept for later requests. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly signal: AbortSignal;
 }

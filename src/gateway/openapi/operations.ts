@@ -24,7 +24,7 @@ const audioTag = 'Audio';
 const keysTag = 'Key management';
 const serviceTag = 'Service';
 
-/** In the order in which a reader needs them. */
+/** They are in the order in which a reader needs them. */
 export const gatewayTags = [
   chatTag,
   'Vectors and ranking',

@@ -79,7 +79,7 @@ export class AttemptThrottle {
     });
   }
 
-  /** Under the form by which accounts are found: no other spelling of an address has attempts of its own. */
+  /** Keys go by the form by which accounts are found: no other spelling of an address has attempts of its own. */
   private async keysOf(
     attempt: Attempt,
     reader: Pick<Tx, 'query'> = this.database.source.manager,

@@ -11,7 +11,7 @@ export class LinkedIdentity {
   @Column('integer', { name: 'user_id' })
   userId: number;
 
-  /** As the provider called it when it was linked: for people to recognise, never to find an account by. */
+  /** The provider called it like this when it was linked: people recognise it, and no account is ever found by it. */
   @Column('text')
   email: string;
 

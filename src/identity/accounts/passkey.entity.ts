@@ -2,7 +2,7 @@ import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
 
 @Entity('passkey')
 export class Passkey {
-  /** As the device names it; unique among all devices. */
+  /** The device names it like this; it is unique among all devices. */
   @PrimaryColumn('bytea', { name: 'credential_id', primaryKeyConstraintName: 'passkey_pkey' })
   credentialId: Buffer;
 

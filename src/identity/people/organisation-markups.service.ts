@@ -5,7 +5,7 @@ import { Database } from '../../platform';
 import { lockOrganisation } from './organisations.service';
 
 export interface NewMarkup {
-  /** In millionths of the price: 1,100,000 is ten per cent on top. */
+  /** It is in millionths of the price: 1,100,000 is ten per cent on top. */
   readonly factor: number;
   /** Null means from now on. */
   readonly validFrom: Date | null;

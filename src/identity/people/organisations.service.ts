@@ -174,7 +174,7 @@ export class Organisations {
     await endPasswords(tx, organisationId);
   }
 
-  /** Only an empty one: no people, and nothing else that would be left without its organisation. */
+  /** Only an empty one is removed: it has no people, and nothing else that would be left without its organisation. */
   remove(scope: Scope, target: Target, work: (tx: Tx, id: number) => Promise<void>): Promise<void> {
     return this.database.transaction(async (tx) => {
       const found = await lockOrganisation(tx, scope, target.id);

@@ -1,4 +1,4 @@
-/** From the least to the most powerful; the position is the rank. */
+/** They go from the least to the most powerful; the position is the rank. */
 export const roles = [
   'user',
   'department_admin',

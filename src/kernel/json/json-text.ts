@@ -8,7 +8,7 @@ export class JsonText {
   }
 }
 
-/** As `JSON.stringify` prints a value, with every `JsonText` in it as it was written. */
+/** It prints a value as `JSON.stringify` does, with every `JsonText` in it as it was written. */
 export const printJson = (value: unknown): string => printed(value) ?? 'null';
 
 /** Undefined: what JSON has no word for. */

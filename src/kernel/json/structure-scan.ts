@@ -53,7 +53,7 @@ export class StructureScan {
   private depth = 0;
   private commas = 0;
   private inString = false;
-  /** Behind the last character that is no space: a loop back over space could outlast its slice. */
+  /** It is the place behind the last character that is no space: a loop back over space could outlast its slice. */
   private solidEnd = 0;
   /** The string read last begins and ends here, marks included. */
   private stringStart = 0;

@@ -16,7 +16,7 @@ export const parseUsdPerToken = (text: string): bigint => parseShifted(text, TOK
 /** `"2.50"` USD for a thousand are exactly 2,500,000 nano-USD for one. */
 export const parseUsdPerThousand = (text: string): bigint => parseShifted(text, -3);
 
-/** As many decimals again as an amount has. */
+/** It is as many decimals again as an amount has. */
 const FINE_EXPONENT = 9;
 
 /** So many at `"1.9e-08"` USD each make nano-USD, exact to eighteen decimals and then rounded up once. */

@@ -21,7 +21,7 @@ export interface TokenRates extends BucketRates {
 
 /** A service tier, a speed or a place of inference: multiplies what tokens cost, or has rates of its own. */
 export interface PriceMode {
-  /** In millionths: 1,000,000 leaves the rates as they are. */
+  /** It is in millionths: 1,000,000 leaves the rates as they are. */
   readonly multiplier: bigint;
   readonly rates: TokenRates | null;
 }
@@ -110,7 +110,7 @@ export function resolveRates(rates: BucketRates): ResolvedRates {
 }
 
 export interface RateStep {
-  /** In force once more than this many tokens went in; -1 is the base, in force always. */
+  /** They are in force once more than this many tokens went in; -1 is the base, in force always. */
   readonly above: number;
   readonly rates: ResolvedRates;
   /** The most that any token can cost so far, of those that go in and of those that come out. */

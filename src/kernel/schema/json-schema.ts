@@ -1,4 +1,4 @@
-/** As much of JSON Schema as fields need. */
+/** It is as much of JSON Schema as fields need. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];

@@ -69,7 +69,7 @@ export function readModes(fields: Readonly<Record<string, unknown>>): Modes | nu
 export interface AskedFees {
   /** The most uses of each kind. */
   readonly uses: UseCounts;
-  /** As they were asked for; `auto` is the supplier's choice. */
+  /** They stand as they were asked for; `auto` is the supplier's choice. */
   readonly modes: Modes;
   /** Quality and size of the pictures, like `hd/1024x1792`; null where none are asked for. */
   readonly image: string | null;

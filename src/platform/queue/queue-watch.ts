@@ -9,7 +9,7 @@ const ANSWER_DEADLINE_MS = 5_000;
 /** Whether the jobs of one queue are taken. A worker that takes none though some wait is broken. */
 export class QueueWatch {
   private readonly timer = setInterval(() => void this.look(), EVERY_MS).unref();
-  /** Since when jobs wait and this node has taken none. */
+  /** Jobs wait since then and this node has taken none. */
   private waitingSince: number | undefined;
 
   constructor(

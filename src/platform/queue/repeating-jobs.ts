@@ -16,7 +16,7 @@ import { Metrics } from '../metrics';
 import { deadlineOf, type JobClaim, type JobRow, JobRows, LATE_AFTER_MS } from './job-rows';
 import { jobsOf, type RegisteredJob } from './repeating-job';
 
-/** Also how long a job waits that another node has let go. */
+/** It is also how long a job waits that another node has let go. */
 const LONGEST_PAUSE_MS = 1_000;
 const SHORTEST_PAUSE_MS = 250;
 /** A long job must not hold up the others; a node has better to do than to run all of them at once. */
@@ -29,7 +29,7 @@ const QUEUE = 'upkeep';
 export class RepeatingJobs implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
   private readonly jobs = new Map<string, RegisteredJob>();
   private readonly running = new Map<string, Promise<void>>();
-  /** Since when this node has seen a job due that nobody runs. */
+  /** This node has seen a job due since then that nobody runs. */
   private readonly dueSince = new Map<string, number>();
   /** Claims whose answer was lost: nobody runs their jobs until they are given back. */
   private readonly unanswered = new Map<string, RegisteredJob>();

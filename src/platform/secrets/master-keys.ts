@@ -31,7 +31,7 @@ export class MasterKeys {
     this.byId = new Map(keys.map((key) => [key.id, key]));
   }
 
-  /** As the setting has them: the current key, then former ones, with commas between them. */
+  /** The setting has them in this order: the current key, then former ones, with commas between them. */
   static parse(setting: string): MasterKeys {
     const [current = '', ...former] = setting.split(',').map((text) => text.trim());
     return new MasterKeys([masterKeyOf(current), ...former.filter((text) => text !== '').map(masterKeyOf)]);

@@ -58,7 +58,7 @@ export async function rewrapColumn(
   }
 }
 
-/** In the order of the table: those that cannot be read stay in front. */
+/** They are in the order of the table: those that cannot be read stay in front. */
 async function rowsUnder(
   tx: Tx,
   { table, column, keyIdColumn, where = 'true', place }: SealedColumn,

@@ -10,7 +10,7 @@ import { Database, everyRow } from '../../platform';
 const MOST_KEYS = 1_000;
 const MOST_ENTRIES = 10_000;
 const MOST_PAYMENTS = 10_000;
-/** As many as an account may have. */
+/** It is as many as an account may have. */
 const MOST_CONVERSATIONS = 5_000;
 const ROWS_AT_ONCE = 200;
 

@@ -39,7 +39,7 @@ class PaymentsQuery {
   cursor?: string;
 }
 
-/** Read as they were written: see `centsField`. */
+/** Amounts are read as they were written: see `centsField`. */
 class AutomaticTopUpForm {
   /** A box that is not ticked is not sent. */
   @Takes(truth.optional())

@@ -34,7 +34,7 @@ class InvoiceForm {
   tax_id?: string;
 }
 
-/** As much as nine digits say. */
+/** It is as much as nine digits say. */
 const MOST_LOW_BALANCE_CENTS = 99_999_999_999n;
 
 class LowBalanceForm {

@@ -51,7 +51,7 @@ const sharesOf = (line: 'member' | 'project', shares: readonly UsageShare[]): (r
     formatUsd(-cost),
   ]);
 
-/** As programs read it. */
+/** Programs read it like this. */
 export const presentStatement = (wallet: Statement, invoices: Statement | null): object => ({
   from: wallet.from.toISOString(),
   to: wallet.to.toISOString(),

@@ -1,7 +1,7 @@
 import type { Interval } from '../../quality';
 import type { Localisation } from '../../web';
 
-/** In which the router did not choose: it leaned on the reference model, or on what settings name instead. */
+/** In these the router did not choose: it leaned on the reference model, or on what settings name instead. */
 export const inDoubt: ReadonlySet<string> = new Set([
   'unfamiliar_request',
   'traffic_changed',

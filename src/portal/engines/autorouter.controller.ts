@@ -203,7 +203,10 @@ export class AutorouterController {
   }
 }
 
-/** As the gateway finds it: what settings name, else the first candidate; the report names another where that has none. */
+/**
+ * It is found as the gateway finds it: what settings name, else the first candidate; the report names another where
+ * that has none.
+ */
 function referenceIn(
   { reference_model: named }: EffectiveAutoPolicy,
   candidates: readonly string[],

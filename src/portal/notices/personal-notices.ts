@@ -183,7 +183,7 @@ export class PersonalNotices {
   }
 }
 
-/** Not served in its own name any more; what leads on to another model is. */
+/** It is not served in its own name any more; what leads on to another model is. */
 const isGone = (model: ModelView): boolean =>
   model.state !== 'active' || (model.redirectTo === null && isRetired(model, Date.now()));
 

@@ -112,7 +112,7 @@ function walletAttention(
   return [{ tone: 'warn', text, action }];
 }
 
-/** As the mails tell it: from half of a budget on. */
+/** It tells it as the mails do: from half of a budget on. */
 function budgetAttention(
   { kind, name, keyId, state }: ReachedBudget,
   { locale, translate }: Localisation,
@@ -195,7 +195,7 @@ function usageTiles({ days, usage, earlier, latencies }: Facts, localisation: Lo
   ];
 }
 
-/** Against the same time before; without anything then, nothing is compared. */
+/** It compares with the same time before; without anything then, nothing is compared. */
 function changeOf(
   now: bigint,
   before: bigint,

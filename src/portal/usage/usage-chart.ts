@@ -100,7 +100,7 @@ const tokenSeries = ({ buckets }: UsageAnswer, { translate }: Localisation): Cha
     ] as readonly (readonly [string, (sums: UsageSums) => number])[]
   ).map(([name, of]) => ({ name: translate(`usage.tokens.${name}`), values: buckets.map(of) }));
 
-/** Only what is drawn: amounts in tables are exact. */
+/** It is only for what is drawn: amounts in tables are exact. */
 function valueOf(measure: Measure, sums: UsageSums): number {
   switch (measure) {
     case 'cost':

@@ -29,7 +29,7 @@ function partOf(message: Message, translate: Translate): string {
   return [`## ${author}`, `*${facts}*`, text, files, problem].filter((part) => part !== '').join('\n\n');
 }
 
-/** As a quotation: it is not what the model said. */
+/** It stands as a quotation: it is not what the model said. */
 function problemOf(message: Message, translate: Translate): string {
   const { title, text, code, requestId } = alertOf(message, translate);
   const marks = [code, requestId].filter((mark) => mark !== null).map((mark) => `\`${mark}\``);

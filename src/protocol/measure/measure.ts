@@ -17,7 +17,7 @@ export interface CarriedDocument {
 
 /** A tool that the supplier runs itself, once or several times, before it answers. */
 export interface ServerTool {
-  /** As the caller wrote it: `web_search_20250305`, `file_search`, `mcp`. */
+  /** The caller wrote it like this: `web_search_20250305`, `file_search`, `mcp`. */
   readonly type: string;
   /** Where it stands in the caller's list; null where it is a field of its own. */
   readonly index: number | null;
@@ -155,7 +155,7 @@ export const isGiven = (value: unknown): boolean => value !== undefined && value
 
 const isInline = (url: string): boolean => /^data:/i.test(url.slice(0, 5));
 
-/** Behind the comma of a data URL; the end where there is none near its beginning. */
+/** The data begin behind the comma of a data URL; it is the end where there is none near its beginning. */
 function startOfData(url: string): number {
   const comma = url.slice(0, 256).indexOf(',');
   return comma === -1 ? url.length : comma + 1;

@@ -22,7 +22,7 @@ export interface StreamFacts {
 
 /** The usage of a whole answer, and where in its event it stands or belongs. */
 export interface UsagePlace {
-  /** From the event to the object that has the usage. */
+  /** It leads from the event to the object that has the usage. */
   readonly path: readonly string[];
   readonly held: Readonly<JsonObject> | null;
   /** All that the caller has been told, as SDKs add it up; null where that is nothing. */

@@ -9,7 +9,7 @@ interface Rule {
   readonly isOne?: (text: string) => boolean;
 }
 
-/** In this order: what an earlier rule took is not there for a later one. */
+/** They run in this order: what an earlier rule took is not there for a later one. */
 const rules: readonly Rule[] = [
   { kind: 'email', pattern: /[\w.+-]{1,64}@[a-z\d](?:[a-z\d-]{0,62}\.){1,8}[a-z]{2,24}\b/gi },
   {

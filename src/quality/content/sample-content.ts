@@ -55,7 +55,7 @@ export class SampleContent {
     return { request, answers: new Map(answers) };
   }
 
-  /** Until when texts of these requests are kept; only of those whose texts are there. */
+  /** Texts of these requests are kept until then; it holds only those whose texts are there. */
   async keptUntil(requestIds: readonly string[]): Promise<ReadonlyMap<string, Date>> {
     if (requestIds.length === 0) return new Map();
     const rows = await this.database.query<{ request_id: string; content_until: Date }>(

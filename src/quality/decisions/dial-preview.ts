@@ -27,7 +27,7 @@ export interface PreviewRules {
   readonly ready: ReadonlySet<string>;
   readonly minQuality: number;
   readonly maxCostNano: number;
-  /** From how much novelty on a request is unfamiliar; null before the first calibration. */
+  /** From so much novelty on, a request is unfamiliar; null before the first calibration. */
   readonly unfamiliarFrom: number | null;
 }
 

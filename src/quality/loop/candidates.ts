@@ -4,7 +4,7 @@ import { costOf, type Nano, usageOf } from '../../kernel';
 import type { Caller } from '../../keys';
 import type { RequestText } from '../content/request-text';
 
-/** Beside the served answer; where there are more models, those with the fewest scores. */
+/** So many stand beside the served answer; where there are more models, those with the fewest scores are taken. */
 export const MOST_REPLAYS = 3;
 
 export interface ReplayQuestion {

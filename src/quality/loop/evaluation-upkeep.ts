@@ -57,7 +57,7 @@ export class EvaluationUpkeep {
         await this.queue.learn(requestId, hour);
         continue;
       }
-      // From the beginning: answers and scores that are there already are not asked for again.
+      // It starts from the beginning: answers and scores that are there already are not asked for again.
       await this.samples.enter(requestId, 'replayed', 'waiting');
       await this.queue.replay(requestId, hour);
     }

@@ -6,7 +6,7 @@ import { JudgeStep } from './judge-step';
 import { LearnStep } from './learn-step';
 import { ReplayStep } from './replay-step';
 
-/** As long as a few calls of slow models take. */
+/** It is as long as a few calls of slow models take. */
 const DEADLINE_MS = 15 * MINUTE_MS;
 
 @Injectable()

@@ -36,7 +36,7 @@ export class Evaluator {
     private readonly inner: InnerEvaluation,
   ) {}
 
-  /** With the models and regions of the key that asked first. Throws the refusal where that key may no longer ask. */
+  /** It has the models and regions of the key that asked first. Throws the refusal where that key may no longer ask. */
   async callerFor({ key_id: keyId, organisation_id: organisationId }: SampleRow): Promise<Caller> {
     return evaluationCaller(await this.keys.callerOf(keyId), organisationId);
   }

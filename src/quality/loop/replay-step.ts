@@ -55,7 +55,7 @@ export class ReplayStep {
     const candidates = settings.replay ? this.candidatesFor(sample, caller, request, served) : [];
     const answered = this.catalogue.snapshot.model(sample.served_model);
     const answering = [...(answered === undefined ? [] : [answered]), ...candidates];
-    // Before anything is asked and paid: without a judge it would be for nothing.
+    // The judge is found before anything is asked and paid: without one it would be for nothing.
     const judge = await this.judges.of({ sample, caller, settings, answering });
     if (judge === null) return this.samples.close(requestId, 'no_judge');
     try {

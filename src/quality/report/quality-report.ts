@@ -44,7 +44,7 @@ export interface ModelReport {
   readonly mean: Interval | null;
   /** It is the cost of an answer in nano-USD; null means not enough data. */
   readonly cost: Interval | null;
-  /** Against the reference; null for the reference itself and where there are not enough pairs. */
+  /** It is against the reference; null for the reference itself and where there are not enough pairs. */
   readonly difference: Difference | null;
   readonly wins: number;
   readonly ties: number;

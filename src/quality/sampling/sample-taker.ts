@@ -29,7 +29,7 @@ const MOST_AT_ONCE = 16;
 const MOST_OPEN = 50;
 /** Scores of a cell are counted among the latest so many samples of its kind. */
 const LOOKED_AT = 1_000;
-/** Until it is judged; longer only where the organisation keeps content. */
+/** Content is kept until it is judged; longer only where the organisation keeps content. */
 const CONTENT_HOURS = 24;
 
 interface Sample {
@@ -86,7 +86,7 @@ export class SampleTaker implements AnswerSampler, OnApplicationBootstrap {
       .finally(() => (this.underWay -= 1));
   }
 
-  /** Only where the organisation lets anything be learned, and of people. */
+  /** It is noted only where the organisation lets anything be learned, and of people. */
   retried({ requestId, caller, model }: RetriedAnswer): void {
     const { organisationId, userId } = caller.attribution;
     if (organisationId === null || userId === null || this.underWay >= MOST_AT_ONCE) return;

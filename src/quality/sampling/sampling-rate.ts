@@ -1,13 +1,13 @@
 /** A cell, a kind of request and a model, that has fewer scores is sampled more often, as is traffic that has changed. */
 export const THIN_CELL = 30;
 const BOOST = 3;
-/** As shares of the month's budget. */
+/** They are shares of the month's budget. */
 const HEAD_START = 0.02;
 const HASTE = 0.2;
 
 export interface Inclusion {
   readonly sampledBy: 'rate' | 'boost';
-  /** With what probability the request is in the sample; reports weigh by it. */
+  /** The request is in the sample with this probability; reports weigh by it. */
   readonly probability: number;
 }
 

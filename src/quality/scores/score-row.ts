@@ -51,7 +51,7 @@ export interface ScoreRow {
   readonly state_version: string | null;
 }
 
-/** As `quality_score s` and `quality_sample q` have them. */
+/** `quality_score s` and `quality_sample q` have them like this. */
 export const scoreColumns = `
   s.id::text AS id, s.request_id, s.created_at, s.organisation_id AS org_id, q.department_id, q.project_id, q.user_id,
   q.key_id, q.session_hash, q.surface AS endpoint, q.requested_model, q.served_model, s.model, s.supplier, s.region,

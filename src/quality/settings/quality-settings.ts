@@ -37,7 +37,7 @@ export const isSampling = ({ availability, sampling_percent: percent }: QualityS
 /** What the operator lets organisations have at most: the settings of the platform. */
 export type QualityEnvelope = Pick<QualitySettings, 'availability' | 'monthly_budget'>;
 
-/** As long as the operator sets nothing else. */
+/** It holds as long as the operator sets nothing else. */
 const usualEnvelope: QualityEnvelope = { availability: 'everyone', monthly_budget: 100 };
 
 export const isEnvelopeField = (name: string): name is keyof QualityEnvelope => name in usualEnvelope;

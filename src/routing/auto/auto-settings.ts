@@ -10,7 +10,7 @@ export interface AutoSettings {
   /** Patterns of names; only a model that one of them names may be picked. */
   readonly include?: readonly string[];
   readonly exclude?: readonly string[];
-  /** Between 0 and 1: a model whose expected quality may lie below is not picked. */
+  /** It lies between 0 and 1: a model whose expected quality may lie below is not picked. */
   readonly min_quality?: number;
   /** It is in US dollars, as a decimal. */
   readonly max_cost_per_request?: string;

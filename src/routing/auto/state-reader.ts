@@ -31,7 +31,7 @@ interface ExampleRow {
   readonly example: StoredExample;
 }
 
-/** As many as a state remembers one by one. */
+/** It is as many as a state remembers one by one. */
 const REMEMBERED = 8_192;
 /** So much is learned before other work has its turn. */
 const AT_ONCE = 64;

@@ -51,7 +51,7 @@ export function decide(state: RouterState, question: Question): Decision {
   const held = session?.betweenToolCallAndResult === true ? session.model : undefined;
   const pool =
     held === undefined ? appraisal.candidates : appraisal.candidates.filter(({ model }) => model === held);
-  // Not among those that may read a tool result alone: that model would be measured by itself.
+  // It is not sought among those that may read a tool result alone: that model would be measured by itself.
   const reference = referenceOf(appraisal.candidates, policy.referenceModel);
   const [first] = pool;
   if (reference === undefined || first === undefined) {

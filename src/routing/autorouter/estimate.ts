@@ -57,7 +57,7 @@ export function familiarity(
   return { neighbours, similarity: nearest };
 }
 
-/** From the general to the particular: what little is known of the particular leans on the general. */
+/** It goes from the general to the particular: what little is known of the particular leans on the general. */
 export function estimate(
   state: RouterState,
   features: Pick<Features, 'bucket' | 'structure'>,

@@ -73,7 +73,7 @@ export interface Explanation {
   /** How long its answer was expected to be; decisions of earlier versions do not say. */
   readonly ref_tokens_out?: number;
   readonly chosen: string;
-  /** In shadow: what would have answered. */
+  /** In shadow, it is what would have answered. */
   readonly would_have: string | null;
   readonly reason: DecisionReason;
   /** It compares the decision (in shadow, `would_have`) with the reference model. */

@@ -28,7 +28,7 @@ export class LanePermit {
 
   private readonly ticket: Ticket;
   private readonly accountTicket: Ticket;
-  /** As it was when this try began: a new credential brings another. */
+  /** It is as it was when this try began: a new credential brings another. */
   private readonly account: Breaker;
 
   private constructor(

@@ -37,7 +37,7 @@ export class WatchedLane {
     for (const breaker of this.own.values()) breaker.follow(terms);
   }
 
-  /** As it is to every key. */
+  /** It is the state as it is to every key. */
   stateOfAll(now: number): BreakerState {
     return worse(this.breaker.state(now), this.account.state(now));
   }

@@ -23,7 +23,7 @@ import { connectionFailure, type ProbeFailure } from './probe-failure';
 
 export interface ProbeInput {
   readonly provider: ProviderView;
-  /** As the supplier calls it. */
+  /** The supplier calls it like this. */
   readonly model: string;
   readonly region: string;
   /** Left out, it is the first that its style serves. */

@@ -82,7 +82,7 @@ export class SupplierStyles {
     return usual === undefined || !hasChoice ? usual : wireFor(lane, operation, usual, needs);
   }
 
-  /** In which dialect conversations are asked for although another was chosen; null where the choice holds. */
+  /** Conversations are asked for in this dialect although another was chosen; null where the choice holds. */
   spokenInsteadOf(wire: Wire | null, provider: ProviderView): WireDialect | null {
     const usual = this.dialectFor(provider, 'chat');
     const hasChoice = this.dialectFor(provider, 'responses') === 'responses';

@@ -141,7 +141,10 @@ function acrossOf(values: readonly number[]): Axis {
   };
 }
 
-/** Between whole steps around what there is: differences show, and the scale says that it does not begin at nought. */
+/**
+ * The scale lies between whole steps around what there is: differences show, and the scale says that it does not begin
+ * at nought.
+ */
 function downOf(values: readonly number[]): Axis {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const step = niceScale(Math.max(high - low, 1e-9))[1] ?? 1;

@@ -27,7 +27,7 @@ export function parametersAtFault({ code, options }: Fault): string[] {
   return issues.length > 0 || options.param === undefined ? named : [options.param];
 }
 
-/** In the reader's words: what an address says that its page does not take; null for other problems. */
+/** It says in the reader's words what an address says that its page does not take; null for other problems. */
 export function addressText(problem: Fault, translate: Translate, isShown = false): string | null {
   const { code, options } = problem;
   const key = addressTexts[code];
@@ -52,7 +52,7 @@ export function reasonText({ options }: Fault, translate: Translate): string | n
   return keys.map((key) => [key, translate(key, values)]).find(([key, text]) => key !== text)?.[1] ?? null;
 }
 
-/** In the reader's words: what the code of a fault means; null for codes that people do not meet. */
+/** It says in the reader's words what the code of a fault means; null for codes that people do not meet. */
 export function codeText({ code }: Fault, translate: Translate): string | null {
   const key = `error.message.${code}`;
   const text = translate(key);

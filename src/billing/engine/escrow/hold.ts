@@ -42,7 +42,7 @@ export class Hold extends HoldProof {
   /** What is held: less than was asked for where the request could do with it. */
   readonly amount: Nano;
   readonly refs: readonly LimitRef[];
-  /** On the database's clock; it decides which windows are charged, whenever the request ends. */
+  /** It is the time of the database's clock; it decides which windows are charged, whenever the request ends. */
   readonly heldAt: number;
   readonly #keeper: HoldKeeper;
   readonly #slices: readonly Slice[];

@@ -86,7 +86,7 @@ export class SliceAllocator {
     void this.draw();
   }
 
-  /** In order: no request overtakes on a scope that an earlier one is short of. */
+  /** Requests are served in order: none overtakes on a scope that an earlier one is short of. */
   serveFromSlices(): void {
     const short = new Set<number>();
     const now = this.clock.now();

@@ -131,7 +131,7 @@ function contentOf({ file, header }: AbandonedJournal): Content {
   return { records, tornAt };
 }
 
-/** As this version writes it. */
+/** The record is written as this version writes it. */
 function rewritten({ requestId, createdAt, ...facts }: RequestRecord): WrittenRecord {
   return writtenRecord(requestId, createdAt.getTime(), facts);
 }

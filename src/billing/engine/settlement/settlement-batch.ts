@@ -19,7 +19,7 @@ export class SettlementBatch {
   private requests: SettledRequest[] = [];
   /** A closed batch is in flight: later requests go into the next one. */
   closed = false;
-  /** After the database refused a record: the records that are neither committed nor set aside. */
+  /** After the database refused a record, these are neither committed nor set aside. */
   unsettled: WrittenRecord[] | null = null;
 
   /** Journalled requests and others never share a batch: only the others may be withdrawn. */

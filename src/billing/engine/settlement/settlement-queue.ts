@@ -222,7 +222,7 @@ export class SettlementQueue {
     this.pendingIds.committed(count);
   }
 
-  /** Without the requests whose callers are told meanwhile that they could not be recorded. */
+  /** It leaves out the requests whose callers are told meanwhile that they could not be recorded. */
   private async sendWhole(batch: SettlementBatch): Promise<void> {
     for (;;) {
       this.withdraw(batch);

@@ -42,7 +42,7 @@ const hoursSince = `
 
 const dimensions = ['model', 'supplier', 'region', 'key_id', 'project_id', 'user_id', 'wallet_id'];
 
-/** As many bits as dimensions: the one that is summed by has a zero. */
+/** There are as many bits as dimensions: the one that is summed by has a zero. */
 const dimensionOf = `CASE GROUPING(${dimensions.join(', ')}) ${dimensions
   .map(
     (column, place) =>

@@ -102,7 +102,7 @@ export class Entry implements Place {
     return this.isAbsent ? this.fault('is missing') : this.text();
   }
 
-  /** Only by reference: a file that is shown around holds no secrets. */
+  /** It is given only by reference: a file that is shown around holds no secrets. */
   secret(): string | undefined {
     if (this.isAbsent) return undefined;
     const written = isScalar(this.node) ? this.node.value : undefined;

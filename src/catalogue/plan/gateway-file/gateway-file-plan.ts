@@ -33,7 +33,7 @@ export interface GatewayFileOptions {
   readonly file: string;
   readonly prune: boolean;
   readonly box: SecretBox;
-  /** Read once, from a page: it keeps nothing from then on, and what a file keeps is left alone. */
+  /** It is read once, from a page: it keeps nothing from then on, and what a file keeps is left alone. */
   readonly once?: boolean;
   /** Left out, keys of the file are left alone. */
   readonly keys?: KeyPlanner;

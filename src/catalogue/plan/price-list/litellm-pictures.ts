@@ -4,7 +4,7 @@ import type { LitellmEntry } from './litellm-entry';
 /** It is one quality and size of a model that makes pictures: `hd/1024-x-1792/dall-e-3`. */
 export interface SizedPicture {
   readonly model: string;
-  /** As prices name it: `hd/1024x1792`. */
+  /** Prices name it like this: `hd/1024x1792`. */
   readonly key: string;
   readonly pixels: bigint;
 }

@@ -5,7 +5,7 @@ import type { Rates } from './rate-sheet';
 /** What a price list says of one model of one supplier. */
 export interface Offer {
   readonly id: string;
-  /** As the list calls the supplier. */
+  /** The list calls the supplier like this. */
   readonly provider: string;
   readonly displayName: string;
   readonly kind: ModelKind;

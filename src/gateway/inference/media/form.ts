@@ -62,7 +62,10 @@ export function withoutBoundary({ fields, files }: Form): Buffer {
   return Buffer.concat([Buffer.from(JSON.stringify([fields, heads])), ...files.map(({ bytes }) => bytes)]);
 }
 
-/** Counted apart, no further than needed: the parser passes over parts that it cannot read, and none may be lost. */
+/**
+ * Parts are counted apart, no further than needed: the parser passes over parts that it cannot read, and none may be
+ * lost.
+ */
 function partsIn(bytes: Buffer, boundary: string): number {
   const line = Buffer.from(`\r\n--${boundary}`);
   const bare = line.subarray(2);

@@ -167,7 +167,7 @@ function scoreCell({ score_total: total, verdict }: ScoreRow, localisation: Loca
 const preferenceText = ({ pair_preference: preference }: ScoreRow, translate: Translate): string =>
   preference === null ? '–' : translate(`qualitative.preferences.${preference}`);
 
-/** In words; a signal that a newer node noted stays as it is. */
+/** It is in words; a signal that a newer node noted stays as it is. */
 function flagText(flag: string, translate: Translate): string {
   const key = `qualitative.signals.${flag}`;
   const text = translate(key);

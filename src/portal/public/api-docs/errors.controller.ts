@@ -15,7 +15,7 @@ class ErrorsQuery {
   @Matches(/^[^\p{Cc}]{0,100}$/u)
   q?: string;
 
-  /** Only codes that this version can answer with. */
+  /** It takes only codes that this version can answer with. */
   @IsOptional()
   @IsIn(['', 'reachable'])
   reach?: string;

@@ -20,7 +20,7 @@ export interface DocumentPage extends MarkdownPage {
   readonly lede?: string;
   /** How its parts are laid out, where it is more than running text. */
   readonly layout?: string;
-  /** Only of references: the pages are named in five languages. */
+  /** Only references have one: the pages are named in five languages. */
   readonly title?: string;
 }
 

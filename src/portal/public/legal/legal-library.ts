@@ -21,7 +21,7 @@ export interface LegalText {
   readonly version: string;
   readonly effective: Date;
   readonly language: string;
-  /** As it came with the product: the operator has yet to put a text of their own in its place. */
+  /** It is as it came with the product: the operator has yet to put a text of their own in its place. */
   readonly isTemplate: boolean;
   readonly text: string;
 }

@@ -65,7 +65,7 @@ function byText(a: readonly [string, string], b: readonly [string, string]): num
   return one < two ? -1 : one > two ? 1 : 0;
 }
 
-/** Also what `encodeURIComponent` leaves as it is and the specification does not. */
+/** It also encodes what `encodeURIComponent` leaves as it is and the specification does not. */
 export const encoded = (text: string): string =>
   encodeURIComponent(text).replace(
     /[!'()*]/g,

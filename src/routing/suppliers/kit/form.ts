@@ -28,7 +28,7 @@ const opening = (boundary: string, name: string): string =>
 const fileHead = (boundary: string, { field, name, type }: FormFile): string =>
   `${opening(boundary, field)}; filename="${quoted(name)}"\r\nContent-Type: ${plainType(type)}\r\n\r\n`;
 
-/** As browsers write it: what would end the value or the line is escaped. */
+/** It is written as browsers write it: what would end the value or the line is escaped. */
 const quoted = (text: string): string =>
   text.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22');
 

@@ -107,7 +107,7 @@ export const serviceFields = {
 
 const steering = new KnownFields([], steeringFields);
 
-/** Also in another spelling: for where nothing can be said against names of a caller's own. */
+/** It also knows other spellings: for where nothing can be said against names of a caller's own. */
 export const looksLikeSteering = (name: string): boolean => steering.meantBy(name) !== undefined;
 
 const known = new Map<OperationName, KnownFields>();

@@ -20,7 +20,7 @@ export type OperationName =
   | 'moderation'
   | 'count_tokens';
 
-/** In which form it goes over the wire. For single-shot operations the form is named like the operation. */
+/** It goes over the wire in this form. For single-shot operations the form is named like the operation. */
 export type WireDialect =
   DialectName | 'gemini' | Exclude<OperationName, DialectName | 'native' | 'count_tokens'>;
 
@@ -115,6 +115,6 @@ export interface SupplierStyle {
   modelList?(provider: ProviderView, credential: Credential | null): ListCall | null;
   /** What an error body says; undefined when it says nothing. */
   readError(body: unknown, headers: IncomingHttpHeaders): SupplierError | undefined;
-  /** Only where streams do not come as server-sent events. */
+  /** It is there only where streams do not come as server-sent events. */
   unframer?(): Unframer;
 }

@@ -4,7 +4,7 @@ import type { TokenLease, TokenPool } from './token-pool';
 
 type Send = (token: TokenCredential, handler: SupplierHandler) => SupplierCall;
 
-/** As many tokens as lanes are tried: a request that all of them refuse is refused for its own sake. */
+/** As many tokens are tried as lanes: a request that all of them refuse is refused for its own sake. */
 const MOST_TOKENS = 3;
 
 /**
