@@ -74,7 +74,11 @@ module.exports = tseslint.config(
         'error',
         {
           patterns: [
-            { group: ['**/src/**'], allowTypeImports: true, message: 'Take values from #product or #inside.' },
+            {
+              group: ['**/src/**'],
+              allowTypeImports: true,
+              message: 'Take values from #product or #inside.',
+            },
           ],
         },
       ],

@@ -6,7 +6,14 @@ const { announced, inProject, run } = require('./run.cjs');
 
 const stamp = inProject('dist', '.stamp');
 const folders = ['src', 'migrations', 'simulator', 'gallery', 'proofs', 'bench'];
-const files = ['package-lock.json', '.swcrc', 'nest-cli.json', 'tsconfig.json', 'scripts/bundle.cjs', 'scripts/bundle-entries.cjs'];
+const files = [
+  'package-lock.json',
+  '.swcrc',
+  'nest-cli.json',
+  'tsconfig.json',
+  'scripts/bundle.cjs',
+  'scripts/bundle-entries.cjs',
+];
 
 /** The compiled code, and the artefact made of it. Contents decide, not times: a checkout makes everything look new. */
 function build(node) {

@@ -28,7 +28,6 @@ export { type ListedModel, type ListedProvider, listModels, listPrices, listProv
 export {
   MODEL_KINDS,
   MODEL_STATES,
-  LANE_ORDERS,
   type LaneOrder,
   modelFields,
   type ModelKind,

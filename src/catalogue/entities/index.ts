@@ -1,11 +1,9 @@
 export { Lane } from './lane.entity';
 export { Model } from './model.entity';
 export {
-  LANE_ORDERS,
   type LaneOrder,
   MODEL_KINDS,
   MODEL_STATES,
-  type ModelBounds,
   modelFields,
   type ModelKind,
   type ModelState,

@@ -25,7 +25,7 @@ export const MODEL_STATES = ['active', 'paused', 'hidden', 'deleted'] as const;
 export type ModelState = (typeof MODEL_STATES)[number];
 
 /** How lanes of one priority are ordered: by weight, by lowest price, or by quickest answers. */
-export const LANE_ORDERS = ['weight', 'price', 'latency'] as const;
+const LANE_ORDERS = ['weight', 'price', 'latency'] as const;
 export type LaneOrder = (typeof LANE_ORDERS)[number];
 
 const MOST_TOKENS = 100_000_000;

@@ -3,7 +3,7 @@ import type { FileValue, Facet, Property } from './property';
 
 export type Properties = Readonly<Record<string, Property<unknown>>>;
 
-export type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<Camel<Tail>>}`
   : Name;
 

@@ -26,7 +26,7 @@ export {
   type ValuesOf,
 } from './definition';
 export { kept } from './natures';
-export type { FileValue, Facet, Property } from './property';
+export type { FileValue } from './property';
 export {
   decimal,
   dollars,

@@ -1,11 +1,5 @@
 import fc from 'fast-check';
-import {
-  ActivityLog,
-  ActivityRetention,
-  ChainReview,
-  type ReviewSummary,
-  systemActor,
-} from '#product/audit';
+import { ActivityLog, ActivityRetention, ChainReview, type ReviewSummary, systemActor } from '#product/audit';
 import { executeCommand } from '#inside/commands/run-command';
 import { Metrics, Outbox, RepeatingJobs } from '#product/platform';
 import { startTestApp, type TestApp } from '../../support/app';

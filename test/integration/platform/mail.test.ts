@@ -101,7 +101,10 @@ async function boot(env: Record<string, string>): Promise<{ mailer: Mailer; outb
     QueueModule.forRoot({ databaseUrl: database.url }),
     MailModule.forRoot(),
   ];
-  app = await NestFactory.createApplicationContext({ module: class MailTrial {}, imports }, { logger: false });
+  app = await NestFactory.createApplicationContext(
+    { module: class MailTrial {}, imports },
+    { logger: false },
+  );
   app.get(QueueSupervisor).startWorkers();
   return { mailer: app.get(Mailer), outbox: app.get(Outbox) };
 }

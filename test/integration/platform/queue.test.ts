@@ -2,12 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  type INestApplicationContext,
-  Injectable,
-  Module,
-  type OnApplicationShutdown,
-} from '@nestjs/common';
+import { type INestApplicationContext, Injectable, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { NestFactory } from '#inside/boot/packages';
 import { ConfigModule, loadSettings } from '#inside/platform/config/index';
 import { DatabaseModule } from '#inside/platform/database/index';
