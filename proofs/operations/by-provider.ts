@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { cookiesOf, newAddress } from './accounts';
 import { type Answer, expect, expectStatus, jsonOf } from './http';
+import { noteExchange } from './traffic';
 import { resellerOrigin, type World } from './world';
 
 /** How persons sign in by a provider, at the main address and on a reseller's portal. */
@@ -51,7 +52,9 @@ export function askReseller(
       const given = new Headers();
       if (answer.headers.location !== undefined) given.set('location', answer.headers.location);
       for (const line of answer.headers['set-cookie'] ?? []) given.append('set-cookie', line);
-      resolve({ status: answer.statusCode ?? 0, headers: given });
+      const status = answer.statusCode ?? 0;
+      noteExchange(world.url, 'GET', path, status);
+      resolve({ status, headers: given });
     })
       .on('error', reject)
       .end();

@@ -1,5 +1,5 @@
-import { subscribe } from 'node:diagnostics_channel';
 import { setTimeout as delay } from 'node:timers/promises';
+
 /** One answer, read whole, with what scenarios ask of it. */
 export interface Answer {
   readonly status: number;
@@ -19,15 +19,6 @@ export interface Sent {
 }
 
 const DEADLINE_MS = 20_000;
-
-const sentTo = new Map<string, number>();
-subscribe('undici:request:create', (message) => {
-  const { origin } = (message as { readonly request: { readonly origin: unknown } }).request;
-  sentTo.set(String(origin), (sentTo.get(String(origin)) ?? 0) + 1);
-});
-
-/** How many requests this process has sent to an address so far, by whatever client. */
-export const requestsSent = (url: string): number => sentTo.get(new URL(url).origin) ?? 0;
 
 /** A caller of the service: an address, and the headers that authenticate it. */
 export class Client {

@@ -56,8 +56,7 @@ const aliases: readonly Scenario[] = [
       const list = ok(await (await admin(world)).get(`${ADMIN}/model-aliases`))['data'] as object[];
       expect(JSON.stringify(list).includes(alias), 'every alias is listed');
     },
-    badInput: async (world) =>
-      expectStatus(await (await admin(world)).send('PUT', `${ADMIN}/model-aliases`), 405),
+    badInput: 'none',
     withoutRights: forPlatform(`${ADMIN}/model-aliases`, {}, 'GET'),
   },
   { operation: `POST ${ADMIN}/model-aliases`, ...aliasAdded(`${ADMIN}/model-aliases`) },
