@@ -14,19 +14,16 @@ const DEADLINE_MS = 60_000;
 export async function tryGuide(trial: Trial): Promise<void> {
   const page = readFileSync(join(clientsFolder, '..', '..', 'docs', 'clients.md'), 'utf8');
   assert.ok(page.includes(EXAMPLE));
+  for (const language of ['js', 'sh', 'toml']) assert.ok(blocksOf(page, language).length > 0, language);
   const sections = page.replaceAll(EXAMPLE, trial.product.url).split(/^## /m).slice(1);
   for (const section of sections) {
     const title = section.slice(0, section.indexOf('\n'));
-    const [program] = blocksOf(section, 'js');
-    const [commands] = blocksOf(section, 'sh');
-    if (program !== undefined) {
+    for (const program of blocksOf(section, 'js'))
       await trial.report.check(client, `${title} · the program`, () => runProgram(trial, program));
-    }
-    if (commands !== undefined) {
+    for (const commands of blocksOf(section, 'sh'))
       await trial.report.check(client, `${title} · the commands`, () =>
         runCommands(trial, commands, blocksOf(section, 'toml')[0]),
       );
-    }
   }
   await checkOutside(trial, client);
 }

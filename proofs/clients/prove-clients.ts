@@ -45,12 +45,14 @@ async function trySdk(
     },
     SDK_DEADLINE_MS,
   );
-  for (const line of output.split('\n').filter((text) => text.startsWith('{'))) {
+  const lines = output.split('\n').filter((text) => text.startsWith('{'));
+  for (const line of lines) {
     const { what, fault } = JSON.parse(line) as { what: string; fault: string | null };
     report.add(client, what, fault);
   }
   const ended = late ? `no end after ${SDK_DEADLINE_MS} ms` : complaint;
-  report.add(client, 'ran to the end', code === 0 ? null : ended);
+  const fault = code !== 0 ? ended : lines.length === 0 ? 'it checked nothing' : null;
+  report.add(client, 'ran to the end', fault);
 }
 
 const others = { Codex: tryCodex, 'Claude Code': tryClaudeCode, 'docs/clients.md': tryGuide };

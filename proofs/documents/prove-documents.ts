@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Findings, runProof } from '../support/findings';
 import { endWithThisProcess } from '../support/program';
 import { commandsOf } from './commands';
+import { notRun } from './not-run';
 import { Stage } from './stage';
 import { type Step, steps } from './steps';
 
@@ -21,12 +22,15 @@ async function main(): Promise<void> {
     for (const step of steps) {
       const what = `${places.get(step.command) ?? 'no document'} ${firstLine(step.command)}`;
       const lacking = (await step.lacks?.(stage)) ?? null;
-      if (lacking !== null) findings.add(what, true, `left out: ${lacking}`);
+      if (lacking !== null) findings.leaveOut(what, lacking);
       else findings.add(what, ...(await faultsOf(stage, step).then(told, toldOfError)));
     }
   } finally {
     await stage.end();
   }
+  const alone = [...places.keys()].filter((text) => notRun.some(({ commands }) => commands.test(text)));
+  const why = 'proofs/documents/not-run.ts has the reason of each';
+  findings.leaveOut(`${alone.length} commands`, why, alone.length);
   findings.end();
 }
 

@@ -1,3 +1,4 @@
+import { partsGiven } from '../support/findings';
 import { closeConnections } from './caller';
 import { type Drill, DrillContext } from './drill';
 import { accounting } from './drills/accounting';
@@ -41,8 +42,9 @@ const drills: readonly Drill[] = [
 /** With numbers, only the drills of these numbers; with --long, at the product's own limits. */
 async function main(): Promise<void> {
   const words = process.argv.slice(2);
-  const numbers = words.filter((word) => /^\d+$/.test(word));
-  const wanted = drills.filter(({ name }) => numbers.length === 0 || numbers.includes(name.split(' ')[0]!));
+  const numberOf = ({ name }: Drill): string => name.split(' ')[0] ?? '';
+  const numbers = partsGiven(drills.map(numberOf));
+  const wanted = drills.filter((drill) => numbers.includes(numberOf(drill)));
   const scenes = wanted.flatMap(({ name: drill, scenes }) =>
     Object.entries(scenes).map(([name, layout]) => ({ drill, name, layout })),
   );

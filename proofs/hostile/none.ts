@@ -3,10 +3,10 @@ import type { Findings } from '../support/findings';
 const SHOWN = 10;
 const LONGEST = 600;
 
-/** For what there must be none of: the first few are shown. */
-export function none(findings: Findings, what: string, offenders: readonly string[], of?: number): void {
-  const count = offenders.length + (of === undefined ? '' : ` of ${of.toLocaleString('en')}`);
-  findings.add(`none: ${what}`, offenders.length === 0, count);
+/** For what there must be none of, among so many that were looked at: the first few are shown. */
+export function none(findings: Findings, what: string, offenders: readonly string[], of: number): void {
+  const count = `${offenders.length} of ${of.toLocaleString('en')}`;
+  findings.over(`none: ${what}`, of, offenders.length, count);
   for (const offender of offenders.slice(0, SHOWN)) tell(offender);
 }
 

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { parseArgs } from 'node:util';
 import { Logger } from '@nestjs/common';
-import { Findings, runProof } from '../support/findings';
+import { Findings, partsGiven, runProof } from '../support/findings';
 import { proveAddresses } from './addresses/addresses';
 import { proveSecondAnswers } from './answers/second-answers';
 import { type BodyOptions, proveBodies } from './bodies/bodies';
@@ -42,9 +42,9 @@ async function main(): Promise<void> {
     only: values.only === undefined ? null : Number(values.only),
   };
   const findings = new Findings('prove:hostile');
-  for (const [name, prove] of Object.entries(parts)) {
-    if (positionals.length === 0 || positionals.includes(name)) await prove(findings, options);
-  }
+  const wanted = partsGiven(Object.keys(parts), positionals);
+  for (const [name, prove] of Object.entries(parts))
+    if (wanted.includes(name)) await prove(findings, options);
   findings.end();
 }
 

@@ -6,9 +6,11 @@ import type { CheckLine } from './audit/check';
 export async function runAudit(findings: Findings, program: string, evidence: string): Promise<void> {
   const auditor = Program.node(`proofs/invoices/audit/${program}`, [evidence], {}, { isKept: true });
   const { code, output, complaint } = await auditor.finish();
-  for (const line of output.split('\n').filter((text) => text !== '')) {
+  const lines = output.split('\n').filter((text) => text !== '');
+  for (const line of lines) {
     const { what, holds, found } = JSON.parse(line) as CheckLine;
     findings.add(what, holds, found);
   }
-  if (code !== 0) findings.add('the audit came to its end', false, `ended with ${code}: ${complaint}`);
+  const faults = code === 0 ? 'it checked nothing' : `ended with ${code}: ${complaint}`;
+  if (code !== 0 || lines.length === 0) findings.add('the audit came to its end', false, faults);
 }

@@ -106,7 +106,8 @@ async function prove(folder: string, started: Program[]): Promise<Report> {
     },
     { folder: folderOfScripts, isLeader: true, isKept: true },
   ).finish(DEADLINE_MS);
-  for (const line of output.split('\n').filter((text) => text.startsWith('{'))) {
+  const lines = output.split('\n').filter((text) => text.startsWith('{'));
+  for (const line of lines) {
     const { client, what, fault } = JSON.parse(line) as {
       client: string;
       what: string;
@@ -114,7 +115,8 @@ async function prove(folder: string, started: Program[]): Promise<Report> {
     };
     report.add(client, what, fault);
   }
-  report.add('the chains', 'came to their end', code === 0 ? null : late ? 'too late' : complaint);
+  const ended = code !== 0 ? (late ? 'too late' : complaint) : lines.length === 0 ? 'there was none' : null;
+  report.add('the chains', 'came to their end', ended);
   for (const name of names) {
     const refused = await refusalsOf(suppliers[name]!.controlUrl);
     report.add(name, 'refused nothing', refused.length === 0 ? null : refused.slice(0, 5).join(', '));

@@ -5,21 +5,15 @@ import { DataSource } from 'typeorm';
 import { Ledger, Limits, type MoneyReport, verifyMoney } from '#product/billing';
 import { uuidv7 } from '#product/kernel';
 import { applicationUrl, Database } from '#product/platform';
+import { Findings } from '../support/findings';
 import type { Answer, Call, GatewayNode, StartNode } from './node-handle';
 import type { PostgresServer } from './postgres-server';
-
-export interface Finding {
-  readonly what: string;
-  readonly wanted: string;
-  readonly found: string;
-  readonly held: boolean;
-}
 
 export const usd = 1_000_000_000n;
 
 /** What all the scenarios share: a server, nodes, fresh wallets, and the books. */
 export class Proof {
-  readonly findings: Finding[] = [];
+  readonly findings = new Findings('prove:money');
   readonly nodes: GatewayNode[] = [];
   private wallets = 1_000;
   private source?: DataSource;
@@ -125,8 +119,7 @@ export class Proof {
   }
 
   add(what: string, wanted: string, found: string, held: boolean): void {
-    this.findings.push({ what, wanted, found, held });
-    process.stdout.write(`${held ? 'held  ' : 'FAILED'}  ${what.padEnd(82)} ${wanted.padEnd(12)} ${found}\n`);
+    this.findings.add(`${what.padEnd(82)} ${wanted.padEnd(12)}`, held, found);
   }
 
   async close(): Promise<void> {

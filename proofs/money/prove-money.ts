@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { migrations } from '#migrations';
 import { migrate } from '#inside/platform/database/migrate';
+import { partsGiven, runProof } from '../support/findings';
 import { proveBounds } from './bounds';
 import { proveBrokenBooks } from './broken-books/prove-broken-books';
 import { proveJournalNearTheEnd, proveNodeCrashes, proveOutage, provePostgresCrashes } from './crashes';
@@ -32,25 +33,19 @@ const scenarios: Readonly<Record<string, (proof: Proof) => Promise<void>>> = {
 };
 
 async function main(): Promise<void> {
-  const wanted = process.argv.slice(2);
+  if (!Number.isSafeInteger(runs) || runs < 1) throw new Error('PROOF_RUNS takes a whole number from 1');
+  const wanted = partsGiven(Object.keys(scenarios));
   const postgres = await PostgresServer.start();
   const { ownerUrl, url } = postgres;
   await migrate({ url: ownerUrl, serviceUrl: url, migrations, queue: false });
   const proof = new Proof(postgres, startEngineNode);
   try {
     await proof.startNodes(2);
-    for (const [name, prove] of Object.entries(scenarios)) {
-      if (wanted.length === 0 || wanted.includes(name)) await prove(proof);
-    }
+    for (const [name, prove] of Object.entries(scenarios)) if (wanted.includes(name)) await prove(proof);
   } finally {
     await proof.close();
   }
-  const held = proof.findings.filter((finding) => finding.held).length;
-  process.stdout.write(`\nprove:money: ${held} of ${proof.findings.length} held\n`);
-  process.exitCode = held === proof.findings.length ? 0 : 1;
+  proof.findings.end();
 }
 
-void main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  process.exit(1);
-});
+runProof(main);

@@ -1,3 +1,5 @@
+import { LeftOut } from '../support/findings';
+
 /** What one outage did to those who called meanwhile. */
 export interface OutageRow {
   readonly outage: string;
@@ -21,7 +23,7 @@ export class Report {
   private readonly rows: OutageRow[] = [];
   private held = 0;
   private broken = 0;
-  private readonly skipped: string[] = [];
+  private readonly leftOut = new LeftOut();
 
   check(name: string, expected: string, seen: string, held: boolean): void {
     if (held) this.held += 1;
@@ -37,9 +39,8 @@ export class Report {
 
   /** What could not be tried here. */
   skip(outage: string, why: string): void {
-    process.stdout.write(`skipped ${outage}: ${why}\n`);
-    this.skipped.push(outage);
-    this.row({ outage, answers: `skipped: ${why}`, time: '', lost: '', recovery: '' });
+    this.leftOut.add(outage, why);
+    this.row({ outage, answers: `not run: ${why}`, time: '', lost: '', recovery: '' });
   }
 
   /** The table and the last line; answers whether everything held. */
@@ -50,9 +51,7 @@ export class Report {
       ...this.rows.map((row) => columns.map(([, field]) => row[field])),
     ];
     const table = lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
-    const skipped =
-      this.skipped.length === 0 ? '' : `, ${this.skipped.length} skipped: ${this.skipped.join('; ')}`;
-    process.stdout.write(`\n${table}\n\n${this.held} held, ${this.broken} broken${skipped}\n`);
+    process.stdout.write(`\n${table}\n\n${this.held} held, ${this.broken} broken${this.leftOut.told}\n`);
     return this.broken === 0 && this.held > 0;
   }
 }

@@ -6,6 +6,8 @@ import type { GatewayNode } from './testbed';
 /** A way to take the room on the journal's disk away, and to give it back. */
 export interface Room {
   readonly how: string;
+  /** Why it is not the disk itself that is full. */
+  readonly standsIn?: string;
   take(node: GatewayNode): void;
   giveBack(node: GatewayNode): void;
   /** Leaves nothing behind. */
@@ -56,6 +58,7 @@ function limitedFiles(): Room {
     void execFileSync('prlimit', ['--pid', String(node.program.pid), `--fsize=${bytes}:unlimited`]);
   return {
     how: 'a limit on the length of its files',
+    standsIn: 'nothing may be mounted; its files may not grow instead',
     take: (node) => limit(node, '1'),
     giveBack: (node) => limit(node, 'unlimited'),
     close: () => undefined,

@@ -73,9 +73,10 @@ async function proveValues(
     wrong.push(`${method} ${path} ${one.parameter.name}=${shown}: ${problem}`);
   });
   tell(wrong);
-  findings.add(
+  findings.over(
     `${role}: every value outside of its type is 422, every other has an ordinary answer`,
-    wrong.length === 0,
+    cases.length,
+    wrong.length,
     `${cases.length} values, ${refused} refused, ${wrong.length} wrong`,
   );
 }
@@ -130,9 +131,10 @@ async function proveBodies(
     }
   });
   tell(wrong);
-  findings.add(
+  findings.over(
     `${role}: a body that is no object of fields is refused with its place`,
-    wrong.length === 0,
+    sent,
+    wrong.length,
     `${sent} bodies, ${wrong.length} wrong`,
   );
 }

@@ -18,14 +18,15 @@ async function main(): Promise<void> {
   endWithThisProcess();
   const isRed = process.argv.includes('--red');
   const count: Count = { held: 0, red: 0, never: 0, broken: 0, unseen: 0 };
+  const wanted = chosenOf(rows);
   for (const half of halves) {
-    const chosen = half.filter(isChosen);
+    const chosen = half.filter((row) => wanted.has(row));
     if (chosen.length > 0) await ask(chosen, isRed ? redden : hold, count);
   }
   const { held, red, never, broken, unseen } = count;
   say(
     isRed
-      ? `\nprove:specification --red: ${red} seen red, ${never} never, ${broken} broken as they are`
+      ? `\nprove:specification --red: ${red} seen red, ${never} never, ${broken} broken as they are, ${unseen} not checkable`
       : `\nprove:specification: ${held} held, ${broken} broken, ${unseen} not checkable`,
   );
   process.exitCode = held + red > 0 && never + (isRed ? 0 : broken) === 0 ? 0 : 1;
@@ -34,15 +35,20 @@ async function main(): Promise<void> {
 type Count = Record<'held' | 'red' | 'never' | 'broken' | 'unseen', number>;
 type Way = (one: CheckedRow, world: SpecificationWorld) => Promise<keyof Count>;
 
-function isChosen({ section, statement }: Row): boolean {
+/** The statements that the command line names, all where it names none. */
+function chosenOf(all: readonly Row[]): ReadonlySet<Row> {
   const named = process.argv.slice(2).filter((word) => !word.startsWith('--'));
-  const sections = named.filter((word) => /^[\d.]+$/.test(word));
-  const words = named.filter((word) => !sections.includes(word));
-  return (
-    (sections.length === 0 || sections.some((one) => section === one || section.startsWith(`${one}.`))) &&
-    (words.length === 0 || words.some((word) => statement.includes(word)))
-  );
+  const names = (word: string, { section, statement }: Row): boolean =>
+    isSection(word) ? section === word || section.startsWith(`${word}.`) : statement.includes(word);
+  const unknown = named.filter((word) => !all.some((row) => names(word, row)));
+  if (unknown.length > 0) throw new Error(`no statement has ${unknown.join(', ')}`);
+  const [sections, words] = [named.filter(isSection), named.filter((word) => !isSection(word))];
+  const isAmong = (list: readonly string[], row: Row): boolean =>
+    list.length === 0 || list.some((word) => names(word, row));
+  return new Set(all.filter((row) => isAmong(sections, row) && isAmong(words, row)));
 }
+
+const isSection = (word: string): boolean => /^[\d.]+$/.test(word);
 
 /** In a world of their own: the models that rows of the gateway make would fill the pages of the portal. */
 async function ask(chosen: readonly Row[], way: Way, count: Count): Promise<void> {

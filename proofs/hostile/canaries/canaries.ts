@@ -137,7 +137,7 @@ function look(findings: Findings, marks: Marks, what: string, pieces: readonly P
       .filter(({ stored }) => !(kept && stored))
       .map(({ name }) => `${where}: ${name}`),
   );
-  none(findings, `marks in ${what}`, found, marks.all.length);
+  none(findings, `pieces with one of ${marks.all.length} marks in ${what}`, found, pieces.length);
 }
 
 async function tryEverything(findings: Findings, testbed: Testbed): Promise<void> {
@@ -167,8 +167,9 @@ async function searchLeftovers(findings: Findings, testbed: Testbed, marks: Mark
   look(findings, marks, `a dump of the database, ${pieces.length} tables`, pieces, true);
   const data = join(testbed.folder, 'data');
   look(findings, marks, 'the files of the service', [...piecesBelow(data)]);
-  const open = [...filesBelow(data)].filter(({ mode }) => (mode & 0o077) !== 0).map(({ path }) => path);
-  none(findings, 'files of the service that others may read', open);
+  const files = [...filesBelow(data)];
+  const open = files.filter(({ mode }) => (mode & 0o077) !== 0).map(({ path }) => path);
+  none(findings, 'files of the service that others may read', open, files.length);
   const cluster = [...piecesBelow(join(testbed.folder, 'postgres', 'cluster'))];
   look(findings, marks, `the files of the database, ${cluster.length} of them`, cluster, true);
   const { checks } = await verifyMoney(await testbed.database());

@@ -55,12 +55,16 @@ export async function proveFuzz(findings: Findings, options: FuzzOptions): Promi
 async function servedShapes(findings: Findings, testbed: Testbed): Promise<Shape[]> {
   const served: Shape[] = [];
   for (const shape of shapes) if (await isServed(testbed, shape.method, pathOf(shape))) served.push(shape);
+  const gone = shapes.filter((shape) => !served.includes(shape));
+  const goneNames = gone.map((shape) => `${shape.method} ${pathOf(shape)}`);
+  none(findings, 'requests of this proof that are not served', goneNames, shapes.length);
   const file = join(__dirname, '../../../../test/contract/operations.json');
   const { operations } = JSON.parse(readFileSync(file, 'utf8')) as {
     operations: { method: string; path: string }[];
   };
   const missing: string[] = [];
-  for (const { method, path } of operations.filter((operation) => operation.path.startsWith('/v1/'))) {
+  const below = operations.filter(({ path }) => path.startsWith('/v1/'));
+  for (const { method, path } of below) {
     const known = served.some((shape) => shape.method === method && pathOf(shape) === path);
     if (!known && (await isServed(testbed, method, path))) missing.push(`${method} ${path}`);
   }
@@ -68,6 +72,7 @@ async function servedShapes(findings: Findings, testbed: Testbed): Promise<Shape
     findings,
     `routes below /v1 of the contract that are not tried (${served.length} shapes are)`,
     missing,
+    below.length,
   );
   return served;
 }
@@ -156,10 +161,11 @@ class FuzzRun {
       findings.add(`${name} still runs`, !program.over, program.over ? 'no' : 'yes');
       if (program.over) tell(program.text.slice(-600));
     }
-    const told = gateway.text.split('\n').filter((line) => /nobody was waiting|reached the top/.test(line));
-    none(findings, 'exceptions that nobody caught', told);
-    const refused = gateway.text.split('\n').filter((line) => line.includes('was refused and set aside'));
-    none(findings, 'records that the database would not take', refused);
+    const lines = gateway.text.split('\n');
+    const told = lines.filter((line) => /nobody was waiting|reached the top/.test(line));
+    none(findings, 'lines of an exception that nobody caught', told, lines.length);
+    const refused = lines.filter((line) => line.includes('was refused and set aside'));
+    none(findings, 'lines of a record that the database would not take', refused, lines.length);
     findings.add(
       `lag of its event loop, p99 < ${MOST_LAG_MS} ms`,
       this.lagMs < MOST_LAG_MS,

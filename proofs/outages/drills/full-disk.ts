@@ -20,6 +20,7 @@ export const fullDisk: Drill = {
   name: 'full-disk',
   async run(context) {
     const room = roomFor(join(context.testbed.postgres.folder, 'disk'));
+    if (room.standsIn !== undefined) context.report.skip('A full file system of the journal', room.standsIn);
     let node: GatewayNode | undefined;
     try {
       node = await context.testbed.node('disk');

@@ -84,7 +84,7 @@ async function clockAhead(context: DrillContext): Promise<void> {
 }
 
 async function emptiedRedis(context: DrillContext): Promise<void> {
-  const server = await startRedis(context, 'jobs');
+  const server = await startRedis(context, `${name}: Redis emptied`, 'jobs');
   if (server === null) return;
   const environment = { REDIS_URL: server.url, WORKERS: 'inline' };
   const node = await context.testbed.node('job-redis', { environment, isEmbedded: true });

@@ -25,7 +25,7 @@ const name = 'Redis silent (SIGSTOP)';
 export const redis: Drill = {
   name: 'redis',
   async run(context) {
-    const server = await startRedis(context);
+    const server = await startRedis(context, name);
     if (server === null) return;
     try {
       await withoutRedis(context, server);
@@ -41,9 +41,10 @@ interface RedisProcess {
   readonly url: string;
 }
 
-/** Null where there is none to start: then the drill is left out, except where everything has to be tried. */
+/** Null where none is installed: then what needs it is left out, except where everything has to be tried. */
 export async function startRedis(
   { testbed, report }: DrillContext,
+  what: string,
   folderName = 'redis',
 ): Promise<RedisProcess | null> {
   const port = await freePort();
@@ -66,8 +67,9 @@ export async function startRedis(
     await program.find(/Ready to accept connections/);
     return { program, url: `redis://127.0.0.1:${port}` };
   } catch (error) {
-    if (process.env.CI !== undefined) throw error;
-    report.skip(name, 'redis-server is not installed');
+    const isInstalled = !String(error).includes('spawn redis-server ENOENT');
+    if (isInstalled || process.env.CI !== undefined) throw error;
+    report.skip(what, 'redis-server is not installed');
     return null;
   }
 }
