@@ -112,7 +112,7 @@ describeWithBrowser('import, access, reseller domains and the order of models', 
         await form.locator('[name=display_name]').fill(`Medium ${viewing.theme} ${viewing.width}`);
         await form.locator('button').last().click();
         // The browser refuses it by itself; one that checks nothing has it refused by the service.
-        expect(await form.locator('#context:invalid').count()).toBe(1);
+        expect(await form.locator('#context-tokens:invalid').count()).toBe(1);
         await form.evaluate((element: { noValidate: boolean }) => (element.noValidate = true));
         await form.locator('button').last().click();
         await drawer.locator('[name=context_tokens][aria-invalid=true]').waitFor();

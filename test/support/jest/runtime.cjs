@@ -56,8 +56,10 @@ class WorkerRuntime extends Runtime {
       : super.requireModuleOrMock(from, name);
   }
 
+  /** Jest asks once, before the test file is loaded, and looks maps up when something fails. */
   getSourceMaps() {
-    return new Map([...sourceMaps, ...super.getSourceMaps()]);
+    const own = super.getSourceMaps();
+    return { get: (file) => own.get(file) ?? sourceMaps.get(file) };
   }
 }
 

@@ -8,6 +8,7 @@ import { pricesOf } from '../../../src/admin/catalogue/present';
 import { rateFields } from '../../../src/admin/catalogue/rate-fields';
 import { ratesOfForm } from '../../../src/admin/catalogue/read-forms';
 import { ratesOf } from '../../../src/catalogue';
+import { Price } from '../../../src/catalogue/entities';
 import type { Current } from '../../../src/catalogue/plan/current';
 import { readGatewayText } from '../../../src/catalogue/plan/gateway-file/read-file';
 import { gatewayText } from '../../../src/catalogue/plan/gateway-file/write-file';
@@ -47,7 +48,10 @@ test.each(RATES)('$name is a field of the forms, of JSON and of the table', ({ n
   for (const one of [PriceForm, ModelChangeForm, ScheduleForm])
     expect(schemaOfForm(one)).toMatchObject({ properties: { [field]: { type: ['number', 'string'] } } });
   expect(pricesOf(price, formatUsd)[field]).toBe(form[field]);
-  const columns = getMetadataArgsStorage().columns.filter(({ propertyName }) => propertyName === name);
+  const columns = getMetadataArgsStorage().columns.filter(
+    ({ target, propertyName }) =>
+      propertyName === name && typeof target === 'function' && Price.prototype instanceof target,
+  );
   expect(columns.map(({ options }) => options)).toEqual([
     expect.objectContaining({ name: word, type: 'bigint' }),
   ]);
