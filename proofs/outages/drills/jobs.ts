@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { loadSettings, Logger } from '#product/platform';
 import { runningEmbeddedPostgres } from '#inside/platform/database/embedded-postgres';
+import { Queue } from '#inside/platform/queue/index';
 import { QueueConnection } from '#inside/platform/queue/queue-connection';
 import { Books } from '../books';
 import type { Drill, DrillContext } from '../drill';

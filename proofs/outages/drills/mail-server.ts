@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Queue } from 'bullmq';
 import { SMTPServer } from 'smtp-server';
 import { loadSettings, Logger, Mailer } from '#product/platform';
+import { Queue } from '#inside/platform/queue/index';
 import { QueueConnection } from '#inside/platform/queue/queue-connection';
 import { mixed } from '../catalogue';
 import { checkAnswers, checkBooks } from '../checks';
