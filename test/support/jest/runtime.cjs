@@ -56,10 +56,16 @@ class WorkerRuntime extends Runtime {
       : super.requireModuleOrMock(from, name);
   }
 
-  /** Jest asks once, before the test file is loaded, and looks maps up when something fails. */
+  /** Jest asks once, before the test file is loaded: what is found later has to be seen as well. */
   getSourceMaps() {
     const own = super.getSourceMaps();
-    return { get: (file) => own.get(file) ?? sourceMaps.get(file) };
+    return {
+      get: (file) => own.get(file) ?? sourceMaps.get(file),
+      *[Symbol.iterator]() {
+        yield* sourceMaps;
+        yield* own;
+      },
+    };
   }
 }
 
