@@ -4,6 +4,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '#inside/platform/database/embedded-postgres';
 
 /** A durable server, empty at first, that may be killed and comes back; nodes reach it at an address that stays. */
@@ -55,6 +56,24 @@ export class PostgresServer {
 
   resume(): void {
     for (const pid of this.processes()) process.kill(pid, 'SIGCONT');
+  }
+
+  /** As a failover to a standby leaves it: sessions begin anew, and may only read. */
+  async permitWrites(isPermitted: boolean): Promise<void> {
+    const address = new URL(this.server!.ownerUrl);
+    const name = address.pathname.slice(1);
+    address.pathname = '/postgres';
+    const change = isPermitted ? 'RESET' : 'SET';
+    const client = new Client({ connectionString: address.href });
+    await client.connect();
+    try {
+      await client.query(
+        `ALTER DATABASE "${name}" ${change} default_transaction_read_only${isPermitted ? '' : ' = on'}`,
+      );
+      await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name]);
+    } finally {
+      await client.end();
+    }
   }
 
   async launch(): Promise<void> {

@@ -15,6 +15,9 @@ const codes = ['billing_unavailable', 'auth_unavailable', 'service_unavailable']
 
 interface DatabaseOutage {
   readonly name: string;
+  readonly seconds: number;
+  /** What a key is told that the node has not seen before. */
+  readonly strangerCode: string;
   takeAway(context: DrillContext): Promise<void> | void;
   restore(context: DrillContext): Promise<void> | void;
 }
@@ -22,13 +25,24 @@ interface DatabaseOutage {
 const outages: readonly DatabaseOutage[] = [
   {
     name: 'PostgreSQL silent (SIGSTOP)',
+    seconds: 10,
+    strangerCode: 'auth_unavailable',
     takeAway: ({ testbed }) => testbed.postgres.pause(),
     restore: ({ testbed }) => testbed.postgres.resume(),
   },
   {
     name: 'PostgreSQL shut down',
+    seconds: 10,
+    strangerCode: 'auth_unavailable',
     takeAway: ({ testbed }) => testbed.postgres.shutDown(),
     restore: ({ testbed }) => testbed.postgres.launch(),
+  },
+  {
+    name: 'PostgreSQL may only be read',
+    seconds: 70,
+    strangerCode: 'billing_unavailable',
+    takeAway: ({ testbed }) => testbed.postgres.permitWrites(false),
+    restore: ({ testbed }) => testbed.postgres.permitWrites(true),
   },
 ];
 
@@ -43,6 +57,7 @@ export const database: Drill = {
 async function withoutDatabase(context: DrillContext, outage: DatabaseOutage): Promise<void> {
   const { testbed, report, quick } = context;
   const { name } = outage;
+  const lasting = quick ? 4 : outage.seconds;
   const node = testbed.shared;
   const endpoint = node.endpoint(testbed.key);
   const stranger = await testbed.makeKey(node, { name: 'not seen before' });
@@ -55,7 +70,7 @@ async function withoutDatabase(context: DrillContext, outage: DatabaseOutage): P
   await outage.takeAway(context);
   const [probeAnswers] = await Promise.all([
     probeNode(node, node.endpoint(stranger.text)),
-    delay(quick ? 4_000 : 10_000),
+    delay(lasting * 1_000),
   ]);
   await outage.restore(context);
   const backAt = performance.now();
@@ -74,7 +89,7 @@ async function withoutDatabase(context: DrillContext, outage: DatabaseOutage): P
     slowest <= PATIENCE_MS,
   );
   checkAnswers(context, `${name}: streams open when it went`, open, []);
-  reportProbes(context, name, probeAnswers);
+  reportProbes(context, outage, probeAnswers);
   const recovery = recoveredAfter(load, backAt);
   report.check(
     `${name}: all served again`,
@@ -84,7 +99,7 @@ async function withoutDatabase(context: DrillContext, outage: DatabaseOutage): P
   );
   const lost = await checkBooks(context, name, [...load.served, ...open.filter(isServed)]);
   report.row({
-    outage: `${name} for ${quick ? 4 : 10} s at ${CALLS_A_SECOND}/s`,
+    outage: `${name} for ${lasting} s at ${CALLS_A_SECOND}/s`,
     answers: tally(meanwhile),
     time: `served ${spread(times(meanwhile.filter(isServed)))}; refused ${spread(times(refused))}`,
     lost,
@@ -120,7 +135,11 @@ async function probe(node: GatewayNode, path: string): Promise<ProbeAnswer> {
   return { path, status, ms: performance.now() - startedAt };
 }
 
-function reportProbes({ report }: DrillContext, name: string, { probes, stranger }: ProbeAnswers): void {
+function reportProbes(
+  { report }: DrillContext,
+  { name, strangerCode }: DatabaseOutage,
+  { probes, stranger }: ProbeAnswers,
+): void {
   for (const { path, status, ms } of probes) {
     const isReadiness = path === '/health/ready';
     const [wanted, patience] = isReadiness ? [503, PATIENCE_MS] : [200, 250];
@@ -133,8 +152,8 @@ function reportProbes({ report }: DrillContext, name: string, { probes, stranger
   }
   report.check(
     `${name}: a key the node has not seen yet`,
-    `503 auth_unavailable within ${milliseconds(PATIENCE_MS)}`,
+    `503 ${strangerCode} within ${milliseconds(PATIENCE_MS)}`,
     `${tally([stranger])} in ${milliseconds(stranger.ms)}`,
-    stranger.code === 'auth_unavailable' && stranger.ms <= PATIENCE_MS,
+    stranger.code === strangerCode && stranger.ms <= PATIENCE_MS,
   );
 }
