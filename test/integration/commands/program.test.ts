@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { commands } from '#inside/commands/run-command';
 import { makeScratchFolder } from '../../support/scratch';
@@ -7,9 +7,12 @@ import { makeScratchFolder } from '../../support/scratch';
 const project = join(__dirname, '../../..');
 const program = join(project, 'bin/switchboard.cjs');
 
+const elsewhere = makeScratchFolder('switchboard-elsewhere-');
+afterAll(() => rmSync(elsewhere, { recursive: true }));
+
 const run = (...words: string[]) =>
   spawnSync(process.execPath, [program, ...words], {
-    cwd: makeScratchFolder('switchboard-elsewhere-'),
+    cwd: elsewhere,
     encoding: 'utf8',
     timeout: 60_000,
     env: { PATH: process.env['PATH'] },

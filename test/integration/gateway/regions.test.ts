@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isUnmet, staysInRegion, makeCall, planCall, type RegionCall } from '../../../proofs/regions/calls';
 import { Suppliers } from '../../../proofs/regions/suppliers';
@@ -14,13 +14,14 @@ import { makeScratchFolder } from '../../support/scratch';
 /** The smaller sister of `npm run prove:regions`. */
 describe('no call leaves the regions it may be answered in', () => {
   const chance = new Chance(20_261);
+  const folder = makeScratchFolder('switchboard-regions-');
   let suppliers: Suppliers;
   let app: TestApp;
   let world: World;
   let rows: Rows;
 
   const apply = async (file: GatewayFile): Promise<string> => {
-    const path = join(makeScratchFolder('switchboard-regions-'), 'gateway.yaml');
+    const path = join(folder, 'gateway.yaml');
     writeFileSync(path, JSON.stringify({ version: 1, ...file }));
     const said: string[] = [];
     const write = (text: string): void => void said.push(text);
@@ -43,6 +44,7 @@ describe('no call leaves the regions it may be answered in', () => {
     await rows.close();
     await app.close();
     await suppliers.stop();
+    rmSync(folder, { recursive: true, force: true });
   });
 
   const turns: Region[][] = [[], ['eu'], ['us'], ['ap'], ['eu', 'us']];
