@@ -11,7 +11,7 @@ const GIVE_UP_MS = 10_000;
 const ask = (node: ProofNode, key: string, method: string, path: string, body?: object): Promise<Response> =>
   fetch(node.url + path, {
     method,
-    headers: { authorization: `Bearer ${key}` },
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     signal: AbortSignal.timeout(GIVE_UP_MS),
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
