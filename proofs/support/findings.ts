@@ -1,4 +1,4 @@
-/** What a proof could not try: one line each, and all of it on the proof's last line. */
+/** Names cases that a proof could not try: each has a line of its own and stands on the last line, too. */
 export class LeftOut {
   private readonly list: string[] = [];
   private count = 0;
@@ -34,7 +34,7 @@ export class Findings {
     this.add(what, cases > 0 && wrong === 0, cases === 0 ? `no case was tried; ${found}` : found);
   }
 
-  /** What could not be tried here is neither held nor failed. */
+  /** A case that cannot be tried here is neither held nor failed. */
   leaveOut(what: string, why: string, count = 1): void {
     this.leftOut.add(what, why, count);
   }

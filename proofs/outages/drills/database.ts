@@ -16,7 +16,7 @@ const codes = ['billing_unavailable', 'auth_unavailable', 'service_unavailable']
 interface DatabaseOutage {
   readonly name: string;
   readonly seconds: number;
-  /** What a key is told that the node has not seen before. */
+  /** A key that the node has not seen before gets this code. */
   readonly strangerCode: string;
   takeAway(context: DrillContext): Promise<void> | void;
   restore(context: DrillContext): Promise<void> | void;

@@ -97,7 +97,7 @@ export class ModelChangeForm extends withFields(PriceForm, modelFields) {
   @LineOrNone(NAME)
   overflow_to?: string | null;
 
-  /** What the operator says against the vendor's facts, before it is read by their own rules. */
+  /** The operator overrides the vendor's facts with these; their own rules read them later. */
   @IsOptional()
   @Settings()
   override facts?: FactsOverride;

@@ -56,7 +56,7 @@ export class UserBilling {
     });
   }
 
-  /** The platform sets it, and nobody else lifts or shortens it. Null removes it. */
+  /** Only the platform sets, raises or lowers it. Null removes it. */
   setMonthlyBudget(acting: Acting, target: Target, budget: Nano | null): Promise<Changes> {
     const kind = { act: 'monthly-budget', action: 'user.monthly-budget-changed' } as const;
     return this.editor.change(acting, target, kind, async (tx, user) => {

@@ -7,7 +7,7 @@ const LOOK_EVERY_MS = 5_000;
 /** Entries are sealed within two seconds. Those that wait longer than this point to a fault, or to an attack. */
 export const SEAL_LATE_MS = MINUTE_MS;
 
-/** It tells since when the oldest unsealed entry waits; no block is read, which somebody may have locked. */
+/** It returns the age of the oldest unsealed entry. It reads no block: a lock on blocks must not hold it up. */
 const WAITING_SINCE = 'SELECT min(since) AS since FROM activity_unsealed';
 
 /** Watches how long entries of the activity log wait for their seal. */

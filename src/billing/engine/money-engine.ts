@@ -102,7 +102,7 @@ export class MoneyEngine {
     return this.lease.admits;
   }
 
-  /** What earlier runs left behind comes first, then this run. */
+  /** It settles the journals of earlier runs before its own. */
   async start(): Promise<ReplayReport> {
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
     const report = await this.earlier.settle();

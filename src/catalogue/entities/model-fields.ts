@@ -73,7 +73,7 @@ function factsFromFile(given: FileValue): FactsOverride {
 }
 
 /**
- * What a model is, but for its name and what it refers to: the one place where its fields are declared. Its columns,
+ * The fields of a model are declared here and nowhere else, except its name and its references. Its columns,
  * `gateway.yaml`, the interface, the page, plans and the activity log follow.
  */
 export const modelFields = defineFields('model', {
@@ -98,7 +98,7 @@ export const modelFields = defineFields('model', {
     })
     .default({})
     .only('file'),
-  /** What its vendor says of it, where the operator knows better than the table. */
+  /** The operator corrects the table of the vendor's facts with these. */
   facts: kept
     .object<FactsOverride>({
       fromFile: factsFromFile,

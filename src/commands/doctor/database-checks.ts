@@ -174,7 +174,7 @@ export async function nodesCounted({ database, settings }: CheckContext): Promis
   );
 }
 
-/** The database's clock decides, without a look at the blocks, which somebody may have locked. */
+/** The database's clock decides. The check reads no block: a lock on blocks must not hold it up. */
 export async function auditSealed({ database }: CheckContext): Promise<Finding> {
   const what = 'audit seal';
   const [row] = await database.query<{ waiting: number; seconds: number }>(

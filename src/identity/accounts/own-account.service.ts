@@ -76,7 +76,7 @@ export class OwnAccountService {
     assertStrongPassword(next, account.email);
     const passwordHash = await this.passwords.hash(next);
     await this.database.transaction(async (tx) => {
-      // Of concurrent changes, the second finds another hash than before its proof.
+      // The second of two concurrent changes finds another hash than before its proof.
       const [, changed] = await tx.query<[unknown, number]>(
         'UPDATE user_account SET password_hash = $2 WHERE id = $1 AND password_hash IS NOT DISTINCT FROM $3',
         [userId, passwordHash, stored],

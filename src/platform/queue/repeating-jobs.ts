@@ -29,7 +29,7 @@ const QUEUE = 'upkeep';
 export class RepeatingJobs implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
   private readonly jobs = new Map<string, RegisteredJob>();
   private readonly running = new Map<string, Promise<void>>();
-  /** This node has seen a job due since then that nobody runs. */
+  /** A job has been due since then, and no node runs it. */
   private readonly dueSince = new Map<string, number>();
   /** Claims whose answer was lost: nobody runs their jobs until they are given back. */
   private readonly unanswered = new Map<string, RegisteredJob>();

@@ -87,7 +87,7 @@ async function lock(tx: Tx, { requestId }: AnsweredRequest): Promise<void> {
   await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`feedback ${requestId}`]);
 }
 
-/** It is false where the answer is somebody else's. */
+/** It returns false for an answer of another person. */
 async function write(
   tx: Tx,
   { requestId, userId, organisationId, model }: AnsweredRequest,

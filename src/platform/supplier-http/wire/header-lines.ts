@@ -22,7 +22,7 @@ export function headersIn(text: string, start: number): IncomingHttpHeaders {
 
 const isBlank = (unit: number): boolean => unit === 0x20 || unit === 0x09;
 
-/** It drops the blanks around the text; the engine's own knows more blanks than HTTP. */
+/** It trims the blanks of HTTP alone: `trim` of the language removes more kinds. */
 function trimmed(text: string): string {
   let from = 0;
   let to = text.length;
