@@ -1,8 +1,9 @@
 'use strict';
-// How a test file loads modules: tests are its own, the product and its packages are shared by all files of a worker,
-// as their modules keep no state. They are thousands, and would be loaded again for each of hundreds of files.
-const { dirname, join, sep } = require('node:path');
-const { createRequire } = require('node:module');
+// How a test file loads modules: tests and Jest's own are each file's own, packages and the product are shared by all
+// files of a worker, as their modules keep no state. They are thousands, and would be loaded again hundreds of times.
+const { readFileSync } = require('node:fs');
+const { createRequire, isBuiltin } = require('node:module');
+const { dirname, join } = require('node:path');
 const { Script, constants } = require('node:vm');
 const { default: Runtime } = require('jest-runtime');
 
@@ -10,7 +11,6 @@ const { entries } = require('../../../scripts/bundle-entries.cjs');
 
 const root = join(__dirname, '..', '..', '..');
 const requireShared = createRequire(join(root, 'package.json'));
-const product = ['src', 'migrations'].map((folder) => join(root, folder) + sep);
 const isPackage = (name) => !name.startsWith('.') && !name.startsWith('/');
 
 const scripts = new Map();
@@ -32,40 +32,67 @@ const sourceMaps = new Map();
 const artefacts = Object.keys(entries).map((entry) => join(root, 'dist', 'bundle', `${entry}.js`));
 for (const file of artefacts) sourceMaps.set(file, `${file}.map`);
 
-/** Of the present test file: it keeps what was transformed on disk. */
-let transformCache;
-
-require.extensions['.ts'] = (module, file) => {
-  module._compile(transformCache.transform(file), file);
-  sourceMaps.set(file, transformCache.getSourceMaps().get(file));
+const TRANSFORMED = {
+  isInternalModule: false,
+  supportsDynamicImport: true,
+  supportsExportNamespaceFrom: false,
+  supportsStaticESM: false,
+  supportsTopLevelAwait: false,
 };
 
+/** Of the present test file: it keeps what was transformed on disk. */
+let transformed;
+
+require.extensions['.ts'] = (module, file) => module._compile(transformed(file), file);
+
 class WorkerRuntime extends Runtime {
-  constructor(...options) {
-    super(...options);
-    // Jest's own compiles in the context of `environment.cjs`, which has none.
-    this.executor.compile = compile;
-    transformCache = this.transformCache;
+  constructor(config, environment, resolver, transformer, cacheFS, coverageOptions, ...others) {
+    super(config, environment, resolver, transformer, cacheFS, coverageOptions, ...others);
+    this.loaded = new Map();
+    transformed = (file) => {
+      const { code, sourceMapPath } = transformer.transform(file, { ...TRANSFORMED, ...coverageOptions });
+      sourceMaps.set(file, sourceMapPath);
+      return code;
+    };
+  }
+
+  requireModule(from, name = from) {
+    return this.load(createRequire(from).resolve(name), (file) => ({
+      code: transformed(file),
+      require: (wanted) => this.requireModuleOrMock(file, wanted),
+      jest: super.requireModuleOrMock(file, '@jest/globals').jest,
+    }));
   }
 
   requireModuleOrMock(from, name) {
-    if (isPackage(name)) return requireShared(name);
-    const path = join(dirname(from), name);
-    return product.some((folder) => path.startsWith(folder))
-      ? requireShared(path)
-      : super.requireModuleOrMock(from, name);
+    if (name === '@jest/globals') return super.requireModuleOrMock(from, name);
+    return isPackage(name) ? requireShared(name) : this.requireModule(from, name);
+  }
+
+  /** Jest's own, which keeps the state of one test file. */
+  requireInternalModule(from, name = from) {
+    return this.load(createRequire(from).resolve(name), (file) => ({
+      code: readFileSync(file, 'utf8'),
+      require: (wanted) =>
+        isBuiltin(wanted) ? requireShared(wanted) : this.requireInternalModule(file, wanted),
+    }));
+  }
+
+  load(file, read) {
+    if (file.endsWith('.json')) return requireShared(file);
+    const known = this.loaded.get(file);
+    if (known !== undefined) return known.exports;
+    const module = { id: file, filename: file, path: dirname(file), exports: {} };
+    this.loaded.set(file, module);
+    const { code, require, jest } = read(file);
+    module.require = Object.assign(require, { resolve: createRequire(file).resolve });
+    compile(code, file).call(module.exports, module, module.exports, require, module.path, file, jest);
+    return module.exports;
   }
 
   /** Jest asks once, before the test file is loaded: what is found later has to be seen as well. */
   getSourceMaps() {
-    const own = super.getSourceMaps();
-    return {
-      get: (file) => own.get(file) ?? sourceMaps.get(file),
-      *[Symbol.iterator]() {
-        yield* sourceMaps;
-        yield* own;
-      },
-    };
+    return sourceMaps;
   }
 }
 
