@@ -44,8 +44,11 @@ async function callUntilSpent(node: TestApp, key: string, body: object): Promise
       }),
     });
     const text = await answer.text();
-    if (answer.status === 200 || answer.status === 429) continue;
-    const { error } = JSON.parse(text) as { error: { code: string; details?: Record<string, string> } };
+    if (answer.status === 200) continue;
+    const { error } = JSON.parse(text) as {
+      error: { code: string; retryable: boolean; details?: Record<string, string> };
+    };
+    if (error.retryable) continue;
     if (error.details === undefined) throw new Error(`${answer.status} ${text}`);
     const { needed_usd: needed, remaining_usd: remaining } = error.details;
     return { code: error.code, needed: Number(needed), remaining: Number(remaining) };
