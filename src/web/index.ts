@@ -1,5 +1,5 @@
 export { Access } from './access';
-export { afterChange } from './after-change';
+export type { Notice } from './frame-facts';
 export { Audited, type AuditRule } from './audited';
 export { ClientAddress } from './client-address';
 export { addCookie, cookieOf, privateCookieName, sessionCookieName, setCookie } from './cookies';
@@ -20,6 +20,7 @@ export { PageFrames } from './pages/page-frame';
 export { languageCookie, localeOf, PageRenderer, type PortalPlace } from './pages/page-renderer';
 export { csvLine, csvRows } from './routes/csv';
 export { csvFile, type CsvTable } from './routes/csv.interceptor';
+export { done, type Done } from './routes/done';
 export { Action, Csv, Data, Page, Redirects } from './routes/kinds';
 export { PortalHosts } from './portal-hosts';
 export { PathId, PathText, PathToken, QueryText } from './parameters';

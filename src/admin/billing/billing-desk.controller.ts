@@ -1,5 +1,4 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Query, Req } from '@nestjs/common';
 import { Transform } from 'class-transformer';
 import { IsIn, IsOptional, IsUUID, Length, MaxLength } from 'class-validator';
 import {
@@ -17,10 +16,10 @@ import {
   Access,
   Action,
   actorOf,
-  afterChange,
+  done,
+  type Done,
   type HttpRequest,
   IsCursor,
-  Notices,
   Page,
   PageRenderer,
   PathText,
@@ -101,7 +100,6 @@ export class BillingDeskController {
     private readonly inbox: ProcessorInbox,
     private readonly processor: PaymentProcessor,
     private readonly pages: PageRenderer,
-    private readonly notices: Notices,
   ) {}
 
   @Page(DESK, 'pages/admin/billing', Access.role('platform_admin'))
@@ -126,25 +124,19 @@ export class BillingDeskController {
   async refund(
     @PathText('payment') publicId: string,
     @Body() { amount = '', reason, token }: RefundForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     await this.operators.refund(publicId, amount.trim() === '' ? null : amountOf(amount), { reason, token });
-    return this.done(request, response, 'billing.desk.refunded');
+    return this.done('billing.desk.refunded');
   }
 
   @Action(`${DESK}/adjust`, Access.role('platform_admin'), { audit: 'billing.adjusted' })
-  async adjust(
-    @Body() { user_id: person, amount, direction, reason, token }: AdjustForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async adjust(@Body() { user_id: person, amount, direction, reason, token }: AdjustForm): Promise<Done> {
     const nano = amountOf(amount) * nanoPerCent;
     if (person === undefined || person === null) throw missingField('user_id');
     const userId = await this.users.numberOf(platformScope, person, { param: 'user_id' });
     const amountOfWallet = direction === 'credit' ? nano : -nano;
     const isBooked = await this.operators.adjust(userId, amountOfWallet, { reason, token });
-    return this.done(request, response, isBooked ? 'billing.desk.adjusted' : 'billing.desk.repeated');
+    return this.done(isBooked ? 'billing.desk.adjusted' : 'billing.desk.repeated');
   }
 
   @Action(`${DESK}/events/:event/resolve`, Access.role('platform_admin'), { audit: 'billing.event-resolved' })
@@ -152,15 +144,13 @@ export class BillingDeskController {
     @PathText('event') eventId: string,
     @Body() { reason, how }: ResolveForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     await this.inbox.resolve(eventId, how, { reason, userId: actorOf(request).userId });
-    return this.done(request, response, 'billing.desk.resolved');
+    return this.done('billing.desk.resolved');
   }
 
-  private done(request: HttpRequest, response: ServerResponse, text: string): object {
-    this.notices.leave(response, { tone: 'ok', text });
-    return afterChange(request, response, DESK, { ok: true });
+  private done(text: string): Done {
+    return done(DESK, { ok: true }, text);
   }
 }
 

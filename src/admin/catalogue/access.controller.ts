@@ -1,11 +1,10 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Query, Req } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
 import { type DepartmentAccess, ModelAccess, type ModelPolicy } from '../../catalogue';
 import { fault, refuseStale, versionOf } from '../../kernel';
 import { Database } from '../../platform';
-import { Access, Action, actorOf, adminScope, Data, type HttpRequest, PathId } from '../../web';
-import { Answers } from './answers';
+import { Access, Action, actorOf, adminScope, Data, type Done, type HttpRequest, PathId } from '../../web';
+import { changed } from './answers';
 import {
   DepartmentAccessForm,
   OrganisationGrantForm,
@@ -23,35 +22,26 @@ export class AccessController {
     private readonly database: Database,
     private readonly access: ModelAccess,
     private readonly activity: ActivityLog,
-    private readonly answers: Answers,
   ) {}
 
   @Action('/dashboard/admin/models/domain-toggle', ORGANISATION, {
     audit: 'model.organisation-access-changed',
   })
-  async toggle(
-    @Body() form: ToggleForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async toggle(@Body() form: ToggleForm, @Req() request: HttpRequest): Promise<Done> {
     const organisationId = organisationFor(request, form.org_id);
     const facts = await this.setForOrganisation(request, organisationId, form, { enabled: form.enabled });
     const text = form.enabled ? 'catalogue.done.enabled' : 'catalogue.done.disabled';
-    return this.answers.done(request, response, form, { text, values: { model: form.model }, facts });
+    return changed(form, { text, values: { model: form.model }, facts });
   }
 
   /** The platform's decision: a grant of a restricted model, or a refusal of one that is open to others. */
   @Action('/dashboard/admin/api/model-org-access', Access.role('platform_admin'), {
     audit: 'model.organisation-access-changed',
   })
-  async grant(
-    @Body() form: OrganisationGrantForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async grant(@Body() form: OrganisationGrantForm, @Req() request: HttpRequest): Promise<Done> {
     const change = { granted: form.allowed, denied: !form.allowed };
     const facts = await this.setForOrganisation(request, form.org_id, form, change);
-    return this.answers.done(request, response, form, { text: 'catalogue.done.saved', facts });
+    return changed(form, { text: 'catalogue.done.saved', facts });
   }
 
   @Data('/dashboard/admin/api/model-policy', ORGANISATION)
@@ -66,11 +56,7 @@ export class AccessController {
   }
 
   @Action('/dashboard/admin/api/model-policy', ORGANISATION, { audit: 'model.policy-changed' })
-  async setPolicy(
-    @Body() form: PolicyForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async setPolicy(@Body() form: PolicyForm, @Req() request: HttpRequest): Promise<Done> {
     const organisationId = organisationFor(request, form.org_id);
     const policy = await this.database.transaction(async (tx) => {
       const { before, after } = await this.access.setPolicy(actorOf(request).scope, tx, organisationId, {
@@ -91,7 +77,7 @@ export class AccessController {
       return after;
     });
     const facts = presentPolicy(organisationId, policy);
-    return this.answers.done(request, response, form, { text: 'catalogue.done.saved', facts });
+    return changed(form, { text: 'catalogue.done.saved', facts });
   }
 
   @Data('/dashboard/admin/api/departments/:dept_id/model-access', ORGANISATION)
@@ -108,8 +94,7 @@ export class AccessController {
     @PathId('dept_id') id: number,
     @Body() form: DepartmentAccessForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const department = await this.database.transaction(async (tx) => {
       const known = await this.access.department(adminScope(request), tx, id);
       const wanted = wantedAccess(form, known);
@@ -128,7 +113,7 @@ export class AccessController {
       return after;
     });
     const facts = presentDepartment(department);
-    return this.answers.done(request, response, form, { text: 'catalogue.done.saved', facts });
+    return changed(form, { text: 'catalogue.done.saved', facts });
   }
 
   private setForOrganisation(

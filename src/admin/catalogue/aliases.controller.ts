@@ -1,11 +1,10 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, Req, Res } from '@nestjs/common';
+import { Body, Controller } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
 import { CatalogueEditor, listAliases, ModelSheets, refuseManaged } from '../../catalogue';
 import { fault, refuseStale } from '../../kernel';
 import { Database, type Tx } from '../../platform';
-import { Access, Action, Data, type HttpRequest, PathText } from '../../web';
-import { Answers } from './answers';
+import { Access, Action, Data, type Done, PathText } from '../../web';
+import { changed } from './answers';
 import { AliasForm, AliasRemovalForm } from './forms';
 
 const PLATFORM = Access.role('platform_admin');
@@ -18,7 +17,6 @@ export class AliasesController {
     private readonly editor: CatalogueEditor,
     private readonly sheets: ModelSheets,
     private readonly activity: ActivityLog,
-    private readonly answers: Answers,
   ) {}
 
   @Data('/dashboard/admin/model-aliases', PLATFORM)
@@ -37,45 +35,29 @@ export class AliasesController {
   }
 
   @Action('/dashboard/admin/model-aliases', PLATFORM, { audit: 'model.alias-added' })
-  create(
-    @Body() form: AliasForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
-    return this.add(form, request, response);
+  create(@Body() form: AliasForm): Promise<object> {
+    return this.add(form);
   }
 
   @Action('/dashboard/admin/models/add-alias', PLATFORM, { audit: 'model.alias-added' })
-  addToModel(
-    @Body() form: AliasForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
-    return this.add(form, request, response);
+  addToModel(@Body() form: AliasForm): Promise<object> {
+    return this.add(form);
   }
 
   @Action('/dashboard/admin/models/remove-alias', PLATFORM, { audit: 'model.alias-removed' })
-  removeByForm(
-    @Body() form: AliasRemovalForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
-    return this.remove(form.alias, form, request, response);
+  removeByForm(@Body() form: AliasRemovalForm): Promise<object> {
+    return this.remove(form.alias, form);
   }
 
   @Action('/dashboard/admin/model-aliases/:alias_name', PLATFORM, {
     audit: 'model.alias-removed',
     verb: 'delete',
   })
-  removeByName(
-    @PathText('alias_name') alias: string,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
-    return this.remove(alias, {}, request, response);
+  removeByName(@PathText('alias_name') alias: string): Promise<object> {
+    return this.remove(alias, {});
   }
 
-  private async add(form: AliasForm, request: HttpRequest, response: ServerResponse): Promise<object> {
+  private async add(form: AliasForm): Promise<Done> {
     const { alias, model, reason, version } = form;
     await this.database.transaction(async (tx) => {
       const before = await this.sheets.read(tx, model);
@@ -85,19 +67,14 @@ export class AliasesController {
       else await this.record(tx, 'model.alias-added', alias, changesOf(null, { model }), reason);
     });
     const facts = { ok: true, alias, model };
-    return this.answers.done(request, response, form, {
+    return changed(form, {
       text: 'catalogue.done.alias-added',
       values: { alias },
       facts,
     });
   }
 
-  private async remove(
-    alias: string,
-    form: Omit<AliasRemovalForm, 'alias'>,
-    request: HttpRequest,
-    response: ServerResponse,
-  ): Promise<object> {
+  private async remove(alias: string, form: Omit<AliasRemovalForm, 'alias'>): Promise<Done> {
     await this.database.transaction(async (tx) => {
       const [row] = await tx.query<{ model: string; managed: boolean }[]>(
         'SELECT m.name AS model, m.managed FROM model_alias a JOIN model m ON m.id = a.model_id WHERE a.name = $1',
@@ -109,7 +86,7 @@ export class AliasesController {
       await this.editor.removeAlias(tx, alias);
       await this.record(tx, 'model.alias-removed', alias, changesOf({ model: row.model }, null), form.reason);
     });
-    return this.answers.done(request, response, form, {
+    return changed(form, {
       text: 'catalogue.done.alias-removed',
       values: { alias },
       facts: { ok: true, alias },

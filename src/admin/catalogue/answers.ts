@@ -1,29 +1,18 @@
-import type { ServerResponse } from 'node:http';
-import { Injectable } from '@nestjs/common';
-import { afterChange, type HttpRequest, localPath, Notices, wantsPage } from '../../web';
+import { type Done, done, localPath } from '../../web';
 import type { FromPage } from './forms';
 
 export const MODELS_PAGE = '/dashboard/admin/models';
 
-/** Answers to changes: a program gets JSON, a person is redirected to the page they came from with a notice. */
-@Injectable()
-export class Answers {
-  constructor(private readonly notices: Notices) {}
-
-  done(
-    request: HttpRequest,
-    response: ServerResponse,
-    { back }: FromPage,
-    {
-      text,
-      values,
-      facts,
-      to,
-    }: { text: string; values?: Record<string, string | number>; facts: object; to?: string },
-  ): object {
-    if (wantsPage(request)) this.notices.leave(response, { tone: 'ok', text, ...(values ? { values } : {}) });
-    return afterChange(request, response, to ?? pathBack(back), facts);
-  }
+interface Change {
+  /** What a person is told. */
+  readonly text?: string;
+  readonly values?: Record<string, string | number>;
+  readonly facts: object;
+  readonly to?: string;
 }
+
+/** A person is led back to the page they came from. */
+export const changed = ({ back }: FromPage, { text, values, facts, to }: Change): Done =>
+  done(to ?? pathBack(back), facts, text, values);
 
 export const pathBack = (back: string | undefined): string => localPath(back, MODELS_PAGE);

@@ -7,7 +7,6 @@ import { WebModule } from '../../web';
 import { AccessController } from './access.controller';
 import { AccessPagesController } from './access-pages.controller';
 import { AliasesController } from './aliases.controller';
-import { Answers } from './answers';
 import { BulkController } from './bulk.controller';
 import { CataloguePagesController } from './catalogue-pages.controller';
 import { ImportController } from './import/import.controller';
@@ -37,6 +36,6 @@ import { VendorModelsController } from './vendor-models.controller';
     CataloguePagesController,
     ImportController,
   ],
-  providers: [Answers, PriceDesk, ImportDesk, ImportDrafts],
+  providers: [PriceDesk, ImportDesk, ImportDrafts],
 })
 export class CatalogueAdminModule {}

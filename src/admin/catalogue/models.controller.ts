@@ -1,5 +1,4 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, Req, Res } from '@nestjs/common';
+import { Body, Controller, Req } from '@nestjs/common';
 import { type ActionName, ActivityLog, changesOf } from '../../audit';
 import {
   CatalogueEditor,
@@ -12,8 +11,8 @@ import {
 } from '../../catalogue';
 import { fault } from '../../kernel';
 import { Database, type Tx } from '../../platform';
-import { Access, Action, type HttpRequest, PathText } from '../../web';
-import { Answers } from './answers';
+import { Access, Action, type Done, type HttpRequest, PathText, wantsPage } from '../../web';
+import { changed } from './answers';
 import {
   ModelChangeForm,
   ModelForm,
@@ -38,15 +37,10 @@ export class ModelsController {
     private readonly editor: CatalogueEditor,
     private readonly prices: PriceDesk,
     private readonly activity: ActivityLog,
-    private readonly answers: Answers,
   ) {}
 
   @Action('/dashboard/admin/models/create', PLATFORM, { audit: 'model.created' })
-  async create(
-    @Body() form: ModelChangeForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async create(@Body() form: ModelChangeForm, @Req() request: HttpRequest): Promise<Done> {
     const sheet = await this.database.transaction(async (tx) => {
       const { kind, owned_by: ownedBy } = form;
       if (kind === undefined || ownedBy === undefined)
@@ -61,7 +55,7 @@ export class ModelsController {
       return hasRates(form) ? this.prices.change(tx, request, form) : made;
     });
     const to = `/dashboard/admin/models/edit?model=${encodeURIComponent(form.model)}`;
-    return this.answers.done(request, response, form, {
+    return changed(form, {
       text: 'catalogue.done.model-created',
       facts: presentModel(sheet),
       to,
@@ -70,11 +64,7 @@ export class ModelsController {
 
   /** Metadata, providers and prices of a model, as many of them as are named. */
   @Action('/dashboard/admin/models/update', PLATFORM, { audit: ['model.changed', 'model.price-changed'] })
-  async update(
-    @Body() form: ModelChangeForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async update(@Body() form: ModelChangeForm, @Req() request: HttpRequest): Promise<Done> {
     const sheet = await this.database.transaction(async (tx) => {
       const { before, after } = await this.sheets.change(tx, form.model, {
         fields: modelChanges(form),
@@ -88,20 +78,16 @@ export class ModelsController {
       else if (!hasRates(form)) this.activity.nothingChanged();
       return hasRates(form) ? this.prices.change(tx, request, form) : after;
     });
-    return this.answers.done(request, response, form, {
+    return changed(form, {
       text: 'catalogue.done.saved',
       facts: presentModel(sheet),
     });
   }
 
   @Action('/dashboard/admin/model-prices/state', PLATFORM, { audit: 'model.state-changed' })
-  async state(
-    @Body() form: StateForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async state(@Body() form: StateForm): Promise<Done> {
     const sheet = await this.setState(form, form.state, 'model.state-changed');
-    return this.answers.done(request, response, form, {
+    return changed(form, {
       text: 'catalogue.done.state',
       values: { model: form.model },
       facts: presentModel(sheet),
@@ -110,13 +96,9 @@ export class ModelsController {
 
   /** A soft delete: the record stays, and another state restores it. */
   @Action('/dashboard/admin/model-prices/delete', PLATFORM, { audit: 'model.deleted' })
-  async remove(
-    @Body() form: ModelForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async remove(@Body() form: ModelForm): Promise<Done> {
     const sheet = await this.setState(form, 'deleted', 'model.deleted');
-    return this.answers.done(request, response, form, {
+    return changed(form, {
       text: 'catalogue.done.deleted',
       values: { name: form.model },
       facts: presentModel(sheet),
@@ -124,11 +106,7 @@ export class ModelsController {
   }
 
   @Action('/dashboard/admin/model-prices/redirect', PLATFORM, { audit: 'model.redirect-changed' })
-  async redirect(
-    @Body() form: RedirectForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async redirect(@Body() form: RedirectForm): Promise<Done> {
     const sheet = await this.database.transaction(async (tx) => {
       const before = await this.sheets.read(tx, form.model);
       refuseManaged(before.model);
@@ -138,7 +116,7 @@ export class ModelsController {
       await this.recordIfChanged(tx, 'model.redirect-changed', after, changes, form.reason);
       return after;
     });
-    return this.answers.done(request, response, form, {
+    return changed(form, {
       text: 'catalogue.done.saved',
       facts: presentModel(sheet),
     });
@@ -146,13 +124,9 @@ export class ModelsController {
 
   /** Renumbers the list, or moves one model by one place or to a given place. */
   @Action('/dashboard/admin/models/reorder', PLATFORM, { audit: 'model.reordered' })
-  async reorder(
-    @Body() form: OrderForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async reorder(@Body() form: OrderForm, @Req() request: HttpRequest): Promise<Done> {
     const { order, model } = form;
-    const changed = await this.database.transaction(async (tx) => {
+    const count = await this.database.transaction(async (tx) => {
       const changes = await writeModelOrder(tx, (current) => arranged(current, form));
       if (changes.length === 0) this.activity.nothingChanged();
       else {
@@ -166,19 +140,15 @@ export class ModelsController {
       }
       return changes.length;
     });
-    return this.answers.done(request, response, form, {
-      text: 'catalogue.done.reordered',
-      facts: { ok: true, changed },
+    return changed(form, {
+      // The page's script puts models in order without leaving the page.
+      ...(wantsPage(request) && { text: 'catalogue.done.reordered' }),
+      facts: { ok: true, changed: count },
     });
   }
 
   @Action('/admin/models/:model/replay-inclusion', PLATFORM, { audit: 'model.replay-changed' })
-  async replay(
-    @PathText('model') name: string,
-    @Body() form: ReplayForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async replay(@PathText('model') name: string, @Body() form: ReplayForm): Promise<Done> {
     const sheet = await this.database.transaction(async (tx) => {
       const { before, after } = await this.sheets.change(tx, name, {
         fields: { replayIncluded: form.included },
@@ -190,7 +160,7 @@ export class ModelsController {
       await this.recordIfChanged(tx, 'model.replay-changed', after, changes, form.reason);
       return after;
     });
-    return this.answers.done(request, response, form, {
+    return changed(form, {
       text: 'catalogue.done.saved',
       facts: presentModel(sheet),
     });
@@ -199,12 +169,7 @@ export class ModelsController {
   @Action('/admin/models/:model/ensure-admin-fixture', PLATFORM, {
     audit: ['model.created', 'model.changed'],
   })
-  async fixture(
-    @PathText('model') name: string,
-    @Body() form: ReasonForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async fixture(@PathText('model') name: string, @Body() form: ReasonForm): Promise<Done> {
     const facts = await this.database.transaction(async (tx) => {
       const { before, after: sheet, result } = await this.sheets.ensureFixture(tx, name);
       const action = before === null ? 'model.created' : 'model.changed';
@@ -212,7 +177,7 @@ export class ModelsController {
       await this.recordIfChanged(tx, action, sheet, changes, form.reason);
       return { result, ...presentModel(sheet) };
     });
-    return this.answers.done(request, response, form, { text: 'catalogue.done.saved', facts });
+    return changed(form, { text: 'catalogue.done.saved', facts });
   }
 
   private setState(

@@ -1,5 +1,4 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, Req, Res } from '@nestjs/common';
+import { Body, Controller, Req } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
 import {
   type ModelSheet,
@@ -11,8 +10,8 @@ import {
 } from '../../catalogue';
 import { fault, formatUsd, refuseStale } from '../../kernel';
 import { Database, type Tx } from '../../platform';
-import { Access, Action, Data, type HttpRequest, PathId, PathText } from '../../web';
-import { Answers } from './answers';
+import { Access, Action, Data, type Done, type HttpRequest, PathId, PathText } from '../../web';
+import { changed } from './answers';
 import { PriceForm, ScheduleForm, VersionedForm } from './forms';
 import { PriceDesk, sourceOf } from './price-desk.service';
 import { presentModel, presentPrice, presentSchedule, pricesOf, scheduleVersion } from './present';
@@ -29,25 +28,16 @@ export class PricesController {
     private readonly prices: PriceService,
     private readonly desk: PriceDesk,
     private readonly activity: ActivityLog,
-    private readonly answers: Answers,
   ) {}
 
   @Action('/dashboard/admin/prices', PLATFORM, { audit: 'model.price-changed' })
-  set(
-    @Body() form: PriceForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
-    return this.change(form, request, response);
+  set(@Body() form: PriceForm, @Req() request: HttpRequest): Promise<object> {
+    return this.change(form, request);
   }
 
   @Action('/dashboard/admin/model-prices/update', PLATFORM, { audit: 'model.price-changed' })
-  update(
-    @Body() form: PriceForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
-    return this.change(form, request, response);
+  update(@Body() form: PriceForm, @Req() request: HttpRequest): Promise<object> {
+    return this.change(form, request);
   }
 
   @Data('/dashboard/admin/models/:model/price-schedule', PLATFORM)
@@ -69,8 +59,7 @@ export class PricesController {
     @PathText('model') name: string,
     @Body() form: ScheduleForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const facts = await this.database.transaction(async (tx) => {
       const before = await this.sheets.read(tx, name);
       refuseManaged(before.model);
@@ -90,20 +79,15 @@ export class PricesController {
       await this.record(tx, before, known ?? null, after, form.reason);
       return presentSchedule(after);
     });
-    return this.answers.done(request, response, form, { text: 'catalogue.done.scheduled', facts });
+    return changed(form, { text: 'catalogue.done.scheduled', facts });
   }
 
   @Action('/dashboard/admin/models/:model/price-schedule/:schedule_id', PLATFORM, {
     audit: 'model.price-changed',
     verb: 'delete',
   })
-  async unschedule(
-    @PathText('model') name: string,
-    @PathId('schedule_id') id: number,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
-    return this.removeSchedule(name, id, {}, request, response);
+  async unschedule(@PathText('model') name: string, @PathId('schedule_id') id: number): Promise<object> {
+    return this.removeSchedule(name, id, {});
   }
 
   /** A POST route for forms, which cannot send other verbs. */
@@ -114,19 +98,11 @@ export class PricesController {
     @PathText('model') name: string,
     @PathId('schedule_id') id: number,
     @Body() form: VersionedForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    return this.removeSchedule(name, id, form, request, response);
+    return this.removeSchedule(name, id, form);
   }
 
-  private async removeSchedule(
-    name: string,
-    id: number,
-    form: VersionedForm,
-    request: HttpRequest,
-    response: ServerResponse,
-  ): Promise<object> {
+  private async removeSchedule(name: string, id: number, form: VersionedForm): Promise<Done> {
     await this.database.transaction(async (tx) => {
       const sheet = await this.sheets.read(tx, name);
       refuseManaged(sheet.model);
@@ -136,20 +112,20 @@ export class PricesController {
       await this.prices.deleteSchedule(tx, name, id);
       await this.record(tx, sheet, known, null, form.reason);
     });
-    return this.answers.done(request, response, form, {
+    return changed(form, {
       text: 'catalogue.done.unscheduled',
       facts: { ok: true, id },
     });
   }
 
-  private async change(form: PriceForm, request: HttpRequest, response: ServerResponse): Promise<object> {
+  private async change(form: PriceForm, request: HttpRequest): Promise<Done> {
     if (!hasRates(form))
       throw fault('missing_fields', {
         details: { required: ['input_price', 'output_price', 'or another rate'] },
       });
     const sheet = await this.database.transaction((tx) => this.desk.change(tx, request, form));
     const values = { model: form.model };
-    return this.answers.done(request, response, form, {
+    return changed(form, {
       text: 'catalogue.done.price',
       values,
       facts: presentModel(sheet),

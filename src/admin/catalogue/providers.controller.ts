@@ -1,12 +1,11 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, Req, Res } from '@nestjs/common';
+import { Body, Controller } from '@nestjs/common';
 import { type ActionName, ActivityLog, changesOf, type NewActivity } from '../../audit';
 import { type CredentialKind, ProviderSheets, type ProviderSheet, visibilityEffect } from '../../catalogue';
 import { fault } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { SupplierStyles } from '../../routing';
-import { Access, Action, Data, type HttpRequest, PathId, PathText } from '../../web';
-import { Answers, MODELS_PAGE } from './answers';
+import { Access, Action, Data, type Done, PathId, PathText } from '../../web';
+import { changed, MODELS_PAGE } from './answers';
 import { ReasonForm } from './forms';
 import { ProviderForm, VisibilityForm } from './provider-forms';
 import { presentProvider, recordedProvider } from './present';
@@ -23,15 +22,10 @@ export class ProvidersController {
     private readonly sheets: ProviderSheets,
     private readonly styles: SupplierStyles,
     private readonly activity: ActivityLog,
-    private readonly answers: Answers,
   ) {}
 
   @Action('/dashboard/admin/providers', PLATFORM, { audit: 'provider.created' })
-  async create(
-    @Body() form: ProviderForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async create(@Body() form: ProviderForm): Promise<Done> {
     const sheet = await this.database.transaction(async (tx) => {
       const { name, style, base_url: baseUrl } = form;
       if (name === undefined || style === undefined || baseUrl === undefined)
@@ -42,7 +36,7 @@ export class ProvidersController {
       return made;
     });
     const to = `/dashboard/admin/providers/edit?id=${sheet.provider.id}`;
-    return this.answers.done(request, response, form, {
+    return changed(form, {
       text: 'catalogue.done.provider-created',
       facts: presentProvider(sheet),
       to,
@@ -52,32 +46,22 @@ export class ProvidersController {
   @Action('/dashboard/admin/providers/:provider_id/update', PLATFORM, {
     audit: ['provider.changed', 'credential.changed'],
   })
-  async update(
-    @PathId('provider_id') id: number,
-    @Body() form: ProviderForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async update(@PathId('provider_id') id: number, @Body() form: ProviderForm): Promise<Done> {
     const { sheet, cleared } = await this.database.transaction((tx) => this.change(tx, id, form));
-    return this.answers.done(request, response, form, {
+    return changed(form, {
       text: cleared.length > 0 ? 'catalogue.done.secret-cleared' : 'catalogue.done.saved',
       facts: { ...presentProvider(sheet), cleared_secrets: cleared },
     });
   }
 
   @Action('/dashboard/admin/providers/:provider_id/delete', PLATFORM, { audit: 'provider.deleted' })
-  async remove(
-    @PathId('provider_id') id: number,
-    @Body() form: ReasonForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async remove(@PathId('provider_id') id: number, @Body() form: ReasonForm): Promise<Done> {
     const name = await this.database.transaction(async (tx) => {
       const sheet = await this.sheets.remove(tx, id);
       await this.record(tx, 'provider.deleted', sheet, changesOf(recordedProvider(sheet), null), form.reason);
       return sheet.provider.name;
     });
-    return this.answers.done(request, response, form, {
+    return changed(form, {
       text: 'catalogue.done.deleted',
       values: { name },
       facts: { ok: true, id },
@@ -93,12 +77,7 @@ export class ProvidersController {
   @Action('/dashboard/admin/providers/:provider_id/visibility', PLATFORM, {
     audit: 'provider.visibility-changed',
   })
-  async visibility(
-    @PathId('provider_id') id: number,
-    @Body() form: VisibilityForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async visibility(@PathId('provider_id') id: number, @Body() form: VisibilityForm): Promise<Done> {
     const facts = await this.database.transaction(async (tx) => {
       const isChanged = await this.sheets.setVisible(tx, id, form.visible);
       const sheet = await this.sheets.read(tx, id);
@@ -107,7 +86,7 @@ export class ProvidersController {
       else this.activity.nothingChanged();
       return this.effect(tx, id);
     });
-    return this.answers.done(request, response, form, {
+    return changed(form, {
       text: form.visible ? 'catalogue.done.shown' : 'catalogue.done.hidden',
       facts,
     });
@@ -121,15 +100,13 @@ export class ProvidersController {
     @PathId('provider_id') id: number,
     @PathText('credential_id') credentialId: string,
     @Body() form: ReasonForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     await this.database.transaction(async (tx) => {
       const { label } = await this.sheets.removeCredential(tx, id, credentialId);
       const sheet = await this.sheets.read(tx, id);
       await this.recordSecret(tx, 'credential.removed', sheet, label, form.reason);
     });
-    return this.answers.done(request, response, form, {
+    return changed(form, {
       text: 'catalogue.done.secret-removed',
       facts: { ok: true },
     });

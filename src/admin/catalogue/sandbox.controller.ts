@@ -1,12 +1,11 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, Req, Res } from '@nestjs/common';
+import { Body, Controller } from '@nestjs/common';
 import { ActivityLog, changesOf, type NewActivity } from '../../audit';
 import { readCurrent, removeSandbox, type RemovedSandbox } from '../../catalogue';
 import { isServedByReal } from '../../checks';
 import { fault } from '../../kernel';
 import { Database, type Tx } from '../../platform';
-import { Access, Action, type HttpRequest } from '../../web';
-import { Answers } from './answers';
+import { Access, Action, type Done } from '../../web';
+import { changed } from './answers';
 import { ReasonForm } from './forms';
 
 const nameOf = ({ name }: { readonly name: string }): string => name;
@@ -17,7 +16,6 @@ export class SandboxController {
   constructor(
     private readonly database: Database,
     private readonly activity: ActivityLog,
-    private readonly answers: Answers,
   ) {}
 
   @Action('/dashboard/admin/sandbox/remove', Access.role('platform_admin'), {
@@ -29,11 +27,7 @@ export class SandboxController {
       'model.alias-removed',
     ],
   })
-  async remove(
-    @Body() form: ReasonForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async remove(@Body() form: ReasonForm): Promise<Done> {
     const removed = await this.database.transaction(async (tx) => {
       const isReady = isServedByReal(await readCurrent(tx));
       const found = await removeSandbox(tx);
@@ -47,7 +41,7 @@ export class SandboxController {
       return found;
     });
     const models = removed.models.map(nameOf);
-    return this.answers.done(request, response, form, {
+    return changed(form, {
       text: removed.providers.length === 0 ? 'catalogue.done.no-sandbox' : 'catalogue.done.sandbox-removed',
       values: { count: models.length, models: models.join(', ') },
       facts: {

@@ -14,8 +14,8 @@ import {
   takeToldFacts,
 } from '../../routing';
 import { overrideFields } from '../../vendors';
-import { Access, Action, type HttpRequest, PageRenderer, PathId, wantsPage } from '../../web';
-import { Answers, pathBack } from './answers';
+import { Access, Action, type Done, type HttpRequest, PageRenderer, PathId, wantsPage } from '../../web';
+import { changed, pathBack } from './answers';
 import { Flag, Line } from './fields';
 import { FromPage, ReasonForm } from './forms';
 import { presentModel } from './present';
@@ -52,7 +52,6 @@ export class VendorModelsController {
     private readonly lists: ModelLists,
     private readonly sheets: ModelSheets,
     private readonly activity: ActivityLog,
-    private readonly answers: Answers,
     private readonly pages: PageRenderer,
   ) {}
 
@@ -75,12 +74,7 @@ export class VendorModelsController {
 
   /** The vendor is asked once more: a form brings no figures. */
   @Action(`${PATH}/take`, PLATFORM, { audit: 'model.changed' })
-  async take(
-    @PathId('provider_id') id: number,
-    @Body() form: TakeForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async take(@PathId('provider_id') id: number, @Body() form: TakeForm): Promise<Done> {
     const { provider, problem, models } = await this.compared(id);
     if (problem !== null) throw fault('upstream_error', { message: `${provider}: ${problem}` });
     const found = models.find(
@@ -97,7 +91,7 @@ export class VendorModelsController {
       this.activity.nothingChanged();
       return this.sheets.read(tx, form.model);
     });
-    return this.answers.done(request, response, form, {
+    return changed(form, {
       text: 'catalogue.done.saved',
       facts: presentModel(sheet),
     });

@@ -7,9 +7,9 @@ import {
   Access,
   Action,
   adminScope,
-  afterChange,
+  done,
+  type Done,
   type HttpRequest,
-  Notices,
   Page,
   PageFrames,
   PageRenderer,
@@ -33,7 +33,6 @@ export class OverseenConversationController {
     private readonly oversight: ConversationOversight,
     private readonly messages: ConversationMessages,
     private readonly activity: ActivityLog,
-    private readonly notices: Notices,
     private readonly pages: PageRenderer,
     private readonly frames: PageFrames,
   ) {}
@@ -86,31 +85,22 @@ export class OverseenConversationController {
     audit: 'conversation.deleted',
     verb: 'delete',
   })
-  remove(
-    @PathId('conv_id') id: number,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
-    return this.removed(id, request, response);
+  remove(@PathId('conv_id') id: number, @Req() request: HttpRequest): Promise<Done> {
+    return this.removed(id, request);
   }
 
   /** The same for forms, which know no DELETE. */
   @Action(`${PATH}/:conv_id/delete`, Access.role('org_admin'), { audit: 'conversation.deleted' })
-  removeByForm(
-    @PathId('conv_id') id: number,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
-    return this.removed(id, request, response);
+  removeByForm(@PathId('conv_id') id: number, @Req() request: HttpRequest): Promise<Done> {
+    return this.removed(id, request);
   }
 
-  private async removed(id: number, request: HttpRequest, response: ServerResponse): Promise<object> {
+  private async removed(id: number, request: HttpRequest): Promise<Done> {
     const scope = adminScope(request);
     await this.database.transaction(async (tx) => {
       await this.put(tx, 'conversation.deleted', await this.oversight.remove(scope, id, tx));
     });
-    this.notices.leave(response, { tone: 'ok', text: 'chat.deleted' });
-    return afterChange(request, response, PATH, { id, deleted: true });
+    return done(PATH, { id, deleted: true }, 'chat.deleted');
   }
 
   private put(

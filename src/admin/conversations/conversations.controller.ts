@@ -1,5 +1,4 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Query, Req } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { ConversationOversight, ConversationRetention } from '../../chat';
 import { fault, refuseStale, versionOf } from '../../kernel';
@@ -8,14 +7,14 @@ import {
   Access,
   Action,
   adminScope,
-  afterChange,
   Csv,
   csvRows,
   type CsvTable,
+  done,
+  type Done,
   type HttpRequest,
   listPage,
   type ListPageModel,
-  Notices,
   Page,
   PageRenderer,
 } from '../../web';
@@ -34,7 +33,6 @@ export class OverseenConversationsController {
     private readonly oversight: ConversationOversight,
     private readonly retention: ConversationRetention,
     private readonly activity: ActivityLog,
-    private readonly notices: Notices,
     private readonly pages: PageRenderer,
     private readonly settings: Settings,
   ) {}
@@ -69,11 +67,7 @@ export class OverseenConversationsController {
 
   /** The retention period of an organisation; the hourly job applies it. */
   @Action(`${PATH}/retention`, Access.role('org_admin'), { audit: 'retention.changed' })
-  async retain(
-    @Body() { days = null, version }: RetentionForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async retain(@Body() { days = null, version }: RetentionForm, @Req() request: HttpRequest): Promise<Done> {
     const scope = adminScope(request);
     if (scope.kind !== 'organisation') {
       throw fault('invalid_request', {
@@ -93,7 +87,6 @@ export class OverseenConversationsController {
         changes: { conversation_days: [before, days] },
       });
     });
-    this.notices.leave(response, { tone: 'ok', text: 'conversations.retention-saved' });
-    return afterChange(request, response, PATH, { organisation_id: organisationId, days });
+    return done(PATH, { organisation_id: organisationId, days }, 'conversations.retention-saved');
   }
 }

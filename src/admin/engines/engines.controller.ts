@@ -1,5 +1,4 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, Req, Res } from '@nestjs/common';
+import { Body, Controller, Req } from '@nestjs/common';
 import { CatalogueService, type ModelView } from '../../catalogue';
 import { AdminViewService, PayerService } from '../../identity';
 import { fault, periodNamed, validationFault, versionOf } from '../../kernel';
@@ -24,10 +23,10 @@ import {
   Access,
   Action,
   adminScope,
-  afterChange,
+  done,
+  type Done,
   type HttpRequest,
   localisationOf,
-  Notices,
   Page,
   PageRenderer,
   periodWords,
@@ -56,7 +55,6 @@ export class EnginesController {
     private readonly organisations: AdminViewService,
     private readonly payers: PayerService,
     private readonly catalogue: CatalogueService,
-    private readonly notices: Notices,
     private readonly pages: PageRenderer,
   ) {}
 
@@ -89,12 +87,8 @@ export class EnginesController {
   @Action(settingsPath, Access.role('org_admin'), {
     audit: ['qualitative.settings-changed', 'autorouter.changed'],
   })
-  async setQualitative(
-    @Body() form: QualitativeForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
-    if (form.key_id !== undefined) return this.excludeKey(form.key_id, form, request, response);
+  async setQualitative(@Body() form: QualitativeForm, @Req() request: HttpRequest): Promise<Done> {
+    if (form.key_id !== undefined) return this.excludeKey(form.key_id, form, request);
     const owner = await this.ownerOf(request, form.org_id);
     const change = this.qualityChangeIn(form, owner.organisationId);
     const auto = autoPartOf(form);
@@ -102,7 +96,7 @@ export class EnginesController {
     const routing = auto === null ? null : this.changeIn(auto);
     const isAlone = Object.keys(change).length === 0 && routing !== null;
     const facts = await this.setQuality(owner, change, isAlone ? undefined : form.version);
-    return this.stored(request, response, 'engines.stored', {
+    return this.stored('engines.stored', {
       ...facts,
       ...(routing === null
         ? {}
@@ -114,11 +108,10 @@ export class EnginesController {
   async setOrganisation(
     @Body() { org_id: wanted, ...form }: OrganisationAutorouterForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const owner = await this.ownerOf(request, wanted);
     const facts = await this.setRouting(owner, this.changeIn(form), form.version);
-    return this.stored(request, response, 'engines.stored-autorouter', {
+    return this.stored('engines.stored-autorouter', {
       org_id: owner.organisationId,
       ...facts,
     });
@@ -130,8 +123,7 @@ export class EnginesController {
   async setKey(
     @Body() { key_id: keyId, ...form }: KeyAutorouterForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const key = await this.keys.get(adminScope(request), keyId);
     const { userId, organisationId } = await this.payers.standingOf(key);
     const settings = await this.auto.set({ level: 'key', id: key.id }, this.changeIn(form), {
@@ -140,7 +132,7 @@ export class EnginesController {
       shown: form.version,
     });
     const levels = await this.auto.levels({ organisationId, userId, keyId: key.id });
-    return this.stored(request, response, 'engines.stored-autorouter', {
+    return this.stored('engines.stored-autorouter', {
       key_id: key.id,
       key_public_id: key.publicId,
       settings: presentAutoSettings(settings),
@@ -200,12 +192,7 @@ export class EnginesController {
     };
   }
 
-  private async excludeKey(
-    keyId: number,
-    form: QualitativeForm,
-    request: HttpRequest,
-    response: ServerResponse,
-  ): Promise<object> {
+  private async excludeKey(keyId: number, form: QualitativeForm, request: HttpRequest): Promise<Done> {
     if (autoPartOf(form) !== null) {
       const msg = 'key_id is for excluded alone; automatic routing of a key has its own form.';
       throw validationFault([{ loc: ['body', 'key_id'], msg, type: 'keyAlone' }], { message: msg });
@@ -218,7 +205,7 @@ export class EnginesController {
       { excluded },
       { label: key.name, concerns: { userId, organisationId } },
     );
-    return this.stored(request, response, 'engines.stored', {
+    return this.stored('engines.stored', {
       key_id: key.id,
       key_public_id: key.publicId,
       settings: { excluded: settings.excluded },
@@ -263,9 +250,8 @@ export class EnginesController {
     return readAutoForm(form, (name) => this.catalogue.snapshot.model(name) !== undefined);
   }
 
-  private stored(request: HttpRequest, response: ServerResponse, text: string, facts: object): object {
-    this.notices.leave(response, { tone: 'ok', text });
-    return afterChange(request, response, settingsPath, { ok: true, ...facts });
+  private stored(text: string, facts: object): Done {
+    return done(settingsPath, { ok: true, ...facts }, text);
   }
 }
 

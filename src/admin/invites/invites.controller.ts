@@ -1,5 +1,4 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Param, Query, Req } from '@nestjs/common';
 import { AdminViewService, Departments, InviteDesk, userActs } from '../../identity';
 import { mayGrant } from '../../kernel';
 import {
@@ -7,11 +6,11 @@ import {
   Action,
   actorOf,
   adminScope,
-  afterChange,
+  done,
+  type Done,
   type HttpRequest,
   IsFilterText,
   localisationOf,
-  Notices,
   Page,
   PageRenderer,
   scopeWords,
@@ -41,7 +40,6 @@ export class InvitesController {
     private readonly names: AdminViewService,
     private readonly departments: Departments,
     private readonly pages: PageRenderer,
-    private readonly notices: Notices,
   ) {}
 
   @Page(list, 'pages/admin/object', access())
@@ -73,8 +71,7 @@ export class InvitesController {
   async create(
     @Body() { email, role, org_id: organisation, department_id: department, language }: InviteForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const actor = actorOf(request);
     const scope = adminScope(request);
     const isOwn = scope.kind === 'organisation' || scope.kind === 'department';
@@ -87,35 +84,28 @@ export class InvitesController {
     for (const [place, invite] of sent.entries()) {
       await this.mail(request, { ...invite, email: email[place] ?? '', role }, locale);
     }
-    this.notices.leave(response, {
-      tone: 'ok',
-      text: 'invites.sent',
-      values: { name: email.join(', ').slice(0, 200) },
-    });
-    return afterChange(request, response, list, { ok: true, invites: sent.map(({ id }) => id) });
+    return done(
+      list,
+      { ok: true, invites: sent.map(({ id }) => id) },
+      {
+        tone: 'ok',
+        text: 'invites.sent',
+        values: { name: email.join(', ').slice(0, 200) },
+      },
+    );
   }
 
   @Action(`${form}/:invite_id/revoke`, access(), { audit: 'invite.revoked' })
-  async revoke(
-    @Param() { invite_id: id }: InviteParams,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async revoke(@Param() { invite_id: id }: InviteParams, @Req() request: HttpRequest): Promise<Done> {
     await this.desk.revoke({ actor: actorOf(request), scope: adminScope(request) }, id);
-    this.notices.leave(response, { tone: 'ok', text: 'invites.revoked' });
-    return afterChange(request, response, list, { ok: true, id });
+    return done(list, { ok: true, id }, 'invites.revoked');
   }
 
   @Action(`${form}/:invite_id/resend`, access(), { audit: 'invite.created' })
-  async resend(
-    @Param() { invite_id: id }: InviteParams,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async resend(@Param() { invite_id: id }: InviteParams, @Req() request: HttpRequest): Promise<Done> {
     const sent = await this.desk.resend({ actor: actorOf(request), scope: adminScope(request) }, id);
     await this.mail(request, sent, this.pages.localeOf(request));
-    this.notices.leave(response, { tone: 'ok', text: 'invites.sent', values: { name: sent.email } });
-    return afterChange(request, response, list, { ok: true, id: sent.id });
+    return done(list, { ok: true, id: sent.id }, 'invites.sent', { name: sent.email });
   }
 
   private mail(

@@ -1,5 +1,4 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Param, Query, Req } from '@nestjs/common';
 import { AdminViewService, Departments, placeActs } from '../../identity';
 import type { Scope } from '../../kernel';
 import {
@@ -7,10 +6,10 @@ import {
   Action,
   actorOf,
   adminScope,
-  afterChange,
+  done,
+  type Done,
   type HttpRequest,
   localisationOf,
-  Notices,
   Page,
   PageRenderer,
   scopeWords,
@@ -38,7 +37,6 @@ export class DepartmentsController {
     private readonly budgets: Budgets,
     private readonly names: AdminViewService,
     private readonly pages: PageRenderer,
-    private readonly notices: Notices,
   ) {}
 
   @Page(path, 'pages/admin/object', access())
@@ -55,11 +53,7 @@ export class DepartmentsController {
   }
 
   @Action(path, access(), { audit: 'department.created' })
-  async create(
-    @Body() form: NewDepartmentForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async create(@Body() form: NewDepartmentForm, @Req() request: HttpRequest): Promise<Done> {
     const scope = adminScope(request);
     const organisationId = form.org_id ?? ownOrganisation(scope) ?? actorOf(request).organisationId;
     if (organisationId === null) throw missingField('org_id');
@@ -67,8 +61,9 @@ export class DepartmentsController {
     const id = await this.departments.create(scope, { organisationId, name }, (tx, made) =>
       this.budgets.set(tx, { kind: 'department', id: made }, nanoOf(form.monthly_budget) ?? undefined),
     );
-    this.notices.leave(response, { tone: 'ok', text: 'administration.created', values: { name } });
-    return afterChange(request, response, `${path}?org_id=${organisationId}`, { ok: true, id, name });
+    return done(`${path}?org_id=${organisationId}`, { ok: true, id, name }, 'administration.created', {
+      name,
+    });
   }
 
   @Action(`${path}/:dept_id`, access(), { audit: 'department.changed' })
@@ -76,15 +71,13 @@ export class DepartmentsController {
     @Param() { dept_id: id }: DepartmentParams,
     @Body() form: DepartmentForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const fields = form.name === undefined ? {} : { name: form.name };
     const budget = form.monthly_budget === undefined ? undefined : nanoOf(form.monthly_budget);
     const changes = await this.departments.change(adminScope(request), targetOf(id, form), fields, (tx) =>
       this.budgets.set(tx, { kind: 'department', id }, budget),
     );
-    this.notices.leave(response, { tone: 'ok', text: 'administration.saved' });
-    return afterChange(request, response, path, { ok: true, id, changed: Object.keys(changes) });
+    return done(path, { ok: true, id, changed: Object.keys(changes) }, 'administration.saved');
   }
 
   @Action(`${path}/:dept_id/budget-raise`, access(), { audit: 'department.changed' })
@@ -92,12 +85,10 @@ export class DepartmentsController {
     @Param() { dept_id: id }: DepartmentParams,
     @Body() form: BudgetRaiseForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const raise = this.budgets.raising({ kind: 'department', id }, form, actorOf(request).userId);
     const changes = await this.departments.change(adminScope(request), targetOf(id, form), {}, raise);
-    this.notices.leave(response, { tone: 'ok', text: 'administration.saved' });
-    return afterChange(request, response, path, { ok: true, id, changed: Object.keys(changes) });
+    return done(path, { ok: true, id, changed: Object.keys(changes) }, 'administration.saved');
   }
 
   @Action(`${path}/:dept_id/delete`, access(), { audit: 'department.deleted' })
@@ -105,13 +96,11 @@ export class DepartmentsController {
     @Param() { dept_id: id }: DepartmentParams,
     @Body() form: RemovalForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     await this.departments.remove(adminScope(request), targetOf(id, form), (tx) =>
       this.budgets.remove(tx, { kind: 'department', id }),
     );
-    this.notices.leave(response, { tone: 'ok', text: 'administration.saved' });
-    return afterChange(request, response, path, { ok: true, id });
+    return done(path, { ok: true, id }, 'administration.saved');
   }
 }
 

@@ -1,5 +1,4 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, Param, Req, Res } from '@nestjs/common';
+import { Body, Controller, Param, Req } from '@nestjs/common';
 import { Matches } from 'class-validator';
 import { Transform } from 'class-transformer';
 import { type Markup, OrganisationMarkups, Organisations, placeActs } from '../../identity';
@@ -10,10 +9,10 @@ import {
   Action,
   actorOf,
   adminScope,
-  afterChange,
+  done,
+  type Done,
   type HttpRequest,
   localisationOf,
-  Notices,
   Page,
   PageRenderer,
 } from '../../web';
@@ -50,7 +49,6 @@ export class MarkupsController {
     private readonly organisations: Organisations,
     private readonly markups: OrganisationMarkups,
     private readonly pages: PageRenderer,
-    private readonly notices: Notices,
   ) {}
 
   @Page(`${path}/:org_id/markup`, 'pages/admin/object', access())
@@ -68,8 +66,7 @@ export class MarkupsController {
     @Param() { org_id: id }: OrganisationParams,
     @Body() form: MarkupForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const factor = WHOLE_PRICE + Math.round(Number(form.percent) * MILLIONTHS_A_PERCENT);
     const { valid_from: from } = form;
     await this.markups.set(adminScope(request), id, {
@@ -78,13 +75,16 @@ export class MarkupsController {
       reason: form.reason === undefined || form.reason === '' ? null : form.reason,
       createdBy: actorOf(request).userId,
     });
-    this.notices.leave(response, { tone: 'ok', text: 'administration.saved' });
-    return afterChange(request, response, `${path}/${id}/markup`, {
-      ok: true,
-      id,
-      price_factor: formatMultiplier(BigInt(factor)),
-      versions: (await this.markups.of(id)).map(presentMarkup),
-    });
+    return done(
+      `${path}/${id}/markup`,
+      {
+        ok: true,
+        id,
+        price_factor: formatMultiplier(BigInt(factor)),
+        versions: (await this.markups.of(id)).map(presentMarkup),
+      },
+      'administration.saved',
+    );
   }
 }
 

@@ -1,5 +1,4 @@
-import type { ServerResponse } from 'node:http';
-import { Controller, Param, Query, Req, Res } from '@nestjs/common';
+import { Controller, Param, Query, Req } from '@nestjs/common';
 import {
   AdminViewService,
   type MergeData,
@@ -13,11 +12,11 @@ import {
   Access,
   Action,
   actorOf,
-  afterChange,
   Data,
+  done,
+  type Done,
   type HttpRequest,
   localisationOf,
-  Notices,
   Page,
   PageRenderer,
 } from '../../web';
@@ -37,7 +36,6 @@ export class MergeController {
     private readonly names: AdminViewService,
     private readonly users: UserRegister,
     private readonly pages: PageRenderer,
-    private readonly notices: Notices,
   ) {}
 
   @Page(`${path}/merge`, 'pages/admin/object', access())
@@ -66,10 +64,7 @@ export class MergeController {
 
   /** Some names of fields contain people's numbers, so that no class can declare them all. */
   @Action(`${path}/merge`, access(), { audit: 'organisation.merged', body: MergeForm })
-  async merge(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async merge(@Req() request: HttpRequest): Promise<Done> {
     const form = (request.body ?? {}) as Readonly<Record<string, unknown>>;
     const { payer, ...plan } = planOf(form);
     const { organisation } = await this.merges.data(plan.targetId);
@@ -84,8 +79,7 @@ export class MergeController {
         : payer;
     await this.merges.merge({ ...plan, billingUserId }, (wanted) => mayGrant(role, wanted));
     const { name, id } = organisation;
-    this.notices.leave(response, { tone: 'ok', text: 'organisations.merged', values: { name } });
-    return afterChange(request, response, `${path}/${id}`, { ok: true, target_org_id: id });
+    return done(`${path}/${id}`, { ok: true, target_org_id: id }, 'organisations.merged', { name });
   }
 }
 

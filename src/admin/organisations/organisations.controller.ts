@@ -1,5 +1,4 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Param, Query, Req } from '@nestjs/common';
 import { Organisations, placeActs, UserRegister } from '../../identity';
 import type { Scope } from '../../kernel';
 import { everyRow, type Tx } from '../../platform';
@@ -8,14 +7,14 @@ import {
   Action,
   actorOf,
   adminScope,
-  afterChange,
   Csv,
   csvRows,
   type CsvTable,
+  done,
+  type Done,
   type HttpRequest,
   listPage,
   localisationOf,
-  Notices,
   Page,
   PageRenderer,
 } from '../../web';
@@ -53,7 +52,6 @@ export class OrganisationsController {
     private readonly budgets: Budgets,
     private readonly view: OrganisationView,
     private readonly pages: PageRenderer,
-    private readonly notices: Notices,
   ) {}
 
   @Page(path, 'pages/admin/list', access())
@@ -105,17 +103,12 @@ export class OrganisationsController {
   }
 
   @Action(path, access(), { audit: 'organisation.created' })
-  async create(
-    @Body() form: NewOrganisationForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async create(@Body() form: NewOrganisationForm): Promise<Done> {
     const { name, slug } = form;
     const id = await this.organisations.create({ name, slug }, (tx, made) =>
       this.budgets.set(tx, { kind: 'organisation', id: made }, nanoOf(form.monthly_budget) ?? undefined),
     );
-    this.notices.leave(response, { tone: 'ok', text: 'administration.created', values: { name } });
-    return afterChange(request, response, `${path}/${id}`, { ok: true, id, name, slug });
+    return done(`${path}/${id}`, { ok: true, id, name, slug }, 'administration.created', { name });
   }
 
   @Action(`${path}/:org_id`, access(), { audit: 'organisation.changed' })
@@ -123,8 +116,7 @@ export class OrganisationsController {
     @Param() { org_id: id }: OrganisationParams,
     @Body() form: OrganisationForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const scope = adminScope(request);
     const payer = await this.payerOf(scope, id, form);
     if (form.sso_only === true) await this.organisations.refuseLockout(actorOf(request).userId, id);
@@ -138,14 +130,17 @@ export class OrganisationsController {
       ...(await this.budgets.setCreditCeiling(tx, id, ceiling === undefined ? undefined : nanoOf(ceiling))),
     });
     const changes = await this.organisations.change(scope, targetOf(id, form), fieldsOf(form, payer), work);
-    this.notices.leave(response, { tone: 'ok', text: 'administration.saved' });
     const { version } = await this.organisations.get(scope, id);
-    return afterChange(request, response, `${path}/${id}`, {
-      ok: true,
-      id,
-      changed: Object.keys(changes),
-      version,
-    });
+    return done(
+      `${path}/${id}`,
+      {
+        ok: true,
+        id,
+        changed: Object.keys(changes),
+        version,
+      },
+      'administration.saved',
+    );
   }
 
   @Action(`${path}/:org_id/budget-raise`, access(), { audit: 'organisation.changed' })
@@ -153,12 +148,10 @@ export class OrganisationsController {
     @Param() { org_id: id }: OrganisationParams,
     @Body() form: BudgetRaiseForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const raise = this.budgets.raising({ kind: 'organisation', id }, form, actorOf(request).userId);
     const changes = await this.organisations.change(adminScope(request), targetOf(id, form), {}, raise);
-    this.notices.leave(response, { tone: 'ok', text: 'administration.saved' });
-    return afterChange(request, response, `${path}/${id}`, { ok: true, id, changed: Object.keys(changes) });
+    return done(`${path}/${id}`, { ok: true, id, changed: Object.keys(changes) }, 'administration.saved');
   }
 
   @Action(`${path}/:org_id`, access(), { audit: 'organisation.deleted', verb: 'delete' })
@@ -166,9 +159,8 @@ export class OrganisationsController {
     @Param() params: OrganisationParams,
     @Body() form: RemovalForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
-    return this.removed(params.org_id, form, request, response);
+  ): Promise<Done> {
+    return this.removed(params.org_id, form, request);
   }
 
   /** A POST route for forms, which cannot send DELETE. */
@@ -177,17 +169,11 @@ export class OrganisationsController {
     @Param() params: OrganisationParams,
     @Body() form: RemovalForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
-    return this.removed(params.org_id, form, request, response);
+  ): Promise<Done> {
+    return this.removed(params.org_id, form, request);
   }
 
-  private async removed(
-    id: number,
-    form: RemovalForm,
-    request: HttpRequest,
-    response: ServerResponse,
-  ): Promise<object> {
+  private async removed(id: number, form: RemovalForm, request: HttpRequest): Promise<Done> {
     const { name } = await this.organisations.get(adminScope(request), id);
     if (form.confirmation !== undefined && form.confirmation !== name) {
       throw unconfirmed(name);
@@ -195,8 +181,7 @@ export class OrganisationsController {
     await this.organisations.remove(adminScope(request), targetOf(id, form), (tx) =>
       this.budgets.remove(tx, { kind: 'organisation', id }),
     );
-    this.notices.leave(response, { tone: 'ok', text: 'administration.removed', values: { name } });
-    return afterChange(request, response, path, { ok: true, id });
+    return done(path, { ok: true, id }, 'administration.removed', { name });
   }
 
   private async payerOf(

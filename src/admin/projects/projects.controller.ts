@@ -1,5 +1,4 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Param, Query, Req } from '@nestjs/common';
 import {
   type Acting,
   AdminViewService,
@@ -17,14 +16,14 @@ import {
   Action,
   actorOf,
   adminScope,
-  afterChange,
   Csv,
   csvRows,
   type CsvTable,
+  done,
+  type Done,
   type HttpRequest,
   listPage,
   localisationOf,
-  Notices,
   Page,
   PageRenderer,
 } from '../../web';
@@ -78,7 +77,6 @@ export class ProjectsController {
     private readonly personal: PersonalSettings,
     private readonly keys: KeyTransfers,
     private readonly pages: PageRenderer,
-    private readonly notices: Notices,
   ) {}
 
   @Page(path, 'pages/admin/list', access())
@@ -130,11 +128,7 @@ export class ProjectsController {
   }
 
   @Action(path, access(), { audit: 'project.created' })
-  async create(
-    @Body() form: NewProjectForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async create(@Body() form: NewProjectForm, @Req() request: HttpRequest): Promise<Done> {
     const actor = actorOf(request);
     const scope = adminScope(request);
     const own = scope.kind === 'organisation' ? scope.organisationId : actor.organisationId;
@@ -143,8 +137,7 @@ export class ProjectsController {
       this.budgets.set(tx, { kind: 'project', id: made }, nanoOf(form.monthly_budget) ?? undefined),
     );
     const { name } = form;
-    this.notices.leave(response, { tone: 'ok', text: 'administration.created', values: { name } });
-    return afterChange(request, response, `${path}/${id}`, { ok: true, id, name });
+    return done(`${path}/${id}`, { ok: true, id, name }, 'administration.created', { name });
   }
 
   @Action(`${path}/:project_id`, access(), { audit: 'project.changed' })
@@ -152,8 +145,7 @@ export class ProjectsController {
     @Param() { project_id: id }: ProjectParams,
     @Body() form: ProjectForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const { name } = form;
     const payer = await this.personOf(request, id, 'billing_user_id', form.billing_user_id);
     const fields: ProjectFields = {
@@ -164,7 +156,7 @@ export class ProjectsController {
     const changes = await this.projects.change(actingOf(request), targetOf(id, form), fields, (tx) =>
       this.budgets.set(tx, { kind: 'project', id }, budget),
     );
-    return this.saved(id, request, response, { changed: Object.keys(changes) });
+    return this.saved(id, { changed: Object.keys(changes) });
   }
 
   @Action(`${path}/:project_id/budget-raise`, access(), { audit: 'project.changed' })
@@ -172,11 +164,10 @@ export class ProjectsController {
     @Param() { project_id: id }: ProjectParams,
     @Body() form: BudgetRaiseForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const raise = this.budgets.raising({ kind: 'project', id }, form, actorOf(request).userId);
     const changes = await this.projects.change(actingOf(request), targetOf(id, form), {}, raise);
-    return this.saved(id, request, response, { changed: Object.keys(changes) });
+    return this.saved(id, { changed: Object.keys(changes) });
   }
 
   @Action(`${path}/:project_id/archive`, access(), { audit: 'project.archived' })
@@ -184,12 +175,11 @@ export class ProjectsController {
     @Param() { project_id: id }: ProjectParams,
     @Body() form: ChangeForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     await this.projects.archive(adminScope(request), targetOf(id, form), (tx) =>
       this.keys.endOfProject(tx, id),
     );
-    return this.saved(id, request, response);
+    return this.saved(id);
   }
 
   @Action(`${path}/:project_id/members`, access(), { audit: 'project.member-added' })
@@ -197,12 +187,11 @@ export class ProjectsController {
     @Param() { project_id: id }: ProjectParams,
     @Body() form: MemberForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const userId = await this.personOf(request, id, 'user_id', form.user_id);
     if (typeof userId !== 'number') throw missingField('user_id');
     await this.projects.addMember(adminScope(request), targetOf(id, form), userId);
-    return this.saved(id, request, response);
+    return this.saved(id);
   }
 
   @Action(`${path}/:project_id/members/:user_id/remove`, access(), { audit: 'project.member-removed' })
@@ -210,12 +199,11 @@ export class ProjectsController {
     @Param() { project_id: id, user_id: userId }: MemberParams,
     @Body() form: ChangeForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     await this.projects.removeMember(adminScope(request), targetOf(id, form), userId, (tx) =>
       this.keys.endOfMember(tx, id, userId),
     );
-    return this.saved(id, request, response);
+    return this.saved(id);
   }
 
   /** The person is one of the people of the project's organisation. */
@@ -231,8 +219,7 @@ export class ProjectsController {
     return this.users.numberOf(scope, named, { param, organisationId });
   }
 
-  private saved(id: number, request: HttpRequest, response: ServerResponse, facts: object = {}): object {
-    this.notices.leave(response, { tone: 'ok', text: 'administration.saved' });
-    return afterChange(request, response, `${path}/${id}`, { ok: true, id, ...facts });
+  private saved(id: number, facts: object = {}): Done {
+    return done(`${path}/${id}`, { ok: true, id, ...facts }, 'administration.saved');
   }
 }

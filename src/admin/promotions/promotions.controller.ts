@@ -1,5 +1,4 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Param, Query, Req } from '@nestjs/common';
 import { Promotions, type PromotionScope } from '../../billing';
 import { AdminViewService, placeActs, UserRegister } from '../../identity';
 import { instantField, type Nano, platformScope, validationFault } from '../../kernel';
@@ -7,10 +6,10 @@ import {
   Access,
   Action,
   actorOf,
-  afterChange,
+  done,
+  type Done,
   type HttpRequest,
   localisationOf,
-  Notices,
   Page,
   PageRenderer,
 } from '../../web';
@@ -33,7 +32,6 @@ export class PromotionsController {
     private readonly users: UserRegister,
     private readonly names: AdminViewService,
     private readonly pages: PageRenderer,
-    private readonly notices: Notices,
   ) {}
 
   @Page(path, 'pages/admin/object', access())
@@ -52,30 +50,17 @@ export class PromotionsController {
 
   /** A former address of the same route. */
   @Action(path, access(), { audit: 'promotion.granted' })
-  grant(
-    @Body() form: NewPromotionForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
-    return this.created(form, request, response);
+  grant(@Body() form: NewPromotionForm, @Req() request: HttpRequest): Promise<Done> {
+    return this.created(form, request);
   }
 
   @Action(`${path}/create`, access(), { audit: 'promotion.granted' })
-  create(
-    @Body() form: NewPromotionForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
-    return this.created(form, request, response);
+  create(@Body() form: NewPromotionForm, @Req() request: HttpRequest): Promise<Done> {
+    return this.created(form, request);
   }
 
   @Action(`${path}/:grant_id/update`, access(), { audit: 'promotion.changed' })
-  async update(
-    @Param() { grant_id: id }: PromotionParams,
-    @Body() form: PromotionForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async update(@Param() { grant_id: id }: PromotionParams, @Body() form: PromotionForm): Promise<Done> {
     const { name, version, reason, end, expires_at: expires } = form;
     const changes = await this.promotions.change({
       id,
@@ -84,15 +69,10 @@ export class PromotionsController {
       ...(end === true ? { end } : expires === undefined ? {} : { expiresAt: endOf(expires) }),
       ...(reason === undefined ? {} : { reason }),
     });
-    this.notices.leave(response, { tone: 'ok', text: 'administration.saved' });
-    return afterChange(request, response, path, { ok: true, id, changed: Object.keys(changes) });
+    return done(path, { ok: true, id, changed: Object.keys(changes) }, 'administration.saved');
   }
 
-  private async created(
-    form: NewPromotionForm,
-    request: HttpRequest,
-    response: ServerResponse,
-  ): Promise<object> {
+  private async created(form: NewPromotionForm, request: HttpRequest): Promise<Done> {
     const { name, scope } = form;
     const person = scope === 'user' ? (form.user_id ?? null) : null;
     const organisationId = scope === 'organisation' ? (form.org_id ?? null) : null;
@@ -113,8 +93,7 @@ export class PromotionsController {
       expiresAt: endOf(form.expires_at),
       createdBy: actorOf(request).userId,
     });
-    this.notices.leave(response, { tone: 'ok', text: 'administration.created', values: { name } });
-    return afterChange(request, response, path, { ok: true, id });
+    return done(path, { ok: true, id }, 'administration.created', { name });
   }
 }
 

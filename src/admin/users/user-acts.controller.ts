@@ -1,5 +1,4 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, Param, Req, Res } from '@nestjs/common';
+import { Body, Controller, Param, Req } from '@nestjs/common';
 import { type Changes } from '../../audit';
 import { budgetsOfPerson, Invoices, Limits } from '../../billing';
 import {
@@ -11,7 +10,7 @@ import {
   UserRegister,
 } from '../../identity';
 import { refused, toJsonNumber } from '../../kernel';
-import { Access, Action, actorOf, adminScope, afterChange, type HttpRequest, Notices } from '../../web';
+import { Access, Action, actorOf, adminScope, done, type Done, type HttpRequest } from '../../web';
 import { BudgetRaiseForm, raiseOf } from '../pages/budget-raise';
 import { missingField, nanoOf, type PersonName, targetOf, unconfirmed } from '../pages/fields';
 import { SecondFactorResets } from './second-factor-resets.service';
@@ -50,7 +49,6 @@ export class UserActsController {
     private readonly factors: SecondFactorResets,
     private readonly limits: Limits,
     private readonly invoices: Invoices,
-    private readonly notices: Notices,
   ) {}
 
   @Action(below('role'), allowed('role'), { audit: 'user.role-changed' })
@@ -58,10 +56,9 @@ export class UserActsController {
     @Param() { user_id: id }: UserParams,
     @Body() form: RoleForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const work = this.editor.setRole(actingOf(request), targetOf(id, form), form.role);
-    return this.answer(id, work, request, response);
+    return this.answer(id, work, request);
   }
 
   @Action(below('status'), allowed('status'), { audit: 'user.status-changed' })
@@ -69,10 +66,9 @@ export class UserActsController {
     @Param() { user_id: id }: UserParams,
     @Body() form: StatusForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const work = this.editor.setStatus(actingOf(request), targetOf(id, form), form.status);
-    return this.answer(id, work, request, response);
+    return this.answer(id, work, request);
   }
 
   @Action(below('billing-exempt'), allowed('billing-exempt'), { audit: 'user.billing-exempt-changed' })
@@ -80,10 +76,9 @@ export class UserActsController {
     @Param() { user_id: id }: UserParams,
     @Body() form: ExemptForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const work = this.editor.setBillingExempt(actingOf(request), targetOf(id, form), form.billing_exempt);
-    return this.answer(id, work, request, response);
+    return this.answer(id, work, request);
   }
 
   @Action(below('credit-limit'), allowed('credit-limit'), { audit: 'user.credit-limit-changed' })
@@ -91,12 +86,11 @@ export class UserActsController {
     @Param() { user_id: id }: UserParams,
     @Body() form: CreditLimitForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     if (form.credit_limit === undefined) throw missingField('credit_limit');
     const limit = nanoOf(form.credit_limit) ?? 0n;
     const work = this.billing.setCreditLimit(actingOf(request), targetOf(id, form), limit);
-    return this.answer(id, work, request, response);
+    return this.answer(id, work, request);
   }
 
   @Action(below('monthly-budget'), allowed('monthly-budget'), { audit: 'user.monthly-budget-changed' })
@@ -104,12 +98,11 @@ export class UserActsController {
     @Param() { user_id: id }: UserParams,
     @Body() form: MonthlyBudgetForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     if (form.monthly_budget === undefined) throw missingField('monthly_budget');
     const budget = nanoOf(form.monthly_budget);
     const work = this.billing.setMonthlyBudget(actingOf(request), targetOf(id, form), budget);
-    return this.answer(id, work, request, response);
+    return this.answer(id, work, request);
   }
 
   @Action(below('budget-raise'), allowed('budget-raise'), { audit: 'user.budget-raised' })
@@ -117,10 +110,9 @@ export class UserActsController {
     @Param() { user_id: id }: UserParams,
     @Body() form: BudgetRaiseForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const work = this.billing.raiseBudget(actingOf(request), targetOf(id, form), raiseOf(form));
-    return this.answer(id, work, request, response);
+    return this.answer(id, work, request);
   }
 
   @Action(below('billing-config'), allowed('billing-config'), { audit: 'user.billing-config-changed' })
@@ -128,8 +120,7 @@ export class UserActsController {
     @Param() { user_id: id }: UserParams,
     @Body() form: BillingConfigForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const acting = actingOf(request);
     const work = this.billing.setConfig(acting, targetOf(id, form), {
       type: form.billing_type,
@@ -137,7 +128,7 @@ export class UserActsController {
       period: form.budget_period ?? undefined,
       delegateUserId: await this.delegateOf(acting, id, form.delegate_user_id ?? null),
     });
-    return this.answer(id, work, request, response);
+    return this.answer(id, work, request);
   }
 
   /** A payment is known by its reference: sent again, it is recorded once. */
@@ -146,15 +137,14 @@ export class UserActsController {
     @Param() { user_id: id }: UserParams,
     @Body() form: InvoicePaymentForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const reference = form.reference?.trim() ?? '';
     if (reference === '') throw missingField('reference');
     const amount = nanoOf(form.amount);
     if (amount === null) throw missingField('amount');
     if (amount === 0n) throw refused('amount', 'an amount above zero');
     const work = this.billing.recordPayment(actingOf(request), targetOf(id, form), reference, amount);
-    return this.answer(id, work, request, response);
+    return this.answer(id, work, request);
   }
 
   @Action(below('invoice-payment-undo'), allowed('invoice-payment-undo'), {
@@ -164,11 +154,10 @@ export class UserActsController {
     @Param() { user_id: id }: UserParams,
     @Body() form: InvoicePaymentUndoForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     if ((form.reason ?? '').trim() === '') throw refused('reason', 'given: why the payment is undone');
     const work = this.billing.undoPayment(actingOf(request), targetOf(id, form), form.payment_id);
-    return this.answer(id, work, request, response);
+    return this.answer(id, work, request);
   }
 
   private async delegateOf(
@@ -186,11 +175,10 @@ export class UserActsController {
     @Param() { user_id: id }: UserParams,
     @Body() form: UserOrganisationForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     if (form.org_id === undefined) throw missingField('org_id');
     const work = this.editor.setOrganisation(actingOf(request), targetOf(id, form), form.org_id);
-    return this.answer(id, work, request, response);
+    return this.answer(id, work, request);
   }
 
   @Action(below('department'), allowed('department'), { audit: 'user.department-changed' })
@@ -198,11 +186,10 @@ export class UserActsController {
     @Param() { user_id: id }: UserParams,
     @Body() form: UserDepartmentForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     if (form.department_id === undefined) throw missingField('department_id');
     const work = this.editor.setDepartment(actingOf(request), targetOf(id, form), form.department_id);
-    return this.answer(id, work, request, response);
+    return this.answer(id, work, request);
   }
 
   @Action(below('second-factor-reset'), allowed('second-factor-reset'), { audit: 'user.second-factor-reset' })
@@ -210,11 +197,10 @@ export class UserActsController {
     @Param() { user_id: id }: UserParams,
     @Body() form: SecondFactorResetForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     if ((form.reason ?? '').trim() === '') throw refused('reason', 'given: why two-step sign-in is reset');
     const work = this.factors.reset(actingOf(request), targetOf(id, form));
-    return this.answer(id, work, request, response);
+    return this.answer(id, work, request);
   }
 
   @Action(below('hard-delete'), allowed('hard-delete'), { audit: 'user.deleted' })
@@ -222,31 +208,25 @@ export class UserActsController {
     @Param() { user_id: id }: UserParams,
     @Body() form: HardDeleteForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const acting = actingOf(request);
     const { email } = await this.users.get(acting.scope, id);
     if (form.confirmation !== undefined && form.confirmation.toLowerCase() !== email.toLowerCase()) {
       throw unconfirmed(email);
     }
     await this.erasure.erase(acting, targetOf(id, form));
-    this.notices.leave(response, { tone: 'ok', text: 'administration.erased', values: { name: email } });
-    return afterChange(request, response, '/dashboard/admin/users', { ok: true, user_id: id });
+    return done('/dashboard/admin/users', { ok: true, user_id: id }, 'administration.erased', {
+      name: email,
+    });
   }
 
   /** The account after the change; an account that left the administrator's scope is no longer shown. */
-  private async answer(
-    id: number,
-    work: Promise<Changes>,
-    request: HttpRequest,
-    response: ServerResponse,
-  ): Promise<object> {
+  private async answer(id: number, work: Promise<Changes>, request: HttpRequest): Promise<Done> {
     const changes = await work;
-    this.notices.leave(response, { tone: 'ok', text: 'administration.saved' });
     const user = await this.users.get(adminScope(request), id).catch(() => null);
     const to = user === null ? '/dashboard/admin/users' : `/dashboard/admin/users/${id}`;
     const facts = user === null ? { id } : await this.presented(user);
-    return afterChange(request, response, to, { ok: true, changed: Object.keys(changes), user: facts });
+    return done(to, { ok: true, changed: Object.keys(changes), user: facts }, 'administration.saved');
   }
 
   private async presented(user: ListedUser): Promise<object> {

@@ -1,19 +1,9 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, type OnModuleInit, Req, Res } from '@nestjs/common';
+import { Body, Controller, type OnModuleInit, Req } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { actorOf, UserAccount } from '../../identity';
 import type { Actor } from '../../kernel';
 import { Database } from '../../platform';
-import {
-  Access,
-  Action,
-  afterChange,
-  Data,
-  type HttpRequest,
-  localPath,
-  Notices,
-  PageFrames,
-} from '../../web';
+import { Access, Action, Data, done, type Done, type HttpRequest, localPath, PageFrames } from '../../web';
 import { LegalLibrary } from '../public/legal/legal-library';
 import { IsNext } from './fields';
 
@@ -29,7 +19,6 @@ export class LegalAcceptanceController implements OnModuleInit {
     private readonly database: Database,
     private readonly legal: LegalLibrary,
     private readonly activity: ActivityLog,
-    private readonly notices: Notices,
     private readonly frames: PageFrames,
   ) {}
 
@@ -60,11 +49,7 @@ export class LegalAcceptanceController implements OnModuleInit {
 
   /** Said twice it is kept once. */
   @Action('accept', Access.session(), { audit: 'account.terms-accepted' })
-  async accept(
-    @Body() form: AcceptanceForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async accept(@Body() form: AcceptanceForm, @Req() request: HttpRequest): Promise<Done> {
     const { userId } = request.actor as Actor;
     const version = this.legal.currentTerms;
     await this.database.transaction(async (tx) => {
@@ -77,7 +62,6 @@ export class LegalAcceptanceController implements OnModuleInit {
       const object = { type: 'account', id: userId, label: version } as const;
       await this.activity.write(tx, { action: 'account.terms-accepted', object, actor: actorOf(account) });
     });
-    this.notices.leave(response, { tone: 'ok', text: 'legal.accepted' });
-    return afterChange(request, response, localPath(form.next), { ok: true, accepted: true, version });
+    return done(localPath(form.next), { ok: true, accepted: true, version }, 'legal.accepted');
   }
 }

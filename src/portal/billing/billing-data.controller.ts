@@ -1,5 +1,4 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Query, Req } from '@nestjs/common';
 import {
   AutomaticTopUp,
   type AutomaticTopUpRule,
@@ -19,11 +18,11 @@ import { Settings, Takes } from '../../platform';
 import {
   Access,
   Action,
-  afterChange,
   Data,
+  done,
+  type Done,
   type HttpRequest,
   IsCursor,
-  Notices,
   PathId,
   PathText,
   presentPage,
@@ -68,7 +67,6 @@ export class BillingDataController {
     private readonly payments: Payments,
     private readonly automatic: AutomaticTopUp,
     private readonly processor: PaymentProcessor,
-    private readonly notices: Notices,
     private readonly settings: Settings,
   ) {}
 
@@ -108,25 +106,16 @@ export class BillingDataController {
 
   /** Forms can only post. */
   @Action('/api/billing/payment-methods/:pm_id/delete', Access.session(), { audit: 'billing.card-removed' })
-  async removeCardByForm(
-    @PathText('pm_id') id: string,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async removeCardByForm(@PathText('pm_id') id: string, @Req() request: HttpRequest): Promise<Done> {
     const facts = await this.remove(id, request);
-    this.notices.leave(response, { tone: 'ok', text: 'billing.card-removed' });
-    return afterChange(request, response, overviewOf(request), facts);
+    return done(overviewOf(request), facts, 'billing.card-removed');
   }
 
   @Action('/api/billing/payment-methods/:pm_id/default', Access.session(), {
     audit: 'billing.default-card-changed',
   })
-  makeDefault(
-    @PathText('pm_id') id: string,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
-    return this.choose(id, request, response);
+  makeDefault(@PathText('pm_id') id: string, @Req() request: HttpRequest): Promise<Done> {
+    return this.choose(id, request);
   }
 
   @Action('/api/billing/payment-method/:pm_id', Access.session(), {
@@ -140,20 +129,12 @@ export class BillingDataController {
   @Action('/api/billing/payment-method/:pm_id/default', Access.session(), {
     audit: 'billing.default-card-changed',
   })
-  makeRowDefault(
-    @PathId('pm_id') id: number,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
-    return this.choose(id, request, response);
+  makeRowDefault(@PathId('pm_id') id: number, @Req() request: HttpRequest): Promise<Done> {
+    return this.choose(id, request);
   }
 
   @Action('/api/billing/auto-topup', Access.session(), { audit: 'billing.auto-top-up-changed' })
-  async autoTopUp(
-    @Body() form: AutomaticTopUpForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async autoTopUp(@Body() form: AutomaticTopUpForm, @Req() request: HttpRequest): Promise<Done> {
     const party = await this.parties.mover(request);
     const { walletId } = party;
     const present = isJson(request) ? (await this.accounts.of(walletId)).automatic : null;
@@ -162,8 +143,7 @@ export class BillingDataController {
       ? await this.ruleOf(request, walletId, present?.enabled === true ? present : null)
       : { enabled, threshold: 0n, amountCents: 0n, monthlyCeilingCents: 0n };
     await this.automatic.change(walletId, rule, concernsOf(party));
-    this.notices.leave(response, { tone: 'ok', text: 'billing.automatic-saved' });
-    return afterChange(request, response, overviewOf(request), { ok: true, enabled });
+    return done(overviewOf(request), { ok: true, enabled }, 'billing.automatic-saved');
   }
 
   /** No outside account pays here: the answer says so. */
@@ -192,12 +172,11 @@ export class BillingDataController {
     return { ok: true };
   }
 
-  private async choose(id: string | number, request: HttpRequest, response: ServerResponse): Promise<object> {
+  private async choose(id: string | number, request: HttpRequest): Promise<Done> {
     const party = await this.parties.mover(request);
     const { walletId } = party;
     await this.cards.makeDefault(walletId, await this.cards.find(walletId, id), concernsOf(party));
-    this.notices.leave(response, { tone: 'ok', text: 'billing.card-default' });
-    return afterChange(request, response, overviewOf(request), { ok: true });
+    return done(overviewOf(request), { ok: true }, 'billing.card-default');
   }
 
   /** In JSON, a field that is left out keeps its value while the rule is in force. */

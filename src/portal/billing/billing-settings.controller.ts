@@ -1,12 +1,11 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, Req, Res } from '@nestjs/common';
+import { Body, Controller, Req } from '@nestjs/common';
 import { Transform } from 'class-transformer';
 import { IsOptional, Matches, MaxLength } from 'class-validator';
 import { ActivityLog, changesOf } from '../../audit';
 import { BillingAccounts } from '../../billing';
 import { nanoPerCent } from '../../kernel';
 import { Database, Takes } from '../../platform';
-import { Access, Action, afterChange, type HttpRequest, Notices } from '../../web';
+import { Access, Action, done, type Done, type HttpRequest } from '../../web';
 import { centsField, centsWithin } from './amount-field';
 import { concernsOf, overviewOf, WalletParties } from './wallet-party';
 
@@ -50,17 +49,12 @@ export class BillingSettingsController {
     private readonly accounts: BillingAccounts,
     private readonly database: Database,
     private readonly activity: ActivityLog,
-    private readonly notices: Notices,
   ) {}
 
   @Action('/dashboard/billing/invoice-details', Access.session(), {
     audit: 'billing.invoice-details-changed',
   })
-  async invoice(
-    @Body() form: InvoiceForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async invoice(@Body() form: InvoiceForm, @Req() request: HttpRequest): Promise<Done> {
     const party = await this.parties.mover(request);
     const details = { name: form.name || null, address: form.address || null, taxId: form.tax_id || null };
     await this.database.transaction(async (tx) => {
@@ -73,15 +67,11 @@ export class BillingSettingsController {
         changes: changesOf(invoice, details),
       });
     });
-    return this.saved(request, response);
+    return this.saved(request);
   }
 
   @Action('/dashboard/billing/low-balance', Access.session(), { audit: 'billing.low-balance-changed' })
-  async lowBalance(
-    @Body() _form: LowBalanceForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async lowBalance(@Body() _form: LowBalanceForm, @Req() request: HttpRequest): Promise<Done> {
     const party = await this.parties.mover(request);
     const limit = centsField(request, 'low_balance') * nanoPerCent;
     await this.database.transaction(async (tx) => {
@@ -94,11 +84,10 @@ export class BillingSettingsController {
         changes: changesOf({ lowBalance }, { lowBalance: limit }),
       });
     });
-    return this.saved(request, response);
+    return this.saved(request);
   }
 
-  private saved(request: HttpRequest, response: ServerResponse): object {
-    this.notices.leave(response, { tone: 'ok', text: 'billing.saved' });
-    return afterChange(request, response, overviewOf(request), { ok: true });
+  private saved(request: HttpRequest): Done {
+    return done(overviewOf(request), { ok: true }, 'billing.saved');
   }
 }

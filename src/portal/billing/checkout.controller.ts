@@ -8,9 +8,9 @@ import {
   Access,
   Action,
   actorOf,
-  afterChange,
+  done,
+  type Done,
   type HttpRequest,
-  Notices,
   PageRenderer,
   wantsPage,
 } from '../../web';
@@ -33,7 +33,6 @@ export class CheckoutController {
     private readonly processor: PaymentProcessor,
     private readonly parties: WalletParties,
     private readonly activity: ActivityLog,
-    private readonly notices: Notices,
     private readonly pages: PageRenderer,
   ) {}
 
@@ -74,7 +73,7 @@ export class CheckoutController {
       });
       return this.onward(url, request, response);
     } catch (error) {
-      return this.backToPage(error, request, response);
+      return this.backToPage(error, request);
     }
   }
 
@@ -88,11 +87,10 @@ export class CheckoutController {
   }
 
   /** A person who mistyped is led back to the form, a program gets the refusal. */
-  private backToPage(error: unknown, request: HttpRequest, response: ServerResponse): object {
+  private backToPage(error: unknown, request: HttpRequest): Done {
     const problem = fromUnknown(error);
     if (!wantsPage(request) || problem.code !== 'validation_error') throw error;
     this.activity.nothingChanged();
-    this.notices.leave(response, { tone: 'bad', text: 'billing.amount-refused' });
-    return afterChange(request, response, '/dashboard/billing', { ok: false });
+    return done('/dashboard/billing', { ok: false }, { tone: 'bad', text: 'billing.amount-refused' });
   }
 }

@@ -1,5 +1,4 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, Req, Res } from '@nestjs/common';
+import { Body, Controller, Req } from '@nestjs/common';
 import { CatalogueService } from '../../catalogue';
 import { PayerService } from '../../identity';
 import { fault, rowId, versionOf } from '../../kernel';
@@ -16,7 +15,7 @@ import {
   presentAutoSettings,
   readAutoForm,
 } from '../../routing';
-import { Access, Action, actorOf, afterChange, type HttpRequest, Notices, viewScope } from '../../web';
+import { Access, Action, actorOf, done, type Done, type HttpRequest, viewScope } from '../../web';
 
 const audit = 'autorouter.changed';
 const home = '/dashboard/autorouter';
@@ -34,15 +33,10 @@ export class AutorouterSettingsController {
     private readonly keys: KeyRegister,
     private readonly payers: PayerService,
     private readonly catalogue: CatalogueService,
-    private readonly notices: Notices,
   ) {}
 
   @Action('/dashboard/autorouter/user', Access.session(), { audit })
-  async setUser(
-    @Body() form: AutoForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async setUser(@Body() form: AutoForm, @Req() request: HttpRequest): Promise<Done> {
     const { userId, organisationId } = actorOf(request);
     const change = this.changeIn(form, request);
     const audience = { organisationId, userId, keyId: null };
@@ -52,7 +46,7 @@ export class AutorouterSettingsController {
       concerns: { userId, organisationId },
       shown: form.version,
     });
-    return this.stored(request, response, {
+    return this.stored({
       user_id: userId,
       settings: presentAutoSettings(settings),
       version: versionOf(settings),
@@ -61,11 +55,7 @@ export class AutorouterSettingsController {
   }
 
   @Action('/dashboard/autorouter/api-key', Access.session(), { audit })
-  async setKey(
-    @Body() { key_id: id, ...form }: OwnKeyAutoForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async setKey(@Body() { key_id: id, ...form }: OwnKeyAutoForm, @Req() request: HttpRequest): Promise<Done> {
     const key = await this.keys.get(viewScope(request), id);
     if (form.locked !== undefined)
       throw fault('permission_denied', {
@@ -82,8 +72,6 @@ export class AutorouterSettingsController {
       shown: form.version,
     });
     return this.stored(
-      request,
-      response,
       {
         key_id: key.id,
         key_public_id: key.publicId,
@@ -112,9 +100,8 @@ export class AutorouterSettingsController {
     });
   }
 
-  private stored(request: HttpRequest, response: ServerResponse, facts: object, to = home): object {
-    this.notices.leave(response, { tone: 'ok', text: 'engines.stored-autorouter' });
-    return afterChange(request, response, to, { ok: true, ...facts });
+  private stored(facts: object, to = home): Done {
+    return done(to, { ok: true, ...facts }, 'engines.stored-autorouter');
   }
 }
 

@@ -1,10 +1,18 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, Req, Res } from '@nestjs/common';
+import { Body, Controller, Req } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { AdminViewService, type OrganisationName } from '../../identity';
 import { line, oneOf, rowId } from '../../kernel';
 import { Database, Takes } from '../../platform';
-import { Access, Action, actorOf, afterChange, type HttpRequest, localPath, Notices } from '../../web';
+import {
+  Access,
+  Action,
+  actorOf,
+  done,
+  type Done,
+  type HttpRequest,
+  localPath,
+  type Notice,
+} from '../../web';
 
 const next = line(2_000).orBlank();
 
@@ -37,17 +45,12 @@ export class AdminViewController {
     private readonly database: Database,
     private readonly views: AdminViewService,
     private readonly activity: ActivityLog,
-    private readonly notices: Notices,
   ) {}
 
   @Action('/dashboard/toggle-admin-mode', Access.role('department_admin'), {
     audit: ['admin-mode.entered', 'admin-mode.left'],
   })
-  async toggle(
-    @Body() form: AdminModeForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async toggle(@Body() form: AdminModeForm, @Req() request: HttpRequest): Promise<Done> {
     const actor = actorOf(request);
     const isOpen = Boolean(request.viewing?.adminView);
     const shallOpen = form.admin_mode === undefined ? !isOpen : form.admin_mode === 'on';
@@ -60,39 +63,28 @@ export class AdminViewController {
           object: { type: 'session', id: actor.sessionId },
         });
       });
-      this.notices.leave(response, { tone: 'info', text: shallOpen ? 'admin.opened' : 'admin.closed' });
     }
-    return afterChange(request, response, localPath(form.next), { ok: true, admin_mode: shallOpen });
+    const text = shallOpen ? 'admin.opened' : 'admin.closed';
+    const told: Notice | undefined = shallOpen === isOpen ? undefined : { tone: 'info', text };
+    return done(localPath(form.next), { ok: true, admin_mode: shallOpen }, told);
   }
 
   @Action('/dashboard/set-admin-org', Access.role('platform_admin'), {
     audit: 'admin-mode.organisation-chosen',
   })
-  narrow(
-    @Body() form: OrganisationForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
-    return this.narrowTo(form, request, response);
+  narrow(@Body() form: OrganisationForm, @Req() request: HttpRequest): Promise<Done> {
+    return this.narrowTo(form, request);
   }
 
   /** The older address of the same. */
   @Action('/dashboard/set-admin-domain', Access.role('platform_admin'), {
     audit: 'admin-mode.organisation-chosen',
   })
-  narrowByDomain(
-    @Body() form: OrganisationForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
-    return this.narrowTo(form, request, response);
+  narrowByDomain(@Body() form: OrganisationForm, @Req() request: HttpRequest): Promise<Done> {
+    return this.narrowTo(form, request);
   }
 
-  private async narrowTo(
-    form: OrganisationForm,
-    request: HttpRequest,
-    response: ServerResponse,
-  ): Promise<object> {
+  private async narrowTo(form: OrganisationForm, request: HttpRequest): Promise<Done> {
     const actor = actorOf(request);
     const organisation = await this.wanted(form);
     const before = request.viewing?.adminView?.organisation ?? null;
@@ -107,15 +99,9 @@ export class AdminViewController {
           changes: { organisation: [before?.name ?? null, organisation?.name ?? null] },
         });
       });
-      this.notices.leave(
-        response,
-        organisation === null
-          ? { tone: 'info', text: 'admin.opened' }
-          : { tone: 'info', text: 'admin.narrowed', values: { organisation: organisation.name } },
-      );
     }
     const facts = { ok: true, admin_mode: true, org_id: organisation?.id ?? null };
-    return afterChange(request, response, localPath(form.next), facts);
+    return done(localPath(form.next), facts, isSame ? undefined : openedFor(organisation));
   }
 
   /** Null stands for all of them. */
@@ -124,3 +110,8 @@ export class AdminViewController {
     return id === undefined && domain !== undefined ? this.views.organisation(domain) : null;
   }
 }
+
+const openedFor = (organisation: OrganisationName | null): Notice =>
+  organisation === null
+    ? { tone: 'info', text: 'admin.opened' }
+    : { tone: 'info', text: 'admin.narrowed', values: { organisation: organisation.name } };

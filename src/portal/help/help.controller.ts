@@ -1,9 +1,8 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, Req, Res } from '@nestjs/common';
+import { Body, Controller, Req } from '@nestjs/common';
 import { IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
 import { type HelpPage, PersonalSettings, placeActs } from '../../identity';
 import { atLeast } from '../../kernel';
-import { Access, Action, actorOf, afterChange, type HttpRequest, localPath } from '../../web';
+import { Access, Action, actorOf, done, type Done, type HttpRequest, localPath } from '../../web';
 
 class HelpForm {
   /** `open` brings the explanation back. */
@@ -25,43 +24,27 @@ export class HelpController {
   constructor(private readonly settings: PersonalSettings) {}
 
   @Action('/dashboard/autorouter/help', Access.session(), { audit })
-  autorouter(
-    @Body() form: HelpForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
-    return this.set('autorouter', '/dashboard/autorouter', form, request, response);
+  autorouter(@Body() form: HelpForm, @Req() request: HttpRequest): Promise<Done> {
+    return this.set('autorouter', '/dashboard/autorouter', form, request);
   }
 
   @Action('/dashboard/projects/help', Access.session(), { audit })
-  projects(
-    @Body() form: HelpForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  projects(@Body() form: HelpForm, @Req() request: HttpRequest): Promise<Done> {
     const home = atLeast(actorOf(request).role, placeActs.projects)
       ? '/dashboard/admin/projects'
       : '/dashboard';
-    return this.set('projects', home, form, request, response);
+    return this.set('projects', home, form, request);
   }
 
   @Action('/dashboard/qualitative/help', Access.session(), { audit })
-  qualitative(
-    @Body() form: HelpForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
-    return this.set('qualitative', '/dashboard/qualitative', form, request, response);
+  qualitative(@Body() form: HelpForm, @Req() request: HttpRequest): Promise<Done> {
+    return this.set('qualitative', '/dashboard/qualitative', form, request);
   }
 
   /** The list of what is left to set up. */
   @Action('/dashboard/setup/help', Access.role('platform_admin'), { audit })
-  setUp(
-    @Body() form: HelpForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
-    return this.set('setup', '/dashboard', form, request, response);
+  setUp(@Body() form: HelpForm, @Req() request: HttpRequest): Promise<Done> {
+    return this.set('setup', '/dashboard', form, request);
   }
 
   private async set(
@@ -69,10 +52,9 @@ export class HelpController {
     home: string,
     { help = 'closed', next }: HelpForm,
     request: HttpRequest,
-    response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     await this.settings.setHelpClosed(actorOf(request).userId, page, help === 'closed');
     const to = next === undefined ? home : localPath(next);
-    return afterChange(request, response, to, { ok: true, page, help });
+    return done(to, { ok: true, page, help });
   }
 }

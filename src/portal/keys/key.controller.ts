@@ -24,10 +24,10 @@ import {
   Access,
   Action,
   actorOf,
-  afterChange,
+  done,
+  type Done,
   type HttpRequest,
   localisationOf,
-  Notices,
   Page,
   PageRenderer,
   viewScope,
@@ -82,7 +82,6 @@ export class KeyController {
     private readonly activityQuery: ActivityQuery,
     private readonly catalogue: CatalogueService,
     private readonly secrets: KeySecrets,
-    private readonly notices: Notices,
     private readonly pages: PageRenderer,
     private readonly settings: Settings,
     private readonly raises: BudgetRaises,
@@ -132,11 +131,11 @@ export class KeyController {
     if (act === 'revoke' && key.status !== 'revoked' && wantsPage(request))
       await this.confirmed(key, posted, request);
     if (act === 'rotate') return this.rotate(key, fields, why, request, response);
-    if (act !== 'save' || !wantsPage(request)) return this.carryOut(key, act, fields, why, request, response);
+    if (act !== 'save' || !wantsPage(request)) return this.carryOut(key, act, fields, why, request);
     return atKeyField(async () => {
       refuseMisfits(keyActPage, posted);
       const body = { ...bodyOfForm(posted), ...lockOf(posted) };
-      return this.carryOut(key, act, body, why, request, response);
+      return this.carryOut(key, act, body, why, request);
     });
   }
 
@@ -167,13 +166,13 @@ export class KeyController {
     fields: Posted,
     reason: string | undefined,
     request: HttpRequest,
-    response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const actor = keyActorOf(request, key);
     const changed = await this.actOn(key, act, fields, reason, actor);
-    const done = act === 'revoke' && changed.restorableUntil === null ? 'end' : act;
-    this.notices.leave(response, { tone: 'ok', text: `keys.done.${done}`, values: { name: changed.name } });
-    return afterChange(request, response, `/dashboard/keys/${key.id}`, presentPortalKey(changed));
+    const outcome = act === 'revoke' && changed.restorableUntil === null ? 'end' : act;
+    return done(`/dashboard/keys/${key.id}`, presentPortalKey(changed), `keys.done.${outcome}`, {
+      name: changed.name,
+    });
   }
 
   private async actOn(

@@ -19,8 +19,9 @@ import {
   Action,
   actorOf,
   adminScope,
+  done,
+  type Done,
   type HttpRequest,
-  Notices,
   Page,
   PageRenderer,
   wantsPage,
@@ -50,7 +51,6 @@ export class NewKeyController {
     private readonly catalogue: CatalogueService,
     private readonly secrets: KeySecrets,
     private readonly activity: ActivityLog,
-    private readonly notices: Notices,
     private readonly pages: PageRenderer,
     private readonly settings: Settings,
   ) {}
@@ -80,7 +80,7 @@ export class NewKeyController {
     }
     const token = tokenOf(posted.creation_token);
     const earlier = token === null ? null : await this.register.madeWith(token);
-    if (earlier !== null) return this.alreadyMade(earlier, request, response);
+    if (earlier !== null) return this.alreadyMade(earlier, request);
     return atKeyField(async () => {
       refuseMisfits(newKeyPage, posted);
       const form = readNewKey({ ...bodyOfForm(posted), ...projectOf(posted) }, this.catalogue.snapshot);
@@ -112,17 +112,10 @@ export class NewKeyController {
   }
 
   /** A page that is loaded again sends its form again. The secret is not kept anywhere, so it cannot be shown again. */
-  private alreadyMade(
-    { id, userId }: Pick<ManagedKey, 'id' | 'userId'>,
-    request: HttpRequest,
-    response: ServerResponse,
-  ): string {
+  private alreadyMade({ id, userId }: Pick<ManagedKey, 'id' | 'userId'>, request: HttpRequest): Done {
     if (userId !== actorOf(request).userId) throw fault('conflict');
     this.activity.nothingChanged();
-    this.notices.leave(response, { tone: 'info', text: 'keys.already-made' });
-    response.statusCode = 303;
-    response.setHeader('location', `/dashboard/keys/${id}`);
-    return '';
+    return done(`/dashboard/keys/${id}`, { id }, { tone: 'info', text: 'keys.already-made' });
   }
 
   private async formModel(request: HttpRequest, values: KeyFormValues): Promise<object> {

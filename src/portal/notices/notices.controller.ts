@@ -1,20 +1,10 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, Req, Res } from '@nestjs/common';
+import { Body, Controller, Req } from '@nestjs/common';
 import { Transform } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsIn } from 'class-validator';
 import { ActivityLog, changesOf } from '../../audit';
 import { noticeTopics, type NoticeTopic, PersonalSettings } from '../../identity';
 import { Database } from '../../platform';
-import {
-  Access,
-  Action,
-  actorOf,
-  afterChange,
-  type HttpRequest,
-  Notices,
-  Page,
-  PageRenderer,
-} from '../../web';
+import { Access, Action, actorOf, done, type Done, type HttpRequest, Page, PageRenderer } from '../../web';
 
 /** Stands in the form for no topic at all: a browser does not name boxes that are not ticked. */
 const NONE = 'none';
@@ -37,7 +27,6 @@ export class NoticesController {
     private readonly settings: PersonalSettings,
     private readonly database: Database,
     private readonly activity: ActivityLog,
-    private readonly notices: Notices,
     private readonly pages: PageRenderer,
   ) {}
 
@@ -58,11 +47,7 @@ export class NoticesController {
   }
 
   @Action(path, Access.session(), { audit: 'account.settings-changed' })
-  async save(
-    @Body() { notices }: NoticesForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async save(@Body() { notices }: NoticesForm, @Req() request: HttpRequest): Promise<Done> {
     const { userId, email } = actorOf(request);
     const muted = noticeTopics.filter((topic) => !notices.includes(topic));
     await this.database.transaction(async (tx) => {
@@ -73,8 +58,7 @@ export class NoticesController {
       const object = { type: 'account', id: userId, label: email } as const;
       await this.activity.write(tx, { action: 'account.settings-changed', object, changes });
     });
-    this.notices.leave(response, { tone: 'ok', text: 'notices.saved' });
     const kept = noticeTopics.filter((topic) => !muted.includes(topic));
-    return afterChange(request, response, path, { ok: true, notices: kept });
+    return done(path, { ok: true, notices: kept }, 'notices.saved');
   }
 }

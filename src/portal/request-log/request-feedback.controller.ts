@@ -1,10 +1,9 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, Req, Res } from '@nestjs/common';
+import { Body, Controller, Req } from '@nestjs/common';
 import { IsIn, IsUUID } from 'class-validator';
 import { RequestLogQuery } from '../../audit';
 import { fault } from '../../kernel';
 import { AnswerFeedback, thumbs } from '../../quality';
-import { Access, Action, actorOf, afterChange, type HttpRequest } from '../../web';
+import { Access, Action, actorOf, done, type Done, type HttpRequest } from '../../web';
 import { answeredIn, OwnThumbs } from './own-thumbs';
 
 const verdicts = [...thumbs, 'none'] as const;
@@ -32,8 +31,7 @@ export class RequestFeedbackController {
   async give(
     @Body() { request_id: requestId, verdict }: RequestFeedbackForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const { userId } = actorOf(request);
     const { rows } = await this.log.page({ kind: 'user', userId }, { requestId }, { limit: 1 });
     const answered = rows[0] === undefined ? null : answeredIn(rows[0], userId);
@@ -41,7 +39,7 @@ export class RequestFeedbackController {
       throw fault('not_found', { param: 'request_id', message: 'There is no answer of yours to judge.' });
     await this.feedback.give(answered, verdict === 'none' ? null : verdict);
     const address = `/dashboard/request-log?request_id=${requestId}&open=${requestId}`;
-    return afterChange(request, response, address, {
+    return done(address, {
       request_id: requestId,
       verdict: verdict === 'none' ? null : verdict,
     });

@@ -17,7 +17,8 @@ import {
   Access,
   Action,
   actorOf,
-  afterChange,
+  done,
+  type Done,
   type HttpRequest,
   PageRenderer,
   PathId,
@@ -94,8 +95,7 @@ export class ChatController {
     @PathId('conv_id') conversationId: number,
     @Body() { message: messageId, verdict }: AnswerFeedbackForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const actor = actorOf(request);
     await this.conversations.get(actor.userId, conversationId);
     const message = await this.messages.answer(conversationId, messageId);
@@ -103,7 +103,7 @@ export class ChatController {
     if (answered === null)
       throw fault('not_found', { param: 'message', message: 'There is no answer with this id.' });
     await this.feedback.give(answered, verdict === 'none' ? null : verdict);
-    return afterChange(request, response, `/dashboard/webchat/${conversationId}#message-${messageId}`, {
+    return done(`/dashboard/webchat/${conversationId}#message-${messageId}`, {
       message_id: messageId,
       verdict: verdict === 'none' ? null : verdict,
     });

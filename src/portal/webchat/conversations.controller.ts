@@ -1,10 +1,9 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, Req, Res } from '@nestjs/common';
+import { Body, Controller, Req } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { ChatModels, Conversations, WebchatKeys } from '../../chat';
 import { fault, toJsonNumber } from '../../kernel';
 import { Database } from '../../platform';
-import { Access, Action, actorOf, afterChange, type HttpRequest, Notices, PathId } from '../../web';
+import { Access, Action, actorOf, done, type Done, type HttpRequest, PathId } from '../../web';
 import { ConversationModelForm, ConversationTitleForm, NewConversationForm } from './webchat.forms';
 
 const PATH = '/dashboard/webchat';
@@ -21,7 +20,6 @@ export class ConversationsController {
     private readonly models: ChatModels,
     private readonly keys: WebchatKeys,
     private readonly activity: ActivityLog,
-    private readonly notices: Notices,
   ) {}
 
   /** The key of the chat itself: its text is told this once, and ends the one before. */
@@ -41,18 +39,14 @@ export class ConversationsController {
   }
 
   @Action('/api/conversations', Access.session(), OWN)
-  async create(
-    @Body() { title, model }: NewConversationForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async create(@Body() { title, model }: NewConversationForm, @Req() request: HttpRequest): Promise<Done> {
     const actor = actorOf(request);
     const { name: chosen } = await this.models.chosen(actor, model);
     const id = await this.database.transaction((tx) =>
       this.conversations.create(tx, actor.userId, chosen, title?.trim() || null),
     );
     const { createdAt } = await this.conversations.get(actor.userId, id);
-    return afterChange(request, response, `${PATH}/${id}`, {
+    return done(`${PATH}/${id}`, {
       id,
       title: title?.trim() || null,
       model: chosen,
@@ -61,22 +55,14 @@ export class ConversationsController {
   }
 
   @Action('/api/conversations/:conv_id', Access.session(), { audit: 'conversation.deleted', verb: 'delete' })
-  remove(
-    @PathId('conv_id') id: number,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
-    return this.removed(id, request, response);
+  remove(@PathId('conv_id') id: number, @Req() request: HttpRequest): Promise<Done> {
+    return this.removed(id, request);
   }
 
   /** The same for forms, which know no DELETE. */
   @Action('/dashboard/webchat/:conv_id/delete', Access.session(), { audit: 'conversation.deleted' })
-  removeByForm(
-    @PathId('conv_id') id: number,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
-    return this.removed(id, request, response);
+  removeByForm(@PathId('conv_id') id: number, @Req() request: HttpRequest): Promise<Done> {
+    return this.removed(id, request);
   }
 
   @Action('/api/conversations/:conv_id/model', Access.session(), OWN)
@@ -84,13 +70,12 @@ export class ConversationsController {
     @PathId('conv_id') id: number,
     @Body() { model }: ConversationModelForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const actor = actorOf(request);
     await this.conversations.get(actor.userId, id);
     const { name, takesImages } = await this.models.one(actor, model);
     await this.database.transaction((tx) => this.conversations.chooseModel(tx, actor.userId, id, name));
-    return afterChange(request, response, `${PATH}/${id}`, {
+    return done(`${PATH}/${id}`, {
       id,
       model: name,
       takes_images: takesImages,
@@ -102,24 +87,22 @@ export class ConversationsController {
     @PathId('conv_id') id: number,
     @Body() { title }: ConversationTitleForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const { userId } = actorOf(request);
     if (title.trim() === '') throw fault('missing_fields', { param: 'title' });
     await this.database.transaction((tx) => this.conversations.rename(tx, userId, id, title.trim()));
-    return afterChange(request, response, `${PATH}/${id}`, {
+    return done(`${PATH}/${id}`, {
       id,
       title: title.trim(),
     });
   }
 
-  private async removed(id: number, request: HttpRequest, response: ServerResponse): Promise<object> {
+  private async removed(id: number, request: HttpRequest): Promise<Done> {
     const { userId } = actorOf(request);
     await this.database.transaction(async (tx) => {
       await this.conversations.remove(tx, userId, id);
       await this.activity.write(tx, { action: 'conversation.deleted', object: { type: 'conversation', id } });
     });
-    this.notices.leave(response, { tone: 'ok', text: 'chat.deleted' });
-    return afterChange(request, response, PATH, { id, deleted: true });
+    return done(PATH, { id, deleted: true }, 'chat.deleted');
   }
 }

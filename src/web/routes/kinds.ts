@@ -24,6 +24,7 @@ import {
 } from '../portal-body';
 import { FormPipe, PagePipe } from '../validation';
 import { CsvInterceptor, fileNameMetadata } from './csv.interceptor';
+import { DoneInterceptor } from './done';
 import { type PageOptions, type PageView, viewMetadata } from './page-view';
 import { PageInterceptor } from './page.interceptor';
 
@@ -84,7 +85,7 @@ export const Action = (
     SetMetadata(filesMetadata, takesFiles),
     SetMetadata(bodyMetadata, body),
     SetMetadata(pageFormMetadata, page),
-    UseInterceptors(PortalBodyInterceptor),
+    UseInterceptors(PortalBodyInterceptor, DoneInterceptor),
     Audited(audit),
     UsePipes(FormPipe),
   );

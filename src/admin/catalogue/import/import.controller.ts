@@ -1,8 +1,7 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, Get, Header, Param, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, Header, Param, Req } from '@nestjs/common';
 import { fault, validationFault } from '../../../kernel';
-import { Access, Action, actorOf, afterChange, type HttpRequest, Page, wantsPage } from '../../../web';
-import { Answers, MODELS_PAGE } from '../answers';
+import { Access, Action, actorOf, done, type Done, type HttpRequest, Page, wantsPage } from '../../../web';
+import { changed, MODELS_PAGE } from '../answers';
 import { ImportDesk } from './import-desk.service';
 import { ImportDrafts } from './import-drafts.service';
 import { ApplyForm, DraftParams, ImportForm } from './import-forms';
@@ -18,7 +17,6 @@ export class ImportController {
   constructor(
     private readonly desk: ImportDesk,
     private readonly drafts: ImportDrafts,
-    private readonly answers: Answers,
   ) {}
 
   /** The whole catalogue in the format that the command line reads. */
@@ -41,11 +39,7 @@ export class ImportController {
     bodyLimitBytes: FILE_BYTES,
     takesFiles: true,
   })
-  async bring(
-    @Body() form: ImportForm,
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async bring(@Body() form: ImportForm, @Req() request: HttpRequest): Promise<object> {
     const source = form.file?.trim() ? 'file' : 'content';
     const content = form[source] ?? '';
     if (content.trim() === '')
@@ -67,7 +61,7 @@ export class ImportController {
     const { userId } = actorOf(request);
     const id = await this.drafts.keep(userId, { format: form.format, options, content });
     const to = `${IMPORT}/${id}`;
-    if (wantsPage(request)) return afterChange(request, response, to, {});
+    if (wantsPage(request)) return done(to, {});
     const plan = await this.desk.plan({ id, format: form.format, options, content });
     return { ok: true, draft_id: id, ...presentPlan(plan) };
   }
@@ -83,17 +77,14 @@ export class ImportController {
     @Param() { draft_id: id }: DraftParams,
     @Body() form: ApplyForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const { userId } = actorOf(request);
     const draft = await this.drafts.read(userId, id);
     const chosen = form.extent === 'all' ? undefined : new Set(form.row ?? []);
     if (chosen?.size === 0)
       throw fault('missing_fields', { message: 'Choose at least one row.', details: { required: ['row'] } });
     const applied = await this.desk.apply(draft, { userId, shown: form.shown, ...(chosen && { chosen }) });
-    return this.answers.done(
-      request,
-      response,
+    return changed(
       {},
       {
         text: 'catalogue.done.imported',

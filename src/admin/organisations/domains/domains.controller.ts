@@ -1,18 +1,8 @@
-import type { ServerResponse } from 'node:http';
-import { Body, Controller, Param, Req, Res } from '@nestjs/common';
+import { Body, Controller, Param, Req } from '@nestjs/common';
 import { HostProofs, Organisations, placeActs, ResellerDomains, wrongLogo } from '../../../identity';
 import { fault } from '../../../kernel';
 import { Database } from '../../../platform';
-import {
-  Access,
-  Action,
-  adminScope,
-  afterChange,
-  type HttpRequest,
-  Notices,
-  Page,
-  wantsPage,
-} from '../../../web';
+import { Access, Action, adminScope, done, type Done, type HttpRequest, Page } from '../../../web';
 import { DomainForm, DomainNameForm } from './domain-forms';
 import { OrganisationParams } from '../organisation-forms';
 
@@ -32,7 +22,6 @@ export class DomainsController {
     private readonly organisations: Organisations,
     private readonly domains: ResellerDomains,
     private readonly proofs: HostProofs,
-    private readonly notices: Notices,
   ) {}
 
   @Page(path, view, access())
@@ -50,8 +39,7 @@ export class DomainsController {
     @Param() { org_id: id }: OrganisationParams,
     @Body() form: DomainForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     const { host, name } = form;
     await this.organisations.get(adminScope(request), id);
     await this.database.transaction((tx) =>
@@ -59,7 +47,7 @@ export class DomainsController {
     );
     // Where the record is set already, there is nothing to wait for.
     const { isProven } = await this.proofs.check(id, host);
-    return this.done(request, response, id, { host, text: 'domains.saved', isProven });
+    return this.shown(id, { host, text: 'domains.saved', isProven });
   }
 
   /** Looks for the record of the host now, not at night. */
@@ -70,12 +58,11 @@ export class DomainsController {
     @Param() { org_id: id }: OrganisationParams,
     @Body() { host }: DomainNameForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     await this.organisations.get(adminScope(request), id);
     const { isProven, result } = await this.proofs.check(id, host);
     const text = `domains.checked.${result ?? 'unanswered'}`;
-    return this.done(request, response, id, { host, text, isProven });
+    return this.shown(id, { host, text, isProven });
   }
 
   @Action(`${path}/delete`, access(), { audit: 'organisation.domain-removed' })
@@ -83,27 +70,18 @@ export class DomainsController {
     @Param() { org_id: id }: OrganisationParams,
     @Body() { host }: DomainNameForm,
     @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ): Promise<Done> {
     await this.organisations.get(adminScope(request), id);
     await this.database.transaction((tx) => this.domains.remove(tx, id, host));
-    return this.done(request, response, id, { host, text: 'domains.removed' });
+    return this.shown(id, { host, text: 'domains.removed' });
   }
 
-  private done(
-    request: HttpRequest,
-    response: ServerResponse,
+  private shown(
     id: number,
     { host, text, isProven }: { host: string; text: string; isProven?: boolean },
-  ): object {
-    const tone = isProven === false ? 'warn' : 'ok';
-    if (wantsPage(request)) this.notices.leave(response, { tone, text, values: { host } });
-    return afterChange(request, response, pathOf(id), {
-      ok: true,
-      org_id: id,
-      host,
-      ...(isProven !== undefined && { proven: isProven }),
-    });
+  ): Done {
+    const facts = { ok: true, org_id: id, host, ...(isProven !== undefined && { proven: isProven }) };
+    return done(pathOf(id), facts, { tone: isProven === false ? 'warn' : 'ok', text, values: { host } });
   }
 
   private async model(request: HttpRequest, id: number): Promise<object> {
