@@ -22,6 +22,7 @@ export { type FieldAttributes, withDeclaredFields } from './declared-fields';
 export { filterFields } from './components/filter-fields';
 export type * from './components/models';
 export { scatterChart, type ScatterInput, type ScatterModel } from './components/scatter';
+export { column, type Column, mixed, tableOf, type TableInput } from './components/table';
 export { claudeCodeSettings, codexSettings, requestSnippets } from './components/snippets';
 export {
   formPageField,

@@ -7,7 +7,17 @@ import {
   objectTypes,
 } from '../../audit';
 import type { Scope } from '../../kernel';
-import type { Choice, DiffModel, FieldModel, LabelledFigure, RowModel, Translate } from '../../views';
+import {
+  type Choice,
+  column,
+  type DiffModel,
+  type FieldModel,
+  type Figure,
+  type LabelledFigure,
+  mixed,
+  type RowDetail,
+  type Translate,
+} from '../../views';
 import { addressOf, type HttpRequest, type ListDescription, pathOf, queryOf, scopeWords } from '../../web';
 import type { AuditLogQuery } from './audit-log.form';
 
@@ -27,20 +37,27 @@ export function auditLogList(shown: AuditLogShown): ListDescription<ActivityEntr
     heading: translate('audit.heading'),
     scope: `${scopeWords(request, translate, scope)} · ${timeZone}`,
     columns: [
-      { label: translate('activity.page.time') },
-      { label: translate('activity.page.what') },
-      { label: translate('activity.page.object') },
-      { label: translate('activity.page.who') },
-      ...(showsOrganisation(scope) ? [{ label: translate('audit.organisation'), minor: true }] : []),
-      { label: translate('activity.page.address'), minor: true },
+      column('activity.page.time', 'time', ({ occurredAt }) => occurredAt),
+      column('activity.page.what', 'text', ({ action }) => translate(actionTextKey(action)), 'heading'),
+      mixed('activity.page.object', (entry) => objectLink(entry, shown)),
+      mixed('activity.page.who', (entry) => actorFigure(entry, request)),
+      ...(scope.kind === 'platform'
+        ? [
+            column<ActivityEntry, 'text'>(
+              'audit.organisation',
+              'text',
+              ({ organisationId }) => organisationOf(organisationId, shown),
+              'minor',
+            ),
+          ]
+        : []),
+      column('activity.page.address', 'text', ({ address }) => address ?? '–', 'minor'),
     ],
     fields: fieldsOf(shown),
-    row: (entry) => rowOf(entry, shown),
+    row: (entry) => ({ detail: detailOf(entry, shown) }),
     nothingYet: { title: translate('audit.nothing-title'), text: translate('audit.nothing-text') },
   };
 }
-
-const showsOrganisation = (scope: Scope): boolean => scope.kind === 'platform';
 
 function fieldsOf({ query, translate }: AuditLogShown): FieldModel[] {
   const chosen = (name: string, label: string, choices: readonly Choice[]): FieldModel => ({
@@ -93,41 +110,29 @@ function fieldsOf({ query, translate }: AuditLogShown): FieldModel[] {
   ];
 }
 
-function rowOf(entry: ActivityEntry, shown: AuditLogShown): RowModel {
-  const { request, query, scope, translate } = shown;
-  const { id, label, type } = entry.object;
-  const title = translate(actionTextKey(entry.action));
-  const organisation = organisationOf(entry.organisationId, shown);
+function detailOf(entry: ActivityEntry, shown: AuditLogShown): RowDetail {
+  const { request, query, translate } = shown;
   return {
-    cells: [
-      { kind: 'time', value: entry.occurredAt },
-      { kind: 'text', value: title, heading: true },
-      {
-        kind: 'link',
-        value:
-          label ?? (id === null ? translate(objectTextKey(type)) : `${translate(objectTextKey(type))} ${id}`),
-        href: narrowed(request, { type, object: id ?? label ?? '' }),
-      },
-      actorCell(entry, request),
-      ...(showsOrganisation(scope) ? [{ kind: 'text', value: organisation, minor: true } as const] : []),
-      { kind: 'text', value: entry.address ?? '–', minor: true },
-    ],
-    detail: {
-      id: `entry-${entry.id}`,
-      name: title,
-      href: `${addressOf(pathOf(request), queryOf(request), { open: entry.id })}#entry-${entry.id}`,
-      open: query.open === entry.id,
-      items: detailsOf(entry, shown),
-      ...(entry.changes === null ? {} : { diff: diffOf(entry.changes, translate) }),
-    },
+    id: `entry-${entry.id}`,
+    name: translate(actionTextKey(entry.action)),
+    href: `${addressOf(pathOf(request), queryOf(request), { open: entry.id })}#entry-${entry.id}`,
+    open: query.open === entry.id,
+    items: detailsOf(entry, shown),
+    ...(entry.changes === null ? {} : { diff: diffOf(entry.changes, translate) }),
   };
 }
 
-/** A link to the same list, filtered by this person or object; it starts at the first page. */
+function objectLink({ object }: ActivityEntry, { request, translate }: AuditLogShown): Figure {
+  const { id, label, type } = object;
+  const named = translate(objectTextKey(type));
+  const href = narrowed(request, { type, object: id ?? label ?? '' });
+  return { kind: 'link', value: label ?? (id === null ? named : `${named} ${id}`), href };
+}
+
 const narrowed = (request: HttpRequest, changes: Readonly<Record<string, string>>): string =>
   addressOf(pathOf(request), queryOf(request), { ...changes, cursor: null, open: null });
 
-function actorCell({ actor }: ActivityEntry, request: HttpRequest): RowModel['cells'][number] {
+function actorFigure({ actor }: ActivityEntry, request: HttpRequest): Figure {
   if (actor.userId === null || actor.kind !== 'user') return { kind: 'text', value: actor.label };
   return { kind: 'link', value: actor.label, href: narrowed(request, { actor: String(actor.userId) }) };
 }

@@ -7,7 +7,7 @@ import {
   adminScope,
   Audited,
   Csv,
-  csvRows,
+  csvTable,
   type CsvTable,
   type HttpRequest,
   listPage,
@@ -15,7 +15,7 @@ import {
   Page,
   PageRenderer,
 } from '../../web';
-import { auditLogColumns, auditLogRow } from './audit-log-csv';
+import { auditLogFile } from './audit-log-csv';
 import { auditLogList } from './audit-log-model';
 import { breakBanner, sealBanner } from './seal-banner';
 import { AuditLogQuery, filterOf } from './audit-log.form';
@@ -86,7 +86,7 @@ export class AuditLogController {
       }),
     );
     const entries = this.activity.all(scope, { ...filter, limit });
-    return { columns: auditLogColumns, rows: csvRows(entries, auditLogRow), cappedAt: limit };
+    return csvTable(entries, auditLogFile, limit);
   }
 
   private async organisationsOf(entries: readonly ActivityEntry[]): Promise<ReadonlyMap<number, string>> {

@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { Difference, OwnedPayment, QuarantinedEvent, Reconciliation } from '../../billing';
 import { formatUsd, nanoPerCent } from '../../kernel';
 import type { Page } from '../../platform';
-import type { BannerModel, PagerModel, TableModel, Translate } from '../../views';
+import {
+  type BannerModel,
+  column,
+  type PagerModel,
+  type TableModel,
+  tableOf,
+  type Translate,
+} from '../../views';
 import { addressOf } from '../../web';
 
 interface DeskFacts {
@@ -105,21 +112,20 @@ function reportOf({ since, compared, differences }: Reconciliation, translate: T
   };
 }
 
-const differenceTable = (differences: readonly Difference[], translate: Translate): TableModel => ({
-  caption: translate('billing.desk.differences'),
-  columns: [
-    { label: translate('billing.desk.intent') },
-    { label: translate('billing.desk.difference') },
-    { label: translate('billing.desk.ours'), align: 'end' },
-    { label: translate('billing.desk.theirs'), align: 'end' },
-  ],
-  rows: differences.map(({ intentId, problem, ours, theirs }) => ({
-    cells: [
-      { kind: 'code', value: intentId, heading: true },
-      { kind: 'text', value: translate(`billing.desk.differs.${problem}`) },
-      { kind: 'money', value: ours * nanoPerCent, align: 'end' },
-      { kind: 'money', value: theirs * nanoPerCent, align: 'end' },
-    ],
-  })),
-  empty: { title: translate('billing.desk.agree-title'), text: translate('billing.desk.agree-text') },
-});
+const differenceTable = (rows: readonly Difference[], translate: Translate): TableModel =>
+  tableOf(
+    rows,
+    {
+      caption: translate('billing.desk.differences'),
+      columns: [
+        column('billing.desk.intent', 'code', ({ intentId }) => intentId),
+        column('billing.desk.difference', 'text', ({ problem }) =>
+          translate(`billing.desk.differs.${problem}`),
+        ),
+        column('billing.desk.ours', 'money', ({ ours }) => ours * nanoPerCent),
+        column('billing.desk.theirs', 'money', ({ theirs }) => theirs * nanoPerCent),
+      ],
+      empty: { title: translate('billing.desk.agree-title'), text: translate('billing.desk.agree-text') },
+    },
+    translate,
+  );

@@ -1,7 +1,7 @@
 import type { ConversationHead, Message, OverseenConversation } from '../../chat';
 import { formatUsd } from '../../kernel';
-import type { LabelledFigure, MessageModel, RowModel, Translate } from '../../views';
-import { type HttpRequest, type ListDescription, scopeWords } from '../../web';
+import { column, type LabelledFigure, type MessageModel, mixed, type Translate } from '../../views';
+import { type FileColumns, type HttpRequest, type ListDescription, scopeWords } from '../../web';
 import type { ConversationsQuery } from './conversations.form';
 
 const PATH = '/dashboard/admin/conversations';
@@ -14,12 +14,16 @@ export const conversationsList = (
   heading: translate('conversations.heading'),
   scope: `${scopeWords(request, translate)} · ${translate('conversations.privacy')}`,
   columns: [
-    { label: translate('conversations.number') },
-    { label: translate('conversations.person') },
-    { label: translate('chat.model'), minor: true },
-    { label: translate('conversations.messages'), align: 'end', minor: true },
-    { label: translate('conversations.cost'), align: 'end' },
-    { label: translate('conversations.updated'), minor: true },
+    mixed('conversations.number', ({ id }) => ({
+      kind: 'link',
+      value: translate('chat.untitled', { id }),
+      href: `${PATH}/${id}`,
+    })),
+    column('conversations.person', 'text', ({ person }) => person),
+    column('chat.model', 'code', ({ model }) => model, 'minor'),
+    column('conversations.messages', 'number', ({ messages }) => messages, 'minor'),
+    column('conversations.cost', 'cost', ({ costNano }) => costNano),
+    column('conversations.updated', 'time', ({ updatedAt }) => updatedAt, 'minor'),
   ],
   fields: [
     {
@@ -32,26 +36,11 @@ export const conversationsList = (
     },
     { id: 'filter-model', name: 'model', label: translate('chat.model'), value: query.model ?? '' },
   ],
-  row: (conversation) => rowOf(conversation, translate),
   nothingYet: {
     title: translate('conversations.none-title'),
     text: translate('conversations.none-text'),
   },
 });
-
-function rowOf(conversation: OverseenConversation, translate: Translate): RowModel {
-  const { id, person, model, messages, costNano, updatedAt } = conversation;
-  return {
-    cells: [
-      { kind: 'link', value: translate('chat.untitled', { id }), href: `${PATH}/${id}`, heading: true },
-      { kind: 'text', value: person },
-      { kind: 'code', value: model, minor: true },
-      { kind: 'number', value: messages, align: 'end', minor: true },
-      { kind: 'cost', value: costNano, align: 'end' },
-      { kind: 'time', value: updatedAt, minor: true },
-    ],
-  };
-}
 
 export function conversationFacts(
   { person, model, messages, costNano, createdAt, updatedAt }: OverseenConversation,
@@ -109,18 +98,13 @@ function messageOf(message: Message, person: string, translate: Translate): Mess
   };
 }
 
-export const conversationColumns = [
-  'conversation_id',
-  'user_id',
-  'person',
-  'model',
-  'messages',
-  'cost_usd',
-  'created_at',
-  'updated_at',
-] as const;
-
-export const conversationRow = (conversation: OverseenConversation): readonly unknown[] => {
-  const { id, userId, person, model, messages, costNano, createdAt, updatedAt } = conversation;
-  return [id, userId, person, model, messages, formatUsd(costNano), createdAt, updatedAt];
+export const conversationFile: FileColumns<OverseenConversation> = {
+  conversation_id: ({ id }) => id,
+  user_id: ({ userId }) => userId,
+  person: ({ person }) => person,
+  model: ({ model }) => model,
+  messages: ({ messages }) => messages,
+  cost_usd: ({ costNano }) => formatUsd(costNano),
+  created_at: ({ createdAt }) => createdAt,
+  updated_at: ({ updatedAt }) => updatedAt,
 };

@@ -8,7 +8,7 @@ import {
   Action,
   adminScope,
   Csv,
-  csvRows,
+  csvTable,
   type CsvTable,
   done,
   type Done,
@@ -18,7 +18,7 @@ import {
   Page,
   PageRenderer,
 } from '../../web';
-import { conversationColumns, conversationRow, conversationsList } from './conversations-model';
+import { conversationFile, conversationsList } from './conversations-model';
 import { ConversationsQuery, filterOf, RetentionForm } from './conversations.form';
 
 const PATH = '/dashboard/admin/conversations';
@@ -62,7 +62,7 @@ export class OverseenConversationsController {
     const found = everyRow(limit, ROWS_AT_ONCE, (page) =>
       this.oversight.list(scope, { ...filterOf(query), ...page }),
     );
-    return { columns: conversationColumns, rows: csvRows(found, conversationRow), cappedAt: limit };
+    return csvTable(found, conversationFile, limit);
   }
 
   /** The retention period of an organisation; the hourly job applies it. */

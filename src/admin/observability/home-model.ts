@@ -2,10 +2,12 @@ import {
   type BannerModel,
   barChart,
   type ChartModel,
+  column,
   formatNumber,
   type Locale,
   type PeriodPickerModel,
   type TableModel,
+  tableOf,
   type TileModel,
   type Tone,
   type Translate,
@@ -117,33 +119,30 @@ function chartOf(
 
 function incidentTable(incidents: readonly Incident[], translate: Translate): TableModel {
   const text = (name: string): string => translate(`operations.${name}`);
-  return {
-    caption: text('incidents'),
-    columns: ['incident', 'state', 'begun', 'ended', 'cause'].map((name) => ({
-      label: text(name),
-      ...(name === 'ended' || name === 'cause' ? { minor: true } : {}),
-    })),
-    rows: incidents.map((incident) => ({
-      cells: [
-        { kind: 'text', value: subjectOf(incident, translate), heading: true },
-        {
-          kind: 'badge',
-          value:
-            incident.endedAt === null
-              ? { tone: 'bad', label: text('under-way') }
-              : { tone: 'neutral', label: text('over') },
-        },
-        { kind: 'time', value: incident.startedAt },
-        { kind: 'time', value: incident.endedAt, minor: true },
-        {
-          kind: 'text',
-          value: incident.status === null ? incident.cause : `${incident.cause} · ${incident.status}`,
-          minor: true,
-        },
+  return tableOf(
+    incidents,
+    {
+      caption: text('incidents'),
+      columns: [
+        column('operations.incident', 'text', (incident) => subjectOf(incident, translate)),
+        column('operations.state', 'badge', ({ endedAt }) =>
+          endedAt === null
+            ? { tone: 'bad', label: text('under-way') }
+            : { tone: 'neutral', label: text('over') },
+        ),
+        column('operations.begun', 'time', ({ startedAt }) => startedAt),
+        column('operations.ended', 'time', ({ endedAt }) => endedAt, 'minor'),
+        column(
+          'operations.cause',
+          'text',
+          ({ cause, status }) => (status === null ? cause : `${cause} · ${status}`),
+          'minor',
+        ),
       ],
-    })),
-    empty: { title: text('no-incidents-title'), text: text('no-incidents-text') },
-  };
+      empty: { title: text('no-incidents-title'), text: text('no-incidents-text') },
+    },
+    translate,
+  );
 }
 
 function subjectOf({ kind, provider, model, region, credential }: Incident, translate: Translate): string {
@@ -170,46 +169,45 @@ function providerTable(
   { catalogueHref, translate }: HomeShown,
 ): TableModel {
   const text = (name: string): string => translate(`operations.${name}`);
-  return {
-    caption: text('providers'),
-    columns: [
-      { label: text('provider') },
-      { label: text('circuit') },
-      { label: text('requests'), align: 'end' },
-      { label: text('failure-rate'), align: 'end' },
-      { label: text('pool'), align: 'end', minor: true },
-      { label: text('credential'), minor: true },
-    ],
-    rows: providers.map(({ provider, circuit, credential, pool, traffic, lanes }) => ({
-      ...(catalogueHref === null
-        ? {}
-        : { href: `${catalogueHref}?${new URLSearchParams({ tab: 'providers', q: provider }).toString()}` }),
-      cells: [
-        { kind: 'text', value: provider, heading: true },
-        {
-          kind: 'badge',
-          value: {
-            tone: circuitTones[circuit],
-            label: circuitText(circuit, lanes, translate),
-          },
-        },
-        { kind: 'compact', value: traffic.requests, align: 'end' },
-        { kind: 'percent', value: share(traffic.failures, traffic.requests), align: 'end' },
-        {
-          kind: 'text',
-          value: pool === null ? '–' : `${pool.usable} / ${pool.pool_size}`,
-          align: 'end',
-          minor: true,
-        },
-        {
-          kind: 'badge',
-          value: { tone: credentialTones[credential], label: text(`credentials.${credential}`) },
-          minor: true,
-        },
+  return tableOf(
+    providers,
+    {
+      caption: text('providers'),
+      columns: [
+        column('operations.provider', 'text', ({ provider }) => provider),
+        column('operations.circuit', 'badge', ({ circuit, lanes }) => ({
+          tone: circuitTones[circuit],
+          label: circuitText(circuit, lanes, translate),
+        })),
+        column('operations.requests', 'compact', ({ traffic }) => traffic.requests),
+        column('operations.failure-rate', 'percent', ({ traffic }) =>
+          share(traffic.failures, traffic.requests),
+        ),
+        column(
+          'operations.pool',
+          'text',
+          ({ pool }) => (pool === null ? '–' : `${pool.usable} / ${pool.pool_size}`),
+          'end',
+          'minor',
+        ),
+        column(
+          'operations.credential',
+          'badge',
+          ({ credential }) => ({
+            tone: credentialTones[credential],
+            label: text(`credentials.${credential}`),
+          }),
+          'minor',
+        ),
       ],
-    })),
-    empty: { title: text('no-providers-title'), text: text('no-providers-text') },
-  };
+      row: ({ provider }) =>
+        catalogueHref === null
+          ? {}
+          : { href: `${catalogueHref}?${new URLSearchParams({ tab: 'providers', q: provider }).toString()}` },
+      empty: { title: text('no-providers-title'), text: text('no-providers-text') },
+    },
+    translate,
+  );
 }
 
 /** How many lanes are passed over, where not all of them are well. */

@@ -1,7 +1,6 @@
 import type { Markup } from '../../identity';
-import type { TableModel, Translate } from '../../views';
+import { column, type TableModel, tableOf, type Translate } from '../../views';
 import { type ActModel, actOf, type ObjectPageModel } from '../pages/object-page';
-import { tableOf } from '../pages/table';
 import { percentOf, WHOLE_PRICE } from './markup-words';
 
 const path = '/dashboard/admin/organisations';
@@ -71,26 +70,17 @@ function changeAct(id: number, versions: readonly Markup[], translate: Translate
 }
 
 function versionsTable(versions: readonly Markup[], translate: Translate): TableModel {
-  const text = (value: string) => ({ kind: 'text' as const, value });
   return tableOf(
+    versions,
     {
-      caption: 'markups.versions',
+      caption: translate('markups.versions'),
       columns: [
-        'markups.percent',
-        'markups.valid-from',
-        'keys.raise.state',
-        { key: 'keys.raise.by', minor: true },
-        { key: 'administration.reason', minor: true },
+        column('markups.percent', 'text', ({ factor }) => percentOf(factor)),
+        column('markups.valid-from', 'time', ({ validFrom }) => validFrom),
+        column('keys.raise.state', 'text', (version) => translate(`markups.state.${stateOf(version)}`)),
+        column('keys.raise.by', 'text', ({ createdBy }) => createdBy ?? '', 'minor'),
+        column('administration.reason', 'text', ({ reason }) => reason ?? '', 'minor'),
       ],
-      rows: versions.map((version) => ({
-        cells: [
-          text(percentOf(version.factor)),
-          { kind: 'time', value: version.validFrom },
-          text(translate(`markups.state.${stateOf(version)}`)),
-          text(version.createdBy ?? ''),
-          text(version.reason ?? ''),
-        ],
-      })),
     },
     translate,
   );

@@ -1,17 +1,18 @@
 import type { LimitState } from '../../billing';
 import {
+  column,
   formatMoney,
   type LabelledFigure,
   meter,
   type MeterModel,
-  type TableModel,
+  tableOf,
   type Translate,
 } from '../../views';
 import { raisedWords } from '../pages/budget-raise';
 import type { Localisation } from '../../web';
 import { type ActModel, actOf, type SectionModel } from '../pages/object-page';
 import { percentOf } from './markup-words';
-import type { OrganisationFacts, OrganisationLine } from './organisation-view';
+import type { BudgetLine, OrganisationFacts, OrganisationLine } from './organisation-view';
 
 const path = '/dashboard/admin/organisations';
 
@@ -104,29 +105,26 @@ export function budgetsSection(
   localisation: Localisation,
 ): SectionModel {
   const { translate } = localisation;
-  const table: TableModel = {
-    caption: translate('organisations.budgets'),
-    columns: [
-      { label: translate('organisations.budget-of') },
-      { label: translate('organisations.budget-used') },
-      { label: translate('administration.raised'), minor: true },
-    ],
-    rows: budgets.map(({ name, href, state }) => {
-      const label = name ?? translate('organisations.whole');
-      return {
-        href,
-        cells: [
-          { kind: 'text', value: label, heading: true },
-          { kind: 'meter', value: budgetMeter(label, state, localisation) },
-          { kind: 'text', value: raisedWords(state, localisation), minor: true },
-        ],
-      };
-    }),
-    empty: {
-      title: translate('organisations.no-budgets-title'),
-      text: translate('organisations.no-budgets-text'),
+  const labelOf = ({ name }: BudgetLine): string => name ?? translate('organisations.whole');
+  const table = tableOf(
+    budgets,
+    {
+      caption: translate('organisations.budgets'),
+      columns: [
+        column('organisations.budget-of', 'text', labelOf),
+        column('organisations.budget-used', 'meter', (own) =>
+          budgetMeter(labelOf(own), own.state, localisation),
+        ),
+        column('administration.raised', 'text', ({ state }) => raisedWords(state, localisation), 'minor'),
+      ],
+      row: ({ href }) => ({ href }),
+      empty: {
+        title: translate('organisations.no-budgets-title'),
+        text: translate('organisations.no-budgets-text'),
+      },
     },
-  };
+    translate,
+  );
   const more: LabelledFigure = {
     label: translate('organisations.more-projects'),
     figure: {

@@ -1,7 +1,14 @@
 import type { UserName } from '../../identity';
 import { formatUsd, type Scope } from '../../kernel';
-import type { FieldModel, Translate } from '../../views';
-import { type HttpRequest, type ListDescription, type Localisation, monthWords, scopeWords } from '../../web';
+import { column, type FieldModel, type Translate } from '../../views';
+import {
+  type FileColumns,
+  type HttpRequest,
+  type ListDescription,
+  type Localisation,
+  monthWords,
+  scopeWords,
+} from '../../web';
 import { raiseInput } from '../pages/budget-raise';
 import {
   type ActModel,
@@ -28,13 +35,13 @@ export function organisationList(
     heading: translate('organisations.heading'),
     scope: `${monthWords(localisation)} · ${scopeWords(request, translate, scope)}`,
     columns: [
-      { label: translate('people.name') },
-      { label: translate('organisations.slug'), minor: true },
-      { label: translate('organisations.users'), align: 'end' },
-      { label: translate('organisations.keys'), align: 'end', minor: true },
-      { label: translate('organisations.spent'), align: 'end' },
-      { label: translate('organisations.budget'), align: 'end', minor: true },
-      { label: translate('organisations.exempt'), minor: true },
+      column('people.name', 'text', ({ name }) => name),
+      column('organisations.slug', 'text', ({ slug }) => slug, 'minor'),
+      column('organisations.users', 'number', ({ users }) => users),
+      column('organisations.keys', 'number', ({ keys }) => keys, 'minor'),
+      column('organisations.spent', 'money', ({ spent }) => spent),
+      column('organisations.budget', 'money', ({ budget }) => budget, 'minor'),
+      column('organisations.exempt', 'text', ({ billingExempt }) => yesNo(billingExempt, translate), 'minor'),
     ],
     fields: [
       {
@@ -46,18 +53,7 @@ export function organisationList(
         filterKey: true,
       },
     ],
-    row: (organisation) => ({
-      href: `${path}/${organisation.id}`,
-      cells: [
-        { kind: 'text', value: organisation.name, heading: true },
-        { kind: 'text', value: organisation.slug, minor: true },
-        { kind: 'number', value: organisation.users, align: 'end' },
-        { kind: 'number', value: organisation.keys, align: 'end', minor: true },
-        { kind: 'money', value: organisation.spent, align: 'end' },
-        { kind: 'money', value: organisation.budget, align: 'end', minor: true },
-        { kind: 'text', value: yesNo(organisation.billingExempt, translate), minor: true },
-      ],
-    }),
+    row: ({ id }) => ({ href: `${path}/${id}` }),
     nothingYet: {
       title: translate('organisations.nothing-title'),
       text: translate('organisations.nothing-text'),
@@ -255,28 +251,15 @@ const deleteAct = ({ id, name, version, users }: OrganisationLine, translate: Tr
     translate,
   );
 
-export const organisationColumns = [
-  'organisation_id',
-  'name',
-  'slug',
-  'users',
-  'keys',
-  'spent_this_month_usd',
-  'monthly_budget_usd',
-  'billing_exempt',
-  'billing_user',
-  'created_at',
-] as const;
-
-export const organisationRow = (line: OrganisationLine): readonly unknown[] => [
-  line.id,
-  line.name,
-  line.slug,
-  line.users,
-  line.keys,
-  formatUsd(line.spent),
-  line.budget === null ? null : formatUsd(line.budget),
-  line.billingExempt,
-  line.billingUser,
-  line.createdAt,
-];
+export const organisationFile: FileColumns<OrganisationLine> = {
+  organisation_id: ({ id }) => id,
+  name: ({ name }) => name,
+  slug: ({ slug }) => slug,
+  users: ({ users }) => users,
+  keys: ({ keys }) => keys,
+  spent_this_month_usd: (line) => formatUsd(line.spent),
+  monthly_budget_usd: (line) => (line.budget === null ? null : formatUsd(line.budget)),
+  billing_exempt: ({ billingExempt }) => billingExempt,
+  billing_user: ({ billingUser }) => billingUser,
+  created_at: ({ createdAt }) => createdAt,
+};

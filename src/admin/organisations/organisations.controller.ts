@@ -8,7 +8,7 @@ import {
   actorOf,
   adminScope,
   Csv,
-  csvRows,
+  csvTable,
   type CsvTable,
   done,
   type Done,
@@ -31,10 +31,9 @@ import {
 } from './organisation-forms';
 import {
   newOrganisationPage,
-  organisationColumns,
   organisationList,
   organisationPage,
-  organisationRow,
+  organisationFile,
 } from './organisation-pages';
 import { type OrganisationLine, OrganisationView } from './organisation-view';
 
@@ -79,7 +78,7 @@ export class OrganisationsController {
       const found = await this.organisations.page(scope, { text: textOf(query.q), ...page });
       return { ...found, rows: await this.budgets.withBudgets('organisation', found.rows) };
     });
-    return { columns: organisationColumns, rows: csvRows(rows, organisationRow), cappedAt: MOST_ROWS };
+    return csvTable(rows, organisationFile, MOST_ROWS);
   }
 
   @Page(`${path}/new`, 'pages/admin/object', access())

@@ -1,7 +1,14 @@
 import type { ListedProject, Member, OrganisationName, UserName } from '../../identity';
 import { formatUsd, type Scope } from '../../kernel';
-import type { FieldModel, TableModel, Translate } from '../../views';
-import { type HttpRequest, type ListDescription, type Localisation, monthWords, scopeWords } from '../../web';
+import { column, type FieldModel, type TableModel, tableOf, type Translate } from '../../views';
+import {
+  type FileColumns,
+  type HttpRequest,
+  type ListDescription,
+  type Localisation,
+  monthWords,
+  scopeWords,
+} from '../../web';
 import { raisedFact, raiseInput } from '../pages/budget-raise';
 import { choicesOf } from '../pages/choices';
 import { moneyField } from '../pages/money-field';
@@ -13,7 +20,6 @@ import {
   pickerOf,
   type SectionModel,
 } from '../pages/object-page';
-import { tableOf } from '../pages/table';
 import type { ProjectListQuery } from './project-forms';
 import type { WithBudget } from '../organisations/budgets';
 
@@ -33,27 +39,16 @@ export function projectList(
     heading: translate('projects.heading'),
     scope: `${monthWords(localisation)} · ${scopeWords(request, translate, scope)}`,
     columns: [
-      { label: translate('people.name') },
-      { label: translate('people.organisation'), minor: true },
-      { label: translate('projects.made-by'), minor: true },
-      { label: translate('projects.members'), align: 'end' },
-      { label: translate('organisations.keys'), align: 'end', minor: true },
-      { label: translate('organisations.spent'), align: 'end' },
-      { label: translate('organisations.budget'), align: 'end', minor: true },
+      column('people.name', 'text', ({ name }) => name),
+      column('people.organisation', 'text', ({ organisation }) => organisation ?? '–', 'minor'),
+      column('projects.made-by', 'text', ({ createdBy }) => createdBy, 'minor'),
+      column('projects.members', 'number', ({ members }) => members),
+      column('organisations.keys', 'number', ({ keys }) => keys, 'minor'),
+      column('organisations.spent', 'money', ({ spent }) => spent),
+      column('organisations.budget', 'money', ({ budget }) => budget, 'minor'),
     ],
     fields: filterFieldsOf(query, organisations, translate),
-    row: (project) => ({
-      href: `${path}/${project.id}`,
-      cells: [
-        { kind: 'text', value: project.name, heading: true },
-        { kind: 'text', value: project.organisation ?? '–', minor: true },
-        { kind: 'text', value: project.createdBy, minor: true },
-        { kind: 'number', value: project.members, align: 'end' },
-        { kind: 'number', value: project.keys, align: 'end', minor: true },
-        { kind: 'money', value: project.spent, align: 'end' },
-        { kind: 'money', value: project.budget, align: 'end', minor: true },
-      ],
-    }),
+    row: ({ id }) => ({ href: `${path}/${id}` }),
     nothingYet: {
       title: translate('projects.nothing-title'),
       text: translate('projects.nothing-text'),
@@ -209,17 +204,15 @@ function factsSection(project: ProjectLine, localisation: Localisation): Section
 
 const membersTable = (members: readonly Member[], translate: Translate): TableModel =>
   tableOf(
+    members,
     {
-      caption: 'projects.members',
-      columns: ['people.email', 'people.name', { key: 'people.created', minor: true }],
-      rows: members.map(({ id, email, name, addedAt }) => ({
-        href: `/dashboard/admin/users/${id}`,
-        cells: [
-          { kind: 'text', value: email },
-          { kind: 'text', value: name },
-          { kind: 'date', value: addedAt },
-        ],
-      })),
+      caption: translate('projects.members'),
+      columns: [
+        column('people.email', 'text', ({ email }) => email),
+        column('people.name', 'text', ({ name }) => name),
+        column('people.created', 'date', ({ addedAt }) => addedAt, 'minor'),
+      ],
+      row: ({ id }) => ({ href: `/dashboard/admin/users/${id}` }),
     },
     translate,
   );
@@ -312,30 +305,16 @@ function memberActs({ id }: ProjectLine, { members, people }: People, translate:
   return [add, ...removals];
 }
 
-export const projectColumns = [
-  'project_id',
-  'name',
-  'organisation',
-  'created_by',
-  'billing_user',
-  'members',
-  'keys',
-  'spent_this_month_usd',
-  'monthly_budget_usd',
-  'created_at',
-  'archived_at',
-] as const;
-
-export const projectRow = (line: ProjectLine): readonly unknown[] => [
-  line.id,
-  line.name,
-  line.organisation,
-  line.createdBy,
-  line.billingUser,
-  line.members,
-  line.keys,
-  formatUsd(line.spent),
-  line.budget === null ? null : formatUsd(line.budget),
-  line.createdAt,
-  line.archivedAt,
-];
+export const projectFile: FileColumns<ProjectLine> = {
+  project_id: ({ id }) => id,
+  name: ({ name }) => name,
+  organisation: ({ organisation }) => organisation,
+  created_by: ({ createdBy }) => createdBy,
+  billing_user: ({ billingUser }) => billingUser,
+  members: ({ members }) => members,
+  keys: ({ keys }) => keys,
+  spent_this_month_usd: (line) => formatUsd(line.spent),
+  monthly_budget_usd: (line) => (line.budget === null ? null : formatUsd(line.budget)),
+  created_at: ({ createdAt }) => createdAt,
+  archived_at: ({ archivedAt }) => archivedAt,
+};

@@ -17,7 +17,7 @@ import {
   actorOf,
   adminScope,
   Csv,
-  csvRows,
+  csvTable,
   type CsvTable,
   done,
   type Done,
@@ -41,12 +41,11 @@ import {
 } from './project-forms';
 import {
   newProjectPage,
-  projectColumns,
   projectHelp,
   type ProjectLine,
   projectList,
   projectPage,
-  projectRow,
+  projectFile,
 } from './project-pages';
 
 const path = '/dashboard/admin/projects';
@@ -101,7 +100,7 @@ export class ProjectsController {
       const found = await this.projects.page(scope, { ...filterOf(query), ...page });
       return { ...found, rows: await this.budgets.withBudgets('project', found.rows) };
     });
-    return { columns: projectColumns, rows: csvRows(rows, projectRow), cappedAt: MOST_ROWS };
+    return csvTable(rows, projectFile, MOST_ROWS);
   }
 
   @Page(`${path}/new`, 'pages/admin/object', access())

@@ -3,13 +3,22 @@ import type { ListedUser, OrganisationName } from '../../identity';
 import { formatUsd, type Nano, roles, type Scope } from '../../kernel';
 import {
   type BadgeModel,
+  type Column,
+  column,
   type FieldModel,
   formatMoney,
-  type RowModel,
+  mixed,
   type TabsModel,
   type Translate,
 } from '../../views';
-import { type HttpRequest, type ListDescription, type Localisation, monthWords, scopeWords } from '../../web';
+import {
+  type FileColumns,
+  type HttpRequest,
+  type ListDescription,
+  type Localisation,
+  monthWords,
+  scopeWords,
+} from '../../web';
 import { choicesOf } from '../pages/choices';
 import { pickerOf } from '../pages/object-page';
 import { settableStatuses, type UserListQuery } from './user-forms';
@@ -56,16 +65,9 @@ export function userList(
   return {
     heading: translate('people.heading'),
     scope: `${monthWords(localisation)} · ${scopeWords(request, translate, scope)}`,
-    columns: [
-      { label: translate('people.name') },
-      { label: translate('people.role-label'), minor: true },
-      { label: translate('people.status-label') },
-      { label: translate('people.organisation'), minor: true },
-      { label: translate('people.spent'), align: 'end' },
-      { label: translate('people.last-seen'), minor: true },
-    ],
+    columns: columnsOf(localisation),
     fields: fieldsOf(query, translate, organisations),
-    row: (user) => rowOf(user, localisation),
+    row: ({ id }) => ({ href: `/dashboard/admin/users/${id}` }),
     nothingYet: {
       title: translate('people.nothing-title'),
       text: translate('people.nothing-text'),
@@ -123,73 +125,58 @@ function fieldsOf(
   ];
 }
 
-function rowOf(user: UserLine, { translate, locale }: Localisation): RowModel {
-  return {
-    href: `/dashboard/admin/users/${user.id}`,
-    cells: [
-      {
-        kind: 'text',
-        value: user.displayName === '' ? user.email : user.displayName,
-        heading: true,
-        ...(user.displayName === '' ? {} : { note: user.email }),
-      },
-      {
-        kind: 'text',
-        value: translate(`people.role.${user.role}`),
-        note: billingWords(user, translate),
-        minor: true,
-      },
-      { kind: 'badge', value: statusBadge(user.status, translate) },
-      {
-        kind: 'text',
-        value: user.organisation ?? '–',
-        minor: true,
-        ...(user.department === null ? {} : { note: user.department }),
-      },
-      {
-        kind: 'money',
-        value: user.spent,
-        align: 'end',
-        ...(user.budget === null
-          ? {}
-          : { note: translate('people.of-budget', { amount: formatMoney(locale, user.budget.limit) }) }),
-      },
-      { kind: 'date', value: user.lastSeenAt, minor: true },
-    ],
-  };
-}
+const columnsOf = ({ translate, locale }: Localisation): Column<UserLine>[] => [
+  mixed('people.name', ({ displayName, email }) =>
+    displayName === '' ? { kind: 'text', value: email } : { kind: 'text', value: displayName, note: email },
+  ),
+  mixed(
+    'people.role-label',
+    (user) => ({
+      kind: 'text',
+      value: translate(`people.role.${user.role}`),
+      note: billingWords(user, translate),
+    }),
+    'minor',
+  ),
+  column('people.status-label', 'badge', ({ status }) => statusBadge(status, translate)),
+  mixed(
+    'people.organisation',
+    ({ organisation, department }) => ({
+      kind: 'text',
+      value: organisation ?? '–',
+      ...(department !== null && { note: department }),
+    }),
+    'minor',
+  ),
+  mixed(
+    'people.spent',
+    ({ spent, budget }) => ({
+      kind: 'money',
+      value: spent,
+      ...(budget !== null && {
+        note: translate('people.of-budget', { amount: formatMoney(locale, budget.limit) }),
+      }),
+    }),
+    'end',
+  ),
+  column('people.last-seen', 'date', ({ lastSeenAt }) => lastSeenAt, 'minor'),
+];
 
 export const billingWords = ({ billingType, billingExempt }: ListedUser, translate: Translate): string =>
   translate(billingExempt ? 'people.billing-type.exempt' : `people.billing-type.${billingType}`);
 
-export const userColumns = [
-  'user_id',
-  'email',
-  'display_name',
-  'role',
-  'status',
-  'organisation',
-  'department',
-  'billing_type',
-  'billing_exempt',
-  'spent_this_month_usd',
-  'budget_usd',
-  'created_at',
-  'last_seen_at',
-] as const;
-
-export const userRow = (user: UserLine): readonly unknown[] => [
-  user.id,
-  user.email,
-  user.displayName,
-  user.role,
-  user.status,
-  user.organisation,
-  user.department,
-  user.billingType,
-  user.billingExempt,
-  formatUsd(user.spent),
-  user.budget === null ? null : formatUsd(user.budget.limit),
-  user.createdAt,
-  user.lastSeenAt,
-];
+export const userFile: FileColumns<UserLine> = {
+  user_id: ({ id }) => id,
+  email: ({ email }) => email,
+  display_name: ({ displayName }) => displayName,
+  role: ({ role }) => role,
+  status: ({ status }) => status,
+  organisation: ({ organisation }) => organisation,
+  department: ({ department }) => department,
+  billing_type: ({ billingType }) => billingType,
+  billing_exempt: ({ billingExempt }) => billingExempt,
+  spent_this_month_usd: (user) => formatUsd(user.spent),
+  budget_usd: (user) => (user.budget === null ? null : formatUsd(user.budget.limit)),
+  created_at: ({ createdAt }) => createdAt,
+  last_seen_at: ({ lastSeenAt }) => lastSeenAt,
+};

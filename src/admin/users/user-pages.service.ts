@@ -11,10 +11,9 @@ import { budgetsOfPerson, type InvoicePayment, Invoices, Ledger, Limits } from '
 import { Departments, deviceName, SecondFactors, SessionsService } from '../../identity';
 import { periodNamed } from '../../kernel';
 import { KeyRegister } from '../../keys';
-import type { Figure, Translate } from '../../views';
+import { column, type Figure, type Column, type TableModel, tableOf, type Translate } from '../../views';
 import { type Localisation, periodWords } from '../../web';
 import type { ObjectPageModel, SectionModel } from '../pages/object-page';
-import { type TableInput, tableOf } from '../pages/table';
 import type { ShownUser } from './shown-user';
 import { raisedWords } from '../pages/budget-raise';
 import { actsOf, isOfInvoices, type UserMoney } from './user-acts-model';
@@ -126,22 +125,17 @@ export class UserPages {
 
   private async keysOf({ user, acting }: ShownUser, { translate }: Localisation): Promise<SectionModel> {
     const { rows } = await this.keys.list(acting.scope, { userId: user.id, limit: ROWS });
-    return section('keys', translate, {
-      columns: [
-        'people.name',
-        'people.status-label',
-        { key: 'people.budget', end: true },
-        { key: 'people.created', minor: true },
+    return section(
+      'keys',
+      rows,
+      [
+        column('people.name', 'text', ({ name }) => name),
+        column('people.status-label', 'text', ({ status }) => translate(`people.key-status.${status}`)),
+        column('people.budget', 'money', ({ budget }) => budget?.limit ?? null),
+        column('people.created', 'date', ({ createdAt }) => createdAt, 'minor'),
       ],
-      rows: rows.map((key) => ({
-        cells: [
-          { kind: 'text', value: key.name },
-          { kind: 'text', value: translate(`people.key-status.${key.status}`) },
-          { kind: 'money', value: key.budget?.limit ?? null },
-          { kind: 'date', value: key.createdAt },
-        ],
-      })),
-    });
+      translate,
+    );
   }
 
   private async usageOf({ user, acting }: ShownUser, localisation: Localisation): Promise<SectionModel> {
@@ -157,24 +151,18 @@ export class UserPages {
     });
     const nameOf = ({ kind, label }: UsageGroup): string =>
       kind === 'none' ? translate('usage.none.model') : (label ?? translate('usage.others'));
-    const table = section('usage', translate, {
-      columns: [
-        'people.usage.model',
-        { key: 'people.usage.requests', end: true },
-        { key: 'people.usage.failures', end: true, minor: true },
-        { key: 'people.usage.tokens', end: true, minor: true },
-        { key: 'people.usage.cost', end: true },
+    const table = section(
+      'usage',
+      groups,
+      [
+        column('people.usage.model', 'text', nameOf),
+        column('people.usage.requests', 'number', ({ sums }) => sums.requests),
+        column('people.usage.failures', 'number', ({ sums }) => sums.failures, 'minor'),
+        column('people.usage.tokens', 'compact', ({ sums }) => allTokens(sums), 'minor'),
+        column('people.usage.cost', 'cost', ({ sums }) => sums.costNano),
       ],
-      rows: groups.map((group) => ({
-        cells: [
-          { kind: 'text', value: nameOf(group) },
-          { kind: 'number', value: group.sums.requests },
-          { kind: 'number', value: group.sums.failures },
-          { kind: 'compact', value: allTokens(group.sums) },
-          { kind: 'cost', value: group.sums.costNano },
-        ],
-      })),
-    });
+      translate,
+    );
     return { ...table, scope: periodWords(period, localisation, { days: USAGE_DAYS }) };
   }
 
@@ -201,16 +189,14 @@ export class UserPages {
       },
     ];
     const table = tableOf(
+      lines,
       {
-        caption: 'people.ledger',
-        columns: ['people.when', 'people.what', { key: 'people.amount', end: true }],
-        rows: lines.map((line) => ({
-          cells: [
-            { kind: 'time', value: line.at },
-            { kind: 'text', value: line.kind },
-            { kind: 'money', value: line.amount },
-          ],
-        })),
+        caption: translate('people.ledger'),
+        columns: [
+          column('people.when', 'time', ({ at }) => at),
+          column('people.what', 'text', ({ kind }) => kind),
+          column('people.amount', 'money', ({ amount }) => amount),
+        ],
       },
       translate,
     );
@@ -234,79 +220,63 @@ export class UserPages {
   }
 
   private async sessionsOf({ user }: ShownUser, { translate }: Localisation): Promise<SectionModel> {
-    const sessions = await this.sessions.listOf(user.id);
-    return section('sessions', translate, {
-      columns: [
-        'people.session.browser',
-        'people.session.address',
-        'people.last-seen',
-        { key: 'people.created', minor: true },
+    return section(
+      'sessions',
+      await this.sessions.listOf(user.id),
+      [
+        column('people.session.browser', 'text', ({ userAgent }) => deviceName(userAgent) ?? '–'),
+        column('people.session.address', 'text', ({ address }) => address ?? '–'),
+        column('people.last-seen', 'time', ({ lastSeenAt }) => lastSeenAt),
+        column('people.created', 'time', ({ createdAt }) => createdAt, 'minor'),
       ],
-      rows: sessions.map((session) => ({
-        cells: [
-          { kind: 'text', value: deviceName(session.userAgent) ?? '–' },
-          { kind: 'text', value: session.address ?? '–' },
-          { kind: 'time', value: session.lastSeenAt },
-          { kind: 'time', value: session.createdAt },
-        ],
-      })),
-    });
+      translate,
+    );
   }
 
   /** Entries about the account; the person's own actions elsewhere are in the activity log. */
   private async auditOf({ user, acting }: ShownUser, { translate }: Localisation): Promise<SectionModel> {
-    const entries = await this.activity.page(acting.scope, {
+    const { rows } = await this.activity.page(acting.scope, {
       object: { type: 'account', id: String(user.id) },
       limit: ROWS,
     });
-    return section('audit', translate, {
-      columns: [
-        'people.when',
-        'people.what',
-        { key: 'people.who', minor: true },
-        'people.change',
-        { key: 'administration.reason', minor: true },
+    return section(
+      'audit',
+      rows,
+      [
+        column('people.when', 'time', ({ occurredAt }) => occurredAt),
+        column('people.what', 'text', ({ action }) => translate(actionTextKey(action))),
+        column('people.who', 'text', ({ actor }) => actor.label, 'minor'),
+        column('people.change', 'text', ({ changes }) => changeWords(changes)),
+        column('administration.reason', 'text', ({ reason }) => reason ?? '–', 'minor'),
       ],
-      rows: entries.rows.map((entry) => ({
-        cells: [
-          { kind: 'time', value: entry.occurredAt },
-          { kind: 'text', value: translate(actionTextKey(entry.action)) },
-          { kind: 'text', value: entry.actor.label },
-          { kind: 'text', value: changeWords(entry.changes) },
-          { kind: 'text', value: entry.reason ?? '–' },
-        ],
-      })),
-    });
+      translate,
+    );
   }
 }
 
-const section = (tab: UserTab, translate: Translate, table: Omit<TableInput, 'caption'>): SectionModel => ({
-  id: tab,
-  heading: translate(`people.user-tab.${tab}`),
-  table: tableOf({ ...table, caption: `people.user-tab.${tab}` }, translate),
-});
+const section = <Row>(
+  tab: UserTab,
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  translate: Translate,
+): SectionModel => {
+  const heading = translate(`people.user-tab.${tab}`);
+  return { id: tab, heading, table: tableOf(rows, { caption: heading, columns }, translate) };
+};
 
-const paymentTable = (payments: readonly InvoicePayment[], translate: Translate) =>
+const paymentTable = (payments: readonly InvoicePayment[], translate: Translate): TableModel =>
   tableOf(
+    payments,
     {
-      caption: 'people.invoice.payments',
+      caption: translate('people.invoice.payments'),
       columns: [
-        'people.when',
-        'people.invoice.reference',
-        'people.status-label',
-        { key: 'people.amount', end: true },
+        column('people.when', 'time', ({ recordedAt }) => recordedAt),
+        column('people.invoice.reference', 'text', ({ reference }) => reference),
+        column('people.status-label', 'text', ({ undoneAt }) =>
+          translate(undoneAt === null ? 'people.invoice.stands' : 'people.invoice.undone'),
+        ),
+        column('people.amount', 'money', ({ amount }) => amount),
       ],
-      rows: payments.map(({ recordedAt, reference, undoneAt, amount }) => ({
-        cells: [
-          { kind: 'time', value: recordedAt },
-          { kind: 'text', value: reference },
-          {
-            kind: 'text',
-            value: translate(undoneAt === null ? 'people.invoice.stands' : 'people.invoice.undone'),
-          },
-          { kind: 'money', value: amount },
-        ],
-      })),
     },
     translate,
   );

@@ -8,7 +8,7 @@ import {
   actorOf,
   adminScope,
   Csv,
-  csvRows,
+  csvTable,
   type CsvTable,
   Data,
   type HttpRequest,
@@ -23,7 +23,7 @@ import {
 import { textOf } from '../pages/fields';
 import type { ObjectPageModel } from '../pages/object-page';
 import { InvoicePaymentsQuery, UserListQuery, UserPageQuery, UserParams } from './user-forms';
-import { type UserLine, userColumns, userList, userRow, userTabs } from './user-list';
+import { type UserLine, userList, userFile, userTabs } from './user-list';
 import { UserPages } from './user-pages.service';
 import { UserSpending } from './user-spending';
 
@@ -84,7 +84,7 @@ export class UsersController {
       const found = await this.users.page(scope, { ...filterOf(query), ...page });
       return { ...found, rows: await this.spending.lines(found.rows) };
     });
-    return { columns: userColumns, rows: csvRows(rows, userRow), cappedAt: limit };
+    return csvTable(rows, userFile, limit);
   }
 
   @Page('/dashboard/admin/users/:user_id', 'pages/admin/object', Access.role(userActs.view.minimum))

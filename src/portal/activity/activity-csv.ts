@@ -1,37 +1,21 @@
 import type { ActivityEntry } from '../../audit';
-import { actorOf, type HttpRequest, viewScope } from '../../web';
+import { actorOf, type FileColumns, type HttpRequest, viewScope } from '../../web';
 
-export const activityColumns = [
-  'occurred_at',
-  'action',
-  'actor_kind',
-  'actor',
-  'actor_role',
-  'object_type',
-  'object_id',
-  'object',
-  'changes',
-  'reason',
-  'address',
-  'request_id',
-  'key_public_id',
-] as const;
-
-export const activityRow = (entry: ActivityEntry, request: HttpRequest): readonly unknown[] => [
-  entry.occurredAt,
-  entry.action,
-  entry.actor.kind,
-  entry.actor.label,
-  entry.actor.role,
-  entry.object.type,
-  entry.object.id,
-  entry.object.label,
-  entry.changes,
-  entry.reason,
-  addressFor(request, entry),
-  entry.requestId,
-  entry.object.keyPublicId,
-];
+export const activityFile = (request: HttpRequest): FileColumns<ActivityEntry> => ({
+  occurred_at: ({ occurredAt }) => occurredAt,
+  action: ({ action }) => action,
+  actor_kind: ({ actor }) => actor.kind,
+  actor: ({ actor }) => actor.label,
+  actor_role: ({ actor }) => actor.role,
+  object_type: ({ object }) => object.type,
+  object_id: ({ object }) => object.id,
+  object: ({ object }) => object.label,
+  changes: ({ changes }) => changes,
+  reason: ({ reason }) => reason,
+  address: (entry) => addressFor(request, entry),
+  request_id: ({ requestId }) => requestId,
+  key_public_id: ({ object }) => object.keyPublicId,
+});
 
 /** In one's own feed, from where an administrator acted is none of one's business. */
 export function addressFor(request: HttpRequest, { actor, address }: ActivityEntry): string | null {

@@ -10,11 +10,12 @@ import { daysOf, type Period } from '../../kernel';
 import {
   barChart,
   type ChartModel,
+  column,
   type FieldModel,
   formatNumber,
   formatTime,
   type LabelledFigure,
-  type RowModel,
+  type RowDetail,
   type Translate,
 } from '../../views';
 import {
@@ -43,13 +44,17 @@ export function activityList(
     heading: translate('activity.page.heading'),
     scope: `${periodWords(period, localisation, { days: query.days })} · ${scopeWords(request, translate)}`,
     columns: [
-      { label: translate('activity.page.time') },
-      { label: translate('activity.page.what') },
-      { label: translate('activity.page.object') },
-      { label: translate('activity.page.who'), minor: true },
+      column('activity.page.time', 'time', ({ occurredAt }) => occurredAt),
+      column('activity.page.what', 'text', ({ action }) => translate(actionTextKey(action)), 'heading'),
+      column(
+        'activity.page.object',
+        'text',
+        ({ object: { id, label, type } }) => label ?? id ?? translate(objectTextKey(type)),
+      ),
+      column('activity.page.who', 'text', ({ actor }) => actor.label, 'minor'),
     ],
     fields: fieldsOf(query, translate),
-    row: (entry) => rowOf(entry, request, query, translate),
+    row: (entry) => ({ detail: detailOf(entry, request, query, translate) }),
     nothingYet: {
       title: translate('activity.page.nothing-title'),
       text: translate('activity.page.nothing-text'),
@@ -85,31 +90,18 @@ function fieldsOf(query: ActivityPageQuery, translate: Translate): FieldModel[] 
   ];
 }
 
-function rowOf(
+const detailOf = (
   entry: ActivityEntry,
   request: HttpRequest,
   { open }: ActivityPageQuery,
   translate: Translate,
-): RowModel {
-  const { id, label, type } = { ...entry.object };
-  const title = translate(actionTextKey(entry.action));
-  const items = detailsOf(entry, request, translate);
-  return {
-    cells: [
-      { kind: 'time', value: entry.occurredAt },
-      { kind: 'text', value: title, heading: true },
-      { kind: 'text', value: label ?? id ?? translate(objectTextKey(type)) },
-      { kind: 'text', value: entry.actor.label, minor: true },
-    ],
-    detail: {
-      id: `entry-${entry.id}`,
-      name: title,
-      href: `${addressOf(pathOf(request), queryOf(request), { open: entry.id })}#entry-${entry.id}`,
-      open: open === entry.id,
-      items,
-    },
-  };
-}
+): RowDetail => ({
+  id: `entry-${entry.id}`,
+  name: translate(actionTextKey(entry.action)),
+  href: `${addressOf(pathOf(request), queryOf(request), { open: entry.id })}#entry-${entry.id}`,
+  open: open === entry.id,
+  items: detailsOf(entry, request, translate),
+});
 
 function detailsOf(entry: ActivityEntry, request: HttpRequest, translate: Translate): LabelledFigure[] {
   const address = addressFor(request, entry);

@@ -5,7 +5,7 @@ import { Settings } from '../../platform';
 import {
   Access,
   Csv,
-  csvRows,
+  csvTable,
   type CsvTable,
   type HttpRequest,
   listPage,
@@ -16,7 +16,7 @@ import {
   viewScope,
 } from '../../web';
 import { searchedNote } from '../lists/searched-note';
-import { activityColumns, activityRow } from './activity-csv';
+import { activityFile } from './activity-csv';
 import { activityList, dayChart } from './activity-model';
 import { ActivityPageQuery, filterOf } from './activity-query.form';
 
@@ -57,10 +57,6 @@ export class ActivityController {
     const limit = this.settings.auditExportMaxRows;
     const period = periodNamed(query, this.pages.timeZoneOf(request), Date.now());
     const entries = this.activity.all(scope, { ...filterOf(query, period), limit });
-    return {
-      columns: activityColumns,
-      rows: csvRows(entries, (entry) => activityRow(entry, request)),
-      cappedAt: limit,
-    };
+    return csvTable(entries, activityFile(request), limit);
   }
 }

@@ -15,16 +15,17 @@ import {
   Access,
   actorOf,
   Csv,
+  csvTable,
   type CsvTable,
   type HttpRequest,
   IsCursor,
+  listPage,
   Page,
   PageRenderer,
-  listPage,
 } from '../../web';
-import { ledgerColumns, ledgerList, ledgerRow } from './ledger-model';
+import { ledgerFile, ledgerList } from './ledger-model';
 import { type InvoiceFacts, overviewModel } from './overview-model';
-import { billingTabs, modeBanner, paymentColumns, paymentList, paymentRow } from './payments-model';
+import { billingTabs, modeBanner, paymentFile, paymentList } from './payments-model';
 import { WalletParties, type WalletParty } from './wallet-party';
 
 class OverviewQuery {
@@ -127,11 +128,7 @@ export class BillingPageController {
   async paymentFile(@Query() _query: ListQuery, @Req() request: HttpRequest): Promise<CsvTable> {
     const { walletId } = await this.parties.mover(request);
     const cappedAt = this.settings.auditExportMaxRows;
-    return {
-      columns: paymentColumns,
-      rows: mapped(this.payments.all(walletId, cappedAt), paymentRow),
-      cappedAt,
-    };
+    return csvTable(this.payments.all(walletId, cappedAt), paymentFile, cappedAt);
   }
 
   @Page('/dashboard/billing/ledger', 'pages/billing/ledger', Access.session())
@@ -152,11 +149,7 @@ export class BillingPageController {
   async ledgerFile(@Query() _query: ListQuery, @Req() request: HttpRequest): Promise<CsvTable> {
     const { walletId } = await this.parties.mover(request);
     const cappedAt = this.settings.auditExportMaxRows;
-    return {
-      columns: ledgerColumns,
-      rows: mapped(this.history.all(walletId, cappedAt), ledgerRow),
-      cappedAt,
-    };
+    return csvTable(this.history.all(walletId, cappedAt), ledgerFile, cappedAt);
   }
 
   /** Waits for the event of the processor: to be led here proves nothing, and credits nothing. */
@@ -197,11 +190,4 @@ export class BillingPageController {
     const [{ balance }, cards] = await Promise.all([this.ledger.wallet(userId), this.cards.list(userId)]);
     return balance === 0n && cards.length === 0 ? null : { balance };
   }
-}
-
-async function* mapped<Row>(
-  rows: AsyncIterable<Row>,
-  cells: (row: Row) => readonly unknown[],
-): AsyncGenerator<readonly unknown[]> {
-  for await (const row of rows) yield cells(row);
 }

@@ -1,7 +1,7 @@
 import { type HistoryLine, postingKinds } from '../../billing';
 import { formatUsd } from '../../kernel';
-import { formatTime, type Locale, type RowModel, type Translate } from '../../views';
-import type { ListDescription } from '../../web';
+import { column, formatTime, type Locale, mixed, type Translate } from '../../views';
+import { type FileColumns, type ListDescription } from '../../web';
 import { walletWords } from './payments-model';
 import type { WalletParty } from './wallet-party';
 
@@ -16,25 +16,6 @@ interface Localisation {
   readonly locale: Locale;
 }
 
-function lineCells(
-  { at, kind, amount, balance, requests }: HistoryLine,
-  { translate, locale }: Localisation,
-): RowModel {
-  const note = requests === null ? '' : translate('billing.ledger.requests', { count: requests });
-  return {
-    cells: [
-      // A day of usage is one of UTC. In a zone east of it, its end is on the next day.
-      requests === null
-        ? { kind: 'time', value: at, heading: true }
-        : { kind: 'text', value: formatTime(locale, 'UTC', at, 'date'), heading: true },
-      { kind: 'text', value: kindWords(kind, translate) },
-      { kind: 'text', value: note, minor: true },
-      { kind: 'money', value: amount, align: 'end' },
-      { kind: 'money', value: balance, align: 'end' },
-    ],
-  };
-}
-
 export const ledgerList = (
   party: WalletParty,
   { translate, locale }: Localisation,
@@ -42,27 +23,34 @@ export const ledgerList = (
   heading: translate('billing.ledger.heading'),
   scope: `${walletWords(party, translate)} · ${translate('billing.ledger.days')}`,
   columns: [
-    { label: translate('billing.payments.date') },
-    { label: translate('billing.ledger.what') },
-    { label: translate('billing.ledger.note'), minor: true },
-    { label: translate('billing.ledger.amount'), align: 'end' },
-    { label: translate('billing.ledger.balance'), align: 'end' },
+    // A day of usage is one of UTC. In a zone east of it, its end is on the next day.
+    mixed('billing.payments.date', ({ at, requests }) =>
+      requests === null
+        ? { kind: 'time', value: at }
+        : { kind: 'text', value: formatTime(locale, 'UTC', at, 'date') },
+    ),
+    column('billing.ledger.what', 'text', ({ kind }) => kindWords(kind, translate)),
+    column(
+      'billing.ledger.note',
+      'text',
+      ({ requests: count }) => (count === null ? '' : translate('billing.ledger.requests', { count })),
+      'minor',
+    ),
+    column('billing.ledger.amount', 'money', ({ amount }) => amount),
+    column('billing.ledger.balance', 'money', ({ balance }) => balance),
   ],
   fields: [],
-  row: (line) => lineCells(line, { translate, locale }),
   nothingYet: {
     title: translate('billing.ledger.nothing-title'),
     text: translate('billing.ledger.nothing-text'),
   },
 });
 
-export const ledgerColumns = ['at', 'kind', 'reference', 'requests', 'amount_usd', 'balance_usd'];
-
-export const ledgerRow = ({ at, kind, ref, requests, amount, balance }: HistoryLine): readonly unknown[] => [
-  at,
-  kind,
-  ref,
-  requests,
-  formatUsd(amount),
-  formatUsd(balance),
-];
+export const ledgerFile: FileColumns<HistoryLine> = {
+  at: ({ at }) => at,
+  kind: ({ kind }) => kind,
+  reference: ({ ref }) => ref,
+  requests: ({ requests }) => requests,
+  amount_usd: ({ amount }) => formatUsd(amount),
+  balance_usd: ({ balance }) => formatUsd(balance),
+};

@@ -13,14 +13,16 @@ import {
 import { formatUsd, nanoPerCent } from '../../kernel';
 import {
   type BannerModel,
+  column,
   type FieldModel,
   formatMoney,
   type Locale,
   type MoneyFieldModel,
+  tableOf,
   type TileModel,
   type Translate,
 } from '../../views';
-import { billingTabs, nothingPaid, paymentCells, paymentColumnsOf, walletWords } from './payments-model';
+import { billingTabs, nothingPaid, paymentColumns, walletWords } from './payments-model';
 import type { WalletParty } from './wallet-party';
 
 /** What is owed by invoice, and the newest payments. */
@@ -83,12 +85,15 @@ export function overviewModel(facts: OverviewFacts, localisation: Localisation):
     automatic: automaticFields(account, cards.length > 0, translate),
     lowBalance: lowBalanceField(account, translate),
     invoice: invoiceFields(account, translate),
-    recent: {
-      caption: translate('billing.payments.recent'),
-      columns: paymentColumnsOf(translate),
-      rows: recent.map((payment) => paymentCells(payment, translate)),
-      empty: nothingPaid(translate),
-    },
+    recent: tableOf(
+      recent,
+      {
+        caption: translate('billing.payments.recent'),
+        columns: paymentColumns(translate),
+        empty: nothingPaid(translate),
+      },
+      translate,
+    ),
   };
 }
 
@@ -110,30 +115,25 @@ function invoicesOf({ state, payments }: InvoiceFacts, { translate, locale }: Lo
         translate('billing.invoices.credit', { amount: limit }),
       ),
     ],
-    payments: {
-      caption: translate('people.invoice.payments'),
-      columns: [
-        { label: translate('billing.payments.date') },
-        { label: translate('people.invoice.reference') },
-        { label: translate('billing.payments.status') },
-        { label: translate('billing.ledger.amount'), align: 'end' },
-      ],
-      rows: payments.map(({ recordedAt, reference, amount, undoneAt }) => ({
-        cells: [
-          { kind: 'time', value: recordedAt, heading: true },
-          { kind: 'text', value: reference },
-          {
-            kind: 'text',
-            value: translate(undoneAt === null ? 'people.invoice.stands' : 'people.invoice.undone'),
-          },
-          { kind: 'money', value: amount, align: 'end' },
+    payments: tableOf(
+      payments,
+      {
+        caption: translate('people.invoice.payments'),
+        columns: [
+          column('billing.payments.date', 'time', ({ recordedAt }) => recordedAt),
+          column('people.invoice.reference', 'text', ({ reference }) => reference),
+          column('billing.payments.status', 'text', ({ undoneAt }) =>
+            translate(undoneAt === null ? 'people.invoice.stands' : 'people.invoice.undone'),
+          ),
+          column('billing.ledger.amount', 'money', ({ amount }) => amount),
         ],
-      })),
-      empty: {
-        title: translate('billing.invoices.none-title'),
-        text: translate('billing.invoices.none-text'),
+        empty: {
+          title: translate('billing.invoices.none-title'),
+          text: translate('billing.invoices.none-text'),
+        },
       },
-    },
+      translate,
+    ),
   };
 }
 

@@ -1,7 +1,18 @@
 import type { Payment, PaymentStatus } from '../../billing';
 import { formatUsd, nanoPerCent } from '../../kernel';
-import type { BannerModel, ColumnModel, EmptyModel, RowModel, TabsModel, Tone, Translate } from '../../views';
-import type { ListDescription } from '../../web';
+import {
+  type BadgeModel,
+  type BannerModel,
+  type Column,
+  column,
+  type EmptyModel,
+  type Figure,
+  mixed,
+  type TabsModel,
+  type Tone,
+  type Translate,
+} from '../../views';
+import { type FileColumns, type ListDescription } from '../../web';
 import type { WalletParty } from './wallet-party';
 
 const tones: Readonly<Record<PaymentStatus, Tone>> = {
@@ -48,42 +59,30 @@ export const billingTabs = (
   })),
 });
 
-export const paymentColumnsOf = (translate: Translate): ColumnModel[] => [
-  { label: translate('billing.payments.date') },
-  { label: translate('billing.payments.paid'), align: 'end' },
-  { label: translate('billing.payments.fee'), align: 'end', minor: true },
-  { label: translate('billing.payments.credit'), align: 'end', minor: true },
-  { label: translate('billing.payments.status') },
-  { label: translate('billing.payments.receipt'), minor: true },
+export const paymentColumns = (translate: Translate): Column<Payment>[] => [
+  column('billing.payments.date', 'time', ({ createdAt }) => createdAt),
+  column('billing.payments.paid', 'money', ({ grossCents }) => grossCents * nanoPerCent),
+  column('billing.payments.fee', 'money', ({ feeCents }) => feeCents * nanoPerCent, 'minor'),
+  column('billing.payments.credit', 'money', ({ creditedNano }) => creditedNano, 'minor'),
+  column('billing.payments.status', 'badge', (payment) => statusOf(payment, translate)),
+  mixed('billing.payments.receipt', (payment) => receiptOf(payment, translate), 'minor'),
 ];
 
-export function paymentCells(payment: Payment, translate: Translate): RowModel {
-  const { failedRefundCents: failed } = payment;
-  const status = translate(`billing.status.${payment.status}`);
-  const refused =
-    failed > 0n ? translate('billing.payments.refund-failed', { amount: `$${usd(failed)}` }) : null;
-  const badge =
-    refused === null
-      ? { tone: tones[payment.status], label: status }
-      : { tone: 'warn' as const, label: `${status} · ${refused}` };
-  return {
-    cells: [
-      { kind: 'time', value: payment.createdAt, heading: true },
-      { kind: 'money', value: payment.grossCents * nanoPerCent, align: 'end' },
-      { kind: 'money', value: payment.feeCents * nanoPerCent, align: 'end', minor: true },
-      { kind: 'money', value: payment.creditedNano, align: 'end', minor: true },
-      { kind: 'badge', value: badge },
-      payment.state === 'paid'
-        ? {
-            kind: 'link',
-            value: translate('billing.payments.pdf'),
-            href: `/dashboard/billing/receipts/${payment.publicId}`,
-            minor: true,
-          }
-        : { kind: 'text', value: payment.failureCode ?? '–', minor: true },
-    ],
-  };
+function statusOf({ status, failedRefundCents: failed }: Payment, translate: Translate): BadgeModel {
+  const label = translate(`billing.status.${status}`);
+  if (failed === 0n) return { tone: tones[status], label };
+  const refused = translate('billing.payments.refund-failed', { amount: `$${usd(failed)}` });
+  return { tone: 'warn', label: `${label} · ${refused}` };
 }
+
+const receiptOf = ({ state, publicId, failureCode }: Payment, translate: Translate): Figure =>
+  state === 'paid'
+    ? {
+        kind: 'link',
+        value: translate('billing.payments.pdf'),
+        href: `/dashboard/billing/receipts/${publicId}`,
+      }
+    : { kind: 'text', value: failureCode ?? '–' };
 
 export const nothingPaid = (translate: Translate): EmptyModel => ({
   title: translate('billing.payments.nothing-title'),
@@ -93,43 +92,27 @@ export const nothingPaid = (translate: Translate): EmptyModel => ({
 export const paymentList = (party: WalletParty, translate: Translate): ListDescription<Payment> => ({
   heading: translate('billing.payments.heading'),
   scope: walletWords(party, translate),
-  columns: paymentColumnsOf(translate),
+  columns: paymentColumns(translate),
   fields: [],
-  row: (payment) => paymentCells(payment, translate),
   nothingYet: nothingPaid(translate),
 });
 
 export const walletWords = ({ owner }: WalletParty, translate: Translate): string =>
   translate('billing.whole-wallet', { name: owner.name || owner.email });
 
-export const paymentColumns = [
-  'id',
-  'created_at',
-  'paid_at',
-  'kind',
-  'status',
-  'amount_usd',
-  'fee_usd',
-  'credit_usd',
-  'credited_usd',
-  'refunded_usd',
-  'failure_code',
-  'disputed_usd',
-];
-
 const usd = (cents: bigint): string => formatUsd(cents * nanoPerCent, { fixed: 2 });
 
-export const paymentRow = (payment: Payment): readonly unknown[] => [
-  payment.publicId,
-  payment.createdAt,
-  payment.paidAt,
-  payment.kind,
-  payment.status,
-  usd(payment.grossCents),
-  usd(payment.feeCents),
-  usd(payment.netCents),
-  formatUsd(payment.creditedNano),
-  usd(payment.refundedCents),
-  payment.failureCode,
-  usd(payment.disputedCents),
-];
+export const paymentFile: FileColumns<Payment> = {
+  id: ({ publicId }) => publicId,
+  created_at: ({ createdAt }) => createdAt,
+  paid_at: ({ paidAt }) => paidAt,
+  kind: ({ kind }) => kind,
+  status: ({ status }) => status,
+  amount_usd: ({ grossCents }) => usd(grossCents),
+  fee_usd: ({ feeCents }) => usd(feeCents),
+  credit_usd: ({ netCents }) => usd(netCents),
+  credited_usd: ({ creditedNano }) => formatUsd(creditedNano),
+  refunded_usd: ({ refundedCents }) => usd(refundedCents),
+  failure_code: ({ failureCode }) => failureCode,
+  disputed_usd: ({ disputedCents }) => usd(disputedCents),
+};

@@ -1,6 +1,6 @@
 import type { Statement, UsageShare } from '../../billing';
 import { DAY_MS, validationFault } from '../../kernel';
-import { formatTime, type Locale, type RowModel, type TableModel } from '../../views';
+import { column, formatTime, type Locale, type RowModel, type TableModel, tableOf } from '../../views';
 import {
   type DocumentLocalisation,
   factorSpan,
@@ -125,27 +125,24 @@ function invoiceModel(invoices: Statement, locale: Locale, translate: Translate)
   };
 }
 
-const factorTable = ({ factors }: Statement, locale: Locale, translate: Translate): TableModel => ({
-  caption: translate('billing.statement.factors'),
-  columns: [
-    { label: translate('billing.statement.factor-of') },
-    { label: translate('billing.statement.factor'), align: 'end' },
-  ],
-  rows: factors.map((held) => ({
-    cells: [
-      {
-        kind: 'text',
-        value: factorSpan(held, (at) => formatTime(locale, 'UTC', at, 'date'), translate),
-        heading: true,
+const factorTable = ({ factors }: Statement, locale: Locale, translate: Translate): TableModel =>
+  tableOf(
+    factors,
+    {
+      caption: translate('billing.statement.factors'),
+      columns: [
+        column('billing.statement.factor-of', 'text', (held) =>
+          factorSpan(held, (at) => formatTime(locale, 'UTC', at, 'date'), translate),
+        ),
+        column('billing.statement.factor', 'text', factorText, 'end'),
+      ],
+      empty: {
+        title: translate('billing.statement.no-usage'),
+        text: translate('billing.statement.no-usage-text'),
       },
-      { kind: 'text', value: factorText(held), align: 'end' },
-    ],
-  })),
-  empty: {
-    title: translate('billing.statement.no-usage'),
-    text: translate('billing.statement.no-usage-text'),
-  },
-});
+    },
+    translate,
+  );
 
 /** In UTC, as the span is: a reader's own zone could show a day outside of it. */
 const postingTable = (
@@ -181,38 +178,40 @@ const postingRow = (when: string, what: string, amount: bigint): RowModel => ({
   ],
 });
 
-const shareTable = (caption: string, rows: readonly UsageShare[], translate: Translate): TableModel => ({
-  caption,
-  columns: [
-    { label: translate('billing.statement.name') },
-    { label: translate('billing.statement.requests'), align: 'end' },
-    { label: translate('billing.ledger.amount'), align: 'end' },
-  ],
-  rows: rows.map(({ name, requests, cost }) => ({
-    cells: [
-      { kind: 'text', value: shareWords(name, translate), heading: true },
-      { kind: 'number', value: requests, align: 'end' },
-      { kind: 'money', value: cost, align: 'end' },
-    ],
-  })),
-  empty: {
-    title: translate('billing.statement.no-usage'),
-    text: translate('billing.statement.no-usage-text'),
-  },
-});
+const shareTable = (caption: string, rows: readonly UsageShare[], translate: Translate): TableModel =>
+  tableOf(
+    rows,
+    {
+      caption,
+      columns: [
+        column('billing.statement.name', 'text', ({ name }) => shareWords(name, translate)),
+        column('billing.statement.requests', 'number', ({ requests }) => requests),
+        column('billing.ledger.amount', 'money', ({ cost }) => cost),
+      ],
+      empty: {
+        title: translate('billing.statement.no-usage'),
+        text: translate('billing.statement.no-usage-text'),
+      },
+    },
+    translate,
+  );
 
-const monthTable = (locale: Locale, translate: Translate, own: string): TableModel => ({
-  caption: translate('billing.statement.months'),
-  columns: [{ label: translate('billing.statement.months') }],
-  rows: monthsBefore(new Date()).map((month) => ({
-    href: `/dashboard/billing/statements?from=${isoDay(month)}&to=${isoDay(lastDayOf(month))}${own}`,
-    cells: [{ kind: 'text', value: monthWords(month, locale), heading: true }],
-  })),
-  empty: {
-    title: translate('billing.statement.no-usage'),
-    text: translate('billing.statement.no-usage-text'),
-  },
-});
+const monthTable = (locale: Locale, translate: Translate, own: string): TableModel =>
+  tableOf(
+    monthsBefore(new Date()),
+    {
+      caption: translate('billing.statement.months'),
+      columns: [column('billing.statement.months', 'text', (month) => monthWords(month, locale))],
+      row: (month) => ({
+        href: `/dashboard/billing/statements?from=${isoDay(month)}&to=${isoDay(lastDayOf(month))}${own}`,
+      }),
+      empty: {
+        title: translate('billing.statement.no-usage'),
+        text: translate('billing.statement.no-usage-text'),
+      },
+    },
+    translate,
+  );
 
 const monthsBefore = (now: Date): Date[] =>
   Array.from(

@@ -3,13 +3,14 @@ import type { ManagedKey } from '../../keys';
 import type { AutoSettings } from '../../routing';
 import {
   type BannerModel,
-  type Cell,
   type ChartModel,
+  column,
   type FieldModel,
   formatNumber,
   type PeriodPickerModel,
   type ScatterModel,
   type TableModel,
+  tableOf,
   type TileModel,
   type Translate,
 } from '../../views';
@@ -202,24 +203,26 @@ const withoutScores = ({ quality }: AutorouterFacts, { translate }: Localisation
 function calibrationTable({ report }: AutorouterFacts, localisation: Localisation): TableModel {
   const { translate } = localisation;
   const few = translate('qualitative.too-few');
-  const text = (value: string): Cell => ({ kind: 'text', align: 'end', value });
-  const end = 'end' as const;
-  return {
-    caption: translate('autorouter.calibration'),
-    columns: [
-      { label: translate('autorouter.predicted'), align: end },
-      { label: translate('autorouter.observed'), align: end },
-      { label: translate('qualitative.answers'), align: end },
-    ],
-    rows: (report?.calibration.bins ?? []).map(({ predicted, observed, count }) => ({
-      cells: [
-        text(predicted === null ? few : decimalText(predicted * 100, localisation)),
-        text(observed === null ? few : pointsText(observed, localisation)),
-        { kind: 'number', value: count, align: 'end' },
+  return tableOf(
+    report?.calibration.bins ?? [],
+    {
+      caption: translate('autorouter.calibration'),
+      columns: [
+        column('autorouter.predicted', 'text', ({ predicted }) =>
+          predicted === null ? few : decimalText(predicted * 100, localisation),
+        ),
+        column(
+          'autorouter.observed',
+          'text',
+          ({ observed }) => (observed === null ? few : pointsText(observed, localisation)),
+          'end',
+        ),
+        column('qualitative.answers', 'number', ({ count }) => count),
       ],
-    })),
-    empty: { title: translate('autorouter.calibration-none'), text: translate('qualitative.too-few') },
-  };
+      empty: { title: translate('autorouter.calibration-none'), text: translate('qualitative.too-few') },
+    },
+    translate,
+  );
 }
 
 function calibrationNote({ report }: AutorouterFacts, localisation: Localisation): string {

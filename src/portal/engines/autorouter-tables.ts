@@ -1,6 +1,13 @@
 import type { MadeDecision } from '../../quality';
 import { DECISION_REASONS } from '../../routing';
-import type { Cell, LabelledFigure, RowModel, TableModel, Translate } from '../../views';
+import {
+  column,
+  type LabelledFigure,
+  type RowDetail,
+  type TableModel,
+  tableOf,
+  type Translate,
+} from '../../views';
 import type { Localisation } from '../../web';
 import type { AutorouterFacts } from './autorouter-facts';
 import {
@@ -12,126 +19,129 @@ import {
   pointsText,
 } from './autorouter-words';
 
-const end = 'end' as const;
-
 /** Models that answered, with what they cost and how long they took. */
 export function modelTable({ chosen }: AutorouterFacts, localisation: Localisation): TableModel {
   const { translate } = localisation;
   const total = chosen.reduce((sum, { requests }) => sum + requests, 0);
-  return {
-    caption: translate('autorouter.chosen'),
-    columns: [
-      { label: translate('requests.model') },
-      { label: translate('overview.requests'), align: end },
-      { label: translate('autorouter.share'), align: end, minor: true },
-      { label: translate('autorouter.mean-cost'), align: end },
-      { label: translate('requests.latency'), align: end, minor: true },
-      { label: translate('models.success'), align: end, minor: true },
-    ],
-    rows: chosen.map(({ model, requests, failures, costNano, meanLatencyMs }) => ({
-      cells: [
-        { kind: 'text', value: model ?? translate('autorouter.none-chosen'), heading: true },
-        { kind: 'number', value: requests, align: end },
-        { kind: 'percent', value: requests / total, align: end, minor: true },
-        { kind: 'cost', value: costNano / BigInt(requests), align: end },
-        { kind: 'latency', value: meanLatencyMs, align: end, minor: true },
-        { kind: 'percent', value: 1 - failures / requests, align: end, minor: true },
+  return tableOf(
+    chosen,
+    {
+      caption: translate('autorouter.chosen'),
+      columns: [
+        column('requests.model', 'text', ({ model }) => model ?? translate('autorouter.none-chosen')),
+        column('overview.requests', 'number', ({ requests }) => requests),
+        column('autorouter.share', 'percent', ({ requests }) => requests / total, 'minor'),
+        column('autorouter.mean-cost', 'cost', ({ costNano, requests }) => costNano / BigInt(requests)),
+        column('requests.latency', 'latency', ({ meanLatencyMs }) => meanLatencyMs, 'minor'),
+        column('models.success', 'percent', ({ failures, requests }) => 1 - failures / requests, 'minor'),
       ],
-    })),
-    empty: { title: translate('autorouter.none-title'), text: translate('autorouter.none-text') },
-  };
+      empty: { title: translate('autorouter.none-title'), text: translate('autorouter.none-text') },
+    },
+    translate,
+  );
 }
 
 /** What each model is worth for each kind of request. */
 export function bucketTable({ report }: AutorouterFacts, localisation: Localisation): TableModel {
   const { translate } = localisation;
   const few = translate('qualitative.too-few');
-  return {
-    caption: translate('autorouter.buckets'),
-    columns: [
-      { label: translate('qualitative.bucket') },
-      { label: translate('requests.model') },
-      { label: translate('qualitative.mean'), align: end },
-      { label: translate('qualitative.answers'), align: end },
-      { label: translate('autorouter.mean-cost'), align: end, minor: true },
-      { label: translate('requests.latency'), align: end, minor: true },
-    ],
-    rows: (report?.buckets ?? []).map(({ bucket, model, mean, count, cost, latencyMs }) => ({
-      cells: [
-        { kind: 'text', value: bucket, heading: true },
-        { kind: 'text', value: model },
-        { kind: 'text', value: mean === null ? few : intervalText(mean, localisation), align: end },
-        { kind: 'number', value: count, align: end },
-        { kind: 'text', value: cost === null ? few : costText(cost, localisation), align: end, minor: true },
-        {
-          kind: 'text',
-          value: latencyMs === null ? few : durationText(latencyMs, localisation),
-          align: end,
-          minor: true,
-        },
+  return tableOf(
+    report?.buckets ?? [],
+    {
+      caption: translate('autorouter.buckets'),
+      columns: [
+        column('qualitative.bucket', 'text', ({ bucket }) => bucket),
+        column('requests.model', 'text', ({ model }) => model),
+        column(
+          'qualitative.mean',
+          'text',
+          ({ mean }) => (mean === null ? few : intervalText(mean, localisation)),
+          'end',
+        ),
+        column('qualitative.answers', 'number', ({ count }) => count),
+        column(
+          'autorouter.mean-cost',
+          'text',
+          ({ cost }) => (cost === null ? few : costText(cost, localisation)),
+          'end',
+          'minor',
+        ),
+        column(
+          'requests.latency',
+          'text',
+          ({ latencyMs }) => (latencyMs === null ? few : durationText(latencyMs, localisation)),
+          'end',
+          'minor',
+        ),
       ],
-    })),
-    empty: { title: translate('qualitative.none-title'), text: translate('qualitative.none-text') },
-  };
+      empty: { title: translate('qualitative.none-title'), text: translate('qualitative.none-text') },
+    },
+    translate,
+  );
 }
 
 /** How often each rule decided. */
 export function reasonTable({ reasons, totals }: AutorouterFacts, { translate }: Localisation): TableModel {
-  return {
-    caption: translate('autorouter.reasons-of'),
-    compact: true,
-    columns: [
-      { label: translate('autorouter.why') },
-      { label: translate('overview.requests'), align: end },
-      { label: translate('autorouter.share'), align: end },
-    ],
-    rows: reasons.map(({ reason, requests }) => ({
-      cells: [
-        { kind: 'text', value: reasonText(reason, translate), heading: true },
-        { kind: 'number', value: requests, align: end },
-        { kind: 'percent', value: requests / Math.max(1, totals.requests), align: end },
+  return tableOf(
+    reasons,
+    {
+      caption: translate('autorouter.reasons-of'),
+      compact: true,
+      columns: [
+        column('autorouter.why', 'text', ({ reason }) => reasonText(reason, translate)),
+        column('overview.requests', 'number', ({ requests }) => requests),
+        column('autorouter.share', 'percent', ({ requests }) => requests / Math.max(1, totals.requests)),
       ],
-    })),
-    empty: { title: translate('autorouter.latest-none'), text: translate('autorouter.none-text') },
-  };
+      empty: { title: translate('autorouter.latest-none'), text: translate('autorouter.none-text') },
+    },
+    translate,
+  );
 }
 
 /** Why models were not weighed, by how often. */
 export function exclusionTable({ excluded }: AutorouterFacts, { translate }: Localisation): TableModel {
-  return {
-    caption: translate('autorouter.excluded'),
-    compact: true,
-    columns: [
-      { label: translate('autorouter.excluded-why') },
-      { label: translate('autorouter.excluded-times'), align: end },
-    ],
-    rows: Object.entries(excluded).map(([reason, count]) => ({
-      cells: [
-        { kind: 'text', value: exclusionText(reason, translate), heading: true },
-        { kind: 'number', value: count, align: end },
+  return tableOf(
+    Object.entries(excluded),
+    {
+      caption: translate('autorouter.excluded'),
+      compact: true,
+      columns: [
+        column('autorouter.excluded-why', 'text', ([reason]) => exclusionText(reason, translate)),
+        column('autorouter.excluded-times', 'number', ([, count]) => count),
       ],
-    })),
-    empty: { title: translate('autorouter.excluded-none'), text: translate('autorouter.excluded-none-text') },
-  };
+      empty: {
+        title: translate('autorouter.excluded-none'),
+        text: translate('autorouter.excluded-none-text'),
+      },
+    },
+    translate,
+  );
 }
 
 /** Why the last requests were answered by the models that answered them. */
 export function decisionTable({ latest }: AutorouterFacts, localisation: Localisation): TableModel {
   const { translate } = localisation;
-  const columns = [
-    { label: translate('requests.time') },
-    { label: translate('requests.model') },
-    { label: translate('autorouter.why') },
-    { label: translate('autorouter.estimated-cost'), align: end, minor: true },
-  ];
-  return {
-    caption: translate('autorouter.latest'),
-    columns,
-    rows: latest.map((decision) => decisionRow(decision, localisation)),
-    hasDetail: true,
-    span: columns.length + 1,
-    empty: { title: translate('autorouter.latest-none'), text: translate('autorouter.none-text') },
-  };
+  return tableOf(
+    latest,
+    {
+      caption: translate('autorouter.latest'),
+      columns: [
+        column('requests.time', 'time', ({ createdAt }) => createdAt),
+        column('requests.model', 'text', ({ chosen }) => chosen, 'heading'),
+        column('autorouter.why', 'text', ({ reason }) => reasonText(reason, translate)),
+        column(
+          'autorouter.estimated-cost',
+          'text',
+          ({ costRatio }) => (costRatio === null ? '–' : changeText(costRatio, localisation)),
+          'end',
+          'minor',
+        ),
+      ],
+      row: (decision) => ({ detail: detailOf(decision, localisation) }),
+      empty: { title: translate('autorouter.latest-none'), text: translate('autorouter.none-text') },
+    },
+    translate,
+  );
 }
 
 const reasons: ReadonlySet<string> = new Set(DECISION_REASONS);
@@ -146,29 +156,13 @@ function exclusionText(reason: string, translate: Translate): string {
   return text === key ? reason : text;
 }
 
-function decisionRow(decision: MadeDecision, localisation: Localisation): RowModel {
-  const { translate } = localisation;
-  const { requestId, createdAt, chosen, reason, costRatio } = decision;
-  const why = reasonText(reason, translate);
-  const cost: Cell = {
-    kind: 'text',
-    value: costRatio === null ? '–' : changeText(costRatio, localisation),
-    align: end,
-    minor: true,
-  };
+function detailOf(decision: MadeDecision, localisation: Localisation): RowDetail {
+  const { requestId, chosen, reason } = decision;
   return {
-    cells: [
-      { kind: 'time', value: createdAt },
-      { kind: 'text', value: chosen, heading: true },
-      { kind: 'text', value: why },
-      cost,
-    ],
-    detail: {
-      id: `decision-${requestId}`,
-      name: `${chosen}: ${why}`,
-      href: requestHref(requestId),
-      items: detailsOf(decision, localisation),
-    },
+    id: `decision-${requestId}`,
+    name: `${chosen}: ${reasonText(reason, localisation.translate)}`,
+    href: requestHref(requestId),
+    items: detailsOf(decision, localisation),
   };
 }
 

@@ -29,7 +29,7 @@ import type {
 import { formatPercent, formatTime } from '../../views';
 import { type Localisation, periodWords } from '../../web';
 import { USUAL_DAYS } from '../lists/periods';
-import { requestColumns, requestRow } from '../overview/request-rows';
+import { requestTable } from '../overview/request-rows';
 import { spendChart } from '../overview/usage-chart';
 import { attentionOf } from './key-attention';
 import { budgetMeter, isUsedUp, resetWords, statusBadge } from './key-words';
@@ -92,12 +92,11 @@ export function keyPage(facts: Facts, localisation: Localisation): KeyPageModel 
     limits: limitsTable(facts, localisation),
     chart: usage.groups.length === 0 ? null : spendChart(usage, localisation),
     scope: `${periodWords(facts.period, localisation, { days: USUAL_DAYS })} · ${key.name}`,
-    requests: {
-      caption: translate('requests.latest'),
-      columns: requestColumns(translate),
-      rows: facts.requests.map((entry) => requestRow(entry, translate)),
-      empty: { title: translate('keys.unused-title'), text: translate('keys.unused-text') },
-    },
+    requests: requestTable(
+      facts.requests,
+      { title: translate('keys.unused-title'), text: translate('keys.unused-text') },
+      translate,
+    ),
     history: facts.history.length === 0 ? null : historyOf(facts.history, translate),
     acts: {
       mayChange: !isFinal,

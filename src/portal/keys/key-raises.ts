@@ -1,7 +1,7 @@
 import type { BudgetRaise } from '../../billing';
 import { instantField, type Nano, parseUsd, refused } from '../../kernel';
 import type { ManagedKey } from '../../keys';
-import { formatMoney, formatTime, type TableModel } from '../../views';
+import { column, formatMoney, formatTime, type TableModel, tableOf } from '../../views';
 import type { Localisation } from '../../web';
 
 type Posted = Readonly<Record<string, unknown>>;
@@ -38,7 +38,6 @@ export function raisesModel(
   raises: readonly BudgetRaise[],
   { translate, locale }: Localisation,
 ): RaisesModel {
-  const text = (value: string) => ({ kind: 'text' as const, value });
   const wordsOf = ({ amount, endsAt }: BudgetRaise): string =>
     translate('keys.raised', {
       amount: formatMoney(locale, amount),
@@ -49,31 +48,29 @@ export function raisesModel(
     table:
       raises.length === 0
         ? null
-        : {
-            caption: translate('keys.raise.heading'),
-            columns: ['amount', 'until', 'by', 'state']
-              .map((name) => ({
-                label: translate(`keys.raise.${name}`),
-                minor: name === 'by',
-              }))
-              .concat([{ label: translate('keys.reason'), minor: true }]),
-            rows: raises.map((raise) => ({
-              cells: [
-                { kind: 'money', value: raise.amount, heading: true },
-                { kind: 'time', value: raise.endsAt },
-                { ...text(raise.createdBy ?? translate('keys.an-administrator')), minor: true },
-                {
-                  kind: 'badge',
-                  value: {
-                    tone: raise.endedAt === null ? 'ok' : 'neutral',
-                    label: translate(raise.endedAt === null ? 'keys.raise.in-force' : 'keys.raise.ended'),
-                  },
-                },
-                { ...text(raise.reason), minor: true },
+        : tableOf(
+            raises,
+            {
+              caption: translate('keys.raise.heading'),
+              columns: [
+                column('keys.raise.amount', 'money', ({ amount }) => amount),
+                column('keys.raise.until', 'time', ({ endsAt }) => endsAt),
+                column(
+                  'keys.raise.by',
+                  'text',
+                  ({ createdBy }) => createdBy ?? translate('keys.an-administrator'),
+                  'minor',
+                ),
+                column('keys.raise.state', 'badge', ({ endedAt }) => ({
+                  tone: endedAt === null ? 'ok' : 'neutral',
+                  label: translate(endedAt === null ? 'keys.raise.in-force' : 'keys.raise.ended'),
+                })),
+                column('keys.reason', 'text', ({ reason }) => reason, 'minor'),
               ],
-            })),
-            empty: { title: translate('keys.raise.heading'), text: translate('keys.raise.text') },
-          },
+              empty: { title: translate('keys.raise.heading'), text: translate('keys.raise.text') },
+            },
+            translate,
+          ),
     open: raises
       .filter(({ endedAt }) => endedAt === null)
       .map((raise) => ({ id: raise.id, text: wordsOf(raise) })),

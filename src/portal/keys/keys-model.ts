@@ -3,13 +3,16 @@ import { formatUsd, type Nano, type Period } from '../../kernel';
 import { type ManagedKey, maskKey, shownStatuses } from '../../keys';
 import {
   type BannerModel,
-  type Cell,
+  type Column,
+  column,
   type FieldModel,
+  type Figure,
   formatTime,
-  type RowModel,
+  mixed,
   type Translate,
 } from '../../views';
 import {
+  type FileColumns,
   type HttpRequest,
   type ListDescription,
   type Localisation,
@@ -45,25 +48,14 @@ export function keysList(
   localisation: Localisation,
 ): { list: ListDescription<ManagedKey>; attention: BannerModel[] } {
   const { translate } = localisation;
-  const end = 'end' as const;
   return {
     attention: troubled.map((key) => attentionOf(key, localisation)),
     list: {
       heading: translate('navigation.keys'),
       scope: `${periodWords(facts.period, localisation, { days: USUAL_DAYS })} · ${scopeWords(request, translate)}`,
-      columns: [
-        { label: translate('keys.name') },
-        { label: translate('keys.key'), minor: true },
-        { label: translate('keys.status-label') },
-        { label: translate('keys.budget'), minor: true },
-        { label: translate('keys.spend'), align: end },
-        { label: translate('keys.may-call'), minor: true },
-        { label: translate('keys.rate'), align: end, minor: true },
-        { label: translate('keys.last-used'), minor: true },
-        ...(isOwnView ? [] : [{ label: translate('keys.created-by'), minor: true }]),
-      ],
+      columns: columnsOf(facts, isOwnView, localisation),
       fields: fieldsOf({ query, projects, organisations }, translate),
-      row: (key) => rowOf(key, facts, isOwnView, localisation),
+      row: ({ id }) => ({ href: `/dashboard/keys/${id}` }),
       nothingYet: {
         title: translate('keys.none-title'),
         text: translate('keys.none-text'),
@@ -123,41 +115,33 @@ function fieldsOf(
   ];
 }
 
-function rowOf(
-  key: ManagedKey,
+const columnsOf = (
   { spent, lastUsed, usualRate }: Facts,
   isOwnView: boolean,
   localisation: Localisation,
-): RowModel {
+): Column<ManagedKey>[] => {
   const { translate } = localisation;
-  const budget: Cell =
-    key.budget === null
-      ? { kind: 'text', value: translate('keys.no-budget'), minor: true }
-      : {
-          kind: 'meter',
-          value: budgetMeter(`${translate('keys.budget')}: ${key.name}`, key.budget, localisation),
-          minor: true,
-        };
-  return {
-    href: `/dashboard/keys/${key.id}`,
-    cells: [
-      {
-        kind: 'text',
-        value: key.name,
-        heading: true,
-        ...noteOf(key, localisation),
-      },
-      { kind: 'code', value: maskKey(key.publicId), minor: true },
-      { kind: 'badge', value: statusBadge(key, translate) },
-      budget,
-      { kind: 'money', value: spent.get(key.id) ?? 0n, align: 'end' },
-      { kind: 'text', value: mayCall(key, translate), minor: true },
-      { kind: 'number', value: key.rateLimitRpm ?? usualRate, align: 'end', minor: true },
-      { kind: 'time', value: lastUsed.get(key.id) ?? null, minor: true },
-      ...(isOwnView ? [] : [{ kind: 'text' as const, value: key.createdBy, minor: true }]),
-    ],
-  };
-}
+  return [
+    mixed('keys.name', (key) => ({ kind: 'text', value: key.name, ...noteOf(key, localisation) })),
+    column('keys.key', 'code', ({ publicId }) => maskKey(publicId), 'minor'),
+    column('keys.status-label', 'badge', (key) => statusBadge(key, translate)),
+    mixed('keys.budget', (key) => budgetFigure(key, localisation), 'minor'),
+    column('keys.spend', 'money', ({ id }) => spent.get(id) ?? 0n),
+    column('keys.may-call', 'text', (key) => mayCall(key, translate), 'minor'),
+    column('keys.rate', 'number', ({ rateLimitRpm }) => rateLimitRpm ?? usualRate, 'minor'),
+    column('keys.last-used', 'time', ({ id }) => lastUsed.get(id) ?? null, 'minor'),
+    ...(isOwnView
+      ? []
+      : [column<ManagedKey, 'text'>('keys.created-by', 'text', ({ createdBy }) => createdBy, 'minor')]),
+  ];
+};
+
+const budgetFigure = ({ name, budget }: ManagedKey, localisation: Localisation): Figure => {
+  const { translate } = localisation;
+  return budget === null
+    ? { kind: 'text', value: translate('keys.no-budget') }
+    : { kind: 'meter', value: budgetMeter(`${translate('keys.budget')}: ${name}`, budget, localisation) };
+};
 
 /** The end of the day in which it can be restored matters more than who keeps it. */
 function noteOf(
@@ -189,40 +173,21 @@ function mayCall(
   return regions === null ? whole : `${whole} · ${regions.join(', ')}`;
 }
 
-export const keyColumns = [
-  'key_id',
-  'name',
-  'status',
-  'budget_limit_usd',
-  'budget_used_usd',
-  'budget_period',
-  'resets_at',
-  'allowed_models',
-  'allowed_regions',
-  'rate_limit_rpm',
-  'expires_at',
-  'created_at',
-  'created_by',
-  'user_id',
-  'project_id',
-  'key_public_id',
-] as const;
-
-export const keyRow = (key: ManagedKey): readonly unknown[] => [
-  key.id,
-  key.name,
-  key.status,
-  key.budget === null ? null : formatUsd(key.budget.limit),
-  key.budget === null ? null : formatUsd(key.budget.spent),
-  key.budget?.period,
-  key.budget?.resetsAt,
-  key.allowedModels?.join(' '),
-  key.allowedRegions?.join(' '),
-  key.rateLimitRpm,
-  key.expiresAt,
-  key.createdAt,
-  key.createdBy,
-  key.userId,
-  key.projectId,
-  key.publicId,
-];
+export const keyFile: FileColumns<ManagedKey> = {
+  key_id: ({ id }) => id,
+  name: ({ name }) => name,
+  status: ({ status }) => status,
+  budget_limit_usd: ({ budget }) => (budget === null ? null : formatUsd(budget.limit)),
+  budget_used_usd: ({ budget }) => (budget === null ? null : formatUsd(budget.spent)),
+  budget_period: ({ budget }) => budget?.period,
+  resets_at: ({ budget }) => budget?.resetsAt,
+  allowed_models: ({ allowedModels }) => allowedModels?.join(' '),
+  allowed_regions: ({ allowedRegions }) => allowedRegions?.join(' '),
+  rate_limit_rpm: ({ rateLimitRpm }) => rateLimitRpm,
+  expires_at: ({ expiresAt }) => expiresAt,
+  created_at: ({ createdAt }) => createdAt,
+  created_by: ({ createdBy }) => createdBy,
+  user_id: ({ userId }) => userId,
+  project_id: ({ projectId }) => projectId,
+  key_public_id: ({ publicId }) => publicId,
+};

@@ -8,7 +8,7 @@ import {
   Access,
   actorOf,
   Csv,
-  csvRows,
+  csvTable,
   type CsvTable,
   type HttpRequest,
   listPage,
@@ -19,7 +19,7 @@ import {
 } from '../../web';
 import { USUAL_DAYS } from '../lists/periods';
 import { organisationsFor } from '../lists/organisation-field';
-import { keyColumns, keyRow, keysList } from './keys-model';
+import { keyFile, keysList } from './keys-model';
 import { filterOf, KeysQuery } from './keys-query.form';
 
 const ROWS_A_PAGE = 50;
@@ -71,7 +71,7 @@ export class KeysController {
     const keys = everyRow(limit, ROWS_AT_ONCE, (page) =>
       this.register.list(scope, { ...filterOf(query), ...page }),
     );
-    return { columns: keyColumns, rows: csvRows(keys, keyRow), cappedAt: limit };
+    return csvTable(keys, keyFile, limit);
   }
 
   /** It answers by the number of each key that spent something. */

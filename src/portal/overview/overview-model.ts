@@ -21,7 +21,7 @@ import { attentionOf, endingOf } from '../keys/key-attention';
 import { budgetMeter, resetWords } from '../keys/key-words';
 import { dateOf, occurrenceOf, pagesOfTopics, type SentNotice } from '../notices/personal-notices';
 import type { Funds } from './funds.service';
-import { requestColumns, requestRow } from './request-rows';
+import { requestTable } from './request-rows';
 import { spendChart } from './usage-chart';
 
 export const overviewPeriods = [7, 30, 90] as const;
@@ -61,12 +61,11 @@ export function overviewPage(facts: Facts, localisation: Localisation): Overview
     attention: attentionsOf(facts, localisation),
     tiles: [...fundsTiles(funds, localisation), ...usageTiles(facts, localisation)],
     chart: usage.groups.length === 0 ? null : spendChart(usage, localisation),
-    requests: {
-      caption: translate('requests.latest'),
-      columns: requestColumns(translate),
-      rows: latest.map((entry) => requestRow(entry, translate)),
-      empty: { title: translate('overview.none-title'), text: translate('overview.none-text') },
-    },
+    requests: requestTable(
+      latest,
+      { title: translate('overview.none-title'), text: translate('overview.none-text') },
+      translate,
+    ),
   };
 }
 

@@ -1,33 +1,35 @@
 import type { LoggedRequest } from '../../audit';
 import { totalTokens } from '../../kernel';
-import type { ColumnModel, Hop, RowModel, Translate } from '../../views';
+import { column, type EmptyModel, type Hop, type TableModel, tableOf, type Translate } from '../../views';
 
-export const requestColumns = (translate: Translate): ColumnModel[] => [
-  { label: translate('requests.time') },
-  { label: translate('requests.model') },
-  { label: translate('requests.route'), minor: true },
-  { label: translate('requests.tokens'), align: 'end', minor: true },
-  { label: translate('requests.cost'), align: 'end', minor: true },
-  { label: translate('requests.latency'), align: 'end', minor: true },
-  { label: translate('requests.status') },
-];
+/** A few requests; the log shows the rest of each. */
+export const requestTable = (
+  rows: readonly LoggedRequest[],
+  empty: EmptyModel,
+  translate: Translate,
+): TableModel =>
+  tableOf(
+    rows,
+    {
+      caption: translate('requests.latest'),
+      columns: [
+        column('requests.time', 'time', ({ createdAt }) => createdAt),
+        column('requests.model', 'text', modelWords),
+        column('requests.route', 'route', (entry) => ({ hops: hopsOf(entry) }), 'minor'),
+        column('requests.tokens', 'compact', totalTokens, 'minor'),
+        column('requests.cost', 'cost', ({ costNano }) => costNano, 'minor'),
+        column('requests.latency', 'latency', ({ latencyMs }) => latencyMs, 'minor'),
+        column('requests.status', 'badge', (entry) => statusOf(entry, translate)),
+      ],
+      row: ({ requestId }) => ({ href: `/dashboard/request-log?request_id=${requestId}` }),
+      empty,
+    },
+    translate,
+  );
 
-/** It is one request in a short list; the log shows the rest of it. */
-export function requestRow(entry: LoggedRequest, translate: Translate): RowModel {
-  const { servedModel, model } = entry;
+function modelWords({ servedModel, model }: LoggedRequest): string {
   const shown = servedModel ?? model ?? '–';
-  return {
-    href: `/dashboard/request-log?request_id=${entry.requestId}`,
-    cells: [
-      { kind: 'time', value: entry.createdAt, heading: true },
-      { kind: 'text', value: model !== null && model !== shown ? `${model} → ${shown}` : shown },
-      { kind: 'route', value: { hops: hopsOf(entry) }, minor: true },
-      { kind: 'compact', value: totalTokens(entry), align: 'end', minor: true },
-      { kind: 'cost', value: entry.costNano, align: 'end', minor: true },
-      { kind: 'latency', value: entry.latencyMs, align: 'end', minor: true },
-      { kind: 'badge', value: statusOf(entry, translate) },
-    ],
-  };
+  return model !== null && model !== shown ? `${model} → ${shown}` : shown;
 }
 
 function hopsOf({ attempts, supplier, region, code }: LoggedRequest): Hop[] {

@@ -6,7 +6,7 @@ import {
   type UsageChoices,
 } from '../../audit';
 import type { OrganisationName } from '../../identity';
-import { type ColumnModel, type FieldModel, type Link, type PeriodPickerModel } from '../../views';
+import { type FieldModel, type Link, type PeriodPickerModel } from '../../views';
 import {
   addressOf,
   type HttpRequest,
@@ -24,7 +24,7 @@ import { searchedNote } from '../lists/searched-note';
 import { choiceFields } from '../usage/usage-page';
 import type { KeptTexts } from './kept-texts';
 import type { Thumbs } from './own-thumbs';
-import { optionalCells, rowOf } from './request-row';
+import { columnsOf, detailOf } from './request-row';
 import { optionalColumns, type RequestLogPageQuery, shownColumns } from './request-log.form';
 
 export interface RequestLogModel extends ListPageModel {
@@ -57,16 +57,17 @@ const periods = [1, 7, 30, 90] as const;
 export function requestLogPage(facts: LogFacts): RequestLogModel {
   const { request, query, page, thumbs, texts, localisation } = facts;
   const { translate } = localisation;
-  const shown = shownColumns(query);
   const model = listPage<LoggedRequest>(
     request,
     page,
     {
       heading: translate('request-log.heading'),
       scope: `${periodWordsOf(facts)} · ${scopeWords(request, translate)}`,
-      columns: columnsOf(facts),
+      columns: columnsOf(shownColumns(query), localisation),
       fields: fieldsOf(facts),
-      row: (entry) => rowOf(entry, { request, open: query.open, shown, thumbs, texts, localisation }),
+      row: (entry) => ({
+        detail: detailOf(entry, { request, open: query.open, thumbs, texts, localisation }),
+      }),
       nothingYet: {
         title: translate('request-log.nothing-title'),
         text: translate('request-log.nothing-text'),
@@ -91,26 +92,6 @@ function periodWordsOf({ query, now, filter, localisation }: LogFacts): string {
   const isNamed = query.from === undefined && query.to === undefined;
   const period = { from: filter.from, to: filter.to ?? new Date(now) };
   return periodWords(period, localisation, isNamed ? { days: query.days ?? USUAL_DAYS } : undefined);
-}
-
-function columnsOf({ query, localisation: { translate } }: LogFacts): ColumnModel[] {
-  const column = (name: string, more: Partial<ColumnModel> = {}): ColumnModel => ({
-    label: translate(`request-log.${name}`),
-    ...more,
-  });
-  const end = { align: 'end' } as const;
-  return [
-    column('time'),
-    column('status', { minor: true }),
-    column('model'),
-    column('key', { minor: true }),
-    column('route', { minor: true }),
-    column('input', { ...end, minor: true }),
-    column('output', { ...end, minor: true }),
-    column('cost', end),
-    column('latency', { ...end, minor: true }),
-    ...shownColumns(query).map((name) => column(name, optionalCells[name].column)),
-  ];
 }
 
 function fieldsOf(facts: LogFacts): FieldModel[] {

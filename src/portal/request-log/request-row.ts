@@ -1,15 +1,16 @@
 import type { LoggedRequest } from '../../audit';
 import type { AutoDecision } from '../../gateway';
 import { completionTokens, promptTokens } from '../../kernel';
-import type {
-  BadgeModel,
-  Cell,
-  ColumnModel,
-  Figure,
-  Hop,
-  LabelledFigure,
-  RowModel,
-  TimelineModel,
+import {
+  type BadgeModel,
+  column,
+  type Column,
+  type Figure,
+  type Hop,
+  type LabelledFigure,
+  mixed,
+  type RowDetail,
+  type TimelineModel,
 } from '../../views';
 import { addressOf, type HttpRequest, type Localisation, pathOf, queryOf } from '../../web';
 import type { KeptTexts } from './kept-texts';
@@ -20,82 +21,69 @@ import type { OptionalColumn } from './request-log.form';
 interface RowSurroundings {
   readonly request: HttpRequest;
   readonly open: string | undefined;
-  readonly shown: readonly OptionalColumn[];
   readonly thumbs: Thumbs;
   readonly texts: KeptTexts;
   readonly localisation: Localisation;
 }
 
-const endColumn = { align: 'end', minor: true } as const;
-const minorColumn = { minor: true } as const;
+/** The columns of the log: the usual ones, and those that its reader has chosen. */
+export const columnsOf = (
+  shown: readonly OptionalColumn[],
+  localisation: Localisation,
+): Column<LoggedRequest>[] => [
+  column('request-log.time', 'time', ({ createdAt }) => createdAt),
+  column('request-log.status', 'badge', (entry) => statusBadge(entry, localisation), 'minor'),
+  column('request-log.model', 'text', ({ model }) => model ?? '–', 'heading'),
+  column('request-log.key', 'text', ({ keyName, keyId }) => keyName ?? idText(keyId) ?? '–', 'minor'),
+  mixed('request-log.route', routeOf, 'minor'),
+  column('request-log.input', 'compact', (entry) => ifServed(entry, promptTokens), 'minor'),
+  column('request-log.output', 'compact', (entry) => ifServed(entry, completionTokens), 'minor'),
+  column('request-log.cost', 'cost', ({ costNano }) => costNano),
+  column('request-log.latency', 'latency', ({ latencyMs }) => latencyMs, 'minor'),
+  ...shown.map((name) => optional[name](`request-log.${name}`, localisation)),
+];
 
-/** What each column is of a request, and how it stands in the table. */
-export const optionalCells: Readonly<
-  Record<
-    OptionalColumn,
-    {
-      readonly column: Partial<ColumnModel>;
-      readonly figure: (entry: LoggedRequest, localisation: Localisation) => Figure;
-    }
-  >
+const ifServed = (entry: LoggedRequest, count: (entry: LoggedRequest) => number): number | null =>
+  entry.servedModel === null ? null : count(entry);
+
+const words =
+  (value: (entry: LoggedRequest, localisation: Localisation) => string | null | undefined) =>
+  (label: string, localisation: Localisation): Column<LoggedRequest> =>
+    column(label, 'text', (entry) => value(entry, localisation) ?? '–', 'minor');
+
+const optional: Readonly<
+  Record<OptionalColumn, (label: string, localisation: Localisation) => Column<LoggedRequest>>
 > = {
-  request_id: { column: minorColumn, figure: ({ requestId }) => ({ kind: 'copy', value: requestId }) },
-  client_request_id: { column: minorColumn, figure: ({ clientRequestId }) => text(clientRequestId) },
-  session: { column: minorColumn, figure: ({ sessionKey }) => text(sessionKey) },
-  user: { column: minorColumn, figure: ({ userName }) => text(userName) },
-  end_user: { column: minorColumn, figure: ({ endUser }) => text(endUser) },
-  tags: { column: minorColumn, figure: ({ tags }) => text(tags?.join(', ') ?? null) },
-  cached: {
-    column: endColumn,
-    figure: ({ cacheReadTokens }) => ({ kind: 'compact', value: cacheReadTokens }),
-  },
-  'first-token': {
-    column: endColumn,
-    figure: ({ firstTokenMs }) => ({ kind: 'latency', value: firstTokenMs }),
-  },
-  stream: {
-    column: minorColumn,
-    figure: ({ stream }, { translate }) =>
-      text(translate(stream ? 'request-log.stream-yes' : 'request-log.stream-no')),
-  },
-  finish: { column: minorColumn, figure: ({ finishReason }) => text(finishReason) },
+  request_id: (label) => column(label, 'copy', ({ requestId }) => requestId, 'minor'),
+  client_request_id: words(({ clientRequestId }) => clientRequestId),
+  session: words(({ sessionKey }) => sessionKey),
+  user: words(({ userName }) => userName),
+  end_user: words(({ endUser }) => endUser),
+  tags: words(({ tags }) => tags?.join(', ')),
+  cached: (label) => column(label, 'compact', ({ cacheReadTokens }) => cacheReadTokens, 'minor'),
+  'first-token': (label) => column(label, 'latency', ({ firstTokenMs }) => firstTokenMs, 'minor'),
+  stream: words(({ stream }, { translate }) =>
+    translate(stream ? 'request-log.stream-yes' : 'request-log.stream-no'),
+  ),
+  finish: words(({ finishReason }) => finishReason),
 };
 
 const text = (value: string | null): Figure => ({ kind: 'text', value: value ?? '–' });
 
-export function rowOf(
+export function detailOf(
   entry: LoggedRequest,
-  { request, open, shown, thumbs, texts, localisation }: RowSurroundings,
-): RowModel {
-  const isServed = entry.servedModel !== null;
+  { request, open, thumbs, texts, localisation }: RowSurroundings,
+): RowDetail {
   const id = `request-${entry.requestId}`;
   const judged = thumbs(entry);
   return {
-    cells: [
-      { kind: 'time', value: entry.createdAt },
-      { kind: 'badge', value: statusBadge(entry, localisation), minor: true },
-      { kind: 'text', value: entry.model ?? '–', heading: true },
-      { ...text(entry.keyName ?? idText(entry.keyId)), minor: true },
-      { ...routeOf(entry), minor: true },
-      { kind: 'compact', value: isServed ? promptTokens(entry) : null, ...endColumn },
-      { kind: 'compact', value: isServed ? completionTokens(entry) : null, ...endColumn },
-      { kind: 'cost', value: entry.costNano, align: 'end' },
-      { kind: 'latency', value: entry.latencyMs, ...endColumn },
-      ...shown.map((name): Cell => {
-        const { column, figure } = optionalCells[name];
-        const { align, minor } = column;
-        return { ...figure(entry, localisation), ...(align ? { align } : {}), ...(minor ? { minor } : {}) };
-      }),
-    ],
-    detail: {
-      id,
-      name: `${entry.model ?? ''} ${entry.requestId}`,
-      href: `${addressOf(pathOf(request), queryOf(request), { open: entry.requestId })}#${id}`,
-      open: open === entry.requestId,
-      items: itemsOf(entry, texts, localisation),
-      ...(attemptsOf(entry).length === 0 ? {} : { timeline: timelineOf(entry) }),
-      ...(judged === undefined ? {} : { thumbs: judged }),
-    },
+    id,
+    name: `${entry.model ?? ''} ${entry.requestId}`,
+    href: `${addressOf(pathOf(request), queryOf(request), { open: entry.requestId })}#${id}`,
+    open: open === entry.requestId,
+    items: itemsOf(entry, texts, localisation),
+    ...(attemptsOf(entry).length === 0 ? {} : { timeline: timelineOf(entry) }),
+    ...(judged === undefined ? {} : { thumbs: judged }),
   };
 }
 

@@ -84,7 +84,7 @@ export interface ThumbsModel {
   isHidden?: boolean;
 }
 
-interface RowDetail {
+export interface RowDetail {
   id: string;
   /** Names the row for screen readers. */
   name: string;

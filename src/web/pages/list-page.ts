@@ -1,7 +1,7 @@
 import type { Scope } from '../../kernel';
 import type { Page } from '../../platform';
 import {
-  type ColumnModel,
+  type Column,
   type EmptyModel,
   type FieldModel,
   type FilterBarModel,
@@ -10,6 +10,7 @@ import {
   type PagerModel,
   type RowModel,
   type TableModel,
+  tableOf,
   type Translate,
 } from '../../views';
 import { type HttpRequest, pathOf, queryOf } from '../http-request';
@@ -20,8 +21,9 @@ export interface ListDescription<Row> {
   readonly heading: string;
   /** Period, zone and whose: every figure on the page is of these. */
   readonly scope: string;
-  readonly columns: readonly ColumnModel[];
-  readonly row: (row: Row) => RowModel;
+  readonly columns: readonly Column<Row>[];
+  /** Where a row leads, and what it shows when it is opened. */
+  readonly row?: (row: Row) => Omit<RowModel, 'cells'>;
   /** The filters; the address is their only state. */
   readonly fields: readonly FieldModel[];
   /** It is shown while there is nothing at all yet. */
@@ -52,12 +54,10 @@ export function listPage<Row>(
   description: ListDescription<Row>,
   translate: Translate,
 ): ListPageModel {
-  const { heading, scope, columns, fields } = description;
+  const { heading, scope, columns, fields, row } = description;
   const path = pathOf(request);
   const query = queryOf(request);
   const isFiltered = fields.some(({ name }) => (query.get(name) ?? '') !== '');
-  const rows = page.rows.map(description.row);
-  const hasDetail = rows.some(({ detail }) => detail !== undefined);
   return {
     list: {
       heading,
@@ -68,17 +68,19 @@ export function listPage<Row>(
         ...filterFields(fields),
         ...(isFiltered ? { clearHref: path } : {}),
       },
-      table: {
-        caption: heading,
-        columns: [...columns],
-        rows,
-        hasDetail,
-        span: columns.length + (hasDetail ? 1 : 0),
-        empty: isFiltered ? filteredToNothing(path, translate) : description.nothingYet,
-      },
+      table: tableOf(
+        page.rows,
+        {
+          caption: heading,
+          columns,
+          ...(row && { row }),
+          empty: isFiltered ? filteredToNothing(path, translate) : description.nothingYet,
+        },
+        translate,
+      ),
       pager: {
         label: translate('list.pages', { heading }),
-        summary: translate('list.shown', { count: rows.length }),
+        summary: translate('list.shown', { count: page.rows.length }),
         ...hrefs(path, query, page),
       },
       csvHref: addressOf(`${path}/export`, query, { cursor: null }),

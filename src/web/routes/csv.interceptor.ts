@@ -9,16 +9,9 @@ import {
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { mergeMap, type Observable } from 'rxjs';
-import { csvLine } from './csv';
+import { csvLine, type CsvTable } from './csv';
 
 export const fileNameMetadata = 'switchboard:csv-file';
-
-export interface CsvTable {
-  readonly columns: readonly string[];
-  readonly rows: AsyncIterable<readonly unknown[]> | Iterable<readonly unknown[]>;
-  /** The most rows it may have; a header names it. */
-  readonly cappedAt?: number;
-}
 
 /**
  * A table's handler answers columns and rows; this streams them as a file. The first chunk is

@@ -4,11 +4,13 @@ import type { SampledShare, ScoreRow } from '../../../quality';
 import {
   type BadgeModel,
   type BannerModel,
-  type Cell,
+  column,
   type FieldModel,
+  type Figure,
   formatNumber,
   type LabelledFigure,
-  type RowModel,
+  mixed,
+  type RowDetail,
   type Translate,
 } from '../../../views';
 import {
@@ -82,15 +84,15 @@ function describe({
     heading: translate('navigation.quality'),
     scope: `${periodWords(period, localisation, { days: query.days })} · ${scopeWords(request, translate)}`,
     columns: [
-      { label: translate('requests.time') },
-      { label: translate('requests.model') },
-      { label: text('role'), minor: true },
-      { label: text('bucket'), minor: true },
-      { label: text('score'), align: 'end' },
-      { label: text('preference'), minor: true },
+      column('requests.time', 'time', (row) => row.created_at),
+      column('requests.model', 'text', ({ model }) => model, 'heading'),
+      column('qualitative.role', 'text', ({ role }) => text(`roles.${role}`), 'minor'),
+      column('qualitative.bucket', 'text', ({ bucket }) => bucket, 'minor'),
+      mixed('qualitative.score', (row) => scoreFigure(row, localisation), 'end'),
+      column('qualitative.preference', 'text', (row) => preferenceText(row, translate), 'minor'),
     ],
     fields: fieldsOf(query, choices, translate),
-    row: (row) => rowOf(row, request, query, localisation),
+    row: (row) => ({ detail: detailOf(row, request, query, translate) }),
     nothingYet: { title: text('none-title'), text: text('none-text') },
   };
 }
@@ -123,37 +125,23 @@ function fieldsOf(
   ];
 }
 
-function rowOf(
+const detailOf = (
   row: ScoreRow,
   request: HttpRequest,
   { open }: QualitativeQuery,
-  localisation: Localisation,
-): RowModel {
-  const { translate } = localisation;
-  const name = `${row.model} · ${row.bucket}`;
-  return {
-    cells: [
-      { kind: 'time', value: row.created_at },
-      { kind: 'text', value: row.model, heading: true },
-      { kind: 'text', value: translate(`qualitative.roles.${row.role}`), minor: true },
-      { kind: 'text', value: row.bucket, minor: true },
-      scoreCell(row, localisation),
-      { kind: 'text', value: preferenceText(row, translate), minor: true },
-    ],
-    detail: {
-      id: `score-${row.id}`,
-      name,
-      href: `${addressOf(pathOf(request), queryOf(request), { open: row.id })}#score-${row.id}`,
-      open: open === row.id,
-      items: detailsOf(row, translate),
-    },
-  };
-}
+  translate: Translate,
+): RowDetail => ({
+  id: `score-${row.id}`,
+  name: `${row.model} · ${row.bucket}`,
+  href: `${addressOf(pathOf(request), queryOf(request), { open: row.id })}#score-${row.id}`,
+  open: open === row.id,
+  items: detailsOf(row, translate),
+});
 
 /** A score is a number; what could not be judged says why there is none. */
-function scoreCell({ score_total: total, verdict }: ScoreRow, localisation: Localisation): Cell {
+function scoreFigure({ score_total: total, verdict }: ScoreRow, localisation: Localisation): Figure {
   const { translate } = localisation;
-  if (total !== null) return { kind: 'text', value: decimalText(total, localisation), align: 'end' };
+  if (total !== null) return { kind: 'text', value: decimalText(total, localisation) };
   const badge: BadgeModel =
     verdict === null
       ? { tone: 'neutral', label: translate('qualitative.pending') }
@@ -161,7 +149,7 @@ function scoreCell({ score_total: total, verdict }: ScoreRow, localisation: Loca
           tone: verdict === 'unjudgeable' ? 'neutral' : 'warn',
           label: translate(`qualitative.verdicts.${verdict}`),
         };
-  return { kind: 'badge', value: badge, align: 'end' };
+  return { kind: 'badge', value: badge };
 }
 
 const preferenceText = ({ pair_preference: preference }: ScoreRow, translate: Translate): string =>

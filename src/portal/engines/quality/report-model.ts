@@ -1,12 +1,13 @@
 import type { Interval, ModelReport, QualityReport, ScoredAnswer } from '../../../quality';
 import {
   type BannerModel,
-  type Cell,
   type ChartModel,
+  column,
   formatNumber,
-  lineChart,
   type LabelledFigure,
+  lineChart,
   type TableModel,
+  tableOf,
 } from '../../../views';
 import type { Localisation } from '../../../web';
 import { decimalText, intervalText, pointsText, shareIntervalText } from '../autorouter-words';
@@ -43,54 +44,62 @@ function cardOf(report: QualityReport, localisation: Localisation): ReportCard {
   return {
     id: `report-${report.judgeVersion}`,
     heading: translate('qualitative.report', { version: report.judgeVersion }),
-    table: tableOf(report, localisation),
+    table: tableFor(report, localisation),
     trend: trendOf(report, localisation),
     facts: calibrationFacts(report, localisation),
   };
 }
 
-function tableOf({ models, reference, judgeVersion }: QualityReport, localisation: Localisation): TableModel {
-  const { translate } = localisation;
-  const text = (name: string): string => translate(`qualitative.${name}`);
-  const end = 'end' as const;
-  return {
-    // Two reports on one page are two regions: each needs a name of its own.
-    caption: translate('qualitative.report', { version: judgeVersion }),
-    columns: [
-      { label: translate('requests.model') },
-      { label: text('mean'), align: end },
-      { label: text('answers'), align: end },
-      { label: text('difference'), align: end },
-      { label: text('length-controlled'), align: end, minor: true },
-      { label: text('outcomes'), align: end, minor: true },
-    ],
-    rows: models.map((model) => ({ cells: cellsOf(model, model.model === reference, localisation) })),
-    empty: { title: text('none-title'), text: text('none-text') },
-  };
-}
-
-function cellsOf(report: ModelReport, isReference: boolean, localisation: Localisation): Cell[] {
+function tableFor(
+  { models, reference, judgeVersion }: QualityReport,
+  localisation: Localisation,
+): TableModel {
   const { translate, locale } = localisation;
-  const { model, mean, count, difference, wins, ties, losses } = report;
-  const few = translate('qualitative.too-few');
-  const text = (value: string, minor = false): Cell => ({
-    kind: 'text',
-    value,
-    align: 'end',
-    ...(minor ? { minor } : {}),
-  });
-  const apart =
+  const text = (name: string): string => translate(`qualitative.${name}`);
+  const few = text('too-few');
+  const apart = ({ difference }: ModelReport): string =>
     difference === null
       ? few
       : `${intervalText(difference, localisation, true)}${difference.isSignificant ? ' *' : ''} (${formatNumber(locale, difference.pairs)})`;
-  return [
-    { kind: 'text', value: model, heading: true },
-    text(mean === null ? few : intervalText(mean, localisation)),
-    { kind: 'number', value: count, align: 'end' },
-    text(isReference ? translate('qualitative.reference') : apart),
-    text(lengthText(difference?.lengthControlled ?? null, localisation), true),
-    text(wins + ties + losses === 0 ? '–' : `${wins} / ${ties} / ${losses}`, true),
-  ];
+  return tableOf(
+    models,
+    {
+      // Two reports on one page are two regions: each needs a name of its own.
+      caption: translate('qualitative.report', { version: judgeVersion }),
+      columns: [
+        column('requests.model', 'text', ({ model }) => model),
+        column(
+          'qualitative.mean',
+          'text',
+          ({ mean }) => (mean === null ? few : intervalText(mean, localisation)),
+          'end',
+        ),
+        column('qualitative.answers', 'number', ({ count }) => count),
+        column(
+          'qualitative.difference',
+          'text',
+          (report) => (report.model === reference ? text('reference') : apart(report)),
+          'end',
+        ),
+        column(
+          'qualitative.length-controlled',
+          'text',
+          ({ difference }) => lengthText(difference?.lengthControlled ?? null, localisation),
+          'end',
+          'minor',
+        ),
+        column(
+          'qualitative.outcomes',
+          'text',
+          ({ wins, ties, losses }) => (wins + ties + losses === 0 ? '–' : `${wins} / ${ties} / ${losses}`),
+          'end',
+          'minor',
+        ),
+      ],
+      empty: { title: text('none-title'), text: text('none-text') },
+    },
+    translate,
+  );
 }
 
 const lengthText = (difference: Interval | null, localisation: Localisation): string =>
