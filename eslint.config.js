@@ -93,6 +93,7 @@ module.exports = tseslint.config(
         module: 'writable',
         process: 'readonly',
         __dirname: 'readonly',
+        __filename: 'readonly',
         console: 'readonly',
         Buffer: 'readonly',
         setTimeout: 'readonly',

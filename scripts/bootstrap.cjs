@@ -1,7 +1,6 @@
 'use strict';
-// Runs before `npm start` and `npm test`: makes a fresh copy of the project ready, and costs next to nothing when
-// it is. Only what Node itself brings is used. This file keeps to old syntax, so that an old Node can read on
-// to the message.
+// Runs before everything else: makes a fresh copy of the project ready, and costs next to nothing when it is. Only
+// what Node itself brings is used. This file keeps to old syntax, so that an old Node can read on to the message.
 const wanted = [20, 19];
 const version = process.versions.node.split('.').map(Number);
 
@@ -23,10 +22,16 @@ const advice = {
   ENOSPC: 'The disk is full; the installation needs about 1 GB.',
 };
 
-require('./bootstrap/prepare.cjs')
-  .prepare()
-  .catch(function (error) {
-    console.error('\nSwitchboard could not be prepared: ' + error.message);
-    if (advice[error.code]) console.error(advice[error.code]);
-    process.exit(error.exitCode || 1);
-  });
+/** The path of the Node that the project runs with. */
+function prepare() {
+  return require('./bootstrap/prepare.cjs')
+    .prepare()
+    .catch(function (error) {
+      console.error('\nSwitchboard could not be prepared: ' + error.message);
+      if (advice[error.code]) console.error(advice[error.code]);
+      process.exit(error.exitCode || 1);
+    });
+}
+
+module.exports = prepare;
+if (require.main === module) prepare();

@@ -11,6 +11,8 @@ const { entries, nameOf } = require('./bundle-entries.cjs');
 const folder = inProject('dist', 'bundle');
 const offered = inProject('dist', 'product');
 const written = inProject('dist', 'entries');
+/** With slashes on every system. */
+const pathFrom = (file, to) => relative(dirname(file), to).replaceAll('\\', '/');
 
 /** Files beside them, and packages that others look up at run time: a second copy of those would be another package. */
 const external = [
@@ -50,7 +52,7 @@ const compiled = {
 function writeEntry(entry) {
   const { start, offers } = entries[entry];
   const file = join(written, `${entry}.ts`);
-  const from = (part) => relative(dirname(file), inProject('src', part));
+  const from = (part) => pathFrom(file, inProject('src', part));
   const lines = [`import 'reflect-metadata';`, `export * from '${from(start)}';`];
   for (const part of offers) lines.push(`export * as '${nameOf(part)}' from '${from(part)}';`);
   fs.mkdirSync(dirname(file), { recursive: true });
@@ -64,7 +66,7 @@ function offerParts() {
   for (const [entry, { offers }] of Object.entries(entries))
     for (const name of offers.map(nameOf)) {
       const file = join(offered, `${name}.js`);
-      const artefact = relative(dirname(file), join(folder, `${entry}.js`));
+      const artefact = pathFrom(file, join(folder, `${entry}.js`));
       fs.mkdirSync(dirname(file), { recursive: true });
       fs.writeFileSync(file, `'use strict';\nmodule.exports = require('${artefact}')['${name}'];\n`);
     }

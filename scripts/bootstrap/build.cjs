@@ -55,3 +55,6 @@ function filesBelow(folder) {
 }
 
 module.exports = { build, fingerprint };
+
+// `npm run build`, in the image too, where the packages are there already.
+if (require.main === module) void build({ path: process.execPath }).make();

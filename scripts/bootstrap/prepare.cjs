@@ -18,6 +18,7 @@ async function prepare() {
   // An installation empties node_modules, so the link comes last.
   if (machine.suffices) privateNode.unlink();
   else privateNode.link();
+  return node.path;
 }
 
 module.exports = { prepare };

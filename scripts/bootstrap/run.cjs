@@ -26,7 +26,12 @@ function run(file, args, options = {}) {
       end(() => {
         if (stopped)
           fail(Object.assign(new Error('interrupted'), { exitCode: 128 + constants.signals[stopped] }));
-        else if (code !== 0) fail(new Error(`"${args.join(' ')}" ended with ${signal ?? code}`));
+        else if (code !== 0)
+          fail(
+            Object.assign(new Error(`"${args.join(' ')}" ended with ${signal ?? code}`), {
+              status: code ?? 1,
+            }),
+          );
         else done();
       }),
     );

@@ -1,0 +1,95 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const project = join(__dirname, '..', '..', '..');
+const { scripts } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as {
+  scripts: Record<string, string>;
+};
+const named = Object.entries(scripts).filter(([name]) => /^(?:prove|bench):/.test(name));
+
+function dev(words: string[], folder = project, environment = {}, flags: string[] = []) {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [...flags, join(folder, 'scripts/dev.cjs'), ...words],
+    { cwd: folder, env: { ...process.env, ...environment }, encoding: 'utf8' },
+  );
+  return { status, stdout, stderr };
+}
+
+test('without a name it lists what there is, each with a line', () => {
+  const { status, stdout } = dev([]);
+  expect(status).toBe(0);
+  for (const name of [...named.map(([each]) => each), 'check', 'test', 'verify:image'])
+    expect(stdout).toMatch(new RegExp(`^  ${name.replace(':', ' ')} +\\S.{10,}$`, 'm'));
+  expect(dev(['bench']).stdout.match(/^ {2}(?!bench )\S.*$/gm)).toBeNull();
+});
+
+test.each([['prove nonsense'], ['nonsense'], ['constructor']])('"%s" is unknown', (words) => {
+  expect(dev(words.split(' '))).toEqual({
+    status: 1,
+    stdout: '',
+    stderr: `There is no "${words}"; \`npm run dev\` lists what there is.\n`,
+  });
+});
+
+test('a script of package.json is a short name of a program that is there', () => {
+  expect(named.length).toBeGreaterThan(25);
+  for (const [name, command] of named) {
+    const [kind = '', part = ''] = name.split(':');
+    expect(command).toBe(`node scripts/dev.cjs ${kind} ${part}`);
+    const file = join(kind === 'prove' ? 'proofs' : 'bench', part, `${kind}-${part}.ts`);
+    expect([file, existsSync(join(project, file))]).toEqual([file, true]);
+  }
+});
+
+test('no script needs a shell of a kind: it is one program with its words', () => {
+  expect(Object.entries(scripts).filter(([, command]) => /[&|;<>$'"`]|^\w+=|^exec /.test(command))).toEqual(
+    [],
+  );
+});
+
+describe('in a fresh copy', () => {
+  let copy: string;
+
+  beforeEach(() => {
+    copy = mkdtempSync(join(realpathSync(tmpdir()), 'dev-'));
+    cpSync(join(project, 'scripts'), join(copy, 'scripts'), { recursive: true });
+    const files = ['README.md', 'package-lock.json', '.swcrc', 'nest-cli.json', 'tsconfig.json', 'old-node'];
+    for (const name of files) writeFileSync(join(copy, name), '');
+    writeFileSync(join(copy, 'old-node'), '#!/bin/sh\necho v20.20.2\n', { mode: 0o755 });
+    writeFileSync(join(copy, 'package.json'), '{ "scripts": {} }');
+    writeFileSync(join(copy, 'scripts/bundle.cjs'), '');
+    const told = 'console.log(process.versions.node, ...process.argv.slice(2)); process.exitCode = 7;';
+    writeFileSync(join(copy, 'scripts/check.cjs'), told);
+  });
+
+  afterEach(() => rmSync(copy, { recursive: true, force: true }));
+
+  const environment = () => ({
+    npm_execpath: join(__dirname, 'fake-npm.cjs'),
+    npm_node_execpath: process.execPath,
+    FAKE_PROJECT: copy,
+  });
+
+  test('what a program needs is made before, and its words, output and exit code are its own', () => {
+    const first = dev(['check', '--some', 'words'], copy, environment());
+    expect(first).toMatchObject({ status: 7 });
+    expect(first.stdout).toContain('Building');
+    expect(dev(['check', '--some', 'words'], copy, environment())).toEqual({
+      status: 7,
+      stdout: `${process.versions.node} --some words\n`,
+      stderr: '',
+    });
+  });
+
+  test('on an older machine it runs with the Node of the project', () => {
+    const older = join(copy, 'older.cjs');
+    writeFileSync(older, "Object.defineProperty(process.versions, 'node', { value: '20.20.2' })");
+    const old = { ...environment(), npm_node_execpath: join(copy, 'old-node') };
+    const { status, stdout } = dev(['check', 'word'], copy, old, ['--require', older]);
+    expect(status).toBe(7);
+    expect(stdout.split('\n').at(-2)).toBe(`${process.versions.node} word`);
+  });
+});
