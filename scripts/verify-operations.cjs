@@ -2,8 +2,8 @@
 const { compareOperations } = require('./operations.cjs');
 
 async function main() {
-  const { startGateway } = require('../dist/proofs/support/gateway.js');
-  const { servedRoutes } = require('../dist/proofs/support/routes.js');
+  const { startGateway } = require('../dist/test/system/gateway.js');
+  const { servedRoutes } = require('../dist/test/system/routes.js');
   const { scenarios } = require('../dist/proofs/operations/scenarios/index.js');
   const gateway = await startGateway({ WORKERS: 'off' });
   try {

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { startGateway } from '../../proofs/support/gateway';
-import type { ProofNode } from '../../proofs/support/node';
-import { numberGiven, runProof } from '../../proofs/support/findings';
+import { startGateway } from '../../test/system/gateway';
+import type { ProofNode } from '../../test/system/node';
+import { numberGiven, runProof } from '../../test/system/findings';
 import { type LargeBody, largeBodies } from './large-bodies';
 
 const BAR_MS = 100;

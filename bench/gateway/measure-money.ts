@@ -1,7 +1,6 @@
-import { execFile } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { Program } from '../../test/system/program';
 import { alone } from './cores';
 import type { Figure } from './figures';
 import { artefact, type Testbed } from './testbed';
@@ -9,7 +8,6 @@ import { spreadOf } from './statistics';
 
 const PROCESSES = 3;
 const DEADLINE_MS = 120_000;
-const run = promisify(execFile);
 
 /** Holding and settling alone, in processes like a gateway's; `npm run bench:money` has more about it. */
 export async function measureMoney(testbed: Testbed): Promise<Figure[]> {
@@ -31,9 +29,7 @@ async function measureOnce(testbed: Testbed): Promise<number> {
   const folder = mkdtempSync(join(testbed.folder, 'money-'));
   const file = join(__dirname, 'hold-and-settle.js');
   const [command = '', ...words] = alone([process.execPath, ...flags, file, folder]);
-  const { stdout } = await run(command, words, {
-    env: { PATH: process.env.PATH },
-    timeout: DEADLINE_MS,
-  });
-  return Number(stdout);
+  const { code, output, text } = await Program.run(command, words).finish(DEADLINE_MS);
+  if (code !== 0) throw new Error(`hold-and-settle ended with ${code}: ${text}`);
+  return Number(output);
 }

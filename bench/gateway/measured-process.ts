@@ -1,7 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Program } from '../../test/system/program';
 import { alone } from './cores';
 import { cpuUsOf } from './processor-time';
 
@@ -28,7 +27,7 @@ export class MeasuredProcess {
   private constructor(
     readonly name: string,
     readonly port: number,
-    private readonly child: ChildProcess,
+    private readonly program: Program,
     /** From the first moment of the process to its first answer. */
     readonly startedInMs: number,
     private readonly logFile: string,
@@ -36,26 +35,21 @@ export class MeasuredProcess {
 
   static async start(options: ProcessOptions): Promise<MeasuredProcess> {
     const { name, port, logFile } = options;
-    const log = openSync(logFile, 'a');
     const [command = '', ...words] = alone([process.execPath, ...options.words]);
     const began = performance.now();
-    const child = spawn(command, words, {
-      cwd: options.workFolder,
-      env: { PATH: process.env.PATH, HOME: process.env.HOME, ...options.environment },
-      stdio: ['ignore', log, log],
-    });
-    closeSync(log);
+    const environment = { PATH: process.env.PATH, HOME: process.env.HOME, ...options.environment };
+    const program = Program.run(command, words, environment, { folder: options.workFolder, logFile });
     try {
-      await firstAnswer(child, `http://127.0.0.1:${port}${options.readyPath}`, began);
+      await firstAnswer(program, `http://127.0.0.1:${port}${options.readyPath}`, began);
     } catch (cause) {
-      child.kill('SIGKILL');
+      program.kill();
       throw new Error(`${name} did not start:\n${lastLines(logFile)}`, { cause });
     }
-    return new MeasuredProcess(name, port, child, performance.now() - began, logFile);
+    return new MeasuredProcess(name, port, program, performance.now() - began, logFile);
   }
 
   get pid(): number {
-    return this.child.pid ?? 0;
+    return this.program.pid;
   }
 
   /** CPU time so far, in microseconds. */
@@ -84,19 +78,14 @@ export class MeasuredProcess {
     return lastLines(this.logFile);
   }
 
-  async stop(): Promise<void> {
-    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
-    const exited = once(this.child, 'exit');
-    this.child.kill('SIGTERM');
-    const impatience = setTimeout(() => this.child.kill('SIGKILL'), 20_000);
-    await exited;
-    clearTimeout(impatience);
+  stop(): Promise<void> {
+    return this.program.stop(20_000);
   }
 }
 
-async function firstAnswer(child: ChildProcess, url: string, began: number): Promise<void> {
+async function firstAnswer(program: Program, url: string, began: number): Promise<void> {
   while (performance.now() - began < START_DEADLINE_MS) {
-    if (child.exitCode !== null || child.signalCode !== null) throw new Error('it ended');
+    if (program.over) throw new Error('it ended');
     try {
       const answer = await fetch(url, { signal: AbortSignal.timeout(2_000) });
       await answer.arrayBuffer();

@@ -6,13 +6,15 @@ import { dearest, type Frame, groupsOf, type Profile, treeOf } from './profile-t
 import { smallPrompt } from './prompts';
 import { withLoad } from './rounds';
 import { wholeAnswer } from './scripts';
-import { freePort, project, type Testbed } from './testbed';
+import { freePort } from '../../test/system/free-port';
+import { projectFolder } from '../../test/system/program';
+import type { Testbed } from './testbed';
 import { answering } from './supplier';
 
 const CONNECTIONS = 32;
 const SECONDS = 8;
 const SAMPLE_US = 200;
-const folder = join(project, 'docs', 'performance');
+const folder = join(projectFolder, 'docs', 'performance');
 
 /** Where the CPU time of the small prompt goes: two tables and a flame graph, kept with the documentation. */
 export async function profile(testbed: Testbed): Promise<string> {
@@ -36,7 +38,7 @@ export async function profile(testbed: Testbed): Promise<string> {
     },
     warmUp,
   );
-  const tree = treeOf(taken, project);
+  const tree = treeOf(taken, projectFolder);
   const text = tables(tree, requests);
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'flame-graph.svg'), flameGraph(tree, 'CPU time of the gateway, small prompt'));

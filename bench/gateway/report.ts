@@ -4,7 +4,7 @@ import { cpus, loadavg, release } from 'node:os';
 import { join } from 'node:path';
 import { placement } from './cores';
 import { type Figure, held } from './figures';
-import { project } from './testbed';
+import { projectFolder } from '../../test/system/program';
 
 /** What a reader needs to know to judge the figures, or to repeat them. */
 export interface Circumstances {
@@ -33,7 +33,7 @@ export function circumstances(words: readonly string[], before: number): Circums
 function commit(): string {
   const git = (...words: string[]): string =>
     execFileSync('git', words, {
-      cwd: project,
+      cwd: projectFolder,
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     }).trim();
@@ -98,7 +98,7 @@ export const line = ({ what, must, aim, measured, spread, verdict, note }: Cells
 
 /** Kept for comparison with later commits: numbers for programs, a table for people. */
 export function keep(figures: readonly Figure[], facts: Circumstances): string {
-  const folder = join(project, 'bench', 'results');
+  const folder = join(projectFolder, 'bench', 'results');
   mkdirSync(folder, { recursive: true });
   const name = unusedName(join(folder, `${facts.date}-${facts.commit}`));
   writeFileSync(`${name}.json`, `${JSON.stringify({ ...facts, figures }, null, 2)}\n`);

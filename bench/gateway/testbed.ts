@@ -1,20 +1,16 @@
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EmbeddedPostgres } from '../../src/platform/database/embedded-postgres';
+import { freePort } from '../../test/system/free-port';
+import { Program, projectFolder } from '../../test/system/program';
 import { callerEmail, makeCaller, startDatabase } from './database';
 import { MeasuredProcess } from './measured-process';
 import { StatementCount } from './statement-count';
 import { Supplier } from './supplier';
 
-export const built = join(__dirname, '..', '..');
-export const project = join(built, '..');
-const { scripts } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as {
+const { scripts } = JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8')) as {
   scripts: Record<string, string>;
 };
 /** What Node is given to run the artefact: its flags and its file. */
@@ -116,7 +112,7 @@ export class Testbed {
     headers: Target['headers'],
   ): Promise<Target> {
     const logFile = join(this.folder, `${options.name.replaceAll(' ', '-')}.log`);
-    const process = await MeasuredProcess.start({ ...options, workFolder: project, logFile });
+    const process = await MeasuredProcess.start({ ...options, workFolder: projectFolder, logFile });
     this.processes.push(process);
     return { process, headers };
   }
@@ -169,26 +165,9 @@ function environmentFor(folder: string, database: EmbeddedPostgres, url: string)
   };
 }
 
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 async function command(environment: Record<string, string>, words: readonly string[]): Promise<string> {
-  const child = spawn(process.execPath, [join(built, 'bundle', 'cli.js'), ...words], {
-    cwd: project,
-    env: { PATH: process.env.PATH, ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let [output, complaints] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (complaints += text));
-  const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0) throw new Error(`"${words.join(' ')}" ended with ${code}: ${output}${complaints}`);
+  const { code, output, text } = await Program.node('bundle/cli.js', words, environment).finish();
+  if (code !== 0) throw new Error(`"${words.join(' ')}" ended with ${code}: ${text}`);
   return output;
 }
 

@@ -1,6 +1,6 @@
 import { roles, type Role } from '#product/kernel';
-import { inParallel } from '../support/findings';
-import type { Route } from '../support/routes';
+import { inParallel } from '../../test/system/findings';
+import type { Route } from '../../test/system/routes';
 import { COMMON_NAME, FOREIGN_MARK, createObject, type Places } from './people';
 import { minimumOf } from './policy';
 import { ask, placeOfId } from './requests';

@@ -1,6 +1,6 @@
 import type { Role } from '../../src/kernel';
-import { inParallel } from '../support/findings';
-import type { Route } from '../support/routes';
+import { inParallel } from '../../test/system/findings';
+import type { Route } from '../../test/system/routes';
 import { createObject, type Places } from './people';
 import { minimumOf } from './policy';
 import { ask, bodyOf, formFields, isRowId, placeOfId } from './requests';

@@ -1,8 +1,8 @@
 import { roles, type Role } from '#product/kernel';
 import type { Answer } from '../operations/http';
 import type { Person } from '../operations/world';
-import { inParallel } from '../support/findings';
-import type { Route } from '../support/routes';
+import { inParallel } from '../../test/system/findings';
+import type { Route } from '../../test/system/routes';
 import { absentId, createObject, type Places } from './people';
 import {
   isOfOneself,

@@ -1,6 +1,6 @@
 import { World } from '../operations/world';
-import { Findings, runProof } from '../support/findings';
-import { type Route, servedRoutes } from '../support/routes';
+import { Findings, runProof } from '../../test/system/findings';
+import { type Route, servedRoutes } from '../../test/system/routes';
 import { runLeaks } from './leaks';
 import { runMassAssignment } from './mass-assignment';
 import { runMatrix } from './matrix';

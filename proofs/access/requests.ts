@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Answer, Client } from '../operations/http';
-import type { Route } from '../support/routes';
+import type { Route } from '../../test/system/routes';
 import { type IdName, idNames } from './policy';
 
 /** What fields of forms take. An id is filled with the thing that a cell is about. */

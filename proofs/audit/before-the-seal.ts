@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { Finding } from '../../src/audit';
-import type { Chance } from '../support/chance';
-import type { Findings } from '../support/findings';
-import type { ProofGateway } from '../support/gateway';
+import type { Chance } from '../../test/system/chance';
+import type { Findings } from '../../test/system/findings';
+import type { ProofGateway } from '../../test/system/gateway';
 
 const ROUNDS = 10;
 const ENTRIES = 20;

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Chance } from '../support/chance';
-import type { ProofGateway } from '../support/gateway';
-import type { Rows } from '../support/rows';
+import type { Chance } from '../../test/system/chance';
+import type { ProofGateway } from '../../test/system/gateway';
+import type { Rows } from '../../test/system/rows';
 
 const SEAL_DEADLINE_MS = 60_000;
 

@@ -1,7 +1,7 @@
 import { type Verification, verifyExport } from '#product/audit';
-import { Chance } from '../support/chance';
-import { Findings, numberGiven, runProof } from '../support/findings';
-import { type ProofGateway, startGateway } from '../support/gateway';
+import { Chance } from '../../test/system/chance';
+import { Findings, numberGiven, runProof } from '../../test/system/findings';
+import { type ProofGateway, startGateway } from '../../test/system/gateway';
 import { attackBeforeTheSeal } from './before-the-seal';
 import { exportOf, writeHistory } from './history';
 import { Original, tampers } from './tamper';

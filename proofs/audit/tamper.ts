@@ -1,5 +1,5 @@
 import type { Verification } from '../../src/audit';
-import type { Chance } from '../support/chance';
+import type { Chance } from '../../test/system/chance';
 
 /** A changed export, and whether what is found tells of this change and of nothing else. */
 export interface Tampered {

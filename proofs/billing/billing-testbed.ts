@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ProcessorSimulator } from '../../simulator/processor/processor-simulator';
-import { PostgresServer } from '../money/postgres-server';
-import { ProofNode } from '../support/node';
-import { Rows } from '../support/rows';
+import { PostgresServer } from '../../test/system/postgres-server';
+import { ProofNode } from '../../test/system/node';
+import { Rows } from '../../test/system/rows';
 
 const JOB_DEADLINE_MS = 60_000;
 

@@ -1,5 +1,5 @@
 import type { ProcessorAccount } from '../../simulator/processor/account';
-import type { Chance } from '../support/chance';
+import type { Chance } from '../../test/system/chance';
 
 const nanoPerCent = 10_000_000n;
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Findings } from '../support/findings';
+import type { Findings } from '../../test/system/findings';
 import type { BillingTestbed } from './billing-testbed';
 
 const USD = 1_000_000_000n;

@@ -1,10 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { clientsFolder } from './install';
 import type { Outside } from './outside';
-import { type Outcome, Program } from '../support/program';
+import { type Outcome, Program, projectFolder } from '../../test/system/program';
 import type { Product } from './product';
 import type { Report } from './report';
+
+export const clientsFolder = join(projectFolder, 'proofs', 'clients');
 
 /** Where a client runs, and all that it finds in its environment. */
 export interface Place {

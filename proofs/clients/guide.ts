@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { checkOutside, makeHome, type Place, placeOf, run, type Trial } from './agent';
-import { clientsFolder } from './install';
-import type { Outcome } from '../support/program';
+import { checkOutside, clientsFolder, makeHome, type Place, placeOf, run, type Trial } from './agent';
+import type { Outcome } from '../../test/system/program';
 
 const client = 'docs/clients.md';
 /** The address that the guide has in its examples. */

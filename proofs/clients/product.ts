@@ -1,7 +1,8 @@
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Program } from '../support/program';
-import { clientsFolder } from './install';
+import { spawnSimulator } from '../../test/support/simulator';
+import { Program } from '../../test/system/program';
+import { clientsFolder } from './agent';
 
 export interface Product {
   readonly url: string;
@@ -23,13 +24,9 @@ export async function startProduct(folder: string): Promise<Product> {
     for (const program of started.reverse()) await program.stop();
   };
   try {
-    const ports = ['--port', '0', '--control-port', '0'];
-    const supplier = Program.node('simulator/main.js', ports, {}, circumstances);
-    started.push(supplier);
-    const [, supplierUrl = '', controlUrl = ''] = await supplier.find(
-      /"url":"([^"]+)","controlUrl":"([^"]+)"/,
-    );
-    await breakStreamsOf(controlUrl, 'sim-failing');
+    const supplier = await spawnSimulator([], circumstances);
+    started.push(supplier.program);
+    await supplier.addFault({ match: { model: 'sim-failing' }, fault: { kind: 'cut', after: 12 } });
 
     const dataFolder = join(folder, 'data');
     mkdirSync(dataFolder);
@@ -38,7 +35,7 @@ export async function startProduct(folder: string): Promise<Product> {
       PORT: '0',
       METRICS_PORT: '0',
       SUPPLIER_ALLOW: '127.0.0.0/8',
-      SUPPLIER_URL: supplierUrl,
+      SUPPLIER_URL: supplier.url,
       SUPPLIER_KEY: 'sim-key',
     };
     const service = Program.node('bundle/main.js', [], environment, circumstances);
@@ -60,14 +57,6 @@ export async function startProduct(folder: string): Promise<Product> {
     await stopAll();
     throw error;
   }
-}
-
-async function breakStreamsOf(controlUrl: string, model: string): Promise<void> {
-  const answer = await fetch(`${controlUrl}/faults`, {
-    method: 'POST',
-    body: JSON.stringify({ match: { model }, fault: { kind: 'cut', after: 12 } }),
-  });
-  if (!answer.ok) throw new Error(`the supplier took no fault: ${await answer.text()}`);
 }
 
 /** What a command changed reaches a running service within a second. */

@@ -1,13 +1,13 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { run, type Trial } from './agent';
+import { clientsFolder, run, type Trial } from './agent';
 import { tryClaudeCode } from './claude-code';
 import { tryCodex } from './codex';
 import { tryGuide } from './guide';
-import { clientsFolder, installClients } from './install';
 import { Outside } from './outside';
-import { endWithThisProcess } from '../support/program';
+import { installPackages } from '../../test/system/packages';
+import { endWithThisProcess } from '../../test/system/program';
 import { startProduct } from './product';
 import { Report } from './report';
 
@@ -60,7 +60,7 @@ const others = { Codex: tryCodex, 'Claude Code': tryClaudeCode, 'docs/clients.md
 /** A part of a client's name as the only argument tries that client alone. */
 async function main(only = ''): Promise<void> {
   endWithThisProcess();
-  await installClients();
+  await installPackages('proofs/clients', 'the clients (about 1 GB)');
   const folder = mkdtempSync(join(tmpdir(), 'switchboard-clients-'));
   chmodSync(folder, 0o755);
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Findings, runProof } from '../support/findings';
-import { endWithThisProcess } from '../support/program';
+import { Findings, runProof } from '../../test/system/findings';
+import { endWithThisProcess } from '../../test/system/program';
 import { commandsOf } from './commands';
 import { notRun } from './not-run';
 import { Stage } from './stage';

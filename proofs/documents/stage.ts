@@ -12,8 +12,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Outcome, Program } from '../support/program';
-import { Rows } from '../support/rows';
+import { type Outcome, Program } from '../../test/system/program';
+import { Rows } from '../../test/system/rows';
 
 const project = join(__dirname, '..', '..', '..');
 const DEADLINE_MS = 300_000;

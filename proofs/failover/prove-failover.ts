@@ -1,4 +1,4 @@
-import { partsGiven } from '../support/findings';
+import { partsGiven } from '../../test/system/findings';
 import { closeConnections } from './caller';
 import { type Drill, DrillContext } from './drill';
 import { accounting } from './drills/accounting';

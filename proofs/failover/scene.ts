@@ -52,9 +52,8 @@ export class Scene {
   }
 
   /** The lane does this from now on, `times` times or until it is lifted. */
-  async fault(place: Place, fault: SupplierFault, times?: number): Promise<() => Promise<void>> {
-    const id = await this.suppliers[place].fault(this.upstream(place), fault, times);
-    return () => this.suppliers[place].lift(id);
+  fault(place: Place, fault: SupplierFault, times?: number): Promise<() => Promise<void>> {
+    return this.suppliers[place].fault(this.upstream(place), fault, times);
   }
 
   async faultEverywhere(fault: SupplierFault): Promise<() => Promise<void>> {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CallerOptions } from './caller';
 import { catalogueOf, type Layout, type Place } from './catalogue';
-import { Program } from '../support/program';
+import { Program } from '../../test/system/program';
 import type { Limits } from './limits';
 import { Scene } from './scene';
 import { Supplier } from './supplier';

@@ -1,4 +1,4 @@
-import type { Findings } from '../support/findings';
+import type { Findings } from '../../test/system/findings';
 
 const SHOWN = 10;
 const LONGEST = 600;

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { parseArgs } from 'node:util';
 import { Logger } from '@nestjs/common';
-import { Findings, partsGiven, runProof } from '../support/findings';
+import { Findings, partsGiven, runProof } from '../../test/system/findings';
 import { proveAddresses } from './addresses/addresses';
 import { proveSecondAnswers } from './answers/second-answers';
 import { type BodyOptions, proveBodies } from './bodies/bodies';

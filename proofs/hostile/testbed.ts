@@ -5,8 +5,9 @@ import { DataSource } from 'typeorm';
 import { entities } from '#inside/boot/app.module';
 import { Database } from '#product/platform';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '#inside/platform/database/embedded-postgres';
-import { freePort } from '../support/free-port';
-import { type Outcome, Program } from '../support/program';
+import { spawnSimulator } from '../../test/support/simulator';
+import { freePort } from '../../test/system/free-port';
+import { type Outcome, Program } from '../../test/system/program';
 
 const SUPPLIER_KEY = 'sim-key-of-the-proof';
 
@@ -104,18 +105,20 @@ export class Testbed {
       SUPPLIER_KEY,
       ...environment,
     };
-    const ports = ['--port', String(supplierPort), '--control-port', '0'];
-    const supplier = Program.node('simulator/main.js', ports);
+    const supplier = await spawnSimulator(['--port', String(supplierPort)]);
     const gateway = Program.node('bundle/main.js', [], this.environment, { isKept: true });
-    this.programs = { gateway, supplier };
-    const [, supplierUrl = '', controlUrl = ''] = await supplier.find(
-      /"url":"([^"]+)","controlUrl":"([^"]+)"/,
-    );
+    this.programs = { gateway, supplier: supplier.program };
     const [, url = ''] = await gateway.find(/ is ready at (http:\S+)/);
     const [, root = ''] = await gateway.find(/root admin key +(svc_\w+)/);
     const [, demo = ''] = await gateway.find(/demo key +(svc_\w+)/);
     const metricsUrl = `http://127.0.0.1:${metricsPort}/metrics`;
-    this.addresses = { supplierUrl, controlUrl, url, metricsUrl, keys: { root, demo } };
+    this.addresses = {
+      supplierUrl: supplier.url,
+      controlUrl: supplier.controlUrl,
+      url,
+      metricsUrl,
+      keys: { root, demo },
+    };
   }
 
   /** A command line of the product, to its end. */

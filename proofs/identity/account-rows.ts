@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
 import { expect, expectStatus, jsonOf } from '../operations/http';
 import type { World } from '../operations/world';
-import type { ProofGateway } from '../support/gateway';
+import type { ProofGateway } from '../../test/system/gateway';
 import type { Row } from './rows';
 
 const chat = '/v1/chat/completions';

@@ -1,6 +1,6 @@
 import { type Client, expect, expectStatus, jsonOf } from '../operations/http';
 import type { Person, World } from '../operations/world';
-import { servedPages } from '../support/routes';
+import { servedPages } from '../../test/system/routes';
 import { openStream } from './open-stream';
 
 /** One row of the list of threats: throws where it does not hold, and says what was seen where it does. */

@@ -1,4 +1,4 @@
-import type { Chance } from '../support/chance';
+import type { Chance } from '../../test/system/chance';
 import type { CallDialect, CallForm } from './evidence';
 import { type Outcome, outcomes, type StyleName, styles } from './price-list';
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Chance } from '../support/chance';
-import { Findings, inParallel, numberGiven, runProof } from '../support/findings';
+import { Chance } from '../../test/system/chance';
+import { Findings, inParallel, numberGiven, runProof } from '../../test/system/findings';
 import { makeCall } from './caller';
 import { planCalls } from './calls';
 import { proveComponents } from './components/prove-components';

@@ -1,5 +1,5 @@
-import type { Findings } from '../support/findings';
-import { Program } from '../support/program';
+import type { Findings } from '../../test/system/findings';
+import { Program } from '../../test/system/program';
 import type { CheckLine } from './audit/check';
 
 /** The audit gets the path of its evidence and nothing else. */

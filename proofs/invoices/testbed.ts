@@ -1,8 +1,8 @@
 import { startSimulatorServer, type SimulatorServer } from '../../simulator/server';
 import type { BudgetPeriod } from '../../src/kernel';
-import { type ProofGateway, startGateway } from '../support/gateway';
-import type { ProofNode } from '../support/node';
-import type { Rows } from '../support/rows';
+import { type ProofGateway, startGateway } from '../../test/system/gateway';
+import type { ProofNode } from '../../test/system/node';
+import type { Rows } from '../../test/system/rows';
 import type { KeyOwner, ListedPrice, ListedRates } from './evidence';
 import { outcomes, priceList, type StyleName, styles } from './price-list';
 

@@ -1,9 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { installClients } from '../clients/install';
 import { Report } from '../clients/report';
-import { endWithThisProcess, Program } from '../support/program';
+import { type SpawnedSimulator, spawnSimulator } from '../../test/support/simulator';
+import { runProof } from '../../test/system/findings';
+import { startGateway } from '../../test/system/gateway';
+import type { GatewayFile, ProofNode } from '../../test/system/node';
+import { installPackages } from '../../test/system/packages';
+import { endWithThisProcess, Program, projectFolder } from '../../test/system/program';
 
 /**
  * Conversations of the vendors' own packages move between lanes, in every order. Each lane is a supplier with an account
@@ -22,87 +24,52 @@ type Lane = keyof typeof lanes;
 const names = Object.keys(lanes) as Lane[];
 const MODEL = 'a-model';
 const DEADLINE_MS = 15 * 60_000;
-const folderOfScripts = join(__dirname, '..', '..', '..', 'proofs', 'lanes');
+const folderOfScripts = join(projectFolder, 'proofs', 'lanes');
 
-interface Addresses {
-  readonly url: string;
-  readonly controlUrl: string;
-}
+type Suppliers = Readonly<Record<Lane, SpawnedSimulator>>;
 
-/** JSON is YAML. */
-const catalogueOf = (suppliers: Readonly<Record<string, Addresses>>): string =>
-  JSON.stringify({
-    version: 1,
-    providers: Object.fromEntries(
-      names.map((name) => [
-        name,
-        {
-          style: lanes[name].style,
-          base_url: suppliers[name]!.url,
-          regions: [name],
-          api_key: '${SIMULATOR_KEY}',
-          settings: { profile: lanes[name].profile },
-        },
-      ]),
-    ),
-    models: {
-      [MODEL]: {
-        max_output_tokens: 8_000,
-        capabilities: ['reasoning', 'tools', 'vision'],
-        price: { input: 1, output: 2 },
-        lanes: names.map((name) => ({ provider: name, model: 'sim-reason', region: name })),
+const catalogueOf = (suppliers: Suppliers): GatewayFile => ({
+  providers: Object.fromEntries(
+    names.map((name) => [
+      name,
+      {
+        style: lanes[name].style,
+        base_url: suppliers[name].url,
+        regions: [name],
+        api_key: '${SUPPLIER_KEY}',
+        settings: { profile: lanes[name].profile },
       },
+    ]),
+  ),
+  models: {
+    [MODEL]: {
+      max_output_tokens: 8_000,
+      capabilities: ['reasoning', 'tools', 'vision'],
+      price: { input: 1, output: 2 },
+      lanes: names.map((name) => ({ provider: name, model: 'sim-reason', region: name })),
     },
-  });
+  },
+});
 
-async function refusalsOf(controlUrl: string): Promise<string[]> {
-  const answer = await fetch(`${controlUrl}/requests`);
-  const { requests } = (await answer.json()) as { requests: { status: number; path: string }[] };
-  return requests.filter(({ status }) => status >= 400).map(({ status, path }) => `${status} ${path}`);
+async function startSupplier(name: Lane): Promise<[Lane, SpawnedSimulator]> {
+  return [name, await spawnSimulator(['--account', name, '--ring', '50000', '--roles', 'lenient'])];
 }
 
 /** A number as the only argument: each chain of that distance is tried, in place of all. */
 const step = process.argv[2] ?? '1';
 
-async function prove(folder: string, started: Program[]): Promise<Report> {
+async function prove({ url, keys }: ProofNode, suppliers: Suppliers): Promise<Report> {
   const report = new Report();
-  const suppliers: Record<string, Addresses> = {};
-  for (const name of names) {
-    const words = ['--account', name, '--ring', '50000', '--roles', 'lenient'];
-    const simulator = Program.node('simulator/main.js', words);
-    started.push(simulator);
-    const [line] = await simulator.find(/^\{.*\}$/m);
-    suppliers[name] = JSON.parse(line) as Addresses;
-  }
-  const environment = {
-    NODE_ENV: 'test',
-    PORT: '0',
-    METRICS_PORT: '0',
-    DATA_FOLDER: join(folder, 'data'),
-    SANDBOX: 'off',
-    LOG_LEVEL: 'error',
-    KEY_RATE_LIMIT_RPM: '1000000',
-    SUPPLIER_ALLOW: '127.0.0.1',
-    SIMULATOR_KEY: 'sim-lanes',
-  };
-  const gateway = Program.node('bundle/main.js', [], environment);
-  started.push(gateway);
-  const [, url = ''] = await gateway.find(/ is ready at (\S+)/);
-  const [, key = ''] = await gateway.find(/demo key\s+(\S+)/);
-  const file = join(folder, 'gateway.yaml');
-  writeFileSync(file, catalogueOf(suppliers));
-  const applied = await Program.node('bundle/cli.js', ['apply', file, '--yes'], environment).finish();
-  if (applied.code !== 0) throw new Error(`the catalogue was refused: ${applied.complaint}`);
   const { code, output, complaint, late } = await Program.run(
     process.execPath,
     [join(folderOfScripts, 'chains.mjs')],
     {
       PATH: process.env.PATH ?? '',
       GATEWAY_URL: url,
-      GATEWAY_KEY: key,
+      GATEWAY_KEY: keys.demo,
       MODEL,
       STEP: step,
-      LANES: JSON.stringify(names.map((name) => ({ name, ...suppliers[name] }))),
+      LANES: JSON.stringify(names.map((name) => ({ name, controlUrl: suppliers[name].controlUrl }))),
     },
     { folder: folderOfScripts, isLeader: true, isKept: true },
   ).finish(DEADLINE_MS);
@@ -118,7 +85,10 @@ async function prove(folder: string, started: Program[]): Promise<Report> {
   const ended = code !== 0 ? (late ? 'too late' : complaint) : lines.length === 0 ? 'there was none' : null;
   report.add('the chains', 'came to their end', ended);
   for (const name of names) {
-    const refused = await refusalsOf(suppliers[name]!.controlUrl);
+    const requests = await suppliers[name].requests();
+    const refused = requests.flatMap(({ status, path }) =>
+      Number(status) >= 400 ? [`${status} ${path}`] : [],
+    );
     report.add(name, 'refused nothing', refused.length === 0 ? null : refused.slice(0, 5).join(', '));
   }
   return report;
@@ -126,18 +96,16 @@ async function prove(folder: string, started: Program[]): Promise<Report> {
 
 async function main(): Promise<void> {
   endWithThisProcess();
-  await installClients(folderOfScripts, 'a few MB');
-  const folder = mkdtempSync(join(tmpdir(), 'switchboard-lanes-'));
-  const started: Program[] = [];
+  await installPackages('proofs/lanes', "the vendors' packages (a few MB)");
+  const gateway = await startGateway({ SUPPLIER_KEY: 'sim-lanes' });
   try {
-    (await prove(folder, started)).end();
+    const suppliers = Object.fromEntries(await Promise.all(names.map(startSupplier))) as Suppliers;
+    await gateway.node.apply(catalogueOf(suppliers));
+    (await prove(gateway.node, suppliers)).end();
+    for (const supplier of Object.values(suppliers)) await supplier.stop();
   } finally {
-    for (const child of started.reverse()) await child.stop();
-    rmSync(folder, { recursive: true, force: true });
+    await gateway.stop();
   }
 }
 
-void main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  process.exit(1);
-});
+runProof(main);

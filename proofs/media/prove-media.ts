@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { audioKindOf, audioLengthOf } from '#inside/gateway/inference/media/audio-length';
 import { forgedRecordings, honestRecordings, recordingNamed } from '../../test/support/forged-recordings';
-import { Findings, runProof } from '../support/findings';
+import { Findings, runProof } from '../../test/system/findings';
 
 /**
  * ffmpeg plays recordings that claim to be short. The gateway never charges less than ffmpeg plays, and little more for

@@ -4,7 +4,7 @@ import { Limits } from '#product/billing';
 import type { BudgetPeriod } from '../../src/kernel';
 import { RateWindows } from '#inside/keys/rate/rate-windows';
 import { RedisWindows } from '#inside/keys/rate/redis-windows';
-import { startRedis } from '../../test/support/redis-server';
+import { startRedis } from '../../test/system/redis-server';
 import { dollars, percent, type Proof, usd } from './proof';
 
 const CALLERS = 400;

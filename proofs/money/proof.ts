@@ -5,9 +5,9 @@ import { DataSource } from 'typeorm';
 import { Ledger, Limits, type MoneyReport, verifyMoney } from '#product/billing';
 import { uuidv7 } from '#product/kernel';
 import { applicationUrl, Database } from '#product/platform';
-import { Findings } from '../support/findings';
+import { Findings } from '../../test/system/findings';
 import type { Answer, Call, GatewayNode, StartNode } from './node-handle';
-import type { PostgresServer } from './postgres-server';
+import type { PostgresServer } from '../../test/system/postgres-server';
 
 export const usd = 1_000_000_000n;
 

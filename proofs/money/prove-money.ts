@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { migrations } from '#migrations';
 import { migrate } from '#inside/platform/database/migrate';
-import { partsGiven, runProof } from '../support/findings';
+import { partsGiven, runProof } from '../../test/system/findings';
 import { proveBounds } from './bounds';
 import { proveBrokenBooks } from './broken-books/prove-broken-books';
 import { proveJournalNearTheEnd, proveNodeCrashes, proveOutage, provePostgresCrashes } from './crashes';
@@ -9,7 +9,7 @@ import { startEngineNode } from './node-handle';
 import { proveKeyLimits } from './key-limits';
 import { proveBudgetsOfPerson, proveInvoices } from './person-budgets';
 import { proveOneDollar } from './one-dollar';
-import { PostgresServer } from './postgres-server';
+import { PostgresServer } from '../../test/system/postgres-server';
 import { Proof } from './proof';
 import { proveNoLiveLock, proveNothingIdleRefuses } from './starvation';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectFolder } from '#product/views';
-import { Findings, runProof } from '../support/findings';
+import { Findings, runProof } from '../../test/system/findings';
 import { expectStatus } from './http';
 import type { Scenario } from './scenario';
 import { scenarios } from './scenarios';

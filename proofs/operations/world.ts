@@ -1,7 +1,7 @@
 import type { Role } from '../../src/kernel';
 import { ProcessorSimulator } from '../../simulator/processor/processor-simulator';
-import { type ProofGateway, startGateway } from '../support/gateway';
-import type { NewUser } from '../support/rows';
+import { type ProofGateway, startGateway } from '../../test/system/gateway';
+import type { NewUser } from '../../test/system/rows';
 import { Client } from './http';
 import { type IdentityProvider, startIdentityProvider } from './identity-provider';
 

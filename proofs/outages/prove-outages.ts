@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { Logger } from '@nestjs/common';
-import { partsGiven } from '../support/findings';
+import { partsGiven } from '../../test/system/findings';
 import { closeConnections } from '../failover/caller';
 import { aborts } from './drills/aborts';
 import { clockJump } from './drills/clock-jump';

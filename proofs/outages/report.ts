@@ -1,4 +1,4 @@
-import { LeftOut } from '../support/findings';
+import { LeftOut } from '../../test/system/findings';
 
 /** What one outage did to those who called meanwhile. */
 export interface OutageRow {

@@ -1,13 +1,13 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { freePort } from '../support/free-port';
-import { PostgresServer } from '../money/postgres-server';
+import { freePort } from '../../test/system/free-port';
+import { PostgresServer } from '../../test/system/postgres-server';
 import { Books } from './books';
 import { catalogueOf, NEIGHBOUR } from './catalogue';
 import type { Endpoint } from './load';
-import { type Circumstances, Program } from '../support/program';
-import { SUPPLIER_KEY, SupplierProcess } from './simulator';
+import { type Circumstances, Program } from '../../test/system/program';
+import { type Simulator, spawnSimulator } from '../../test/support/simulator';
 
 const usd = 1_000_000_000n;
 /** The service as it was built here. */
@@ -67,8 +67,8 @@ export class Testbed {
 
   private constructor(
     readonly postgres: PostgresServer,
-    readonly steady: SupplierProcess,
-    readonly slow: SupplierProcess,
+    readonly steady: Simulator,
+    readonly slow: Simulator,
     readonly books: Books,
     /** Where the shared gateway sends its mails, and no server listens. */
     readonly mailPort: number,
@@ -79,8 +79,8 @@ export class Testbed {
   static async open(bundle = BUNDLE): Promise<Testbed> {
     const [postgres, steady, slow] = await Promise.all([
       PostgresServer.start(),
-      SupplierProcess.start(),
-      SupplierProcess.start(),
+      spawnSimulator(['--ring', '20000']),
+      spawnSimulator(['--ring', '20000']),
     ]);
     const books = await Books.open(postgres.ownerUrl);
     const testbed = new Testbed(postgres, steady, slow, books, await freePort(), bundle);
@@ -163,7 +163,7 @@ export class Testbed {
       KEY_RATE_LIMIT_RPM: '1000000',
       KEY_FAILURES_PER_MINUTE: '1000000',
       SUPPLIER_ALLOW: '127.0.0.1',
-      SUPPLIER_KEY,
+      SUPPLIER_KEY: 'sim-outages',
     };
   }
 

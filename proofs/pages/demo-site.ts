@@ -4,7 +4,7 @@ import { type PageFaults, checkPage } from '../../test/support/browser/page-gate
 import { deliver } from '../../simulator/processor/processor-simulator';
 import { expectStatus, jsonOf } from '../operations/http';
 import { type Person, World } from '../operations/world';
-import { freePort } from '../support/free-port';
+import { freePort } from '../../test/system/free-port';
 
 const DAYS = 90;
 

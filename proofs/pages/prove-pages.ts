@@ -1,8 +1,8 @@
 import type { Browser } from 'playwright-core';
 import type { PageFaults } from '../../test/support/browser/page-gate';
 import { launchBrowser, themes, widths } from '../../test/support/browser/launch';
-import { Findings, inParallel, runProof } from '../support/findings';
-import { servedPages } from '../support/routes';
+import { Findings, inParallel, runProof } from '../../test/system/findings';
+import { servedPages } from '../../test/system/routes';
 import { DemoSite } from './demo-site';
 import { type Visit, visitsOf } from './visits';
 

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectFolder } from '#product/views';
 import { launchBrowser, type Viewing } from '../../test/support/browser/launch';
-import { Findings, runProof } from '../support/findings';
+import { Findings, runProof } from '../../test/system/findings';
 import { type Role, DemoSite } from './demo-site';
 import { visitsOf } from './visits';
 

@@ -1,6 +1,6 @@
 import type { Answer, Client } from '../operations/http';
 import type { Person, World } from '../operations/world';
-import { type Findings, inParallel } from '../support/findings';
+import { type Findings, inParallel } from '../../test/system/findings';
 import type { ContractField, ContractOperation } from './contract';
 import { type Place, placesOf, tell } from './faults';
 import { type OddField, oddFieldsOf } from './odd-fields';

@@ -1,6 +1,6 @@
 import type { Answer, Client } from '../operations/http';
 import { World } from '../operations/world';
-import { Findings, inParallel, runProof } from '../support/findings';
+import { Findings, inParallel, runProof } from '../../test/system/findings';
 import { type ContractOperation, type ContractParameter, portalOperations } from './contract';
 import { placesOf, tell } from './faults';
 import { type OddValue, oddValuesOf } from './odd-values';

@@ -1,5 +1,5 @@
 import type { ModelKind } from '../../src/catalogue';
-import type { Chance } from '../support/chance';
+import type { Chance } from '../../test/system/chance';
 import { both, type Named, type Region, regions, type World, type WorldKey } from './world';
 
 /** One call and, by the rule alone, where it may be answered: key ∩ organisation ∩ call ∩ where the model is. */

@@ -1,6 +1,6 @@
-import { Chance } from '../support/chance';
-import { Findings, inParallel, numberGiven, runProof } from '../support/findings';
-import { type ProofGateway, startGateway } from '../support/gateway';
+import { Chance } from '../../test/system/chance';
+import { Findings, inParallel, numberGiven, runProof } from '../../test/system/findings';
+import { type ProofGateway, startGateway } from '../../test/system/gateway';
 import { isUnmet, staysInRegion, makeCall, type Outcome, planCall } from './calls';
 import { Suppliers } from './suppliers';
 import { buildWorld, type Region, regions, type World } from './world';

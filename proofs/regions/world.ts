@@ -1,7 +1,7 @@
 import type { ModelKind } from '../../src/catalogue';
-import type { Chance } from '../support/chance';
-import type { ProofNode } from '../support/node';
-import type { Rows } from '../support/rows';
+import type { Chance } from '../../test/system/chance';
+import type { ProofNode } from '../../test/system/node';
+import type { Rows } from '../../test/system/rows';
 
 export const regions = ['eu', 'us', 'ap'] as const;
 export type Region = (typeof regions)[number];

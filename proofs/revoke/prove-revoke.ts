@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { runProof } from '../support/findings';
-import { startGateway } from '../support/gateway';
-import type { ProofNode } from '../support/node';
+import { runProof } from '../../test/system/findings';
+import { startGateway } from '../../test/system/gateway';
+import type { ProofNode } from '../../test/system/node';
 import { AnnouncementGate } from './announcement-gate';
 
 /** Two nodes on one database: a key is revoked on the one, and the other is asked until it refuses. */

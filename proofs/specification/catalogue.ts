@@ -1,5 +1,5 @@
 import type { SimulatorServer } from '../../simulator/server';
-import type { GatewayFile } from '../support/node';
+import type { GatewayFile } from '../../test/system/node';
 
 /** One provider each: two of the chat dialect, one of the messages dialect, one that takes native tokens. */
 export const places = ['first', 'second', 'messages', 'native'] as const;

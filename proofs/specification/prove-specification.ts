@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
-import { runProof } from '../support/findings';
-import { endWithThisProcess } from '../support/program';
+import { runProof } from '../../test/system/findings';
+import { endWithThisProcess } from '../../test/system/program';
 import { type CheckedRow, isChecked, isUnseen, type Row } from './row';
 import { halves, rows } from './rows';
 import { seeRed } from './see-red';

@@ -1,5 +1,5 @@
 import { type SimulatorServer, startSimulatorServer } from '../../simulator/server';
-import type { ProofNode } from '../support/node';
+import type { ProofNode } from '../../test/system/node';
 import { catalogueOf, type Place, places } from './catalogue';
 
 /** A fault as the simulator's README describes them. */

@@ -1,5 +1,5 @@
-import { Chance } from '../support/chance';
-import { numberGiven, runProof } from '../support/findings';
+import { Chance } from '../../test/system/chance';
+import { numberGiven, runProof } from '../../test/system/findings';
 import { type Caller, callers } from './callers';
 import { formOf } from './form';
 import { eventsOf, meaningOf, answerTextIn, saysFailed, saysWhole } from './reading';

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { Chance } from '../support/chance';
+import type { Chance } from '../../test/system/chance';
 import type { RecordedEvent } from './recordings';
 
 /** One legal way to write JSON and its events. */

@@ -8,8 +8,8 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type ProofGateway, startGateway } from '../support/gateway';
-import type { GatewayFile } from '../support/node';
+import { type ProofGateway, startGateway } from '../../test/system/gateway';
+import type { GatewayFile } from '../../test/system/node';
 
 /** What the supplier answers to the next call. */
 export interface Script {

@@ -2,14 +2,14 @@ import 'reflect-metadata';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { closeConnections } from '../failover/caller';
-import { freePort } from '../support/free-port';
+import { freePort } from '../../test/system/free-port';
 import { mixed } from '../outages/catalogue';
 import { checkAnswers, checkBooks, checkSurprises } from '../outages/checks';
 import { Load, tally, times } from '../outages/load';
 import { Report, seconds, spread } from '../outages/report';
 import { RoundRobin } from '../outages/round-robin';
 import { type GatewayNode, Testbed } from '../outages/testbed';
-import { numberGiven } from '../support/findings';
+import { numberGiven } from '../../test/system/findings';
 import { released, ReleasedVersion } from './released-version';
 
 /** Fewer where the machine has other work to do: `--calls 5`. */

@@ -1,4 +1,4 @@
-import { inParallel, runProof } from '../support/findings';
+import { inParallel, runProof } from '../../test/system/findings';
 import { Conversation } from './conversation';
 import { oneOfEach, otherAccount, type VendorLane, vendorLanes } from './lanes';
 import { leastOf, requestsOf } from './requests';

@@ -1,5 +1,5 @@
-import { type ProofGateway, startGateway } from '../support/gateway';
-import { Program } from '../support/program';
+import { type ProofGateway, startGateway } from '../../test/system/gateway';
+import { type SpawnedSimulator, spawnSimulator } from '../../test/support/simulator';
 import { type VendorLane } from './lanes';
 
 const DEADLINE_MS = 30_000;
@@ -34,16 +34,13 @@ export const paths: Readonly<Record<CallerName, string>> = {
 export class Testbed {
   private constructor(
     private readonly gateway: ProofGateway,
-    private readonly simulator: Program,
-    private readonly addresses: { readonly url: string; readonly controlUrl: string },
+    private readonly simulator: SpawnedSimulator,
   ) {}
 
   static async open(lanes: readonly VendorLane[]): Promise<Testbed> {
-    const simulator = Program.node('simulator/main.js', ['--ring', '400']);
-    const [line] = await simulator.find(/^\{.*\}$/m);
-    const addresses = JSON.parse(line) as Testbed['addresses'];
+    const simulator = await spawnSimulator(['--ring', '400']);
     const gateway = await startGateway({ OTHER_KEY: 'sim-elsewhere' });
-    const testbed = new Testbed(gateway, simulator, addresses);
+    const testbed = new Testbed(gateway, simulator);
     try {
       await testbed.stock(lanes);
       return testbed;
@@ -70,11 +67,8 @@ export class Testbed {
   }
 
   /** What was asked of the vendors after a call. */
-  async callsAfter(id: number): Promise<readonly VendorCall[]> {
-    const response = await fetch(`${this.addresses.controlUrl}/requests?after=${id}`, {
-      signal: AbortSignal.timeout(DEADLINE_MS),
-    });
-    return ((await response.json()) as { requests: VendorCall[] }).requests;
+  callsAfter(id: number): Promise<readonly VendorCall[]> {
+    return this.simulator.requests(id);
   }
 
   async close(): Promise<void> {
@@ -88,7 +82,7 @@ export class Testbed {
     for (const { model, upstream, style, profile, account = 'SUPPLIER_KEY' } of lanes) {
       providers[model] = {
         style,
-        base_url: this.addresses.url,
+        base_url: this.simulator.url,
         regions: ['local'],
         api_key: `\${${account}}`,
         ...(profile === undefined ? {} : { settings: { profile } }),

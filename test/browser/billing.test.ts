@@ -1,18 +1,8 @@
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import type { Browser } from 'playwright-core';
 import { type Payer, PaymentHouse } from '../integration/payments/payment-house';
 import { checkViewings, describeWithBrowser, giveCookie, launchBrowser, withPage } from './browser';
 import { noFaults } from '../support/browser/page-gate';
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-}
+import { freePort } from '../system/free-port';
 
 describeWithBrowser('the pages of billing', () => {
   let browser: Browser;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Browser, Page } from 'playwright-core';
 import { Outbox } from '#product/platform';
-import { freePort } from '../../proofs/support/free-port';
+import { freePort } from '../system/free-port';
 import { PaymentHouse } from '../integration/payments/payment-house';
 import { type Simulator, startSimulator } from '../support/simulator';
 import { describeWithBrowser, launchBrowser } from './browser';

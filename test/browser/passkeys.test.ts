@@ -1,5 +1,5 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { freePort } from '../../proofs/support/free-port';
+import { freePort } from '../system/free-port';
 import { goodPassword, registered, startAccountHouse } from '../integration/accounts/account-house';
 import type { TestApp } from '../support/app';
 import { checkPage, noFaults } from '../support/browser/page-gate';

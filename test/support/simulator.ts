@@ -1,14 +1,8 @@
-import { transformFileSync } from '@swc/core';
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { createInterface } from 'node:readline';
 import type { FaultRule } from '../../simulator/faults';
 import type { RecordedRequest, WaitKind } from '../../simulator/recorder';
 import { startSimulatorServer, type LaneAddress } from '../../simulator/server';
 import type { SimulatorOptions } from '../../simulator/settings';
-import { makeScratchFolder } from './scratch';
+import { type Circumstances, Program } from '../system/program';
 
 export type { FaultRule, SimulatorOptions };
 
@@ -28,8 +22,11 @@ export interface Simulator {
   readonly lanes: readonly LaneAddress[];
   /** Returns the rule's id. */
   addFault(rule: FaultRule): Promise<number>;
+  /** In force until the answer is called. */
+  fault(rule: FaultRule): Promise<() => Promise<void>>;
   clearFaults(): Promise<void>;
-  requests(): Promise<readonly RecordedRequest[]>;
+  /** Those that are remembered, or only those that came after one. */
+  requests(after?: number): Promise<readonly RecordedRequest[]>;
   clearRequests(): Promise<void>;
   /** Waits until so many requests came since the last clear; rejects at the deadline. */
   waitForRequests(count: number, deadlineMs?: number): Promise<void>;
@@ -40,6 +37,7 @@ export interface Simulator {
 }
 
 const defaultDeadlineMs = 10_000;
+const CONTROL_DEADLINE_MS = 60_000;
 
 /** A simulator in this process, on real sockets. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
@@ -48,42 +46,17 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
 }
 
 export interface SpawnedSimulator extends Simulator {
-  readonly process: ChildProcess;
+  readonly program: Program;
 }
 
-/** A simulator in a process of its own, compiled from the sources as they are now. */
-export async function spawnSimulator(flags: readonly string[] = []): Promise<SpawnedSimulator> {
-  const folder = compileSimulator();
-  const child = spawn(process.execPath, [join(folder, 'main.js'), ...flags], { stdio: 'pipe' });
-  const ended = once(child, 'exit').finally(() => rmSync(folder, { recursive: true, force: true }));
-  const complaints: Buffer[] = [];
-  child.stderr.on('data', (chunk: Buffer) => complaints.push(chunk));
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const first = await lines.next();
-  if (first.done) {
-    const [code] = (await ended) as [number | null];
-    throw new Error(
-      `the simulator ended with ${code} before it listened: ${Buffer.concat(complaints).toString()}`,
-    );
-  }
-  const addresses = JSON.parse(first.value) as Addresses;
-  const stop = async (): Promise<void> => {
-    child.kill('SIGTERM');
-    await ended;
-  };
-  return { ...clientOf(addresses, stop), process: child };
-}
-
-function compileSimulator(): string {
-  const source = join(__dirname, '../../simulator');
-  const folder = makeScratchFolder('simulator-');
-  for (const file of readdirSync(source, { encoding: 'utf8', recursive: true })) {
-    if (!file.endsWith('.ts')) continue;
-    const { code } = transformFileSync(join(source, file), { sourceMaps: false });
-    mkdirSync(dirname(join(folder, file)), { recursive: true });
-    writeFileSync(join(folder, file.replace(/\.ts$/, '.js')), code);
-  }
-  return folder;
+/** A simulator in a process of its own, on ports of its own unless flags name some. */
+export async function spawnSimulator(
+  flags: readonly string[] = [],
+  circumstances: Circumstances = {},
+): Promise<SpawnedSimulator> {
+  const program = Program.node('simulator/main.js', flags, {}, circumstances);
+  const [line] = await program.find(/^\{.*\}$/m);
+  return { ...clientOf(JSON.parse(line) as Addresses, () => program.stop()), program };
 }
 
 type Addresses = Pick<Simulator, 'url' | 'controlUrl' | 'lanes'>;
@@ -92,6 +65,7 @@ function clientOf({ url, controlUrl, lanes }: Addresses, stop: () => Promise<voi
   const control = async <Answer>(method: string, path: string, body?: unknown): Promise<Answer> => {
     const response = await fetch(`${controlUrl}${path}`, {
       method,
+      signal: AbortSignal.timeout(CONTROL_DEADLINE_MS),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const answer: unknown = await response.json();
@@ -101,14 +75,23 @@ function clientOf({ url, controlUrl, lanes }: Addresses, stop: () => Promise<voi
   const wait = async (kind: WaitKind, count: number, deadlineMs: number): Promise<void> => {
     await control('GET', `/wait?kind=${kind}&count=${count}&timeout_ms=${deadlineMs}`);
   };
+  const addFault = async (rule: FaultRule): Promise<number> =>
+    (await control<{ id: number }>('POST', '/faults', rule)).id;
   return {
     url,
     controlUrl,
     lanes,
     stop,
-    addFault: async (rule) => (await control<{ id: number }>('POST', '/faults', rule)).id,
+    addFault,
+    fault: async (rule) => {
+      const id = await addFault(rule);
+      return async () => void (await control('DELETE', `/faults/${id}`));
+    },
     clearFaults: async () => void (await control('DELETE', '/faults')),
-    requests: async () => (await control<{ requests: RecordedRequest[] }>('GET', '/requests')).requests,
+    requests: async (after) => {
+      const path = after === undefined ? '/requests' : `/requests?after=${after}`;
+      return (await control<{ requests: RecordedRequest[] }>('GET', path)).requests;
+    },
     clearRequests: async () => void (await control('DELETE', '/requests')),
     waitForRequests: (count, deadlineMs = defaultDeadlineMs) => wait('received', count, deadlineMs),
     waitForClosed: (count, kind = 'closed', deadlineMs = defaultDeadlineMs) => wait(kind, count, deadlineMs),

@@ -1,7 +1,7 @@
 import { catalogue, type ErrorCode } from '#product/kernel';
 import { steeringFields } from '#inside/routing/suppliers/kit/steering';
-import type { Findings } from '../../support/findings';
-import { inParallel } from '../../support/findings';
+import type { Findings } from '../../../test/system/findings';
+import { inParallel } from '../../../test/system/findings';
 import { gatewayFile, Testbed } from '../testbed';
 import { none } from '../none';
 import { Canary } from './canary';

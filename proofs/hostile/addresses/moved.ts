@@ -1,4 +1,4 @@
-import type { Findings } from '../../support/findings';
+import type { Findings } from '../../../test/system/findings';
 import type { Testbed } from '../testbed';
 import type { Canary } from './canary';
 

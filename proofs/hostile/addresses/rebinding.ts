@@ -1,5 +1,5 @@
 import { AddressGuard, type AddressRefused, WireTransport } from '#product/platform';
-import type { Findings } from '../../support/findings';
+import type { Findings } from '../../../test/system/findings';
 import type { Canary } from './canary';
 
 const times = {

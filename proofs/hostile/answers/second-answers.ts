@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { AddressGuard, loadSettings, WireTransport } from '#product/platform';
-import { Chance } from '../../support/chance';
-import { type Findings, inParallel } from '../../support/findings';
+import { Chance } from '../../../test/system/chance';
+import { type Findings, inParallel } from '../../../test/system/findings';
 
 const CALLS = 20_000;
 const AT_ONCE = 40;

@@ -1,6 +1,6 @@
 import { Fault, isJsonParseFaulty } from '#product/kernel';
-import { Chance } from '../../support/chance';
-import { type Findings, inParallel } from '../../support/findings';
+import { Chance } from '../../../test/system/chance';
+import { type Findings, inParallel } from '../../../test/system/findings';
 import { gatewayFile, Testbed } from '../testbed';
 import { none, tell } from '../none';
 import { disagreement } from './agreement';

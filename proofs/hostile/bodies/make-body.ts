@@ -1,5 +1,5 @@
 import { steeringFields } from '#product/routing';
-import type { Chance } from '../../support/chance';
+import type { Chance } from '../../../test/system/chance';
 
 /** A member as it will be written: its name as the text between the quotation marks, its value as JSON. */
 interface Member {

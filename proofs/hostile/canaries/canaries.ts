@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { verifyMoney } from '#product/billing';
-import { type Findings, inParallel } from '../../support/findings';
+import { type Findings, inParallel } from '../../../test/system/findings';
 import { type Extra, gatewayFile, Testbed } from '../testbed';
 import { none, tell } from '../none';
 import {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import type { Findings } from '../../support/findings';
+import type { Findings } from '../../../test/system/findings';
 import { Testbed } from '../testbed';
 import { none } from '../none';
 

@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import type { Findings } from '../../support/findings';
+import type { Findings } from '../../../test/system/findings';
 import { dump } from '../canaries/places';
 import { gatewayFile, Testbed } from '../testbed';
 import { none } from '../none';

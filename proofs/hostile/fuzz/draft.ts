@@ -1,5 +1,5 @@
 import { hostileHeaders, hostileNames, hostileValue, nested, withRawPieces } from './hostile-values';
-import type { Chance } from '../../support/chance';
+import type { Chance } from '../../../test/system/chance';
 import { type Shape, shapes } from './shapes';
 import type { WireRequest } from './wire';
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { verifyMoney } from '#product/billing';
-import { Chance } from '../../support/chance';
-import type { Findings } from '../../support/findings';
+import { Chance } from '../../../test/system/chance';
+import type { Findings } from '../../../test/system/findings';
 import { gatewayFile, Testbed } from '../testbed';
 import { none, tell } from '../none';
 import { type Draft, draft, type Places } from './draft';

@@ -1,4 +1,4 @@
-import type { Chance } from '../../support/chance';
+import type { Chance } from '../../../test/system/chance';
 
 /** A placeholder for text that no JSON printer writes. */
 const raw = (text: string): string => `\u0001raw:${text}\u0001`;

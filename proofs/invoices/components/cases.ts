@@ -1,4 +1,4 @@
-import type { Chance } from '../../support/chance';
+import type { Chance } from '../../../test/system/chance';
 import { answerOf, type Figures, type Vendor } from './answers';
 
 export type Answer = (vendor: Vendor | null, stream: boolean) => string | Buffer;

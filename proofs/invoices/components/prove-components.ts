@@ -1,8 +1,8 @@
 import { request } from 'node:http';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Chance } from '../../support/chance';
-import { type Findings, inParallel } from '../../support/findings';
+import type { Chance } from '../../../test/system/chance';
+import { type Findings, inParallel } from '../../../test/system/findings';
 import type { ComponentCall, ComponentEvidence } from '../audit/components';
 import { runAudit } from '../run-audit';
 import { type Case, planCases } from './cases';

@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { PostgresServer } from '../../money/postgres-server';
-import { Program } from '../../support/program';
-import { SESSION_SECRET } from '../../support/node';
-import { Rows } from '../../support/rows';
+import { PostgresServer } from '../../../test/system/postgres-server';
+import { Program } from '../../../test/system/program';
+import { SESSION_SECRET } from '../../../test/system/node';
+import { Rows } from '../../../test/system/rows';
 import { priceFile } from './price-file';
 
 const WALLET = 1_000_000n * 1_000_000_000n;

@@ -2,12 +2,12 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { freePort } from '../../support/free-port';
+import { spawnRedis } from '../../../test/system/redis-server';
 import { mixed, plain } from '../catalogue';
 import { checkAnswers, checkBooks } from '../checks';
 import type { GatewayNode } from '../testbed';
 import { isServed, Load, type Seen, times } from '../load';
-import { Program } from '../../support/program';
+import type { Program } from '../../../test/system/program';
 import { milliseconds, percentile, seconds, spread } from '../report';
 import type { Drill, DrillContext } from '../drill';
 
@@ -47,25 +47,10 @@ export async function startRedis(
   what: string,
   folderName = 'redis',
 ): Promise<RedisProcess | null> {
-  const port = await freePort();
   const folder = join(testbed.postgres.folder, folderName);
   mkdirSync(folder, { recursive: true });
-  const words = [
-    '--port',
-    String(port),
-    '--bind',
-    '127.0.0.1',
-    '--dir',
-    folder,
-    '--save',
-    '',
-    '--appendonly',
-    'no',
-  ];
   try {
-    const program = Program.run('redis-server', words);
-    await program.find(/Ready to accept connections/);
-    return { program, url: `redis://127.0.0.1:${port}` };
+    return await spawnRedis(folder);
   } catch (error) {
     const isInstalled = !String(error).includes('spawn redis-server ENOENT');
     if (isInstalled || process.env.CI !== undefined) throw error;

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { freePort } from '../../support/free-port';
+import { freePort } from '../../../test/system/free-port';
 import { longStream, mixed } from '../catalogue';
 import { checkAnswers, checkBooks } from '../checks';
 import type { GatewayNode, Testbed } from '../testbed';

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { TestApp } from '../../support/app';
-import { type Child, runChild } from '../../support/child';
+import { runChild } from '../../support/child';
+import type { Program } from '../../system/program';
 import { Browser, newAddress, startAccountHouse } from './account-house';
 
 export const base = 'http://portal.localhost';
@@ -20,7 +21,7 @@ export class ProviderHouse {
 
   private constructor(
     readonly app: TestApp,
-    private readonly providers: readonly { readonly child: Child; readonly issuer: string }[],
+    private readonly providers: readonly { readonly child: Program; readonly issuer: string }[],
   ) {}
 
   static async start(): Promise<ProviderHouse> {
@@ -45,7 +46,7 @@ export class ProviderHouse {
 
   async close(): Promise<void> {
     await this.app.close();
-    for (const { child } of this.providers) child.process.kill('SIGKILL');
+    for (const { child } of this.providers) child.kill();
     await Promise.all(this.providers.map(({ child }) => child.ended));
   }
 
@@ -96,11 +97,10 @@ export class ProviderHouse {
   }
 }
 
-async function startProvider(): Promise<{ child: Child; issuer: string }> {
+async function startProvider(): Promise<{ child: Program; issuer: string }> {
   const callbacks = ['idp1', 'idp2'].map((slot) => `${base}/oauth/${slot}/login/callback/`);
   const child = runChild(join(__dirname, 'oidc-provider-process.ts'), callbacks, { NODE_ENV: 'test' });
-  let issuer: string | undefined;
-  while (issuer === undefined) issuer = /provider (http:\S+)/.exec(await child.line())?.[1];
+  const [, issuer = ''] = await child.find(/provider (http:\S+)/);
   return { child, issuer };
 }
 

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { rmSync } from 'node:fs';
-import { type Child, runChild } from '../../support/child';
+import { runChild } from '../../support/child';
+import type { Program } from '../../system/program';
 import { administer, createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { type Simulator, startSimulator } from '../../support/simulator';
 import { Client } from 'pg';
@@ -12,7 +13,7 @@ const rootOfProject = join(__dirname, '../../..');
 const keyPattern = /svc_[0-9A-Za-z]{57}/g;
 
 interface Node {
-  readonly child: Child;
+  readonly child: Program;
   readonly url: string;
   /** Everything it printed until it had said what there was to say. */
   readonly printed: string;
@@ -21,14 +22,14 @@ interface Node {
 let database: TestDatabase;
 let simulator: Simulator;
 let folder: string;
-const children: Child[] = [];
+const children: Program[] = [];
 
 beforeAll(async () => {
   [database, simulator] = await Promise.all([createTestDatabase(), startSimulator()]);
   folder = makeScratchFolder('switchboard-first-boot-');
 });
 afterAll(async () => {
-  for (const child of children) child.process.kill('SIGKILL');
+  for (const child of children) child.kill();
   await Promise.all(children.map(({ ended }) => ended));
   await simulator.stop();
   await database.drop();
@@ -67,8 +68,8 @@ async function boot(): Promise<Node> {
 
 /** Answers what it printed since it had started. */
 async function stop({ child }: Node): Promise<string[]> {
-  child.process.kill('SIGTERM');
-  expect(await child.ended).toMatchObject({ code: 0 });
+  child.signal('SIGTERM');
+  expect(await child.ended).toBe(0);
   const lines: string[] = [];
   for (;;) {
     const line = await child.line().catch(() => null);
@@ -192,8 +193,7 @@ test('a database that cannot be reached ends the start, and says why', async () 
     MIGRATION_DATABASE_URL: gone.ownerUrl,
     SANDBOX: 'off',
   });
-  const { code } = await child.ended;
-  expect(code).toBe(1);
+  expect(await child.ended).toBe(1);
 });
 
 test('a taken port is told before anything is made', async () => {
@@ -214,7 +214,7 @@ test('a taken port is told before anything is made', async () => {
       SANDBOX: 'off',
     });
     children.push(child);
-    const { code, complaint } = await child.ended;
+    const { code, complaint } = await child.finish();
     expect(code).toBe(78);
     expect(complaint).toContain(`PORT: port ${port} of 127.0.0.1 is taken`);
     expect(complaint).not.toContain('    at ');

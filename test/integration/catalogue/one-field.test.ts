@@ -1,9 +1,8 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { type Child, runChild } from '../../support/child';
+import { runChild } from '../../support/child';
+import { Program } from '../../system/program';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { makeScratchFolder } from '../../support/scratch';
 import { Browser } from '../accounts/account-house';
@@ -17,7 +16,7 @@ let copy: string;
 let data: string;
 let database: TestDatabase;
 let environment: Record<string, string>;
-let service: Child;
+let service: Program;
 let owner: Browser;
 
 /** Everything a developer does for a new field of a model: its definition, its column, its label. */
@@ -63,12 +62,8 @@ function edit(file: string, change: (text: string) => string): void {
 }
 
 async function build(): Promise<void> {
-  const builder = spawn(process.execPath, [join(copy, 'scripts', 'bundle.cjs')], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  let complaint = '';
-  builder.stderr.setEncoding('utf8').on('data', (text: string) => (complaint += text));
-  const [code] = (await once(builder, 'close')) as [number];
+  const builder = Program.run(process.execPath, [join(copy, 'scripts', 'bundle.cjs')]);
+  const { code, complaint } = await builder.finish();
   expect([code, complaint]).toEqual([0, '']);
 }
 
@@ -94,19 +89,14 @@ beforeAll(async () => {
     MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
   };
   service = runChild(join(copy, 'dist', 'bundle', 'main.js'), [], environment);
-  let printed = '';
-  let token: string | undefined;
-  while (token === undefined) {
-    printed += `${await service.line()}\n`;
-    token = /sign-in-link\?token=([\w-]{43})/.exec(printed)?.[1];
-  }
-  owner = new Browser(/ is ready at (http:\S+)/.exec(printed)?.[1] ?? '');
+  const [, url = ''] = await service.find(/ is ready at (http:\S+)/);
+  const [, token = ''] = await service.find(/sign-in-link\?token=([\w-]{43})/);
+  owner = new Browser(url);
   expect((await owner.post('/sign-in-link', { token })).status).toBe(200);
 }, LONG);
 
 afterAll(async () => {
-  service.process.kill('SIGTERM');
-  await service.ended;
+  await service.stop();
   await database.drop();
   for (const folder of [copy, data]) rmSync(folder, { recursive: true, force: true });
 }, LONG);
@@ -115,13 +105,7 @@ const REVIEWED = '2027-01-31T12:00:00.000Z';
 
 /** The command line of the copy. */
 async function command(...words: string[]): Promise<string> {
-  const child = runChild(join(copy, 'dist', 'bundle', 'cli.js'), words, environment);
-  const lines: string[] = [];
-  for (;;) {
-    const line = await child.line().catch(() => null);
-    if (line === null) return lines.join('\n');
-    lines.push(line);
-  }
+  return (await runChild(join(copy, 'dist', 'bundle', 'cli.js'), words, environment).finish()).output;
 }
 
 test('a field of a model that is declared in one file is in its API, page, file, plan, log and description', async () => {

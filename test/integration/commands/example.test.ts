@@ -55,8 +55,8 @@ test('without its variables a plan names each of them, and nothing that only fol
 test('the real program applies it, and a second time there is nothing to do', async () => {
   const args = ['apply', example, '--yes'];
   const child = runChild(join(root, 'dist', 'bundle', 'cli.js'), args, house.environment);
-  const ended = await child.ended;
-  expect(ended).toEqual({ code: 0, complaint: expect.stringMatching(/^Installation: .*\n$/) });
+  const { code, complaint } = await child.finish();
+  expect([code, complaint]).toEqual([0, expect.stringMatching(/^Installation: .*\n$/)]);
   const before = await revision();
   const again = await house.run(args);
   expect(again).toMatchObject({ code: 0, output: 'Nothing to do.\n', complaint: '' });

@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { commands } from '#inside/commands/run-command';
 import { makeScratchFolder } from '../../support/scratch';
+import { type Outcome, Program } from '../../system/program';
 
 const project = join(__dirname, '../../..');
 const program = join(project, 'bin/switchboard.cjs');
@@ -10,21 +10,20 @@ const program = join(project, 'bin/switchboard.cjs');
 const elsewhere = makeScratchFolder('switchboard-elsewhere-');
 afterAll(() => rmSync(elsewhere, { recursive: true }));
 
-const run = (...words: string[]) =>
-  spawnSync(process.execPath, [program, ...words], {
-    cwd: elsewhere,
-    encoding: 'utf8',
-    timeout: 60_000,
-    env: { PATH: process.env['PATH'] },
-  });
+const run = (...words: string[]): Promise<Outcome> => {
+  const environment = { PATH: process.env['PATH'] };
+  return Program.run(process.execPath, [program, ...words], environment, { folder: elsewhere }).finish(
+    60_000,
+  );
+};
 
-test('the program prints what its command says and nothing else, from any folder', () => {
-  const help = run('--help');
-  expect([help.status, help.stderr]).toEqual([0, '']);
-  expect(help.stdout).toMatch(/^Commands:\n {2}plan FILE/);
-  const unknown = run('no-such-command');
-  expect([unknown.status, unknown.stdout]).toEqual([64, '']);
-  expect(unknown.stderr).not.toMatch(/npm|\.env/);
+test('the program prints what its command says and nothing else, from any folder', async () => {
+  const help = await run('--help');
+  expect([help.code, help.complaint]).toEqual([0, '']);
+  expect(help.output).toMatch(/^Commands:\n {2}plan FILE/);
+  const unknown = await run('no-such-command');
+  expect([unknown.code, unknown.output]).toEqual([64, '']);
+  expect(unknown.complaint).not.toMatch(/npm|\.env/);
 });
 
 /** Every call of the command line in README and documents, in blocks and in sentences. */

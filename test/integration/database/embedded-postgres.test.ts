@@ -96,8 +96,8 @@ test('a second instance is refused while the first lives', async () => {
     expect(String(refusal)).toContain(
       `The data folder ${dataFolder} is in use by the process ${process.pid}.`,
     );
-    const other = await runChild(instance, [dataFolder]).ended;
-    expect(other).toEqual({ code: 1, complaint: expect.stringContaining('DataFolderInUse: ') as string });
+    const { code, complaint } = await runChild(instance, [dataFolder]).finish();
+    expect([code, complaint]).toEqual([1, expect.stringContaining('DataFolderInUse: ')]);
     expect(await notes(server.url)).toEqual(['kept']);
   });
 });
@@ -106,7 +106,7 @@ test('what a killed process left running is taken over', async () => {
   const killed = runChild(instance, [dataFolder]);
   const url = await killed.line();
   const orphan = postmaster();
-  killed.process.kill('SIGKILL');
+  killed.kill();
   await killed.ended;
   await withServer(async (server) => {
     expect(postmaster()).toBe(orphan);
@@ -120,7 +120,7 @@ test('after both processes were killed the data is recovered', async () => {
   const killed = runChild(instance, [dataFolder]);
   await killed.line();
   const pid = postmaster();
-  killed.process.kill('SIGKILL');
+  killed.kill();
   process.kill(pid, 'SIGKILL');
   await killed.ended;
   await withServer(async (server) => {
@@ -133,8 +133,8 @@ test('SIGTERM to the process that holds the server leaves nothing running', asyn
   const child = runChild(instance, [dataFolder]);
   await child.line();
   const pid = postmaster();
-  child.process.kill('SIGTERM');
-  expect(await child.ended).toEqual({ code: 0, complaint: '' });
+  child.signal('SIGTERM');
+  expect(await child.finish()).toMatchObject({ code: 0, complaint: '' });
   expect(runningProcess(pid)).toBeUndefined();
   expect(existsSync(join(serverFolder, 'owner.json'))).toBe(false);
 });
@@ -176,7 +176,7 @@ test('a server that dies under the service is started again where it was, as oft
 test('a server that was taken over is started again, too', async () => {
   const killed = runChild(instance, [dataFolder]);
   await killed.line();
-  killed.process.kill('SIGKILL');
+  killed.kill();
   await killed.ended;
   const { server, happened } = await supervised(60_000);
   process.kill(postmaster(), 'SIGKILL');
@@ -250,7 +250,7 @@ test('the server of a killed process can be ended from outside', async () => {
   await killed.line();
   const orphan = postmaster();
   await expect(stopAbandonedPostgres(dataFolder)).rejects.toThrow(DataFolderInUse);
-  killed.process.kill('SIGKILL');
+  killed.kill();
   await killed.ended;
   await stopAbandonedPostgres(dataFolder);
   await gone(orphan);

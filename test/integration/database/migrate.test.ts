@@ -54,8 +54,8 @@ const applied = 'SELECT name FROM migrations ORDER BY id';
 
 test('two nodes that start at once migrate an empty database once', async () => {
   const url = await emptyDatabase();
-  const node = () => runChild(join(__dirname, 'migrate-once.process.ts'), [url]).ended;
-  expect(await Promise.all([node(), node()])).toEqual(Array(2).fill({ code: 0, complaint: '' }));
+  const node = () => runChild(join(__dirname, 'migrate-once.process.ts'), [url]).finish();
+  expect(await Promise.all([node(), node()])).toMatchObject(Array(2).fill({ code: 0, complaint: '' }));
   expect(await ask(url, applied)).toEqual(migrations.map(({ name }) => name));
 });
 

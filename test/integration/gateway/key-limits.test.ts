@@ -6,7 +6,7 @@ import { addCustomer, type Customer } from '../../support/customer';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { type Answer, call, refusalOf } from '../keys/http';
-import { redisAvailable, type RedisServer, startRedis } from '../../support/redis-server';
+import { redisAvailable, type RedisServer, startRedis } from '../../system/redis-server';
 import { until } from '../../support/until';
 
 interface Refused {

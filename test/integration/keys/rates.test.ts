@@ -3,7 +3,7 @@ import { monotonicMs } from '#product/kernel';
 import { RateLimiter } from '#product/keys';
 import { startTestApp, type TestApp } from '../../support/app';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
-import { redisAvailable, type RedisServer, startRedis } from '../../support/redis-server';
+import { redisAvailable, type RedisServer, startRedis } from '../../system/redis-server';
 import { addKey, addUser } from '../../support/people';
 import { type Answer, call, refusalOf } from './http';
 import { RateTrialModule } from './rate-trial.module';

@@ -21,7 +21,7 @@ import {
 } from '#inside/platform/queue/index';
 import { proxyTo } from '../../support/proxy';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
-import { redisAvailable, type RedisServer, startRedis } from '../../support/redis-server';
+import { redisAvailable, type RedisServer, startRedis } from '../../system/redis-server';
 import { until } from '../../support/until';
 
 // On a shared Redis the queues of an earlier run may still be there.

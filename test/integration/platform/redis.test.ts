@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { Logger } from '#inside/platform/logging/index';
 import { createRedisClient } from '#inside/platform/redis/index';
-import { redisAvailable, startRedis } from '../../support/redis-server';
+import { redisAvailable, startRedis } from '../../system/redis-server';
 
 function capture() {
   const lines: string[] = [];

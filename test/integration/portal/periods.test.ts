@@ -1,4 +1,4 @@
-import { Chance } from '../../../proofs/support/chance';
+import { Chance } from '../../system/chance';
 import type { RequestRecord } from '../../../src/audit';
 import { formatMoney } from '#product/views';
 import { startTestApp, type TestApp } from '../../support/app';

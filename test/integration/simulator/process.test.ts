@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { spawnSimulator } from '../../support/simulator';
+import { projectFolder } from '../../system/program';
 import { call } from './client';
 
 const body = { model: 'sim-small', messages: [{ role: 'user', content: 'hello [[tokens=20]] [[pace=5]]' }] };
@@ -16,24 +18,21 @@ test('it runs on its own, says where it listens, and finishes its answers on SIG
   await simulator.stop();
   const seen = await pending;
   expect([seen.end, seen.bytes.toString().endsWith('[DONE]\n\n')]).toEqual(['complete', true]);
-  expect(simulator.process.exitCode).toBe(0);
+  expect(await simulator.program.ended).toBe(0);
 });
 
 test('it does not outlive the process that started it', async () => {
   const simulator = await spawnSimulator();
-  const ended = once(simulator.process, 'exit');
-  simulator.process.stdin?.end();
-  expect(await ended).toEqual([0, null]);
+  expect(await simulator.program.finish(10_000)).toMatchObject({ code: 0, late: false });
 });
 
 test('it ends as well when its starter is killed and leaves no pipe behind', async () => {
   const simulator = await spawnSimulator(['--name', 'outer']);
-  const main = simulator.process.spawnargs[1];
   const starter = spawn(
     process.execPath,
     [
       '-e',
-      `const child = require('node:child_process').spawn(process.execPath, [${JSON.stringify(main)}], {
+      `const child = require('node:child_process').spawn(process.execPath, [${JSON.stringify(join(projectFolder, 'dist/simulator/main.js'))}], {
         stdio: ['ignore', 'pipe', 'ignore'] });
        child.stdout.pipe(process.stdout);`,
     ],
@@ -48,7 +47,5 @@ test('it ends as well when its starter is killed and leaves no pipe behind', asy
 });
 
 test('a flag that makes no sense ends it before it listens', async () => {
-  await expect(spawnSimulator(['--port', 'x'])).rejects.toThrow(
-    /ended with 1 before it listened: simulator: --port/,
-  );
+  await expect(spawnSimulator(['--port', 'x'])).rejects.toThrow(/ended with 1: simulator: --port/);
 });

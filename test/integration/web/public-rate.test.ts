@@ -1,6 +1,6 @@
 import { startTestApp, type TestApp } from '../../support/app';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
-import { redisAvailable, type RedisServer, startRedis } from '../../support/redis-server';
+import { redisAvailable, type RedisServer, startRedis } from '../../system/redis-server';
 import { addKey, addUser } from '../../support/people';
 
 const get = (

@@ -22,16 +22,28 @@ describe('what is proven is what ships', () => {
     expect(builders).toEqual([]);
   });
 
-  test('one wrapper starts the programs of all proofs: the others run small tools or talk over a channel', () => {
-    const starters = proofs.filter((file) => read(file).includes("from 'node:child_process'"));
+  test('one wrapper starts the programs of all: the others run small tools or talk over a channel', () => {
+    const others = ['bench', 'test/integration', 'test/support', 'test/system'].flatMap((folder) =>
+      readdirSync(join(project, folder), { recursive: true, encoding: 'utf8' })
+        .filter((file) => file.endsWith('.ts'))
+        .map((file) => join(folder, file)),
+    );
+    const starters = [...proofs, ...others].filter((file) =>
+      read(file).includes("from 'node:child_process'"),
+    );
     expect(starters.sort()).toEqual([
+      'bench/autorouter/report.ts',
+      'bench/gateway/cores.ts',
+      'bench/gateway/report.ts',
       'proofs/media/prove-media.ts',
       'proofs/money/node-handle.ts',
-      'proofs/money/postgres-server.ts',
       'proofs/outages/drills/slow-senders.ts',
       'proofs/outages/room.ts',
-      'proofs/support/program.ts',
       'proofs/upgrade/released-version.ts',
+      // A process that is started by another one.
+      'test/integration/simulator/process.test.ts',
+      'test/system/postgres-server.ts',
+      'test/system/program.ts',
     ]);
   });
 });

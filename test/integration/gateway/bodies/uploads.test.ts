@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Child, runChild } from '../../../support/child';
+import { runChild } from '../../../support/child';
+import type { Program } from '../../../system/program';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres';
 import { mp3Of } from '../../../support/recordings';
 import { startSimulator, type Simulator } from '../../../support/simulator';
@@ -15,7 +16,7 @@ const MIB = 1024 * 1024;
 describe('a file that is sent', () => {
   let database: TestDatabase;
   let supplier: Simulator;
-  let service: Child;
+  let service: Program;
   let folder: string;
   let url = '';
   let key = '';
@@ -36,17 +37,13 @@ describe('a file that is sent', () => {
       MIGRATION_DATABASE_URL: database.ownerUrl,
       SANDBOX: 'off',
     });
-    while (url === '' || key === '') {
-      const line = await service.line();
-      url ||= / is ready at (http:\S+)/.exec(line)?.[1] ?? '';
-      key ||= /demo key +(svc_\w+)/.exec(line)?.[1] ?? '';
-    }
+    [, url = ''] = await service.find(/ is ready at (http:\S+)/);
+    [, key = ''] = await service.find(/demo key +(svc_\w+)/);
     // The entries of the first start are sealed, and the seal is anchored in a file.
     await until(() => existsSync(join(folder, 'data', 'audit', 'anchor.jsonl')));
   });
   afterAll(async () => {
-    service.process.kill('SIGTERM');
-    await service.ended;
+    await service.stop();
     await supplier.stop();
     await database.drop();
     rmSync(folder, { recursive: true, force: true });

@@ -1,12 +1,15 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { join, resolve } from 'node:path';
+import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 
-/** What was compiled beside this file. */
-const compiled = join(__dirname, '..', '..');
+/** This file runs from its source in tests, and compiled in proofs and benches. */
+const above = join(__dirname, '..', '..');
+const compiled = basename(above) === 'dist' ? above : join(above, 'dist');
+export const projectFolder = dirname(compiled);
 const KEPT_CHARACTERS = 200_000;
 const FIND_DEADLINE_MS = 60_000;
 
-type Environment = Readonly<Record<string, string>>;
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What a program has to live with. */
 export interface Circumstances {
@@ -20,6 +23,8 @@ export interface Circumstances {
   readonly isLeader?: boolean;
   /** All of its output is kept, and not only the end. */
   readonly isKept?: boolean;
+  /** Its output goes there, as fast as it comes, and nothing of it is seen here. */
+  readonly logFile?: string;
 }
 
 /** How a program came to its end. */
@@ -50,7 +55,9 @@ export class Program {
   private readonly exited: Promise<void>;
   private readonly pieces: Piece[] = [];
   private length = 0;
+  private unread = '';
   private isOver = false;
+  private code: number | null = null;
   private waiting: (() => void)[] = [];
 
   private constructor(
@@ -70,6 +77,7 @@ export class Program {
     this.ended = new Promise((resolve) => {
       child.once('close', (code: number | null) => {
         this.isOver = true;
+        this.code = code;
         living.delete(this);
         resolve(code);
         this.wake();
@@ -103,10 +111,13 @@ export class Program {
     environment: Environment = usualEnvironment(),
     circumstances: Circumstances = {},
   ): Program {
-    const { folder: cwd, isLeader: detached = false } = circumstances;
+    const { folder: cwd, isLeader: detached = false, logFile } = circumstances;
+    const log = logFile === undefined ? 'pipe' : openSync(logFile, 'a');
     // The simulator ends with its standard input.
-    const options = { stdio: 'pipe', env: environment, detached, cwd } as const;
-    return new Program(file, spawn(file, words, options), circumstances);
+    const stdio: StdioOptions = ['pipe', log, log];
+    const child = spawn(file, words, { stdio, env: environment, detached, cwd });
+    if (typeof log === 'number') closeSync(log);
+    return new Program(file, child, circumstances);
   }
 
   get pid(): number {
@@ -129,12 +140,19 @@ export class Program {
       for (;;) {
         const match = pattern.exec(this.text);
         if (match !== null) return match;
-        if (this.isOver) throw new Error(`${this.name} ended: ${this.text.slice(-2_000)}`);
-        await new Promise<void>((resolve) => this.waiting.push(resolve));
+        await this.more();
       }
     } finally {
       clearTimeout(deadline);
     }
+  }
+
+  /** The next line that it prints. */
+  async line(): Promise<string> {
+    while (!this.unread.includes('\n')) await this.more();
+    const [line = ''] = this.unread.split('\n', 1);
+    this.unread = this.unread.slice(line.length + 1);
+    return line;
   }
 
   signal(name: NodeJS.Signals): void {
@@ -175,8 +193,14 @@ export class Program {
     return { code, output: said('stdout'), complaint: said('stderr'), text: this.text, late };
   }
 
+  private async more(): Promise<void> {
+    if (this.isOver) throw new Error(`${this.name} ended with ${this.code}: ${this.text.slice(-2_000)}`);
+    await new Promise<void>((resolve) => this.waiting.push(resolve));
+  }
+
   private keep(piece: Piece): void {
     this.pieces.push(piece);
+    if (piece.from === 'stdout') this.unread = (this.unread + piece.text).slice(-KEPT_CHARACTERS);
     this.length += piece.text.length;
     while (this.circumstances.isKept !== true && this.length > KEPT_CHARACTERS && this.pieces.length > 1)
       this.length -= this.pieces.shift()?.text.length ?? 0;

@@ -1,0 +1,56 @@
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { freePort } from './free-port';
+import { Program } from './program';
+
+export interface RedisServer {
+  url: string;
+  /** Only a server of our own: it keeps its connections and answers nothing until it is resumed. */
+  pause?(): void;
+  resume?(): void;
+  stop(): Promise<void>;
+}
+
+const isInstalled = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .some((folder) => existsSync(join(folder, 'redis-server')));
+
+/** Redis is optional on a developer's machine, and demanded where the project is checked. */
+export const redisAvailable = process.env['REDIS_URL'] !== undefined || isInstalled;
+if (process.env['CI'] === 'true' && !redisAvailable) throw new Error('CI needs REDIS_URL or redis-server');
+
+/** The server named by REDIS_URL, or one of our own on a free port. */
+export async function startRedis(): Promise<RedisServer> {
+  const given = process.env['REDIS_URL'];
+  if (given !== undefined) return { url: given, stop: () => Promise.resolve() };
+  const { program: server, url } = await spawnRedis();
+  return {
+    url,
+    pause: () => server.signal('SIGSTOP'),
+    resume: () => server.signal('SIGCONT'),
+    stop: async () => {
+      server.kill();
+      await server.ended;
+    },
+  };
+}
+
+/** A server of our own that keeps nothing. */
+export async function spawnRedis(folder = '.'): Promise<{ readonly program: Program; readonly url: string }> {
+  const port = await freePort();
+  const words = [
+    '--port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    '--dir',
+    folder,
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+  ];
+  const program = Program.run('redis-server', words);
+  await program.find(/Ready to accept connections/);
+  return { program, url: `redis://127.0.0.1:${port}` };
+}
