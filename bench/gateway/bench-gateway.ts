@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { loadavg } from 'node:os';
 import { Logger } from '@nestjs/common';
+import { runProof } from '../../test/system/findings';
 import { placement, leaveMeasuredCore } from './cores';
 import { recordsIn } from './database';
 import { type Figure, held } from './figures';
@@ -128,7 +129,4 @@ async function unrecorded(testbed: Testbed): Promise<Figure> {
   };
 }
 
-void main(process.argv.slice(2)).catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  process.exit(1);
-});
+runProof(() => main(process.argv.slice(2)));

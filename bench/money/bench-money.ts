@@ -3,6 +3,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
+import { runProof } from '../../test/system/findings';
 import { DataSource } from 'typeorm';
 import { migrations } from '#migrations';
 import { Ledger, Limits, verifyMoney } from '#product/billing';
@@ -93,7 +94,4 @@ function print(rows: readonly Measured[]): void {
   );
 }
 
-void main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  process.exit(1);
-});
+runProof(main);

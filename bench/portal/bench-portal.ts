@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Logger } from '@nestjs/common';
+import { runProof } from '../../test/system/findings';
 import { usageGroupings } from '#product/audit';
 import { PortalSite, type Visitor } from './portal-site';
 
@@ -171,7 +172,4 @@ function said(isHeld: boolean, what: string, figures: string): boolean {
   return isHeld;
 }
 
-void main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  process.exit(1);
-});
+runProof(main);

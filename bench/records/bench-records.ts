@@ -3,6 +3,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
+import { runProof } from '../../test/system/findings';
 import { DataSource } from 'typeorm';
 import { migrations } from '#migrations';
 import { RequestRecordQuery } from '#product/audit';
@@ -91,7 +92,4 @@ async function millisecondsOf(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - began;
 }
 
-void main().catch((error: unknown) => {
-  process.stderr.write(`${String(error)}\n`);
-  process.exit(1);
-});
+runProof(main);

@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Outside } from './outside';
+import type { Findings } from '../../test/system/findings';
 import { type Outcome, Program, projectFolder } from '../../test/system/program';
 import type { Product } from './product';
-import type { Report } from './report';
 
 export const clientsFolder = join(projectFolder, 'proofs', 'clients');
 
@@ -25,7 +25,7 @@ export const run = (
 export interface Trial {
   readonly product: Product;
   readonly outside: Outside;
-  readonly report: Report;
+  readonly findings: Findings;
   readonly folder: string;
 }
 
@@ -78,8 +78,8 @@ export async function takeTurn(script: string, words: readonly string[], place: 
 }
 
 /** Both agents are configured to call only the gateway. Their proxy records any other connection. */
-export function checkOutside({ outside, report }: Trial, client: string): Promise<void> {
-  return report.check(client, 'nothing else was called', () => {
+export function checkOutside({ outside, findings }: Trial, client: string): Promise<void> {
+  return findings.attempt(`${client} · nothing else was called`, () => {
     const wanted = [...outside.wanted];
     outside.wanted.clear();
     if (wanted.length > 0) return Promise.reject(new Error(`wanted to reach ${wanted.join(', ')}`));

@@ -11,9 +11,8 @@ const models = ['messages-model', 'chat-model'];
 export async function tryClaudeCode(trial: Trial): Promise<void> {
   for (const model of models) {
     for (const credential of credentials) {
-      await trial.report.check(
-        client,
-        `${model}, ${credential} · a file read, then a second turn`,
+      await trial.findings.attempt(
+        `${client} · ${model}, ${credential} · a file read, then a second turn`,
         async () => {
           const { ask, note } = agent(trial, model, { [credential]: trial.product.key });
           const first = await ask(`Read it. [[tool=Read({"file_path":"${note}"})]]`, [
@@ -32,19 +31,25 @@ export async function tryClaudeCode(trial: Trial): Promise<void> {
       );
     }
   }
-  await trial.report.check(client, 'a wrong key, an unknown model, a broken stream: each told', async () => {
-    const refused = async (model: string, environment: Record<string, string>): Promise<string> => {
-      const turn = await agent(trial, model, environment).ask('Say a lot. [[tokens=60]]', []);
-      assert.equal(ended(turn).is_error, true, turn.output);
-      return String(ended(turn).result);
-    };
-    // By default it repeats a refused request for minutes. These answers tell it to stop.
-    assert.match(await refused('messages-model', { ANTHROPIC_API_KEY: WRONG_KEY }), /401 invalid_api_key - /);
-    const known = { ANTHROPIC_API_KEY: trial.product.key };
-    assert.match(await refused('no-such-model', known), /issue with the selected model/);
-    const impatient = { ...known, CLAUDE_CODE_MAX_RETRIES: '0' };
-    assert.match(await refused('failing-chat-model', impatient), /API Error/);
-  });
+  await trial.findings.attempt(
+    `${client} · a wrong key, an unknown model, a broken stream: each told`,
+    async () => {
+      const refused = async (model: string, environment: Record<string, string>): Promise<string> => {
+        const turn = await agent(trial, model, environment).ask('Say a lot. [[tokens=60]]', []);
+        assert.equal(ended(turn).is_error, true, turn.output);
+        return String(ended(turn).result);
+      };
+      // By default it repeats a refused request for minutes. These answers tell it to stop.
+      assert.match(
+        await refused('messages-model', { ANTHROPIC_API_KEY: WRONG_KEY }),
+        /401 invalid_api_key - /,
+      );
+      const known = { ANTHROPIC_API_KEY: trial.product.key };
+      assert.match(await refused('no-such-model', known), /issue with the selected model/);
+      const impatient = { ...known, CLAUDE_CODE_MAX_RETRIES: '0' };
+      assert.match(await refused('failing-chat-model', impatient), /API Error/);
+    },
+  );
   await checkOutside(trial, client);
 }
 

@@ -47,9 +47,8 @@ stream_max_retries = 0
 
 export async function tryCodex(trial: Trial): Promise<void> {
   for (const [model, route] of Object.entries(routes)) {
-    await trial.report.check(
-      client,
-      `${model} at ${route} · a shell command, then a second turn`,
+    await trial.findings.attempt(
+      `${client} · ${model} at ${route} · a shell command, then a second turn`,
       async () => {
         const ask = agent(trial, model, route);
         const first = await ask(['exec'], 'Read the note. [[tool=exec_command({"cmd":"cat note.txt"})]]');
@@ -66,9 +65,8 @@ export async function tryCodex(trial: Trial): Promise<void> {
       },
     );
   }
-  await trial.report.check(
-    client,
-    'a wrong key, an unknown model, a broken stream: each told by its code',
+  await trial.findings.attempt(
+    `${client} · a wrong key, an unknown model, a broken stream: each told by its code`,
     async () => {
       const wrong = await agent(trial, 'chat-model', '/v1', WRONG_KEY)(['exec'], 'x');
       assert.match(failureOf(wrong), /401.*invalid_api_key - /);

@@ -18,9 +18,9 @@ export async function tryGuide(trial: Trial): Promise<void> {
   for (const section of sections) {
     const title = section.slice(0, section.indexOf('\n'));
     for (const program of blocksOf(section, 'js'))
-      await trial.report.check(client, `${title} · the program`, () => runProgram(trial, program));
+      await trial.findings.attempt(`${client} · ${title} · the program`, () => runProgram(trial, program));
     for (const commands of blocksOf(section, 'sh'))
-      await trial.report.check(client, `${title} · the commands`, () =>
+      await trial.findings.attempt(`${client} · ${title} · the commands`, () =>
         runCommands(trial, commands, blocksOf(section, 'toml')[0]),
       );
   }

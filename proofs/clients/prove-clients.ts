@@ -6,10 +6,10 @@ import { tryClaudeCode } from './claude-code';
 import { tryCodex } from './codex';
 import { tryGuide } from './guide';
 import { Outside } from './outside';
+import { Findings, runProof } from '../../test/system/findings';
 import { installPackages } from '../../test/system/packages';
 import { endWithThisProcess } from '../../test/system/program';
 import { startProduct } from './product';
-import { Report } from './report';
 
 /** Real clients hold conversations with tools through the product, which is started as a user starts it. */
 
@@ -28,7 +28,7 @@ const SDK_DEADLINE_MS = 120_000;
 
 /** A script prints its findings itself; that it came to its end is one more. */
 async function trySdk(
-  { product, report }: Trial,
+  { product, findings }: Trial,
   [client, file, ...words]: readonly [string, string, ...string[]],
 ): Promise<void> {
   const scripts = join(clientsFolder, 'sdk');
@@ -48,28 +48,29 @@ async function trySdk(
   const lines = output.split('\n').filter((text) => text.startsWith('{'));
   for (const line of lines) {
     const { what, fault } = JSON.parse(line) as { what: string; fault: string | null };
-    report.add(client, what, fault);
+    findings.add(`${client} · ${what}`, fault === null, fault ?? '');
   }
   const ended = late ? `no end after ${SDK_DEADLINE_MS} ms` : complaint;
   const fault = code !== 0 ? ended : lines.length === 0 ? 'it checked nothing' : null;
-  report.add(client, 'ran to the end', fault);
+  findings.add(`${client} · ran to the end`, fault === null, fault ?? '');
 }
 
 const others = { Codex: tryCodex, 'Claude Code': tryClaudeCode, 'docs/clients.md': tryGuide };
 
 /** A part of a client's name as the only argument tries that client alone. */
-async function main(only = ''): Promise<void> {
+async function main(): Promise<void> {
+  const only = process.argv[2] ?? '';
   endWithThisProcess();
   await installPackages('proofs/clients', 'the clients (about 1 GB)');
   const folder = mkdtempSync(join(tmpdir(), 'switchboard-clients-'));
   chmodSync(folder, 0o755);
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const outside = await Outside.open();
-  const report = new Report();
+  const findings = new Findings('prove:clients');
   try {
     const product = await startProduct(folder);
     try {
-      const trial: Trial = { product, outside, report, folder };
+      const trial: Trial = { product, outside, findings, folder };
       for (const sdk of sdks) if (sdk[0].includes(only)) await trySdk(trial, sdk);
       for (const [client, attempt] of Object.entries(others)) if (client.includes(only)) await attempt(trial);
     } finally {
@@ -78,10 +79,7 @@ async function main(only = ''): Promise<void> {
   } finally {
     outside.close();
   }
-  report.end();
+  findings.end();
 }
 
-void main(process.argv[2]).catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  process.exit(1);
-});
+runProof(main);

@@ -1,6 +1,7 @@
 import type { Layout } from './catalogue';
 import type { Testbed } from './testbed';
-import { type Report, Sheet } from './report';
+import type { Findings } from '../../test/system/findings';
+import { Sheet } from './sheet';
 import type { Scene } from './scene';
 
 /** One thing that goes wrong, tried on models of its own. */
@@ -16,7 +17,7 @@ export class DrillContext {
   constructor(
     private readonly drill: Drill,
     readonly testbed: Testbed,
-    private readonly report: Report,
+    private readonly findings: Findings,
   ) {}
 
   scene(name: string): Scene {
@@ -36,6 +37,6 @@ export class DrillContext {
         return sheet;
       }),
     );
-    for (const sheet of sheets) this.report.print(sheet);
+    for (const sheet of sheets) sheet.print(this.findings);
   }
 }

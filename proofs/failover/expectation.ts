@@ -1,6 +1,6 @@
 import type { Answer } from './caller';
 import type { Place } from './catalogue';
-import type { Sheet } from './report';
+import type { Sheet } from './sheet';
 import { type AskOptions, freshPrompt, type Scene } from './scene';
 
 /** An answer within this time needed no waiting. */

@@ -1,4 +1,4 @@
-import { partsGiven } from '../../test/system/findings';
+import { Findings, partsGiven, runProof } from '../../test/system/findings';
 import { closeConnections } from './caller';
 import { type Drill, DrillContext } from './drill';
 import { accounting } from './drills/accounting';
@@ -12,7 +12,6 @@ import { noAnswers } from './drills/no-answers';
 import { callersFaults, probeAwaited, sameLane, standIn } from './drills/lanes';
 import { Testbed } from './testbed';
 import { longLimits, shortLimits } from './limits';
-import { Report } from './report';
 
 const drills: readonly Drill[] = [
   oneLimit,
@@ -48,18 +47,15 @@ async function main(): Promise<void> {
   const scenes = wanted.flatMap(({ name: drill, scenes }) =>
     Object.entries(scenes).map(([name, layout]) => ({ drill, name, layout })),
   );
-  const report = new Report();
+  const findings = new Findings('prove:failover');
   const testbed = await Testbed.open(scenes, words.includes('--long') ? longLimits : shortLimits);
   try {
-    for (const drill of wanted) await drill.run(new DrillContext(drill, testbed, report));
+    for (const drill of wanted) await drill.run(new DrillContext(drill, testbed, findings));
   } finally {
     closeConnections();
     await testbed.close();
   }
-  process.exitCode = report.end() ? 0 : 1;
+  findings.end();
 }
 
-void main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  process.exit(1);
-});
+runProof(main);

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { GithubStandIn } from '../../test/support/github-stand-in';
 import { OpenIdStandIn } from '../../test/support/openid-stand-in';
 import { World } from '../operations/world';
-import { runProof } from '../../test/system/findings';
+import { Findings, runProof } from '../../test/system/findings';
 import { startGateway } from '../../test/system/gateway';
 import type { ProofNode } from '../../test/system/node';
 import type { Rows } from '../../test/system/rows';
@@ -22,6 +22,7 @@ const SAMPLES = Number(process.argv[2] ?? 500);
 const MOST_DIFFERENCE_MS = 5;
 const MOST_WAIT_MS = 1_000;
 const ROUNDS = 50;
+const findings = new Findings('prove:identity');
 const password = 'kettle orbit mosaic thunder';
 
 const environment = {
@@ -81,7 +82,7 @@ const formRoutes: readonly FormRoute[] = [
 ];
 
 /** In pairs that begin with either in turn: a slow moment of the machine falls on both, and neither always comes second. */
-async function proveFormRoute(node: ProofNode, route: FormRoute, known: readonly string[]): Promise<boolean> {
+async function proveFormRoute(node: ProofNode, route: FormRoute, known: readonly string[]): Promise<void> {
   const times: [number[], number[]] = [[], []];
   const answers = new Set<string>();
   const ask = async (isKnown: 0 | 1, email: string): Promise<void> => {
@@ -97,12 +98,12 @@ async function proveFormRoute(node: ProofNode, route: FormRoute, known: readonly
   }
   const [unknown, recognised] = times.map(median) as [number, number];
   const difference = Math.abs(unknown - recognised);
-  const good = difference < MOST_DIFFERENCE_MS && answers.size === 1;
-  process.stdout.write(
-    `${good ? 'ok  ' : 'FAIL'} ${route.path}: unknown ${unknown.toFixed(2)} ms, known ${recognised.toFixed(2)} ms, ` +
-      `difference ${difference.toFixed(2)} ms over ${SAMPLES} samples each; ${answers.size} kind of answer\n`,
+  findings.add(
+    route.path,
+    difference < MOST_DIFFERENCE_MS && answers.size === 1,
+    `unknown ${unknown.toFixed(2)} ms, known ${recognised.toFixed(2)} ms, difference ${difference.toFixed(2)} ms ` +
+      `over ${SAMPLES} samples each; ${answers.size} kind of answer`,
   );
-  return good;
 }
 
 async function suspendOnce(nodes: readonly ProofNode[], rows: Rows, hash: string): Promise<number> {
@@ -135,35 +136,23 @@ async function suspendOnce(nodes: readonly ProofNode[], rows: Rows, hash: string
   return Math.max(...(await Promise.all(ends)));
 }
 
-async function proveSuspension(nodes: readonly ProofNode[], rows: Rows, hash: string): Promise<boolean> {
+async function proveSuspension(nodes: readonly ProofNode[], rows: Rows, hash: string): Promise<void> {
   const times: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) times.push(await suspendOnce(nodes, rows, hash));
   const longest = Math.max(...times);
-  const good = longest <= MOST_WAIT_MS;
-  process.stdout.write(
-    `${good ? 'ok  ' : 'FAIL'} a suspended person's sessions and keys end on ${nodes.length} nodes: half within ` +
-      `${median(times).toFixed(1)} ms, all ${ROUNDS} within ${longest.toFixed(1)} ms\n`,
+  findings.add(
+    `a suspended person's sessions and keys end on ${nodes.length} nodes`,
+    longest <= MOST_WAIT_MS,
+    `half within ${median(times).toFixed(1)} ms, all ${ROUNDS} within ${longest.toFixed(1)} ms`,
   );
-  return good;
-}
-
-/** One line of the proof. */
-async function told(row: string, proof: Promise<string>): Promise<boolean> {
-  const found = await proof.then(
-    (seen) => ({ good: true, seen }),
-    (error: unknown) => ({ good: false, seen: error instanceof Error ? error.message : String(error) }),
-  );
-  process.stdout.write(`${found.good ? 'ok  ' : 'FAIL'} ${row}: ${found.seen}\n`);
-  return found.good;
 }
 
 /** Rows 36–40, 42, 46–48, 53, 60–63 and 71–75, on an installation with the sandbox's models and a GitHub. */
-async function proveRows(): Promise<boolean[]> {
+async function proveRows(): Promise<void> {
   const github = await GithubStandIn.start([`${portalAddress}/oauth/idp2/login/callback/`]);
   const provider = await OpenIdStandIn.start();
   const dns = await DnsStandIn.start();
   const world = await World.open({ ...providerEnvironment(github, provider), DNS_SERVERS: dns.address });
-  const outcomes: boolean[] = [];
   try {
     for (const { row, prove } of [
       ...doorRows(github, provider),
@@ -171,14 +160,13 @@ async function proveRows(): Promise<boolean[]> {
       ...provenRows,
       ...accountRows,
     ])
-      outcomes.push(await told(row, prove(world)));
+      await findings.attempt(row, () => prove(world));
   } finally {
     await world.close();
     await github.close();
     await provider.close();
     await dns.close();
   }
-  return outcomes;
 }
 
 async function main(): Promise<void> {
@@ -189,13 +177,11 @@ async function main(): Promise<void> {
     const hash = await ownHash(here, rows);
     const known: string[] = [];
     for (let n = 0; n < 50; n += 1) known.push((await addAccount(rows, hash)).email);
-    const outcomes: boolean[] = [];
-    for (const route of formRoutes) outcomes.push(await proveFormRoute(here, route, known));
-    outcomes.push(await told('mails are shown on the developer’s machine alone', proveOutbox(gateway)));
-    outcomes.push(await proveSuspension(nodes, rows, hash), ...(await proveRows()));
-    const held = outcomes.filter(Boolean).length;
-    process.stdout.write(`\nprove:identity: ${held} of ${outcomes.length} held\n`);
-    process.exitCode = outcomes.every(Boolean) ? 0 : 1;
+    for (const route of formRoutes) await proveFormRoute(here, route, known);
+    await findings.attempt('mails are shown on the developer’s machine alone', () => proveOutbox(gateway));
+    await proveSuspension(nodes, rows, hash);
+    await proveRows();
+    findings.end();
   } finally {
     await gateway.stop();
   }

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
-import { Report } from '../clients/report';
 import { type SpawnedSimulator, spawnSimulator } from '../../test/support/simulator';
-import { runProof } from '../../test/system/findings';
+import { Findings, runProof } from '../../test/system/findings';
 import { startGateway } from '../../test/system/gateway';
 import type { GatewayFile, ProofNode } from '../../test/system/node';
 import { installPackages } from '../../test/system/packages';
@@ -58,8 +57,8 @@ async function startSupplier(name: Lane): Promise<[Lane, SpawnedSimulator]> {
 /** A number as the only argument: each chain of that distance is tried, in place of all. */
 const step = process.argv[2] ?? '1';
 
-async function prove({ url, keys }: ProofNode, suppliers: Suppliers): Promise<Report> {
-  const report = new Report();
+async function prove({ url, keys }: ProofNode, suppliers: Suppliers): Promise<Findings> {
+  const findings = new Findings('prove:lanes');
   const { code, output, complaint, late } = await Program.run(
     process.execPath,
     [join(folderOfScripts, 'chains.mjs')],
@@ -80,18 +79,18 @@ async function prove({ url, keys }: ProofNode, suppliers: Suppliers): Promise<Re
       what: string;
       fault: string | null;
     };
-    report.add(client, what, fault);
+    findings.add(`${client} · ${what}`, fault === null, fault ?? '');
   }
   const ended = code !== 0 ? (late ? 'too late' : complaint) : lines.length === 0 ? 'there was none' : null;
-  report.add('the chains', 'came to their end', ended);
+  findings.add('the chains · came to their end', ended === null, ended ?? '');
   for (const name of names) {
     const requests = await suppliers[name].requests();
     const refused = requests.flatMap(({ status, path }) =>
       Number(status) >= 400 ? [`${status} ${path}`] : [],
     );
-    report.add(name, 'refused nothing', refused.length === 0 ? null : refused.slice(0, 5).join(', '));
+    findings.add(`${name} · refused nothing`, refused.length === 0, refused.slice(0, 5).join(', '));
   }
-  return report;
+  return findings;
 }
 
 async function main(): Promise<void> {

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { Logger } from '@nestjs/common';
-import { partsGiven } from '../../test/system/findings';
+import { partsGiven, runProof } from '../../test/system/findings';
 import { closeConnections } from '../failover/caller';
 import { aborts } from './drills/aborts';
 import { clockJump } from './drills/clock-jump';
@@ -43,7 +43,7 @@ async function main(): Promise<void> {
   const words = process.argv.slice(2);
   const wanted = partsGiven(groups.flat().map(({ name }) => name));
   Logger.overrideLogger(['error']);
-  const report = new Report();
+  const report = new Report('prove:outages');
   const testbed = await Testbed.open();
   const leave = (): void => void testbed.close().finally(() => process.exit(1));
   process.once('SIGINT', leave).once('SIGTERM', leave);
@@ -55,10 +55,7 @@ async function main(): Promise<void> {
     closeConnections();
     await testbed.close();
   }
-  process.exitCode = report.end() ? 0 : 1;
+  report.end();
 }
 
-void main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  process.exit(1);
-});
+runProof(main);

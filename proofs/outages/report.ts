@@ -1,4 +1,4 @@
-import { LeftOut } from '../../test/system/findings';
+import { Findings } from '../../test/system/findings';
 
 /** What one outage did to those who called meanwhile. */
 export interface OutageRow {
@@ -19,19 +19,8 @@ const columns: readonly (readonly [title: string, field: keyof OutageRow])[] = [
 ];
 
 /** One line a check, one row an outage, and a last line that says how it went. */
-export class Report {
+export class Report extends Findings {
   private readonly rows: OutageRow[] = [];
-  private held = 0;
-  private broken = 0;
-  private readonly leftOut = new LeftOut();
-
-  check(name: string, expected: string, seen: string, held: boolean): void {
-    if (held) this.held += 1;
-    else this.broken += 1;
-    process.stdout.write(
-      `${held ? 'held  ' : 'broken'}  ${name.padEnd(70)}  ${expected.padEnd(34)}  ${seen}\n`,
-    );
-  }
 
   row(row: OutageRow): void {
     this.rows.push(row);
@@ -39,20 +28,20 @@ export class Report {
 
   /** What could not be tried here. */
   skip(outage: string, why: string): void {
-    this.leftOut.add(outage, why);
+    this.leaveOut(outage, why);
     this.row({ outage, answers: `not run: ${why}`, time: '', lost: '', recovery: '' });
   }
 
-  /** The table and the last line; answers whether everything held. */
-  end(): boolean {
+  /** The table comes before the last line. */
+  override end(): void {
     const lines = [
       columns.map(([title]) => title),
       columns.map(() => '---'),
       ...this.rows.map((row) => columns.map(([, field]) => row[field])),
     ];
     const table = lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
-    process.stdout.write(`\n${table}\n\n${this.held} held, ${this.broken} broken${this.leftOut.told}\n`);
-    return this.broken === 0 && this.held > 0;
+    process.stdout.write(`\n${table}\n`);
+    super.end();
   }
 }
 

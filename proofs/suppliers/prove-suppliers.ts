@@ -1,5 +1,5 @@
 import { Chance } from '../../test/system/chance';
-import { numberGiven, runProof } from '../../test/system/findings';
+import { Findings, numberGiven, runProof } from '../../test/system/findings';
 import { type Caller, callers } from './callers';
 import { formOf } from './form';
 import { eventsOf, meaningOf, answerTextIn, saysFailed, saysWhole } from './reading';
@@ -47,12 +47,11 @@ class Proof {
   }
 
   end(seed: number): void {
-    const kinds = Map.groupBy(this.outcomes, ({ kind }) => kind);
-    for (const [kind, all] of kinds)
-      process.stdout.write(`${kind.padEnd(40)} ${all.filter(({ held }) => held).length} of ${all.length}\n`);
-    const held = this.outcomes.filter((outcome) => outcome.held).length;
-    process.stdout.write(`seed ${seed}\nprove:suppliers: ${held} of ${this.outcomes.length} held\n`);
-    process.exitCode = held === this.outcomes.length && held > 0 ? 0 : 1;
+    const findings = new Findings('prove:suppliers');
+    for (const [kind, all] of Map.groupBy(this.outcomes, (outcome) => outcome.kind))
+      findings.many(kind, all.length, all.filter(({ held }) => !held).length);
+    process.stdout.write(`seed ${seed}\n`);
+    findings.end();
   }
 
   private async compare(recording: Recording, caller: Caller): Promise<void> {

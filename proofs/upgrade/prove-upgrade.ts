@@ -9,7 +9,7 @@ import { Load, tally, times } from '../outages/load';
 import { Report, seconds, spread } from '../outages/report';
 import { RoundRobin } from '../outages/round-robin';
 import { type GatewayNode, Testbed } from '../outages/testbed';
-import { numberGiven } from '../../test/system/findings';
+import { numberGiven, runProof } from '../../test/system/findings';
 import { released, ReleasedVersion } from './released-version';
 
 /** Fewer where the machine has other work to do: `--calls 5`. */
@@ -21,7 +21,7 @@ const BACK_WITHIN_MS = 60_000;
 /** Two nodes behind a balancer go from each released version to this one and back under load: no call is refused. */
 async function main(): Promise<void> {
   Logger.overrideLogger(['error']);
-  const report = new Report();
+  const report = new Report('prove:upgrade');
   for (const { name, commit } of released) {
     const version = ReleasedVersion.build(commit);
     const testbed = await Testbed.open(version.bundle);
@@ -35,7 +35,7 @@ async function main(): Promise<void> {
       version.remove();
     }
   }
-  process.exitCode = report.end() ? 0 : 1;
+  report.end();
 }
 
 async function upgrade(from: string, old: ReleasedVersion, testbed: Testbed, report: Report): Promise<void> {
@@ -127,7 +127,4 @@ class Pair {
   }
 }
 
-void main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  process.exit(1);
-});
+runProof(main);

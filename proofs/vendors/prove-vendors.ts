@@ -1,4 +1,4 @@
-import { inParallel, runProof } from '../../test/system/findings';
+import { Findings, inParallel, runProof } from '../../test/system/findings';
 import { Conversation } from './conversation';
 import { oneOfEach, otherAccount, type VendorLane, vendorLanes } from './lanes';
 import { leastOf, requestsOf } from './requests';
@@ -55,6 +55,7 @@ class Proof {
   }
 
   end(): void {
+    const findings = new Findings('prove:vendors');
     for (const [kind, all] of Map.groupBy(this.rows, (row) => row.kind)) {
       const failed = all.filter(({ held }) => !held);
       for (const [why, rows] of Map.groupBy(failed, (row) => row.why)) {
@@ -63,14 +64,12 @@ class Proof {
         process.stdout.write(`FAILED  ${kind}, ${rows.length} times: ${why}\n        ${models}\n`);
         process.stdout.write(`        the caller heard: ${first?.heard ?? ''}\n`);
       }
-      process.stdout.write(`${kind.padEnd(40)} ${all.length - failed.length} of ${all.length}\n`);
+      findings.many(kind, all.length, failed.length);
     }
     for (const [said, count] of this.refusals)
       process.stdout.write(`refused by the gateway itself, ${count} times: ${said}\n`);
     process.stdout.write(`refused by the vendor in the caller's own dialect, ${this.told} times\n`);
-    const held = this.rows.filter((row) => row.held).length;
-    process.stdout.write(`prove:vendors: ${held} of ${this.rows.length} held\n`);
-    process.exitCode = held === this.rows.length && held > 0 ? 0 : 1;
+    findings.end();
   }
 
   /** A round of tools on each of the lanes, one after the other, in one conversation. */

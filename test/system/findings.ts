@@ -1,32 +1,27 @@
-/** Names cases that a proof could not try: each has a line of its own and stands on the last line, too. */
-export class LeftOut {
-  private readonly list: string[] = [];
-  private count = 0;
-
-  add(what: string, why: string, count = 1): void {
-    process.stdout.write(`left out  ${what}: ${why}\n`);
-    this.list.push(`${what} (${why})`);
-    this.count += count;
-  }
-
-  /** As in `, 1 not run: redis (redis-server is not installed)`; empty where everything was tried. */
-  get told(): string {
-    return this.list.length === 0 ? '' : `, ${this.count} not run: ${this.list.join('; ')}`;
-  }
-}
-
-/** What a proof looked at, one line each, and what becomes of the process. */
+/** What was looked at, one line each, and what becomes of the process: nothing held over no case. */
 export class Findings {
   private held = 0;
   private all = 0;
-  private readonly leftOut = new LeftOut();
+  private notRun = 0;
+  private readonly leftOut: string[] = [];
 
   constructor(private readonly name: string) {}
 
-  add(what: string, holds: boolean, found: string): void {
-    this.all += 1;
-    if (holds) this.held += 1;
-    process.stdout.write(`${holds ? 'held  ' : 'FAILED'}  ${what.padEnd(78)} ${found}\n`);
+  add(what: string, holds: boolean, found = ''): void {
+    this.many(what, 1, holds ? 0 : 1, found);
+  }
+
+  /** What was promised stands beside what was seen. */
+  check(what: string, expected: string, seen: string, holds: boolean): void {
+    this.add(`${what.padEnd(66)}  ${expected.padEnd(40)} `, holds, seen);
+  }
+
+  /** Holds where the work comes to its end; what it answers, or why it failed, is told. */
+  async attempt(what: string, work: () => Promise<string | void>): Promise<void> {
+    await work().then(
+      (seen) => this.add(what, true, seen ?? ''),
+      (error: unknown) => this.add(what, false, error instanceof Error ? error.message : String(error)),
+    );
   }
 
   /** Holds where none of so many cases is wrong; without a case there was nothing to hold. */
@@ -34,15 +29,34 @@ export class Findings {
     this.add(what, cases > 0 && wrong === 0, cases === 0 ? `no case was tried; ${found}` : found);
   }
 
-  /** A case that cannot be tried here is neither held nor failed. */
+  /** Cases of one kind that count one by one, and have a line together. */
+  many(kind: string, cases: number, wrong: number, found = `${cases - wrong} of ${cases}`): void {
+    this.all += cases;
+    this.held += cases - wrong;
+    const line = `${wrong === 0 ? 'held  ' : 'FAILED'}  ${kind.padEnd(78)} ${shortened(found)}`;
+    process.stdout.write(`${line.trimEnd().replaceAll('\n', '\n          ')}\n`);
+  }
+
+  /** A case that cannot be tried here is neither held nor failed: it has a line, and stands on the last one, too. */
   leaveOut(what: string, why: string, count = 1): void {
-    this.leftOut.add(what, why, count);
+    process.stdout.write(`left out  ${what}: ${why}\n`);
+    this.leftOut.push(`${what} (${why})`);
+    this.notRun += count;
   }
 
   end(): void {
-    process.stdout.write(`\n${this.name}: ${this.held} of ${this.all} held${this.leftOut.told}\n`);
+    const told = this.notRun === 0 ? '' : `, ${this.notRun} not run: ${this.leftOut.join('; ')}`;
+    process.stdout.write(`\n${this.name}: ${this.held} of ${this.all} held${told}\n`);
     process.exitCode = this.held === this.all && this.all > 0 ? 0 : 1;
   }
+}
+
+const LONGEST = 2_000;
+
+/** The end of what a program printed says what became of it. */
+function shortened(text: string): string {
+  const rest = text.trimEnd();
+  return rest.length <= LONGEST ? rest : `${rest.slice(0, LONGEST / 2)} … ${rest.slice(-LONGEST / 2)}`;
 }
 
 /** The parts named on the command line, and all of them where none is. An unknown name is a mistake. */

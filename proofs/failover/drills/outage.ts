@@ -4,7 +4,7 @@ import { layout } from '../catalogue';
 import type { Drill } from '../drill';
 import { retryAfterOf, seenText, SLACK_MS } from '../expectation';
 import type { Testbed } from '../testbed';
-import type { Sheet } from '../report';
+import type { Sheet } from '../sheet';
 import type { Scene } from '../scene';
 
 const PER_SECOND = 200;
