@@ -5,7 +5,7 @@ COPY package.json package-lock.json .npmrc ./
 COPY scripts ./scripts
 RUN npm ci --include=dev --ignore-scripts
 COPY . .
-RUN npm run build && rm -rf dist/entries dist/gallery dist/product dist/proofs dist/bench && npm prune --omit=dev --ignore-scripts
+RUN npm run build && rm -rf dist/entries dist/product && npm prune --omit=dev --ignore-scripts
 
 FROM node:24-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 METRICS_HOST=0.0.0.0 DATA_FOLDER=/data

@@ -20,18 +20,22 @@ function readDockerfile() {
   const words = (pattern, of) => (pattern.exec(of)?.[1] ?? '').trim().split(/\s+/).filter(Boolean);
   return {
     paths: [...last.matchAll(/^COPY --from=build \/app\/(\S+)/gm)].map(([, path]) => path),
-    removed: words(/\brm -rf ([^&\n]+)/, text),
+    // What the build removes, and what it never sees is not compiled.
+    left: [
+      ...words(/\brm -rf ([^&\n]+)/, text),
+      ...words(/([^]*)/, fs.readFileSync(inProject('.dockerignore'), 'utf8')).map((name) => `dist/${name}`),
+    ],
     environment: Object.fromEntries(words(/^ENV (.*)$/m, last).map((pair) => pair.split('='))),
     command: JSON.parse(/^CMD (\[.*\])$/m.exec(last)?.[1] ?? '[]'),
   };
 }
 
-function layOut(folder, { paths, removed }) {
-  const left = new Set(removed.map((path) => inProject(...path.split('/'))));
+function layOut(folder, { paths, left }) {
+  const leftOut = new Set(left.map((path) => inProject(...path.split('/'))));
   for (const path of paths) {
     const source = inProject(...path.split('/'));
     if (path === 'node_modules') fs.symlinkSync(source, join(folder, path));
-    else fs.cpSync(source, join(folder, path), { recursive: true, filter: (file) => !left.has(file) });
+    else fs.cpSync(source, join(folder, path), { recursive: true, filter: (file) => !leftOut.has(file) });
   }
 }
 

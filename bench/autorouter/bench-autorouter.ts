@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { hasData, readData } from './data';
 import { cellsOf, type Figure, headings, held, line } from './measured';
-import { circumstances, keep, project } from './report';
+import { projectFolder } from '../../test/system/program';
+import { circumstances, keep } from './report';
 import { synthetic } from './synthetic';
 import { curveTrack, learningTrack, neverTrack, pairTrack, speedTrack, unseenTrack } from './tracks';
 import { above, atLeast, atMost } from './measured';
@@ -32,7 +33,8 @@ function main(words: string[]): void {
   const loadBefore = loadavg()[0] ?? NaN;
   const seeds = values.seeds?.split(',').map(Number) ?? freshSeeds;
   const wants = (track: string): boolean => values.only?.split(',').includes(track) ?? true;
-  const folder = process.env['AUTOROUTER_BENCH_DIR'] ?? join(project, '..', 'shared', 'data', 'autorouter');
+  const folder =
+    process.env['AUTOROUTER_BENCH_DIR'] ?? join(projectFolder, '..', 'shared', 'data', 'autorouter');
   const made = values.synthetic || !hasData(folder);
   process.stdout.write(
     made

@@ -1,49 +1,15 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { cpus, loadavg, release } from 'node:os';
-import { join } from 'node:path';
+import { factsOf, keepRun, loadOf, type RunFacts } from '../kept-run';
 import { placement } from './cores';
 import { type Figure, held } from './figures';
-import { projectFolder } from '../../test/system/program';
 
-/** What a reader needs to know to judge the figures, or to repeat them. */
-export interface Circumstances {
-  readonly date: string;
-  readonly commit: string;
-  readonly node: string;
-  readonly machine: string;
+interface GatewayFacts extends RunFacts {
   readonly placement: string;
-  readonly command: string;
-  /** Over the last minute: before, and at the end. */
-  readonly load: readonly number[];
 }
 
-export function circumstances(words: readonly string[], before: number): Circumstances {
-  return {
-    date: new Date().toISOString().slice(0, 10),
-    commit: commit(),
-    node: process.version,
-    machine: `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, Linux ${release()}`,
-    placement,
-    command: ['npm run bench:gateway', ...(words.length > 0 ? ['--', ...words] : [])].join(' '),
-    load: [before, loadavg()[0] ?? NaN],
-  };
-}
-
-function commit(): string {
-  const git = (...words: string[]): string =>
-    execFileSync('git', words, {
-      cwd: projectFolder,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }).trim();
-  try {
-    const changed = git('status', '--porcelain', '--', 'src', 'migrations', 'package-lock.json') !== '';
-    return git('rev-parse', '--short', 'HEAD') + (changed ? '-changed' : '');
-  } catch {
-    return 'unknown';
-  }
-}
+export const circumstances = (words: readonly string[], before: number): GatewayFacts => ({
+  ...factsOf('gateway', words, before, ['src', 'migrations', 'package-lock.json']),
+  placement,
+});
 
 interface Cells {
   readonly what: string;
@@ -96,35 +62,22 @@ export const line = ({ what, must, aim, measured, spread, verdict, note }: Cells
     .join(' ')
     .trimEnd();
 
-/** Kept for comparison with later commits: numbers for programs, a table for people. */
-export function keep(figures: readonly Figure[], facts: Circumstances): string {
-  const folder = join(projectFolder, 'bench', 'results');
-  mkdirSync(folder, { recursive: true });
-  const name = unusedName(join(folder, `${facts.date}-${facts.commit}`));
-  writeFileSync(`${name}.json`, `${JSON.stringify({ ...facts, figures }, null, 2)}\n`);
-  writeFileSync(`${name}.md`, markdown(figures, facts));
-  return name;
-}
+/** Kept for comparison with later commits. */
+export const keep = (figures: readonly Figure[], facts: GatewayFacts): string =>
+  keepRun(facts, figures, markdown(figures, facts));
 
-/** Nothing that was kept is lost to a second run. */
-function unusedName(first: string): string {
-  let name = first;
-  for (let run = 2; existsSync(`${name}.json`); run += 1) name = `${first}-${run}`;
-  return name;
-}
-
-function markdown(figures: readonly Figure[], facts: Circumstances): string {
+function markdown(figures: readonly Figure[], facts: GatewayFacts): string[] {
   const row = ({ what, must, aim, measured, spread, verdict, note }: Cells): string =>
     `| ${[what, must, aim, measured, spread, verdict, note].join(' | ')} |`;
   return [
     `# bench:gateway, ${facts.date}, commit ${facts.commit}`,
     '',
     `Node ${facts.node}, ${facts.machine}; ${facts.placement}.`,
-    `\`${facts.command}\`; load of the machine before and after: ${facts.load.map((one) => one.toFixed(1)).join(', ')}.`,
+    `\`${facts.command}\`; ${loadOf(facts)}`,
     '',
     row(headings),
     '|---|--:|--:|--:|--:|---|---|',
     ...figures.map((figure) => row(cellsOf(figure))),
     '',
-  ].join('\n');
+  ];
 }

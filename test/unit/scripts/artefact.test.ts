@@ -32,9 +32,8 @@ describe('what is proven is what ships', () => {
       read(file).includes("from 'node:child_process'"),
     );
     expect(starters.sort()).toEqual([
-      'bench/autorouter/report.ts',
       'bench/gateway/cores.ts',
-      'bench/gateway/report.ts',
+      'bench/kept-run.ts',
       'proofs/media/prove-media.ts',
       'proofs/money/node-handle.ts',
       'proofs/outages/drills/slow-senders.ts',
