@@ -10,7 +10,7 @@ export interface Route {
 }
 
 /** The fields of a form, by name, and those that it needs. */
-export interface Form {
+interface Form {
   readonly fields: Readonly<Record<string, Field>>;
   readonly required: readonly string[];
 }
