@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { audioKindOf, audioLengthOf } from '#inside/gateway/inference/media/audio-length';
+import { audioKindOf, audioLengthOf } from '#inside/gateway/media/audio-length';
 import { forgedRecordings, honestRecordings, recordingNamed } from '../../test/support/forged-recordings';
 import { Findings, runProof } from '../../test/system/findings';
 

@@ -1,9 +1,9 @@
 import type { LaneView, ModelView } from '../../src/catalogue';
 import { boundOf, parseUsd, parseUsdPerMillion, priceRates, type UseCounts } from '#product/kernel';
-import { describeCall } from '#inside/gateway/inference/describe';
-import type { Inbound } from '../../src/gateway/inference/inbound';
-import { inputBoundOf } from '#inside/gateway/inference/input-bound';
-import { operations, type TextOperation } from '#inside/gateway/inference/operation';
+import { describeCall } from '#inside/gateway/intake/describe';
+import type { Inbound } from '../../src/gateway/intake/inbound';
+import { inputBoundOf } from '#inside/gateway/admission/input-bound';
+import { operations, type TextOperation } from '#inside/gateway/operations/operation';
 import { SupplierStyles } from '#product/routing';
 import { laneFacts, THINKING_BESIDE_ANSWER } from '#product/vendors';
 import { dollars, percent, type Proof, usd } from './proof';

@@ -8,11 +8,11 @@ export {
   AnswerSampling,
   type RetriedAnswer,
   type ServedAnswer,
-} from './inference/answer-sampling';
-export type { Call } from './inference/describe';
+} from './settle/answer-sampling';
+export type { Call } from './intake/describe';
 export { type EvaluationAnswer, InnerEvaluation } from './inner/inner-evaluation';
-export { Lifecycle } from './lifecycle';
-export { callableModels } from './model-access';
+export { Lifecycle } from './intake/lifecycle';
+export { callableModels } from './admission/model-access';
 export { presentRecord, recordColumns } from './manage/record-presenter';
 export { gatewayComponents } from './openapi/components';
 export { describedGatewayRoutes, gatewayNotes, gatewayTags, isGatewayRoute } from './openapi/operations';

@@ -5,8 +5,8 @@ import { type Caller, priceFactorAt } from '../keys';
 import { AUTO } from '../routing';
 import { Access, type HttpRequest } from '../web';
 import { AutoModel } from './auto/auto-model';
-import { callerOf } from './caller-of';
-import { callableModels } from './model-access';
+import { callerOf } from './intake/caller-of';
+import { callableModels } from './admission/model-access';
 import { sharedFacts } from './shared-facts';
 
 const LARGEST_PAGE = 1_000;

@@ -1,9 +1,9 @@
 import type { Credential, LaneView, ModelView, ProviderView } from '../../../src/catalogue';
-import { describeCall } from '#inside/gateway/inference/describe';
-import type { HeldCall } from '../../../src/gateway/inference/hold';
-import type { Inbound } from '../../../src/gateway/inference/inbound';
-import { type Outbound, outboundFor } from '#inside/gateway/inference/outbound';
-import { isSpoken, operations } from '#inside/gateway/inference/operation';
+import { describeCall } from '#inside/gateway/intake/describe';
+import type { HeldCall } from '../../../src/gateway/admission/hold';
+import type { Inbound } from '../../../src/gateway/intake/inbound';
+import { type Outbound, outboundFor } from '#inside/gateway/attempt/outbound';
+import { isSpoken, operations } from '#inside/gateway/operations/operation';
 import { type JsonObjectText, readJsonObject } from '#product/kernel';
 import { SupplierStyles } from '#product/routing';
 import { profiles } from '#inside/routing/suppliers/openai-style/profiles';

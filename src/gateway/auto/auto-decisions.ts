@@ -21,11 +21,11 @@ import {
   type SessionView,
   wordSalt,
 } from '../../routing';
-import { Admissions } from '../inference/admit';
-import type { Call } from '../inference/describe';
-import { isText, type Operation, type TextOperation } from '../inference/operation';
-import type { Inbound } from '../inference/inbound';
-import { conversationOf, stickyKey } from '../inference/session';
+import { Admissions } from '../admission/admit';
+import type { Call } from '../intake/describe';
+import { isText, type Operation, type TextOperation } from '../operations/operation';
+import type { Inbound } from '../intake/inbound';
+import { conversationOf, stickyKey } from '../intake/session';
 import { AutoBudgets } from './auto-budgets';
 import { type AutoCandidate, AutoCandidates, type AutoChoice } from './auto-candidates';
 import { AutoRetries } from './auto-retries';

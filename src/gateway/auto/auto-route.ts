@@ -1,6 +1,6 @@
 import type { Explanation } from '../../routing';
-import type { Admission } from '../inference/admit';
-import type { AutoTrace } from '../inference/describe';
+import type { Admission } from '../admission/admit';
+import type { AutoTrace } from '../intake/describe';
 import type { AutoCandidate } from './auto-candidates';
 
 /** Why nothing was chosen, and a model answered all the same. */

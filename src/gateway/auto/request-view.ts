@@ -1,7 +1,7 @@
 import type { CanonicalRequest, DialectName } from '../../protocol';
 import type { RequestView } from '../../routing';
-import type { Call } from '../inference/describe';
-import type { TextOperation } from '../inference/operation';
+import type { Call } from '../intake/describe';
+import type { TextOperation } from '../operations/operation';
 import { type Seal, sealOf } from './sealed-history';
 import { resultsIn } from './tool-results';
 

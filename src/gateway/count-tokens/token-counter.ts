@@ -6,14 +6,14 @@ import { editedJsonObject, Fault, fault, parseJsonText } from '../../kernel';
 import { Settings } from '../../platform';
 import { dialects, supplierFault } from '../../protocol';
 import type { HttpRequest } from '../../web';
-import { Admissions } from '../inference/admit';
-import { AttemptTools } from '../inference/attempt-tools';
-import { type Call, describeCall } from '../inference/describe';
-import { RequestGate } from '../request-gate';
-import { type Inbound, intake } from '../inference/inbound';
-import { planFor } from '../inference/plan';
-import { operations } from '../inference/operation';
-import type { Work } from '../work';
+import { Admissions } from '../admission/admit';
+import { AttemptTools } from '../attempt/attempt-tools';
+import { type Call, describeCall } from '../intake/describe';
+import { RequestGate } from '../intake/request-gate';
+import { type Inbound, intake } from '../intake/inbound';
+import { planFor } from '../admission/plan';
+import { operations } from '../operations/operation';
+import type { Work } from '../intake/work';
 import { estimateTokens } from './estimate-tokens';
 
 export interface TokenCount {

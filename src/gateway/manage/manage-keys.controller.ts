@@ -24,8 +24,8 @@ import {
   presentPage,
   queryOf,
 } from '../../web';
-import { callerOf } from '../caller-of';
-import { readJsonBody } from '../read-json-body';
+import { callerOf } from '../intake/caller-of';
+import { readJsonBody } from './read-json-body';
 
 const PAGES = { usual: 20, most: 100 };
 

@@ -11,8 +11,8 @@ import {
 } from '../../kernel';
 import { Database, Notifications, Settings } from '../../platform';
 import { dialects, isSealed } from '../../protocol';
-import type { Call } from '../inference/describe';
-import type { Inbound } from '../inference/inbound';
+import type { Call } from '../intake/describe';
+import type { Inbound } from '../intake/inbound';
 import { finalResponse } from './final-response';
 import {
   isRecord,

@@ -1,5 +1,5 @@
-import { serverToolsOf } from '../../../src/gateway/inference/server-tools';
-import { operations, type TextOperation } from '../../../src/gateway/inference/operation';
+import { serverToolsOf } from '../../../src/gateway/intake/server-tools';
+import { operations, type TextOperation } from '../../../src/gateway/operations/operation';
 
 /** What a request may make its supplier bill, and what is put into it so that it cannot be more. */
 function asked(operation: TextOperation, body: Record<string, unknown>, choices = 1) {

@@ -1,4 +1,4 @@
-import { audioKindOf, audioLengthOf } from '../../../src/gateway/inference/media/audio-length';
+import { audioKindOf, audioLengthOf } from '../../../src/gateway/media/audio-length';
 import { mp3Of, wavOf } from '../../support/recordings';
 
 const lengthOf = (file: Buffer) => {

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import fc from 'fast-check';
-import { recordingIn, soldAudio } from '../../../src/gateway/inference/media/audio';
-import { parseForm } from '../../../src/gateway/inference/media/form';
+import { recordingIn, soldAudio } from '../../../src/gateway/media/audio';
+import { parseForm } from '../../../src/gateway/media/form';
 import { boundOf, costOf, priceRates, usageOf, type UsageReading } from '../../../src/kernel';
 import { honestRecordings, recordingNamed } from '../../support/forged-recordings';
 import { mp3Of, wavOf } from '../../support/recordings';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { audioLengthOf } from '../../../src/gateway/inference/media/audio-length';
+import { audioLengthOf } from '../../../src/gateway/media/audio-length';
 
 function checksum(bytes: readonly number[]): number {
   let sum = 0;

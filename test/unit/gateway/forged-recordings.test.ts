@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { audioKindOf, audioLengthOf } from '../../../src/gateway/inference/media/audio-length';
+import { audioKindOf, audioLengthOf } from '../../../src/gateway/media/audio-length';
 import { forgedRecordings, honestRecordings, recordingNamed } from '../../support/forged-recordings';
 
 /** Milliseconds that ffmpeg plays of each: written by `npm run prove:media -- --record`. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { fieldsOf, isForm, parseForm } from '../../../src/gateway/inference/media/form';
+import { fieldsOf, isForm, parseForm } from '../../../src/gateway/media/form';
 import { encodeForm } from '../../../src/routing/suppliers/kit';
 import { readUpload } from '../../../src/web/upload';
 

@@ -3,12 +3,12 @@ import { Idempotency } from '../../../src/web/idempotency/idempotency';
 import type { AnswerStore } from '../../../src/web/idempotency/answer-store';
 import { Leases } from '../../../src/web/idempotency/leases';
 import { operationOf } from '../../../src/web/idempotency/operation';
-import { contentOf, replayOr } from '../../../src/gateway/inference/replay';
-import type { Call } from '../../../src/gateway/inference/describe';
-import { parseForm } from '../../../src/gateway/inference/media/form';
-import type { Inbound } from '../../../src/gateway/inference/inbound';
+import { contentOf, replayOr } from '../../../src/gateway/intake/replay';
+import type { Call } from '../../../src/gateway/intake/describe';
+import { parseForm } from '../../../src/gateway/media/form';
+import type { Inbound } from '../../../src/gateway/intake/inbound';
 import type { Reply } from '../../../src/gateway/reply/reply';
-import { Work } from '../../../src/gateway/work';
+import { Work } from '../../../src/gateway/intake/work';
 import { type ErrorCode, fault } from '../../../src/kernel';
 import type { Settings } from '../../../src/platform';
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import type { LaneView, ModelView } from '../../../src/catalogue';
-import { describeCall } from '../../../src/gateway/inference/describe';
-import type { Inbound } from '../../../src/gateway/inference/inbound';
+import { describeCall } from '../../../src/gateway/intake/describe';
+import type { Inbound } from '../../../src/gateway/intake/inbound';
 import { objectText } from '../../../src/kernel/json/read-json-object';
-import { inputBoundOf } from '../../../src/gateway/inference/input-bound';
-import { type Operation, operations, type TextOperation } from '../../../src/gateway/inference/operation';
+import { inputBoundOf } from '../../../src/gateway/admission/input-bound';
+import { type Operation, operations, type TextOperation } from '../../../src/gateway/operations/operation';
 import { SupplierStyles } from '../../../src/routing';
 import { laneFacts, UNKNOWN_FACTS } from '../../../src/vendors';
 import { wavOf } from '../../support/recordings';

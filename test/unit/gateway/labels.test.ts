@@ -1,4 +1,4 @@
-import { endUserOf, tagsOf } from '../../../src/gateway/inference/labels';
+import { endUserOf, tagsOf } from '../../../src/gateway/intake/labels';
 
 test.each([
   [{}, null],

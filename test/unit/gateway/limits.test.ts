@@ -1,4 +1,4 @@
-import * as limits from '../../../src/gateway/inference/request-checks/limits';
+import * as limits from '../../../src/gateway/operations/request-checks/limits';
 
 type Body = Record<string, unknown>;
 type Check = Exclude<keyof typeof limits, 'default'>;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { StreamMending } from '../../../src/gateway/inference/stream/stream-mending';
-import { Tap } from '../../../src/gateway/inference/tap';
+import { StreamMending } from '../../../src/gateway/relay/stream-mending';
+import { Tap } from '../../../src/gateway/relay/tap';
 import { type Usage, usageOf } from '../../../src/kernel';
 import { type DialectName, dialects, streamMender } from '../../../src/protocol';
 import { eventsIn, spell, spellings, type WrittenEvent } from '../../support/sse-spellings';

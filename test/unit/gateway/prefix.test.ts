@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Prefix } from '../../../src/gateway/inference/stream/prefix';
+import { Prefix } from '../../../src/gateway/relay/prefix';
 import type { CanonicalEvent } from '../../../src/protocol';
 
 type Piece = { kind: 'text' | 'reasoning' | 'tool'; text: string };

@@ -1,6 +1,6 @@
-import { completionBytes, completionsAsked } from '../../../src/gateway/inference/answer-shapes/completions';
-import { inAskedEncoding } from '../../../src/gateway/inference/answer-shapes/embeddings-encoding';
-import { ranked, searchUnitsBound } from '../../../src/gateway/inference/answer-shapes/rerank-order';
+import { completionBytes, completionsAsked } from '../../../src/gateway/operations/answer-shapes/completions';
+import { inAskedEncoding } from '../../../src/gateway/operations/answer-shapes/embeddings-encoding';
+import { ranked, searchUnitsBound } from '../../../src/gateway/operations/answer-shapes/rerank-order';
 
 describe('embeddings', () => {
   const floats = { data: [{ index: 0, embedding: [1, -2.5] }], usage: {} };

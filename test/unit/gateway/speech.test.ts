@@ -1,5 +1,5 @@
-import { audioKindOf, audioLengthOf } from '../../../src/gateway/inference/media/audio-length';
-import { soldSpeech, speechIn } from '../../../src/gateway/inference/media/speech';
+import { audioKindOf, audioLengthOf } from '../../../src/gateway/media/audio-length';
+import { soldSpeech, speechIn } from '../../../src/gateway/media/speech';
 import { boundOf, costOf, parseUsd, parseUsdPerMillion as usd, priceRates } from '../../../src/kernel';
 import { wavOf } from '../../support/recordings';
 

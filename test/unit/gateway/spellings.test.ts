@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Tap, type TapOptions } from '../../../src/gateway/inference/tap';
+import { Tap, type TapOptions } from '../../../src/gateway/relay/tap';
 import { dialects } from '../../../src/protocol';
 import { eventsIn, type Spelling, spell, spellings } from '../../support/sse-spellings';
 import { type Json, type Transcript, transcripts } from '../protocol/transcripts';

@@ -1,6 +1,6 @@
-import { applyEdits, memberCut } from '../../../src/gateway/inference/stream/edits';
+import { applyEdits, memberCut } from '../../../src/gateway/relay/edits';
 import fc from 'fast-check';
-import { Tap, type TapOptions } from '../../../src/gateway/inference/tap';
+import { Tap, type TapOptions } from '../../../src/gateway/relay/tap';
 import { dialects } from '../../../src/protocol';
 
 const chat = [

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { Tap } from '../../../src/gateway/inference/tap';
+import { Tap } from '../../../src/gateway/relay/tap';
 import { AnswerParser } from '../../../src/platform/supplier-http/wire/answer-parser';
 import { dialects } from '../../../src/protocol';
 

@@ -1,6 +1,6 @@
-import { describeCall } from '../../../src/gateway/inference/describe';
-import type { Inbound } from '../../../src/gateway/inference/inbound';
-import { operations, type TextOperation } from '../../../src/gateway/inference/operation';
+import { describeCall } from '../../../src/gateway/intake/describe';
+import type { Inbound } from '../../../src/gateway/intake/inbound';
+import { operations, type TextOperation } from '../../../src/gateway/operations/operation';
 import { objectText } from '../../../src/kernel/json/read-json-object';
 import { THINKING_BESIDE_ANSWER } from '../../../src/vendors';
 

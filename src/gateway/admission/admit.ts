@@ -1,0 +1,134 @@
+import { Injectable } from '@nestjs/common';
+import { CatalogueService, type ModelView, type PricedLane } from '../../catalogue';
+import { fault, NOTHING_ASKED, unpricedFee } from '../../kernel';
+import { AUTO, AutoRouter, SupplierStyles } from '../../routing';
+import { callableModels, isListed } from './model-access';
+import type { Call } from '../intake/describe';
+import { feesOn } from '../settle/fees';
+import { notTaken } from '../intake/field-names';
+import { isSpoken } from '../operations/operation';
+
+export interface Admission {
+  readonly model: ModelView;
+  /** The lanes that serve the operation, the primary first, each with its price. */
+  readonly lanes: readonly PricedLane[];
+}
+
+const NO_PAYER = 'This key belongs to nobody who pays. Name a billing user for its organisation or project.';
+
+/** Decides the model and lanes of a request. Refusals here are cheap: nothing was spent or sent. */
+@Injectable()
+export class Admissions {
+  constructor(
+    private readonly catalogue: CatalogueService,
+    private readonly styles: SupplierStyles,
+    private readonly auto: AutoRouter,
+  ) {}
+
+  admit(call: Call): Admission {
+    const admission = this.find(call);
+    this.mustBePaid(call);
+    return admission;
+  }
+
+  /** Throws where no wallet can be charged. */
+  mustBePaid({ inbound }: Call): void {
+    const { attribution, billingExempt } = inbound.caller;
+    if (!billingExempt && attribution.walletId === null)
+      throw fault('billing_limit_reached', { message: NO_PAYER });
+  }
+
+  /** Throws where the call names a region that no lane of the catalogue lies in. */
+  mustKnowRegion({ region }: Call): void {
+    if (region === null || this.catalogue.snapshot.regions.has(region)) return;
+    throw fault('invalid_request', {
+      param: 'region',
+      message: `No model is served in a region "${region}".`,
+    });
+  }
+
+  /** The model and its lanes for a caller who may use it; the payer is not checked. */
+  find(call: Call): Admission {
+    const { caller } = call.inbound;
+    this.mustKnowRegion(call);
+    const found = this.catalogue.resolve(this.nameOf(call));
+    if (found.kind === 'refused') throw fault(found.code, { param: 'model' });
+    const { model, lanes } = found;
+    if (model.kind !== call.operation.kind) {
+      throw fault('model_not_available', {
+        param: 'model',
+        message: `${call.model} is not a model for this route.`,
+      });
+    }
+    if (!isListed(caller, model, call.byAuto)) throw fault('model_not_allowed', { param: 'model' });
+    if (!this.catalogue.snapshot.isOpenTo(model, caller.attribution))
+      throw fault('model_not_accessible', { param: 'model' });
+    return { model, lanes: this.priced(this.serving(lanes, call), call) };
+  }
+
+  /** The larger model for a request that is too long; null when there is none for this caller. */
+  larger(call: Call, { model }: Admission): Admission | null {
+    const larger = model.overflowTo === null ? undefined : this.catalogue.snapshot.modelOf(model.overflowTo);
+    if (larger === undefined || larger.id === model.id) return null;
+    try {
+      return this.admit({ ...call, model: larger.name });
+    } catch {
+      // A larger model that the caller may not use is not offered: the first refusal stands.
+      return null;
+    }
+  }
+
+  private nameOf({ inbound, model, operation }: Call): string {
+    const { snapshot } = this.catalogue;
+    if (model !== AUTO || snapshot.model(AUTO) !== undefined) return model;
+    return this.auto.reference(() =>
+      callableModels(inbound.caller, snapshot, { kind: operation.kind, byAuto: true }),
+    );
+  }
+
+  /** Lanes whose supplier does not serve the operation are left out, also for failover. */
+  private serving(lanes: readonly PricedLane[], call: Call): readonly PricedLane[] {
+    const { model, operation } = call;
+    const serves = ({ lane }: PricedLane): boolean =>
+      this.styles.dialectFor(lane.provider, operation.name) !== undefined;
+    const left = lanes.every(serves) ? lanes : lanes.filter(serves);
+    if (left.length > 0) return this.taking(left, call);
+    throw fault('model_not_available', {
+      param: 'model',
+      message: `No supplier of ${model} serves this route.`,
+    });
+  }
+
+  /** Lanes whose price lacks something that the request can be billed for are left out: nothing is served free. */
+  private priced(lanes: readonly PricedLane[], call: Call): readonly PricedLane[] {
+    if (call.fees === NOTHING_ASKED) return lanes;
+    let unknown: string | null = null;
+    const left = lanes.filter(({ lane, price }) => {
+      const fees = feesOn(call, this.styles.wireFor(lane, call.operation.name, call.needs));
+      const fee = unpricedFee(price.rates, fees);
+      unknown ??= fee;
+      return fee === null;
+    });
+    if (left.length === lanes.length) return lanes;
+    if (left.length > 0) return left;
+    throw fault('supplier_price_unresolved', {
+      message: `The price of ${call.model} says nothing of ${unknown}, which this request asks for. Ask without it, or have its operator set the price.`,
+      details: { fee: unknown },
+    });
+  }
+
+  /** Lanes whose supplier may not get a field of the body are left out: no field is dropped silently. */
+  private taking(lanes: readonly PricedLane[], call: Call): readonly PricedLane[] {
+    const { model, operation, unknownFields } = call;
+    if (unknownFields.length === 0) return lanes;
+    const refusedBy = ({ lane }: PricedLane): string | undefined => {
+      const { provider } = lane;
+      // A translation reports dropped fields, and forwards no bytes of the body unchanged.
+      if (!isSpoken(operation, this.styles.wireFor(lane, operation.name, call.needs))) return undefined;
+      return unknownFields.find((name) => !this.styles.takesField(provider, operation.name, name));
+    };
+    const left = lanes.filter((lane) => refusedBy(lane) === undefined);
+    if (left.length > 0) return left;
+    throw notTaken(refusedBy(lanes[0]!)!, model);
+  }
+}

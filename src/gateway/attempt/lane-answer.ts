@@ -1,0 +1,70 @@
+import type { Fault, Usage } from '../../kernel';
+import type { Dropped } from '../../protocol';
+import type { CallSecrets, LanePermit, PlannedLane, SupplierExchange } from '../../routing';
+import type { Outbound } from './outbound';
+import type { RoutedCall } from '../admission/routed-call';
+
+/** One try of a call at one lane. */
+export interface LaneTry {
+  readonly routed: RoutedCall;
+  readonly route: PlannedLane;
+  /** The permit under which the lane is asked. */
+  readonly permit: LanePermit;
+  /** Another lane was preferred and could not answer. */
+  readonly failover: boolean;
+  /** The lane refused the request with the reasoning of earlier turns. */
+  readonly withoutReasoning: boolean;
+}
+
+/** A lane that has begun to answer. */
+export interface LaneAnswer extends LaneTry {
+  readonly outbound: Outbound;
+  readonly status: number;
+  readonly contentType: string;
+  readonly exchange: SupplierExchange;
+  /** Secrets to redact from the answer when it is a failure. */
+  readonly secrets: CallSecrets;
+  /** What of the request was not sent, by the translation too. */
+  readonly dropped: readonly Dropped[];
+  /** One of the two, as it was asked for. */
+  stream: LaneStream | null;
+  whole: Delivery<Buffer> | null;
+  /** The part of a stream that can go to the caller; it grows until the exchange has another reader. */
+  readonly early: (Buffer | string)[];
+}
+
+/** What reached the caller, or is about to: everything settlement needs to know of it. */
+export interface Delivery<Body extends Buffer | string = Buffer | string> {
+  readonly by: LaneTry;
+  readonly status: number;
+  /** It is the usage as it is charged. */
+  readonly usage: Usage;
+  readonly finishReason: string | null;
+  /** The ids of its tool calls, for a request that may go to any model. */
+  readonly calls: readonly string[];
+  /** Reasoning in it that only its author can read. */
+  readonly seals?: readonly string[];
+  readonly firstTokenMs: number | null;
+  /** What the supplier did not get, and what a translation lost on the way there or back. */
+  readonly dropped: readonly Dropped[];
+  /** It is set when the answer did not become whole. */
+  readonly problem: Fault | null;
+  /** What leaves once it is settled: the whole answer, or the last bytes of a stream. */
+  readonly body: Body;
+}
+
+/** What becomes of one lane's stream on its way to the caller. */
+export interface LaneStream {
+  /** Takes what came and answers what goes on now. */
+  take(chunk: Buffer): Buffer | string;
+  /** The caller has something useful: from here on failures are reported in the stream. */
+  readonly useful: boolean;
+  /** The answer is whole: nothing that may still come belongs to it. */
+  readonly ended: boolean;
+  /** A fault in the stream: nothing more of it is forwarded. */
+  readonly failure: Fault | null;
+  /** The body ended, or broke off for a reason. A second call answers the same. */
+  finish(broken: Fault | null): Delivery;
+  /** Replaces the last bytes: a failure of our own after the supplier's last byte. */
+  fail(problem: Fault): string;
+}

@@ -1,0 +1,83 @@
+import type { AttemptRecord } from '../../audit';
+import { monotonicMs } from '../../kernel';
+import type { LanePermit, PlannedLane } from '../../routing';
+import { isOfLane, lanesIn } from './attempt-record';
+import type { AttemptTools } from './attempt-tools';
+import type { Judgement } from './judge';
+import type { RoutedCall } from '../admission/routed-call';
+
+/** One request has at most so many, whichever models it goes to. */
+export const MOST_LANES = 3;
+
+/** Chooses the next lane of a request, with its permit and retry budget. */
+export class LaneTurns {
+  private place = 0;
+  /** The next try is paid for already. */
+  private reserved = false;
+
+  constructor(
+    private readonly routed: RoutedCall,
+    private readonly tools: AttemptTools,
+    /** Every try for this request, of an earlier model too. */
+    private readonly records: readonly AttemptRecord[],
+    private readonly startedMs: number,
+  ) {}
+
+  /** Whether another lane could be tried. Healthy ones come first in a plan. */
+  get hasMore(): boolean {
+    const next = this.routed.plan.lanes[this.place];
+    if (next === undefined || next.why === 'open' || lanesIn(this.records) >= MOST_LANES) return false;
+    return this.tools.health.budgetOf(next.lane.provider.name).affords(monotonicMs());
+  }
+
+  /** The lane whose turn it is after these outcomes; null when there is none. */
+  next(outcomes: readonly Judgement[]): PlannedLane | null {
+    const route = this.routed.plan.lanes[this.place];
+    if (route === undefined || !this.mayContinue(outcomes)) return null;
+    this.place += 1;
+    return route;
+  }
+
+  restart(): void {
+    this.place = 0;
+  }
+
+  /** Reserves the next try: only if there is one is it worth giving up this call. */
+  reserve(): boolean {
+    if (!this.hasMore) return false;
+    const { provider } = this.routed.plan.lanes[this.place]!.lane;
+    this.reserved ||= this.tools.health.budgetOf(provider.name).spend(monotonicMs());
+    return this.reserved;
+  }
+
+  /** Takes the permit for a lane: it must not rest, unless all of them do, and a retry needs budget. */
+  acquire({ lane }: PlannedLane, now: number): LanePermit | null {
+    const { health } = this.tools;
+    const { lanes } = this.routed.plan;
+    const { keyId } = this.routed.call.inbound.caller;
+    if (lanes[0]?.why === 'open') return health.acquireAsLast(lane, keyId, now);
+    if (health.stateOf(lane, keyId, now) === 'open') return null;
+    const isRetry = this.records.length > 0;
+    if (isRetry && !this.reserved && !health.budgetOf(lane.provider.name).spend(now)) return null;
+    this.reserved = false;
+    if (!isRetry) for (const each of lanes) health.budgetOf(each.lane.provider.name).firstTry();
+    return health.acquire(lane, keyId, now);
+  }
+
+  /** A stand-in answered: a better lane failed, or was passed over, if only for a session. */
+  isFailover({ lane }: PlannedLane): boolean {
+    return (
+      this.records.some((record) => !isOfLane(record, lane)) ||
+      this.routed.plan.lanes.some(({ lane: other }) => other.priority < lane.priority)
+    );
+  }
+
+  /** Where every lane rests, only one is tried; and after two slow failures there is no third try. */
+  private mayContinue(outcomes: readonly Judgement[]): boolean {
+    if (outcomes.length === 0) return true;
+    const { plan } = this.routed;
+    const isLate =
+      outcomes.length > 1 && monotonicMs() - this.startedMs > this.tools.settings.supplierFirstByteTimeoutMs;
+    return lanesIn(this.records) < MOST_LANES && plan.lanes[0]?.why !== 'open' && !isLate;
+  }
+}

@@ -1,0 +1,68 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { fault, type JsonObjectText, monotonicMs, type PriceFactor, readJsonObject } from '../../kernel';
+import { type Caller, priceFactorAt } from '../../keys';
+import { readBody } from '../../platform';
+import type { HttpRequest } from '../../web';
+import { fieldsOf, type Form, isForm, parseForm, withoutBoundary } from '../media/form';
+
+/** A received request: its bytes, and their parsed contents beside them. */
+export interface Inbound extends JsonObjectText {
+  readonly requestId: string;
+  readonly clientRequestId: string | null;
+  readonly startedMs: number;
+  readonly caller: Caller;
+  /** What the caller pays of any price: pinned for the hold and the charge alike. */
+  readonly priceFactor: PriceFactor;
+  readonly headers: IncomingHttpHeaders;
+  /** It is null where the body is JSON; else `body` holds the fields of the form. */
+  readonly form: Form | null;
+  /** What `previous_response_id` said, once the body holds what it stands for. */
+  readonly previousResponseId?: string;
+  /** The models of the earlier answers it refers to that hold something sealed. */
+  readonly writers?: readonly string[];
+  /** The models that made the tool calls of those answers, by the ids of the calls. */
+  readonly callers?: ReadonlyMap<string, string>;
+}
+
+/** Returns a promise only for a form, or for a body that is late or large. */
+export function intake(request: HttpRequest, caller: Caller, bodyLimit: number): Inbound | Promise<Inbound> {
+  const startedMs = monotonicMs();
+  const contentType = request.headers['content-type'];
+  const isNeither = contentType !== undefined && contentType !== JSON_TYPE && isOther.test(contentType);
+  if (isNeither && !isForm(contentType)) {
+    throw fault('unsupported_media_type', { message: 'The body is neither JSON nor a multipart form.' });
+  }
+  const bytes = readBody(request, bodyLimit);
+  const inbound = (content: Content): Inbound => ({
+    requestId: request.requestId,
+    clientRequestId: request.clientRequestId,
+    startedMs,
+    caller,
+    priceFactor: caller.priceFactors === null ? null : priceFactorAt(caller, Date.now()),
+    headers: request.headers,
+    bytes: content.bytes,
+    body: content.body,
+    members: content.members,
+    isRounded: content.isRounded,
+    form: content.form ?? null,
+  });
+  const content = bytes instanceof Promise ? bytes.then((late) => read(request, late)) : read(request, bytes);
+  return content instanceof Promise ? content.then(inbound) : inbound(content);
+}
+
+type Content = JsonObjectText & { readonly form?: Form };
+
+function read({ headers }: HttpRequest, bytes: Buffer): Content | Promise<Content> {
+  const contentType = headers['content-type'];
+  if (contentType === JSON_TYPE || !isForm(contentType)) return readJsonObject(bytes);
+  return parseForm(bytes, contentType).then((form) => ({
+    bytes: headers['idempotency-key'] === undefined ? bytes : withoutBoundary(form),
+    body: fieldsOf(form),
+    members: [],
+    isRounded: false,
+    form,
+  }));
+}
+
+const JSON_TYPE = 'application/json';
+const isOther = /^(audio|video|image|multipart)\/|^application\/octet-stream/i;

@@ -1,0 +1,104 @@
+import { COUNT_CAP, type PriceRates, promptTokens, fault, type UsageReading, usageOf } from '../../kernel';
+import type { FormFile } from '../../routing';
+import { audioKindOf, audioLengthOf } from './audio-length';
+import type { Form } from './form';
+
+/** A recording to be transcribed, and what that can cost. */
+export interface Recording {
+  /** The most it can be charged for, and what is charged when the supplier reports no usage. */
+  readonly boundMs: number;
+  readonly estimateMs: number;
+  readonly inputBound: number;
+  readonly inputEstimate: number;
+  readonly outputBound: number;
+}
+
+const MOST_AUDIO_BYTES = 25 * 1024 * 1024;
+/** Some suppliers charge for so much at least, and all round up to a second. */
+const LEAST_CHARGED_MS = 10_000;
+/** Tokens of a second of sound: the most an encoder makes, the most a person speaks, and what is usual. */
+const MOST_TOKENS_IN = 50;
+const MOST_TOKENS_OUT = 16;
+const USUAL_TOKENS_IN = 10;
+/** What may come out of silence: a sentence or two that was never said. */
+const LEAST_TOKENS_OUT = 256;
+/** A report of so many times the longest that the file can be is no report. */
+const ABSURD_FACTOR = 10;
+
+export function recordingIn({ fields, files }: Form): Recording {
+  const file = fileIn(files);
+  const kind = audioKindOf(file.bytes);
+  if (kind === null) {
+    throw fault('unsupported_media_type', {
+      param: 'file',
+      message: 'file must be a recording in WAV, MP3, M4A, MP4, FLAC, OGG or WebM.',
+    });
+  }
+  const { boundMs, estimateMs } = audioLengthOf(kind, file.bytes);
+  if (boundMs >= COUNT_CAP) throw unmeasurable();
+  const seconds = Math.ceil(Math.max(boundMs, LEAST_CHARGED_MS) / 1_000);
+  const fieldBytes = fields.reduce((sum, [, value]) => sum + Buffer.byteLength(value), 0);
+  return {
+    boundMs: seconds * 1_000,
+    estimateMs,
+    inputBound: seconds * MOST_TOKENS_IN + fieldBytes,
+    inputEstimate: Math.ceil((estimateMs / 1_000) * USUAL_TOKENS_IN + fieldBytes / 4),
+    outputBound: seconds * MOST_TOKENS_OUT + LEAST_TOKENS_OUT,
+  };
+}
+
+/** What a recording within a conversation takes. Of an unknown kind it is as long as any of its size. */
+export function recordingTokens(base64: string): { readonly bound: number; readonly estimate: number } {
+  const file = Buffer.from(base64, 'base64');
+  const length = audioLengthOf(audioKindOf(file) ?? 'webm', file);
+  return {
+    bound: Math.ceil((length.boundMs / 1_000) * MOST_TOKENS_IN),
+    estimate: Math.ceil((length.estimateMs / 1_000) * USUAL_TOKENS_IN),
+  };
+}
+
+const unmeasurable = () =>
+  fault('invalid_request', {
+    param: 'file',
+    message:
+      'The length of file cannot be told: its tables contradict one another, or its sound is packed or encrypted by its container.',
+  });
+
+function fileIn(files: readonly FormFile[]): FormFile {
+  const stray = files.find(({ field }) => field !== 'file');
+  if (stray !== undefined) {
+    throw fault('invalid_request', {
+      param: stray.field,
+      message: `${stray.field} must not be a file; the recording is sent as file.`,
+    });
+  }
+  const [file] = files;
+  if (files.length !== 1 || file === undefined || file.bytes.length === 0) {
+    throw fault('invalid_request', { param: 'file', message: 'file must be one recording, and not empty.' });
+  }
+  if (file.bytes.length <= MOST_AUDIO_BYTES) return file;
+  const most = MOST_AUDIO_BYTES.toLocaleString('en');
+  throw fault('request_too_large', { param: 'file', message: `file may have at most ${most} bytes.` });
+}
+
+/**
+ * The sold quantity of a recording. A report without the unit of the price, an implausible one, or none (as for plain
+ * text) would make the answer free. Then the quantity is estimated.
+ */
+export function soldAudio(
+  reading: UsageReading,
+  recording: Recording,
+  price: PriceRates,
+  textBytes: number,
+): UsageReading {
+  const isBelievable =
+    reading.kind === 'ok' && reading.usage.audioMilliseconds <= ABSURD_FACTOR * recording.boundMs;
+  const reported = isBelievable ? reading.usage : usageOf({});
+  const isByMinute = price.perMinuteNano > 0n;
+  if (isByMinute ? reported.audioMilliseconds > 0 : promptTokens(reported) > 0) return reading;
+  const { source: _source, ...counts } = reported;
+  const estimated = isByMinute
+    ? { audioMilliseconds: recording.estimateMs }
+    : { inputTokens: recording.inputEstimate, outputTokens: Math.ceil(textBytes / 4) };
+  return { kind: 'ok', usage: usageOf({ ...counts, ...estimated }, 'estimated') };
+}

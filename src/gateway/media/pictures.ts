@@ -1,0 +1,50 @@
+import {
+  type AskedFees,
+  entryOf,
+  type JsonFields,
+  type PriceRates,
+  readModes,
+  totalTokens,
+  type UsageReading,
+} from '../../kernel';
+
+const PICTURE_WORD = /^[a-z0-9][a-z0-9_.-]{0,39}$/;
+const word = (value: unknown, usual: string): string => {
+  const text = typeof value === 'string' ? value.toLowerCase() : usual;
+  return PICTURE_WORD.test(text) ? text : usual;
+};
+
+/** What suppliers take where a caller leaves quality and size to them. */
+const USUAL_QUALITY = 'standard';
+const USUAL_SIZE = '1024x1024';
+
+/** Quality and size of the pictures: as the answer tells them, else as they were asked for. */
+export function pictureKey(answer: JsonFields | null, { quality, size }: JsonFields): string {
+  const asked = { quality: word(quality, USUAL_QUALITY), size: word(size, USUAL_SIZE) };
+  return `${word(answer?.quality, asked.quality)}/${word(answer?.size, asked.size)}`;
+}
+
+export const pictureFees = (body: JsonFields): AskedFees => ({
+  uses: {},
+  modes: readModes(body) ?? {},
+  image: pictureKey(null, body),
+});
+
+/** Tokens of the largest picture at each quality, by the vendor's table; what is not told is taken for the highest. */
+const TOKENS_OF_QUALITY: Readonly<Record<string, number>> = { low: 408, medium: 1_584, high: 6_240 };
+
+/** Where a price tells no pictures, it means their tokens: at the rate of output, unless they have one of their own. */
+const isSoldByTokens = ({ images, imageOutput, output }: PriceRates): boolean =>
+  imageOutput !== null || (Object.keys(images).length === 0 && output > 0n);
+
+/** A model that sells pictures by their tokens, and whose supplier reported none, is charged by estimate, never free. */
+export function soldPictures(reading: UsageReading, price: PriceRates): UsageReading {
+  if (reading.kind !== 'ok' || !isSoldByTokens(price)) return reading;
+  const { usage } = reading;
+  if (usage.images === null || totalTokens(usage) > 0) return reading;
+  const tokens = Object.entries(usage.images).reduce((sum, [key, count]) => {
+    const [quality = ''] = key.split('/');
+    return sum + (entryOf(TOKENS_OF_QUALITY, quality) ?? TOKENS_OF_QUALITY['high']!) * (count ?? 0);
+  }, 0);
+  return { kind: 'ok', usage: { ...usage, imageOutputTokens: tokens, source: 'estimated' } };
+}

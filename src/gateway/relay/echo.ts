@@ -1,0 +1,26 @@
+import { isLong } from '../../kernel';
+import type { JsonObject } from '../../protocol';
+import type { Call } from '../intake/describe';
+
+/** Fields of the request that the answer repeats, with the caller's values: the supplier got others. */
+export function echoOf({ operation, inbound }: Call): JsonObject {
+  if (operation.keepsAnswers !== true) return {};
+  const { body, previousResponseId } = inbound;
+  const store = typeof body.store === 'boolean' ? body.store : null;
+  return { previous_response_id: previousResponseId ?? null, store };
+}
+
+/** A longer field is not repeated: every event that holds the response would hold it as well. */
+const MOST_REPEATED_BYTES = 1024 * 1024;
+
+/** A translated answer repeats all of them: its supplier knows none. */
+export const echoOfTranslated = (call: Call): JsonObject =>
+  call.operation.keepsAnswers === true ? { ...repeatable(call), ...echoOf(call) } : {};
+
+function repeatable({ inbound }: Call): JsonObject {
+  if (!isLong(inbound)) return inbound.body;
+  const tooLong = new Set(
+    inbound.members.filter(({ value, end }) => end - value > MOST_REPEATED_BYTES).map(({ name }) => name),
+  );
+  return Object.fromEntries(Object.entries(inbound.body).filter(([name]) => !tooLong.has(name)));
+}

@@ -1,0 +1,168 @@
+import { type Fault, fault, monotonicMs, type Usage } from '../../kernel';
+import type { CanonicalEvent, Dropped, EncoderOptions, StreamDecoder, StreamEncoder } from '../../protocol';
+import { answerId } from './answer-id';
+import { echoOfTranslated } from './echo';
+import { estimateUsage, usageOfStream } from '../settle/answer-usage';
+import { chargedUsage } from '../settle/fees';
+import type { Delivery, LaneAnswer, LaneStream } from '../attempt/lane-answer';
+import { textOperation } from '../operations/operation';
+import { markOf } from '../attempt/reasoning-owners';
+import { answeredName } from '../admission/routed-call';
+import { svcFacts } from './svc-facts';
+import { failureOf } from './stream-failure';
+
+function encoderOptions(
+  answer: LaneAnswer,
+  textBytes: () => number,
+  lost: () => readonly Dropped[],
+): EncoderOptions {
+  const { call } = answer.routed;
+  return {
+    ...answerId(call.operation),
+    echo: echoOfTranslated(call),
+    requestId: call.inbound.requestId,
+    model: answeredName(answer.routed) ?? undefined,
+    lane: markOf(answer.route.lane.provider),
+    includeUsage: call.includeUsage,
+    inputTokens: call.inputEstimate,
+    estimate: () => estimateUsage(call, textBytes()),
+    facts: (usage) => usage && svcFacts(answer, usage, lost()),
+  };
+}
+
+/** The sides speak different dialects: each chunk is decoded into events and encoded again at once. */
+export class TranslatedStream implements LaneStream {
+  protected readonly encoder: StreamEncoder;
+  private readonly decoder: StreamDecoder;
+  /** How much the model wrote, and how much of that when usage was reported last. */
+  protected outputBytes = 0;
+  private coveredBytes = 0;
+  private firstOutputAt: number | null = null;
+  private finishReason: string | null = null;
+  private sawEvent = false;
+  private whole = false;
+  protected problem: Fault | null = null;
+  protected readonly calls: string[] = [];
+  /** Bytes that can be sent now, and bytes that wait for the settlement. */
+  private ready = '';
+  private delivery: Delivery | null = null;
+  private last = '';
+
+  constructor(
+    private readonly answer: LaneAnswer,
+    options: Partial<EncoderOptions> = {},
+  ) {
+    const { outbound, routed } = answer;
+    if (outbound.dialect === null) throw fault('internal_error');
+    const encoding = {
+      ...encoderOptions(
+        answer,
+        () => this.outputBytes,
+        () => this.lost(),
+      ),
+      ...options,
+    };
+    this.encoder = textOperation(routed.call.operation).dialect.streamEncoder(encoding);
+    const reply = outbound.translation?.reply ?? {};
+    this.decoder = outbound.dialect.streamDecoder({ emit: (event) => this.receive(event), ...reply });
+  }
+
+  get useful(): boolean {
+    return this.firstOutputAt !== null || this.finishReason !== null;
+  }
+
+  get ended(): boolean {
+    return this.whole;
+  }
+
+  get failure(): Fault | null {
+    return this.problem;
+  }
+
+  take(chunk: Buffer): string {
+    this.decoder.push(chunk);
+    const text = this.ready;
+    this.ready = '';
+    return text;
+  }
+
+  finish(broken: Fault | null): Delivery {
+    this.delivery ??= this.deliver(broken);
+    return this.delivery;
+  }
+
+  fail(problem: Fault): string {
+    return this.ready + this.encoder.failInstead(problem);
+  }
+
+  private deliver(broken: Fault | null): Delivery {
+    if (broken === null) this.decoder.end();
+    const failure =
+      this.whole && this.problem === null
+        ? null
+        : failureOf({ told: this.problem, broken }, this.firstOutputAt !== null, this.sawEvent);
+    const { answer } = this;
+    const { outbound, routed } = answer;
+    const { call } = routed;
+    const problem = failure && answer.secrets.blankedFault(failure);
+    return {
+      by: answer,
+      status: answer.status,
+      usage: chargedUsage(this.counted(), call, outbound),
+      finishReason: this.finishReason,
+      calls: this.calls,
+      firstTokenMs:
+        this.firstOutputAt === null ? null : Math.round(this.firstOutputAt - call.inbound.startedMs),
+      dropped: this.lost(),
+      problem,
+      body:
+        this.ready + (problem === null ? this.last : this.encoder.encode({ type: 'fault', fault: problem })),
+    };
+  }
+
+  private counted(): Usage {
+    const { decoder, outputBytes, coveredBytes } = this;
+    return usageOfStream(decoder.usage, this.answer.routed, outputBytes, coveredBytes);
+  }
+
+  /** What did not arrive as it was, there or back. */
+  private lost(): Dropped[] {
+    return [...this.answer.dropped, ...this.decoder.dropped, ...this.encoder.dropped];
+  }
+
+  /** What the supplier's stream says, in order. */
+  protected receive(event: CanonicalEvent): void {
+    this.emit(event);
+  }
+
+  protected emit(event: CanonicalEvent): void {
+    if (event.type === 'fault') {
+      this.problem ??= event.fault;
+      return;
+    }
+    this.sawEvent = true;
+    if (event.type === 'message-start' && event.model === '')
+      return this.emit({ ...event, model: this.answer.route.lane.upstreamModel });
+    if (event.type === 'message-end') {
+      this.finishReason = event.finish.raw ?? event.finish.unified;
+      // Here too, the caller is told what is charged.
+      this.encoder.encode({ type: 'usage-update', usage: this.counted() });
+      this.last += this.encoder.encode(event);
+      this.whole = true;
+      return;
+    }
+    if ('text' in event) this.wrote(event.text);
+    else if (event.type === 'tool-start') {
+      this.calls.push(event.id);
+      this.wrote(event.name);
+    } else if ('usage' in event) this.coveredBytes = this.outputBytes;
+    this.ready += this.encoder.encode(event);
+    // The encoder's buffer is full; it has written the error.
+    if (this.encoder.ended) this.problem ??= fault('provider_response_too_large');
+  }
+
+  private wrote(text: string): void {
+    this.firstOutputAt ??= monotonicMs();
+    this.outputBytes += Buffer.byteLength(text);
+  }
+}

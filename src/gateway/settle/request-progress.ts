@@ -1,0 +1,35 @@
+import type { AttemptRecord } from '../../audit';
+import type { Dropped } from '../../protocol';
+import type { HttpRequest } from '../../web';
+import type { AutoRoute } from '../auto/auto-route';
+import type { Attempts } from '../attempt/attempts';
+import type { Call } from '../intake/describe';
+import type { Inbound } from '../intake/inbound';
+import type { Operation } from '../operations/operation';
+import type { EarlyHead } from '../reply/early-head';
+import type { TakenTokens } from '../admission/token-rate';
+
+/** The progress of a request: the data for its log line, metrics and record if it fails. */
+export interface RequestProgress {
+  readonly http: HttpRequest;
+  readonly operation: Operation;
+  readonly tries: AttemptRecord[];
+  /** It is null until it was received. */
+  inbound: Inbound | null;
+  /** It is null until it was understood. */
+  call: Call | null;
+  /** It is null where the request names its model. */
+  auto: AutoRoute | null;
+  /** The model that answers it; empty until it is known. */
+  model: string;
+  /** The tries at its present model; null before any. */
+  attempts: Attempts | null;
+  /** A stream has it from the moment its suppliers are asked. */
+  early: EarlyHead | null;
+  /** What the lane that was tried last did not get of the request. */
+  dropped: readonly Dropped[];
+  /** Charged and recorded, although there was no answer. */
+  isSettled: boolean;
+  /** What it took of its key's tokens; null where the key has no such limit. */
+  tokens: TakenTokens | null;
+}
