@@ -29,6 +29,7 @@ import { MOST_LANES } from './attempt/lane-turns';
 import { Observer } from './settle/observer';
 import { planFor, rememberLane } from './admission/plan';
 import { recordRefusal } from './settle/refuse';
+import { answerReader } from './relay/answer-reader';
 import { relayStream } from './relay/relay-stream';
 import { contentTypeOf } from './relay/relay-whole';
 import { replayOr } from './intake/replay';
@@ -131,7 +132,7 @@ export class Pipeline {
     const holding = this.holds.hold(asked, admission);
     const held = holding instanceof Promise ? await holding : holding;
     const routed: RoutedCall = { call: estimatedWithin(asked, held), model, held, plan, work };
-    const attempts = new Attempts(routed, this.tools, tries);
+    const attempts = new Attempts(routed, this.tools, answerReader, tries);
     progress.attempts = attempts;
     if (asked.stream)
       progress.early ??= new EarlyHead(this.settings.streamPingIntervalMs, () =>

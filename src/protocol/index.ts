@@ -51,4 +51,4 @@ export { dialects } from './dialects';
 export { type Picture, type RequestMeasure, textAlone } from './measure/measure';
 export { errorIn } from './read-answer';
 export { type Lack, type StreamMender, type UsagePlace, streamMender } from './stream-mender';
-export { pick } from './usage';
+export { isRecord, pick } from './usage';

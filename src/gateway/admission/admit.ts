@@ -4,7 +4,7 @@ import { fault, NOTHING_ASKED, unpricedFee } from '../../kernel';
 import { AUTO, AutoRouter, SupplierStyles } from '../../routing';
 import { callableModels, isListed } from './model-access';
 import type { Call } from '../intake/describe';
-import { feesOn } from '../settle/fees';
+import { feesOn } from './lane-fees';
 import { notTaken } from '../intake/field-names';
 import { isSpoken } from '../operations/operation';
 

@@ -1,14 +1,19 @@
 import { fault, monotonicMs } from '../../kernel';
-import { planRoute, type RoutePlan } from '../../routing';
+import { type LaneHealth, planRoute, type RoutePlan, type Stickiness } from '../../routing';
 import type { Admission } from './admit';
-import type { AttemptTools } from '../attempt/attempt-tools';
 import type { Call } from '../intake/describe';
 import type { RoutedCall } from './routed-call';
 import { stickyKey } from '../intake/session';
 
+/** What the order of lanes depends on, beside the catalogue. */
+interface LaneKnowledge {
+  readonly health: LaneHealth;
+  readonly stickiness: Stickiness;
+}
+
 /** The lanes of a request in the order in which they are tried. */
-export function planFor(call: Call, admission: Admission, tools: AttemptTools): RoutePlan {
-  const plan = routePlan(call, admission, tools);
+export function planFor(call: Call, admission: Admission, known: LaneKnowledge): RoutePlan {
+  const plan = routePlan(call, admission, known);
   if (plan.lanes.length === 0) throw fault('sovereign_route_unavailable');
   return plan;
 }
@@ -17,7 +22,7 @@ export function planFor(call: Call, admission: Admission, tools: AttemptTools): 
 export function routePlan(
   call: Call,
   { lanes, model }: Admission,
-  { health, stickiness }: AttemptTools,
+  { health, stickiness }: LaneKnowledge,
 ): RoutePlan {
   const now = monotonicMs();
   return planRoute({
@@ -36,7 +41,7 @@ export function routePlan(
 export function rememberLane(
   { call, plan: { lanes } }: RoutedCall,
   laneId: number,
-  { stickiness }: AttemptTools,
+  { stickiness }: LaneKnowledge,
 ): void {
   if (lanes.length < 2) return;
   const rank = Math.min(...lanes.map(({ lane }) => lane.priority));

@@ -6,14 +6,13 @@ import { recordOf } from './attempt-record';
 import type { AttemptTools } from './attempt-tools';
 import { exhausted } from './exhausted';
 import { isCredentialRefused, type Judgement } from './judge';
-import type { LaneAnswer, LaneTry } from './lane-answer';
+import type { AnswerReader, LaneAnswer, LaneTry, StreamOf } from './lane-answer';
 import { blameOf } from './lane-blame';
-import { LaneCall, type StreamOf, type Tried } from './lane-call';
+import { LaneCall, type Tried } from './lane-call';
 import { LaneTurns } from './lane-turns';
 import { ProbeWait } from './probe-wait';
 import type { RoutedCall } from '../admission/routed-call';
 import { SameLane } from './same-lane';
-import { laneStream } from '../relay/lane-stream-of';
 
 const unasked: ReadonlySet<ErrorCode> = new Set(['capacity_exceeded', 'no_providers_available']);
 
@@ -37,6 +36,7 @@ export class Attempts {
   constructor(
     private readonly routed: RoutedCall,
     private readonly tools: AttemptTools,
+    private readonly answers: AnswerReader,
     /** Every try for this request, of an earlier model too. */
     private readonly records: AttemptRecord[],
   ) {
@@ -54,7 +54,8 @@ export class Attempts {
     return this.turns.hasMore;
   }
 
-  async answer(streamOf: StreamOf = laneStream): Promise<LaneAnswer> {
+  /** `continued` reads a stream that is to go on where an earlier one broke off. */
+  async answer(continued: StreamOf | null = null): Promise<LaneAnswer> {
     const { routed, turns } = this;
     const outcomes: Judgement[] = [];
     let probes: ProbeWait | null = null;
@@ -65,7 +66,7 @@ export class Attempts {
         let refused: readonly string[] | null = null;
         let permit = turns.acquire(route, monotonicMs());
         while (permit !== null) {
-          const call = this.begin(route, { permit, streamOf, withoutReasoning: refused !== null });
+          const call = this.begin(route, { permit, continued, withoutReasoning: refused !== null });
           const startedMs = monotonicMs();
           const tried = this.ended(call, await call.run(), startedMs);
           if (tried.kind === 'answered') {
@@ -110,14 +111,14 @@ export class Attempts {
     route: PlannedLane,
     {
       permit,
-      streamOf,
+      continued,
       withoutReasoning,
-    }: { permit: LanePermit; streamOf: StreamOf; withoutReasoning: boolean },
+    }: { permit: LanePermit; continued: StreamOf | null; withoutReasoning: boolean },
   ): LaneCall {
     if (this.failed !== null) this.logMove(this.failed, route);
     const failover = this.turns.isFailover(route);
     const lane = { routed: this.routed, route, permit, failover, withoutReasoning };
-    return (this.current = new LaneCall(lane, streamOf, this.turns, this.tools));
+    return (this.current = new LaneCall(lane, this.answers, continued, this.turns, this.tools));
   }
 
   /** Records the outcome of a try. Throws where the request was stopped meanwhile. */

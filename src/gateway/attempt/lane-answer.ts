@@ -1,5 +1,5 @@
 import type { Fault, Usage } from '../../kernel';
-import type { Dropped } from '../../protocol';
+import type { Dropped, SupplierError } from '../../protocol';
 import type { CallSecrets, LanePermit, PlannedLane, SupplierExchange } from '../../routing';
 import type { Outbound } from './outbound';
 import type { RoutedCall } from '../admission/routed-call';
@@ -31,6 +31,23 @@ export interface LaneAnswer extends LaneTry {
   whole: Delivery<Buffer> | null;
   /** The part of a stream that can go to the caller; it grows until the exchange has another reader. */
   readonly early: (Buffer | string)[];
+}
+
+/** How the style of a supplier reads the failure that a body may hold. */
+export type ReadError = (body: unknown) => SupplierError | undefined;
+
+/** What becomes of the stream of a lane that has begun to answer. */
+export type StreamOf = (answer: LaneAnswer) => LaneStream;
+
+/** How answers are read on their way to the caller. */
+export interface AnswerReader {
+  readonly stream: StreamOf;
+  /** Reads a whole answer, or the failure in its place. */
+  readonly whole: (
+    answer: LaneAnswer,
+    bytes: Buffer,
+    readError: ReadError,
+  ) => Delivery<Buffer> | SupplierError;
 }
 
 /** What reached the caller, or is about to: everything settlement needs to know of it. */

@@ -5,12 +5,10 @@ import type { AnswerHead, CallSecrets, SentCall, SupplierExchange } from '../../
 import type { AttemptTools } from './attempt-tools';
 import type { HeldCall } from '../admission/hold';
 import { judge, judgeBegun, type Judgement } from './judge';
-import type { LaneAnswer, LaneStream, LaneTry } from './lane-answer';
+import type { AnswerReader, LaneAnswer, LaneTry, StreamOf } from './lane-answer';
 import { type Outbound, outboundFor } from './outbound';
 import type { ReasoningReader } from './reasoning-owners';
-import { relayWhole } from '../relay/relay-whole';
 import { FirstTokenTimer } from './first-token-timer';
-import { laneStream } from '../relay/lane-stream-of';
 import { openStream } from './opening';
 
 const BAD_REQUEST = 400;
@@ -19,7 +17,6 @@ const BAD_REQUEST = 400;
 const cappedFor = ({ cappedOutput }: HeldCall, { facts }: LaneView): number | undefined =>
   cappedOutput === null ? undefined : Math.min(cappedOutput, facts.maxOutput ?? Infinity);
 
-export type StreamOf = (answer: LaneAnswer) => LaneStream;
 export type Tried = { readonly kind: 'answered'; readonly answer: LaneAnswer } | Judgement;
 
 /** One call to one lane, until the first useful event of a stream or the whole answer. */
@@ -32,7 +29,9 @@ export class LaneCall {
 
   constructor(
     readonly lane: LaneTry,
-    private readonly streamOf: StreamOf,
+    private readonly answers: AnswerReader,
+    /** Reads a stream that is to go on where an earlier one broke off; null for any other. */
+    private readonly continued: StreamOf | null,
     /** Reserves the next try: only if there is one is it worth giving up this call. */
     private readonly turns: { reserve(): boolean },
     private readonly tools: AttemptTools,
@@ -50,9 +49,8 @@ export class LaneCall {
     return this.exchange?.begun === true;
   }
 
-  /** A stream that is to go on where an earlier one broke off. */
   get isContinuation(): boolean {
-    return this.streamOf !== laneStream;
+    return this.continued !== null;
   }
 
   async run(): Promise<Tried> {
@@ -84,12 +82,12 @@ export class LaneCall {
       }
       const answer = this.answerOf(outbound, head, sent);
       if (whole !== null) {
-        const read = relayWhole(answer, whole.body, (body) => sent.errorIn(whole, body));
+        const read = this.answers.whole(answer, whole.body, (body) => sent.errorIn(whole, body));
         if ('kind' in read) return judge(whole, read, health.longestPauseMs(provider));
         answer.whole = read;
       }
       if (firstToken !== null) {
-        const stream = (answer.stream = this.streamOf(answer));
+        const stream = (answer.stream = (this.continued ?? this.answers.stream)(answer));
         await openStream(answer, stream, firstToken, () => this.turns.reserve());
       }
       return { kind: 'answered', answer };

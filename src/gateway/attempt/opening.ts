@@ -1,7 +1,7 @@
 import { type Fault, fault } from '../../kernel';
 import type { LaneAnswer, LaneStream } from './lane-answer';
 import type { FirstTokenTimer } from './first-token-timer';
-import { failureOf } from '../relay/stream-failure';
+import { failureOf } from './stream-failure';
 
 /** A longer opening is forwarded, useful or not. */
 const MOST_EARLY = 1024 * 1024;

@@ -1,6 +1,5 @@
 import type { JsonEdits, JsonFields } from '../../kernel';
-import type { Dropped } from '../../protocol';
-import { isRecord } from '../responses/references';
+import { type Dropped, isRecord } from '../../protocol';
 
 export interface StatelessBody {
   readonly edits: JsonEdits;

@@ -9,7 +9,7 @@ import { textOperation } from '../operations/operation';
 import { answeredName } from '../admission/routed-call';
 import { svcFacts } from './svc-facts';
 import { Tap } from './tap';
-import { failureOf } from './stream-failure';
+import { failureOf } from '../attempt/stream-failure';
 import { StreamMending } from './stream-mending';
 
 /**

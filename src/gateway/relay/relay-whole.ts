@@ -25,16 +25,13 @@ import { separateChoices } from '../operations/answer-shapes/chat-choices';
 import { usageOfWhole } from '../settle/answer-usage';
 import type { Call } from '../intake/describe';
 import { chargedUsage, withServedUses } from '../settle/fees';
-import type { Delivery, LaneAnswer } from '../attempt/lane-answer';
+import type { Delivery, LaneAnswer, ReadError } from '../attempt/lane-answer';
 import { soldPictures } from '../media/pictures';
 import { soldSound } from '../media/speech';
 import { applyEdits, type Edit, memberEdits } from './edits';
 import { isText, type Operation, textOperation } from '../operations/operation';
 import { markOf } from '../attempt/reasoning-owners';
 import { answeredName } from '../admission/routed-call';
-
-/** How the style of a supplier reads the failure that a body may hold. */
-type ReadError = (body: unknown) => SupplierError | undefined;
 
 /** Reads a whole answer; nothing of it leaves before settlement. A failure in its place is the lane's. */
 export function relayWhole(

@@ -9,7 +9,7 @@ import { textOperation } from '../operations/operation';
 import { markOf } from '../attempt/reasoning-owners';
 import { answeredName } from '../admission/routed-call';
 import { svcFacts } from './svc-facts';
-import { failureOf } from './stream-failure';
+import { failureOf } from '../attempt/stream-failure';
 
 function encoderOptions(
   answer: LaneAnswer,

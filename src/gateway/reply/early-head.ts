@@ -1,13 +1,8 @@
-import type { StreamSink } from './stream-sink';
-import type { AnswerSample } from '../settle/answer-sampling';
-
-type Opened = StreamSink<AnswerSample>;
-
 /**
  * The head of a stream whose supplier says nothing for long. Proxies give up a request that nothing comes back for, so
  * the head goes out with the name of the lane that is being asked, and keep-alives follow it.
  */
-export class EarlyHead {
+export class EarlyHead<Opened> {
   private opened: Opened | null = null;
   private readonly timer: NodeJS.Timeout;
 

@@ -1,5 +1,5 @@
 import { type JsonFields, parseJsonText, SseScanner } from '../../kernel';
-import { isRecord } from './references';
+import { isRecord } from '../../protocol';
 
 const ENDS = new Set<unknown>(['response.completed', 'response.incomplete']);
 

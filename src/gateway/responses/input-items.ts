@@ -1,5 +1,5 @@
 import { fault, type JsonFields } from '../../kernel';
-import { isRecord } from './references';
+import { isRecord } from '../../protocol';
 
 type Item = JsonFields & { readonly id: string };
 

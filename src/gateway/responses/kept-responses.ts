@@ -10,12 +10,11 @@ import {
   withDeadline,
 } from '../../kernel';
 import { Database, Notifications, Settings } from '../../platform';
-import { dialects, isSealed } from '../../protocol';
+import { dialects, isRecord, isSealed } from '../../protocol';
 import type { Call } from '../intake/describe';
 import type { Inbound } from '../intake/inbound';
 import { finalResponse } from './final-response';
 import {
-  isRecord,
   itemsOf,
   LONGEST_ID,
   type References,

@@ -1,4 +1,5 @@
 import { fault, type Fault, type JsonFields } from '../../kernel';
+import { isRecord } from '../../protocol';
 
 /** References of a request to earlier answers, in place of repeated content. */
 export interface References {
@@ -85,6 +86,3 @@ export function itemsOf(input: unknown): readonly unknown[] {
   if (typeof input !== 'string') return [];
   return input === '' ? [] : [{ type: 'message', role: 'user', content: input }];
 }
-
-export const isRecord = (value: unknown): value is JsonFields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

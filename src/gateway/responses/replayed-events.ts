@@ -1,5 +1,5 @@
 import { formatEvent, type JsonFields } from '../../kernel';
-import { isRecord } from './references';
+import { isRecord } from '../../protocol';
 
 /** The events of a kept response, as a stream of it would have had them; those up to `after` are left out. */
 export function replayedEvents(response: JsonFields, after = -1): string {

@@ -7,6 +7,8 @@ import type { Call } from '../intake/describe';
 import type { Inbound } from '../intake/inbound';
 import type { Operation } from '../operations/operation';
 import type { EarlyHead } from '../reply/early-head';
+import type { StreamSink } from '../reply/stream-sink';
+import type { AnswerSample } from './answer-sampling';
 import type { TakenTokens } from '../admission/token-rate';
 
 /** The progress of a request: the data for its log line, metrics and record if it fails. */
@@ -25,7 +27,7 @@ export interface RequestProgress {
   /** The tries at its present model; null before any. */
   attempts: Attempts | null;
   /** A stream has it from the moment its suppliers are asked. */
-  early: EarlyHead | null;
+  early: EarlyHead<StreamSink<AnswerSample>> | null;
   /** What the lane that was tried last did not get of the request. */
   dropped: readonly Dropped[];
   /** Charged and recorded, although there was no answer. */
