@@ -94,11 +94,49 @@ const indexRules = modules.map((name) => ({
   to: { path: `^src/${name}/`, pathNot: `^src/${name}/index\\.ts$` },
 }));
 
+/** A stage of a request knows those before it, through their index, and nothing that registers itself with them. */
+const stages = ['intake', 'admission', 'attempt', 'settle', 'relay'];
+const beside = ['operations', 'media', 'reply'];
+const stageRules = stages.map((name, place) => ({
+  name: `stage-${name}`,
+  severity: 'error',
+  from: { path: `^src/gateway/${name}/` },
+  to: {
+    path: '^src/gateway/',
+    pathNot: [
+      `^src/gateway/(${[name, ...beside].join('|')})/`,
+      `^src/gateway/(${stages.slice(0, place).join('|') || '-'})/index\\.ts$`,
+    ],
+  },
+}));
+
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
   forbidden: [
     ...floorRules,
     ...indexRules,
+    ...stageRules,
+    {
+      name: 'beside-the-stages',
+      comment: 'what all stages use knows none of them',
+      severity: 'error',
+      from: { path: `^src/gateway/(${beside.join('|')})/` },
+      to: { path: '^src/gateway/', pathNot: `^src/gateway/(${beside.join('|')})/` },
+    },
+    {
+      name: 'pipeline-of-stages',
+      comment:
+        'the pipeline knows the stages; the store of responses and automatic choice register themselves',
+      severity: 'error',
+      from: { path: '^src/gateway/pipeline\\.ts$' },
+      to: {
+        path: '^src/gateway/',
+        pathNot: [
+          `^src/gateway/(${stages.join('|')})/index\\.ts$`,
+          '^src/gateway/(operations/operation|reply/reply)\\.ts$',
+        ],
+      },
+    },
     {
       name: 'boot-above-app',
       comment: 'the start and the commands know the application, never the other way round',

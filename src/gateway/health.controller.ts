@@ -3,7 +3,7 @@ import { MoneyEngine } from '../billing';
 import { fault } from '../kernel';
 import { Database, errorCode, QueueSupervisor, RepeatingJobs } from '../platform';
 import { Access } from '../web';
-import { Lifecycle } from './intake/lifecycle';
+import { Lifecycle } from './intake';
 
 /** In bytes: Express would first look up what JSON is called among all media types there are. */
 const ok = Buffer.from('{"status":"ok"}');

@@ -4,10 +4,8 @@ import { fault, type PriceFactor, ratesPaid } from '../kernel';
 import { type Caller, priceFactorAt } from '../keys';
 import { AUTO } from '../routing';
 import { Access, type HttpRequest } from '../web';
-import { AutoModel } from './auto/auto-model';
-import { callerOf } from './intake/caller-of';
-import { callableModels } from './admission/model-access';
-import { sharedFacts } from './shared-facts';
+import { callableModels, ModelChooser, sharedFacts } from './admission';
+import { callerOf } from './intake';
 
 const LARGEST_PAGE = 1_000;
 
@@ -21,7 +19,7 @@ interface Listed {
 export class ModelsController {
   constructor(
     private readonly catalogue: CatalogueService,
-    private readonly auto: AutoModel,
+    private readonly chooser: ModelChooser,
   ) {}
 
   @Get('/v1/models')
@@ -60,7 +58,7 @@ export class ModelsController {
     const found = this.catalogue.snapshot.model(name);
     const model = this.callable(caller).find(({ id }) => id === found?.id);
     if (model !== undefined) return present(model, this.priceOf(model, paidBy(caller)));
-    const auto = name === AUTO ? await this.auto.for(caller) : null;
+    const auto = name === AUTO ? await this.chooser.modelFor(caller) : null;
     if (auto === null) throw fault('model_not_found', { param: 'model' });
     return auto;
   }
@@ -91,7 +89,7 @@ export class ModelsController {
       id: model.name,
       shown: () => present(model, this.priceOf(model, paid)),
     }));
-    const auto = await this.auto.for(caller);
+    const auto = await this.chooser.modelFor(caller);
     return auto === null ? models : [...models, { id: AUTO, shown: () => auto }];
   }
 

@@ -1,18 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { CatalogueService, type ModelView, type PricedLane } from '../../catalogue';
-import { fault, NOTHING_ASKED, unpricedFee } from '../../kernel';
+import { type Fault, fault, fromUnknown, NOTHING_ASKED, unpricedFee } from '../../kernel';
 import { AUTO, AutoRouter, SupplierStyles } from '../../routing';
 import { callableModels, isListed } from './model-access';
-import type { Call } from '../intake/describe';
+import { type Call, notTaken } from '../intake';
 import { feesOn } from './lane-fees';
-import { notTaken } from '../intake/field-names';
 import { isSpoken } from '../operations/operation';
-
-export interface Admission {
-  readonly model: ModelView;
-  /** The lanes that serve the operation, the primary first, each with its price. */
-  readonly lanes: readonly PricedLane[];
-}
+import type { Admission } from './admission';
+import type { ChosenRoute } from './model-chooser';
 
 const NO_PAYER = 'This key belongs to nobody who pays. Name a billing user for its organisation or project.';
 
@@ -25,10 +20,26 @@ export class Admissions {
     private readonly auto: AutoRouter,
   ) {}
 
+  /** The checks in their order; what is certainly too long goes to the larger model at once, or is refused. */
   admit(call: Call): Admission {
-    const admission = this.find(call);
-    this.mustBePaid(call);
-    return admission;
+    const admission = this.permit(call);
+    const problem = tooLong(call, admission.model);
+    if (problem === null) return admission;
+    const larger = this.larger(call, admission, null, problem);
+    if (larger === null) throw problem;
+    return larger;
+  }
+
+  /** The model and its lanes for a caller who may use it; the payer is not checked. */
+  find(call: Call): Admission {
+    this.mustKnowRegion(call);
+    const { model, lanes } = this.resolved(call);
+    mustServeRoute(model, call);
+    mustBeListed(model, call);
+    this.mustBeOpen(model, call);
+    const serving = this.serving(lanes, call);
+    const taking = this.taking(serving, call);
+    return { model, lanes: this.priced(taking, call) };
   }
 
   /** Throws where no wallet can be charged. */
@@ -47,35 +58,41 @@ export class Admissions {
     });
   }
 
-  /** The model and its lanes for a caller who may use it; the payer is not checked. */
-  find(call: Call): Admission {
-    const { caller } = call.inbound;
-    this.mustKnowRegion(call);
-    const found = this.catalogue.resolve(this.nameOf(call));
-    if (found.kind === 'refused') throw fault(found.code, { param: 'model' });
-    const { model, lanes } = found;
-    if (model.kind !== call.operation.kind) {
-      throw fault('model_not_available', {
-        param: 'model',
-        message: `${call.model} is not a model for this route.`,
-      });
-    }
-    if (!isListed(caller, model, call.byAuto)) throw fault('model_not_allowed', { param: 'model' });
-    if (!this.catalogue.snapshot.isOpenTo(model, caller.attribution))
-      throw fault('model_not_accessible', { param: 'model' });
-    return { model, lanes: this.priced(this.serving(lanes, call), call) };
+  /** A conversation too long for its model goes to the larger model of the catalogue, if there is one. */
+  larger(call: Call, admission: Admission, chosen: ChosenRoute | null, error: unknown): Admission | null {
+    if (fromUnknown(error).code !== 'context_length_exceeded') return null;
+    const larger = this.largerThan(call, admission);
+    // Models excluded from `auto` by settings, regions or the conversation stay excluded.
+    return larger === null || chosen === null ? larger : chosen.instead(larger);
   }
 
-  /** The larger model for a request that is too long; null when there is none for this caller. */
-  larger(call: Call, { model }: Admission): Admission | null {
+  private permit(call: Call): Admission {
+    const admission = this.find(call);
+    this.mustBePaid(call);
+    return admission;
+  }
+
+  /** It is null when there is none for this caller. */
+  private largerThan(call: Call, { model }: Admission): Admission | null {
     const larger = model.overflowTo === null ? undefined : this.catalogue.snapshot.modelOf(model.overflowTo);
     if (larger === undefined || larger.id === model.id) return null;
     try {
-      return this.admit({ ...call, model: larger.name });
+      return this.permit({ ...call, model: larger.name });
     } catch {
       // A larger model that the caller may not use is not offered: the first refusal stands.
       return null;
     }
+  }
+
+  private resolved(call: Call): Admission {
+    const found = this.catalogue.resolve(this.nameOf(call));
+    if (found.kind === 'refused') throw fault(found.code, { param: 'model' });
+    return found;
+  }
+
+  private mustBeOpen(model: ModelView, { inbound: { caller } }: Call): void {
+    if (!this.catalogue.snapshot.isOpenTo(model, caller.attribution))
+      throw fault('model_not_accessible', { param: 'model' });
   }
 
   private nameOf({ inbound, model, operation }: Call): string {
@@ -92,7 +109,7 @@ export class Admissions {
     const serves = ({ lane }: PricedLane): boolean =>
       this.styles.dialectFor(lane.provider, operation.name) !== undefined;
     const left = lanes.every(serves) ? lanes : lanes.filter(serves);
-    if (left.length > 0) return this.taking(left, call);
+    if (left.length > 0) return left;
     throw fault('model_not_available', {
       param: 'model',
       message: `No supplier of ${model} serves this route.`,
@@ -132,3 +149,19 @@ export class Admissions {
     throw notTaken(refusedBy(lanes[0]!)!, model);
   }
 }
+
+function mustServeRoute(model: ModelView, call: Call): void {
+  if (model.kind === call.operation.kind) return;
+  throw fault('model_not_available', {
+    param: 'model',
+    message: `${call.model} is not a model for this route.`,
+  });
+}
+
+function mustBeListed(model: ModelView, { inbound: { caller }, byAuto }: Call): void {
+  if (!isListed(caller, model, byAuto)) throw fault('model_not_allowed', { param: 'model' });
+}
+
+/** Where only the supplier can tell, it is not. */
+const tooLong = ({ operation, inbound }: Call, { contextTokens }: ModelView): Fault | null =>
+  operation.tooLong?.(inbound.body, contextTokens) ?? null;

@@ -11,11 +11,10 @@ import {
 } from '../../kernel';
 import { Settings } from '../../platform';
 import { SupplierStyles } from '../../routing';
-import type { Admission } from './admit';
-import type { Call } from '../intake/describe';
+import type { Admission } from './admission';
+import { adviceBounds, type Call } from '../intake';
 import { inputBoundOf } from './input-bound';
 import { isSpoken } from '../operations/operation';
-import { adviceBounds } from '../intake/server-tools';
 
 /** Money set aside for a request, and the bound on its output that makes the amount enough. */
 export interface HeldCall {

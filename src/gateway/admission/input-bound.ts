@@ -4,7 +4,7 @@ import type { RequestMeasure } from '../../protocol';
 import type { PictureRule } from '../../routing';
 import { windowOf } from '../../vendors';
 import { recordingTokens } from '../media/audio';
-import type { Call } from '../intake/describe';
+import type { Call } from '../intake';
 
 /** What suppliers add around a conversation, around tools, and as the description of their own tools. */
 const FRAME = 256;

@@ -1,6 +1,6 @@
 import { type AskedFees, NOTHING_ASKED } from '../../kernel';
 import type { WireDialect } from '../../routing';
-import type { Call } from '../intake/describe';
+import type { Call } from '../intake';
 import { isText } from '../operations/operation';
 
 const TIERED: ReadonlySet<string> = new Set(['chat', 'responses']);

@@ -1,8 +1,7 @@
 import type { ModelView } from '../../catalogue';
 import type { UsageLimits } from '../../kernel';
 import type { RoutePlan } from '../../routing';
-import type { Work } from '../intake/work';
-import type { Call } from '../intake/describe';
+import type { Call, Work } from '../intake';
 import type { HeldCall } from './hold';
 
 /** A call with its model, hold and lanes: the same for every lane. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Logger, Settings } from '../../platform';
-import { CredentialAlarm, LaneHealth, Stickiness, SupplierClient, SupplierStyles } from '../../routing';
+import { CredentialAlarm, LaneHealth, SupplierClient, SupplierStyles } from '../../routing';
 import { ReasoningOwners } from './reasoning-owners';
 
 @Injectable()
@@ -11,7 +11,6 @@ export class AttemptTools {
     readonly client: SupplierClient,
     readonly styles: SupplierStyles,
     readonly health: LaneHealth,
-    readonly stickiness: Stickiness,
     readonly settings: Settings,
     readonly credentials: CredentialAlarm,
     readonly logger: Logger,

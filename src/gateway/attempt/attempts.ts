@@ -2,16 +2,16 @@ import type { AttemptRecord } from '../../audit';
 import { type ErrorCode, type Fault, monotonicMs, underlyingCause } from '../../kernel';
 import { isAccountSpent } from '../../protocol';
 import type { LanePermit, PlannedLane } from '../../routing';
-import { recordOf } from './attempt-record';
+import { lanesIn, recordOf } from './attempt-record';
 import type { AttemptTools } from './attempt-tools';
 import { exhausted } from './exhausted';
 import { isCredentialRefused, type Judgement } from './judge';
 import type { AnswerReader, LaneAnswer, LaneTry, StreamOf } from './lane-answer';
 import { blameOf } from './lane-blame';
 import { LaneCall, type Tried } from './lane-call';
-import { LaneTurns } from './lane-turns';
+import { LaneTurns, MOST_LANES } from './lane-turns';
 import { ProbeWait } from './probe-wait';
-import type { RoutedCall } from '../admission/routed-call';
+import type { RoutedCall } from '../admission';
 import { SameLane } from './same-lane';
 
 const unasked: ReadonlySet<ErrorCode> = new Set(['capacity_exceeded', 'no_providers_available']);
@@ -47,6 +47,11 @@ export class Attempts {
   /** The caller left, or the service stops: the request needs no answer any more. */
   get stopped(): boolean {
     return this.routed.work.stopped !== null;
+  }
+
+  /** Whether lanes of another model could be tried. */
+  get mayGoOn(): boolean {
+    return !this.stopped && lanesIn(this.records) < MOST_LANES;
   }
 
   /** Whether another lane could be tried. */

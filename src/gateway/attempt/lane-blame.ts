@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../kernel';
 import type { LaneFailure } from '../../routing';
-import type { Inbound } from '../intake/inbound';
+import type { Inbound } from '../intake';
 import type { Judgement } from './judge';
 
 /** Statuses that concern the supplier or our credential; any other may be the request's fault. */

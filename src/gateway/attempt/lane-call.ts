@@ -3,7 +3,7 @@ import type { Dropped } from '../../protocol';
 import type { LaneView } from '../../catalogue';
 import type { AnswerHead, CallSecrets, SentCall, SupplierExchange } from '../../routing';
 import type { AttemptTools } from './attempt-tools';
-import type { HeldCall } from '../admission/hold';
+import type { HeldCall } from '../admission';
 import { judge, judgeBegun, type Judgement } from './judge';
 import type { AnswerReader, LaneAnswer, LaneTry, StreamOf } from './lane-answer';
 import { type Outbound, outboundFor } from './outbound';

@@ -4,7 +4,7 @@ import type { LanePermit, PlannedLane } from '../../routing';
 import { isOfLane, lanesIn } from './attempt-record';
 import type { AttemptTools } from './attempt-tools';
 import type { Judgement } from './judge';
-import type { RoutedCall } from '../admission/routed-call';
+import type { RoutedCall } from '../admission';
 
 /** One request has at most so many, whichever models it goes to. */
 export const MOST_LANES = 3;

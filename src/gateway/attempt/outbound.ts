@@ -22,8 +22,8 @@ import {
 import type { LaneView } from '../../catalogue';
 import type { OutgoingBody, SupplierStyles, WireDialect } from '../../routing';
 import { stateless } from './stateless';
-import type { Call } from '../intake/describe';
-import type { RoutedCall } from '../admission/routed-call';
+import type { Call } from '../intake';
+import type { RoutedCall } from '../admission';
 import { isSpoken, isText } from '../operations/operation';
 
 /** A request for one lane: the caller's bytes where both sides speak one dialect, else a translation. */

@@ -1,4 +1,4 @@
-import type { Work } from '../intake/work';
+import type { Work } from '../intake';
 
 /** Waits so long, or until the work is stopped (whichever is first). */
 export function pauseWork(work: Work, milliseconds: number): Promise<void> {

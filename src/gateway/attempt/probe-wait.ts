@@ -1,6 +1,6 @@
 import { monotonicMs } from '../../kernel';
 import type { LaneHealth } from '../../routing';
-import type { RoutedCall } from '../admission/routed-call';
+import type { RoutedCall } from '../admission';
 
 const LONGEST_WAIT_MS = 2_000;
 

@@ -4,7 +4,7 @@ import type { AttemptTools } from './attempt-tools';
 import { isCredentialRefused } from './judge';
 import type { Tried } from './lane-call';
 import { pauseWork } from './pause-work';
-import type { RoutedCall } from '../admission/routed-call';
+import type { RoutedCall } from '../admission';
 
 /** A longer pause is not worth waiting for: another lane is asked. */
 const LONGEST_WAIT_MS = 2_000;

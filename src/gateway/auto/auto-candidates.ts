@@ -2,13 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { CatalogueService, isRetired, type ModelView, type PricedLane } from '../../catalogue';
 import { Fault } from '../../kernel';
 import { type Candidate, type EffectiveAutoPolicy, isIncluded, SupplierStyles } from '../../routing';
-import { type Admission, Admissions } from '../admission/admit';
-import { AttemptTools } from '../attempt/attempt-tools';
-import type { Call } from '../intake/describe';
-import { Holds } from '../admission/hold';
-import { routePlan } from '../admission/plan';
+import { type Admission, Admissions, Holds, isListed, Routes } from '../admission';
+import type { Call } from '../intake';
 import { isSpoken } from '../operations/operation';
-import { isListed } from '../admission/model-access';
 import type { AutoView } from './request-view';
 import { familyOf, writingFamily } from './sealed-history';
 
@@ -45,7 +41,7 @@ export class AutoCandidates {
   constructor(
     private readonly catalogue: CatalogueService,
     private readonly admissions: Admissions,
-    private readonly tools: AttemptTools,
+    private readonly routes: Routes,
     private readonly holds: Holds,
     private readonly styles: SupplierStyles,
   ) {}
@@ -153,7 +149,7 @@ export class AutoCandidates {
   }
 
   private planned(admission: Admission, call: Call): AutoCandidate | Exclusion {
-    const [first] = routePlan(call, admission, this.tools).lanes;
+    const [first] = this.routes.lanesFor(call, admission).lanes;
     if (first === undefined) return 'region';
     if (first.why === 'open') return 'unhealthy';
     const { rates } = first.price;

@@ -21,11 +21,9 @@ import {
   type SessionView,
   wordSalt,
 } from '../../routing';
-import { Admissions } from '../admission/admit';
-import type { Call } from '../intake/describe';
+import { Admissions } from '../admission';
+import { type Call, conversationOf, type Inbound, stickyKey } from '../intake';
 import { isText, type Operation, type TextOperation } from '../operations/operation';
-import type { Inbound } from '../intake/inbound';
-import { conversationOf, stickyKey } from '../intake/session';
 import { AutoBudgets } from './auto-budgets';
 import { type AutoCandidate, AutoCandidates, type AutoChoice } from './auto-candidates';
 import { AutoRetries } from './auto-retries';
@@ -71,7 +69,7 @@ export class AutoDecisions {
   ) {}
 
   /** It is null where the catalogue has a model of this name. */
-  async route(call: Call): Promise<AutoRoute | null> {
+  async choose(call: Call): Promise<AutoRoute | null> {
     if (this.catalogue.snapshot.model(AUTO) !== undefined) return null;
     const operation = autoOperation(call.operation);
     this.admissions.mustKnowRegion(call);
@@ -87,7 +85,7 @@ export class AutoDecisions {
       author,
     });
     const question = this.retries.begin(call, view);
-    const { chosen, isLearned } = await this.choose(call, view, policy, choice, conversation);
+    const { chosen, isLearned } = await this.decided(call, view, policy, choice, conversation);
     const byName = new Map(choice.candidates.map((one) => [one.candidate.model, one]));
     this.admissions.mustBePaid(call);
     return new AutoRoute(
@@ -107,7 +105,7 @@ export class AutoDecisions {
     );
   }
 
-  private async choose(
+  private async decided(
     call: Call,
     view: AutoView,
     policy: EffectiveAutoPolicy,

@@ -2,8 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { CatalogueService, type ModelView } from '../../catalogue';
 import type { Caller } from '../../keys';
 import { answersAuto, AUTO, AutoPolicies, isIncluded } from '../../routing';
-import { callableModels } from '../admission/model-access';
-import { sharedFacts } from '../shared-facts';
+import { callableModels, sharedFacts } from '../admission';
 
 /** `auto` as a model of the list: a key sees it where a request for it can be answered. */
 @Injectable()

@@ -1,6 +1,5 @@
 import type { Explanation } from '../../routing';
-import type { Admission } from '../admission/admit';
-import type { AutoTrace } from '../intake/describe';
+import type { Admission, ChosenRoute } from '../admission';
 import type { AutoCandidate } from './auto-candidates';
 
 /** Why nothing was chosen, and a model answered all the same. */
@@ -28,7 +27,7 @@ interface AutoEffects {
 }
 
 /** The route of one `auto` request: the chosen model and its stand-ins. */
-export class AutoRoute implements AutoTrace {
+export class AutoRoute implements ChosenRoute {
   private readonly left: string[];
   private answerer: { readonly model: string; readonly remembering: Promise<void> } | null = null;
 

@@ -1,6 +1,6 @@
 import { type ErrorCode, type Fault, fault } from '../../kernel';
 import type { NoneChosen } from '../../routing';
-import type { Call } from '../intake/describe';
+import type { Call } from '../intake';
 
 const RETRY_SECONDS = 5;
 const CALLER_GONE =

@@ -1,6 +1,6 @@
 import type { CanonicalRequest, DialectName } from '../../protocol';
 import type { RequestView } from '../../routing';
-import type { Call } from '../intake/describe';
+import type { Call } from '../intake';
 import type { TextOperation } from '../operations/operation';
 import { type Seal, sealOf } from './sealed-history';
 import { resultsIn } from './tool-results';

@@ -3,17 +3,12 @@ import { Injectable } from '@nestjs/common';
 import { Escrow } from '../../billing';
 import type { LaneView } from '../../catalogue';
 import { editedJsonObject, Fault, fault, parseJsonText } from '../../kernel';
-import { Settings } from '../../platform';
 import { dialects, supplierFault } from '../../protocol';
 import type { HttpRequest } from '../../web';
-import { Admissions } from '../admission/admit';
-import { AttemptTools } from '../attempt/attempt-tools';
-import { type Call, describeCall } from '../intake/describe';
-import { RequestGate } from '../intake/request-gate';
-import { type Inbound, intake } from '../intake/inbound';
-import { planFor } from '../admission/plan';
+import { Admissions, Routes } from '../admission';
+import { AttemptTools } from '../attempt';
+import { type Call, type Inbound, Intake, type Work } from '../intake';
 import { operations } from '../operations/operation';
-import type { Work } from '../intake/work';
 import { estimateTokens } from './estimate-tokens';
 
 export interface TokenCount {
@@ -30,18 +25,18 @@ const LARGEST_ANSWER = 64 * 1024;
 @Injectable()
 export class TokenCounter {
   constructor(
-    private readonly settings: Settings,
-    private readonly gate: RequestGate,
+    private readonly intake: Intake,
     private readonly admissions: Admissions,
+    private readonly routes: Routes,
     private readonly escrow: Escrow,
     private readonly tools: AttemptTools,
   ) {}
 
   async count(request: HttpRequest, response: ServerResponse): Promise<TokenCount> {
-    const { caller, work, leave } = await this.gate.admit(request, response);
+    const { caller, work, leave } = await this.intake.enter(request, response);
     try {
-      const inbound = await intake(request, caller, this.settings.bodyLimitBytes);
-      const call = describeCall(inbound, operations.messages);
+      const inbound = await this.intake.receive(request, caller);
+      const call = await this.intake.describe(inbound, operations.messages);
       const lane = this.counting(call);
       const told = lane === undefined ? null : await this.ask(inbound, lane, work);
       if (work.stopped !== null) throw work.stopped;
@@ -58,7 +53,7 @@ export class TokenCounter {
   private counting(call: Call): LaneView | undefined {
     const { styles } = this.tools;
     const admission = this.admissions.find(call);
-    const { lanes } = planFor(call, admission, this.tools);
+    const { lanes } = this.routes.plan(call, admission);
     return lanes.find(
       ({ lane, why }) => why !== 'open' && styles.dialectFor(lane.provider, 'count_tokens') === 'messages',
     )?.lane;

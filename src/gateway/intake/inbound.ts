@@ -25,7 +25,11 @@ export interface Inbound extends JsonObjectText {
 }
 
 /** Returns a promise only for a form, or for a body that is late or large. */
-export function intake(request: HttpRequest, caller: Caller, bodyLimit: number): Inbound | Promise<Inbound> {
+export function inboundOf(
+  request: HttpRequest,
+  caller: Caller,
+  bodyLimit: number,
+): Inbound | Promise<Inbound> {
   const startedMs = monotonicMs();
   const contentType = request.headers['content-type'];
   const isNeither = contentType !== undefined && contentType !== JSON_TYPE && isOther.test(contentType);

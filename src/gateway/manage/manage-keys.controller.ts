@@ -24,7 +24,7 @@ import {
   presentPage,
   queryOf,
 } from '../../web';
-import { callerOf } from '../intake/caller-of';
+import { callerOf } from '../intake';
 import { readJsonBody } from './read-json-body';
 
 const PAGES = { usual: 20, most: 100 };

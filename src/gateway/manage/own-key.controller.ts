@@ -11,7 +11,7 @@ import {
   type RateState,
 } from '../../keys';
 import { Access, type HttpRequest, queryOf } from '../../web';
-import { callerOf } from '../intake/caller-of';
+import { callerOf } from '../intake';
 import { presentGeneration } from './record-presenter';
 
 const NOT_ON_RECORD =

@@ -1,4 +1,4 @@
-import type { AnswerReader } from '../attempt/lane-answer';
+import type { AnswerReader } from '../attempt';
 import { PassingStream } from './passing-stream';
 import { relayWhole } from './relay-whole';
 import { TranslatedStream } from './translated-stream';

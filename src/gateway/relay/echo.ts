@@ -1,6 +1,6 @@
 import { isLong } from '../../kernel';
 import type { JsonObject } from '../../protocol';
-import type { Call } from '../intake/describe';
+import type { Call } from '../intake';
 
 /** Fields of the request that the answer repeats, with the caller's values: the supplier got others. */
 export function echoOf({ operation, inbound }: Call): JsonObject {

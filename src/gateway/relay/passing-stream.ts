@@ -1,15 +1,12 @@
 import type { Fault, Usage } from '../../kernel';
 import { type JsonObject, streamMender } from '../../protocol';
 import { echoOf } from './echo';
-import { usageOfStream } from '../settle/answer-usage';
-import { chargedUsage } from '../settle/fees';
-import type { Delivery, LaneAnswer, LaneStream } from '../attempt/lane-answer';
-import { hidesUsage } from '../attempt/outbound';
+import { chargedUsage, usageOfStream } from '../settle';
+import { type Delivery, failureOf, hidesUsage, type LaneAnswer, type LaneStream } from '../attempt';
 import { textOperation } from '../operations/operation';
-import { answeredName } from '../admission/routed-call';
+import { answeredName } from '../admission';
 import { svcFacts } from './svc-facts';
 import { Tap } from './tap';
-import { failureOf } from '../attempt/stream-failure';
 import { StreamMending } from './stream-mending';
 
 /**

@@ -1,12 +1,11 @@
 import { fault, usageOf } from '../../kernel';
 import type { StreamSink } from '../reply/stream-sink';
-import type { Attempts } from '../attempt/attempts';
-import { chargedUsage } from '../settle/fees';
-import type { Delivery, LaneAnswer, LaneStream } from '../attempt/lane-answer';
+import type { Attempts, Delivery, LaneAnswer, LaneStream } from '../attempt';
+import { chargedUsage } from '../settle';
 import { Delivered } from './delivered';
 import { SplicedStream } from './spliced-stream';
 import type { TextOperation } from '../operations/operation';
-import { mayContinue } from '../admission/routed-call';
+import { mayContinue } from '../admission';
 
 /**
  * Forwards a stream. Its end is held back until the settlement is durable. A broken stream continues on another lane

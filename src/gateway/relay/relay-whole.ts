@@ -22,16 +22,14 @@ import { answerId } from './answer-id';
 import { echoOf, echoOfTranslated } from './echo';
 import { completionOf } from '../operations/answer-shapes/completions';
 import { separateChoices } from '../operations/answer-shapes/chat-choices';
-import { usageOfWhole } from '../settle/answer-usage';
-import type { Call } from '../intake/describe';
-import { chargedUsage, withServedUses } from '../settle/fees';
-import type { Delivery, LaneAnswer, ReadError } from '../attempt/lane-answer';
+import { chargedUsage, usageOfWhole, withServedUses } from '../settle';
+import type { Call } from '../intake';
+import { type Delivery, type LaneAnswer, markOf, type ReadError } from '../attempt';
 import { soldPictures } from '../media/pictures';
 import { soldSound } from '../media/speech';
 import { applyEdits, type Edit, memberEdits } from './edits';
 import { isText, type Operation, textOperation } from '../operations/operation';
-import { markOf } from '../attempt/reasoning-owners';
-import { answeredName } from '../admission/routed-call';
+import { answeredName } from '../admission';
 
 /** Reads a whole answer; nothing of it leaves before settlement. A failure in its place is the lane's. */
 export function relayWhole(

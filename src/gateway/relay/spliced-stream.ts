@@ -1,6 +1,6 @@
 import { fault } from '../../kernel';
 import type { CanonicalEvent } from '../../protocol';
-import type { LaneAnswer } from '../attempt/lane-answer';
+import type { LaneAnswer } from '../attempt';
 import { Prefix } from './prefix';
 import { TranslatedStream } from './translated-stream';
 

@@ -2,14 +2,11 @@ import { type Fault, fault, monotonicMs, type Usage } from '../../kernel';
 import type { CanonicalEvent, Dropped, EncoderOptions, StreamDecoder, StreamEncoder } from '../../protocol';
 import { answerId } from './answer-id';
 import { echoOfTranslated } from './echo';
-import { estimateUsage, usageOfStream } from '../settle/answer-usage';
-import { chargedUsage } from '../settle/fees';
-import type { Delivery, LaneAnswer, LaneStream } from '../attempt/lane-answer';
+import { chargedUsage, estimateUsage, usageOfStream } from '../settle';
+import { type Delivery, failureOf, type LaneAnswer, type LaneStream, markOf } from '../attempt';
 import { textOperation } from '../operations/operation';
-import { markOf } from '../attempt/reasoning-owners';
-import { answeredName } from '../admission/routed-call';
+import { answeredName } from '../admission';
 import { svcFacts } from './svc-facts';
-import { failureOf } from '../attempt/stream-failure';
 
 function encoderOptions(
   answer: LaneAnswer,

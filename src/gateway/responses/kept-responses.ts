@@ -11,8 +11,7 @@ import {
 } from '../../kernel';
 import { Database, Notifications, Settings } from '../../platform';
 import { dialects, isRecord, isSealed } from '../../protocol';
-import type { Call } from '../intake/describe';
-import type { Inbound } from '../intake/inbound';
+import type { Call, Inbound, KeptAnswers } from '../intake';
 import { finalResponse } from './final-response';
 import {
   itemsOf,
@@ -38,7 +37,7 @@ const OWN_NAME = 'svc_model';
  * and to their items.
  */
 @Injectable()
-export class KeptResponses implements OnApplicationBootstrap {
+export class KeptResponses implements KeptAnswers, OnApplicationBootstrap {
   private readonly cache = new ResponseCache();
   private readonly writer: ResponseWriter;
 

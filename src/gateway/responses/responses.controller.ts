@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Delete, Get, Param, Req, Res } from '@nestjs/common';
 import { fault, type Fault } from '../../kernel';
 import { Access, type HttpRequest, queryOf } from '../../web';
-import { callerOf } from '../intake/caller-of';
+import { callerOf } from '../intake';
 import { type InputItemPage, inputItemPage } from './input-items';
 import { KeptResponses } from './kept-responses';
 import { replayedEvents } from './replayed-events';

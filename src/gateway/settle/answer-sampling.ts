@@ -3,8 +3,8 @@ import type { Nano } from '../../kernel';
 import type { Caller } from '../../keys';
 import type { DialectName } from '../../protocol';
 import type { CallFacts } from '../reply/svc-headers';
-import type { Call } from '../intake/describe';
-import type { Delivery } from '../attempt/lane-answer';
+import type { Call } from '../intake';
+import type { Delivery } from '../attempt';
 import { isConversation } from '../operations/operation';
 
 /** A delivered answer, with everything needed to repeat its request. */

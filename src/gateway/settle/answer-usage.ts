@@ -7,8 +7,8 @@ import {
   type UsageReading,
   usageOf,
 } from '../../kernel';
-import type { Call } from '../intake/describe';
-import { type RoutedCall, usageLimitsOf } from '../admission/routed-call';
+import type { Call } from '../intake';
+import { type RoutedCall, usageLimitsOf } from '../admission';
 
 const BYTES_PER_TOKEN = 4;
 

@@ -1,6 +1,6 @@
 import { servedModes, unpricedFee, type PriceRates, type Usage } from '../../kernel';
 import { ServedUses } from '../../protocol';
-import type { Call } from '../intake/describe';
+import type { Call } from '../intake';
 import { isText } from '../operations/operation';
 
 /** Usage for charging: where the supplier does not report its mode, the requested mode counts. */

@@ -4,9 +4,8 @@ import type { LaneView } from '../../catalogue';
 import { completionTokens, fromUnknown, MINUTE_MS, monotonicMs, promptTokens } from '../../kernel';
 import { type Distribution, Metrics, type Sum } from '../../platform';
 import type { CallFacts } from '../reply/svc-headers';
-import { failoversIn } from '../attempt/attempt-record';
+import { type Delivery, failoversIn, type LaneTry } from '../attempt';
 import { unforeseenFee } from './fees';
-import type { Delivery, LaneTry } from '../attempt/lane-answer';
 
 /** The metric series that a success on the first lane updates. */
 interface Usual {

@@ -1,15 +1,13 @@
 import type { AttemptRecord } from '../../audit';
 import type { Dropped } from '../../protocol';
 import type { HttpRequest } from '../../web';
-import type { AutoRoute } from '../auto/auto-route';
-import type { Attempts } from '../attempt/attempts';
-import type { Call } from '../intake/describe';
-import type { Inbound } from '../intake/inbound';
+import type { Attempts } from '../attempt';
+import type { Call, Inbound } from '../intake';
 import type { Operation } from '../operations/operation';
 import type { EarlyHead } from '../reply/early-head';
 import type { StreamSink } from '../reply/stream-sink';
 import type { AnswerSample } from './answer-sampling';
-import type { TakenTokens } from '../admission/token-rate';
+import type { ChosenRoute, TakenTokens } from '../admission';
 
 /** The progress of a request: the data for its log line, metrics and record if it fails. */
 export interface RequestProgress {
@@ -21,7 +19,7 @@ export interface RequestProgress {
   /** It is null until it was understood. */
   call: Call | null;
   /** It is null where the request names its model. */
-  auto: AutoRoute | null;
+  auto: ChosenRoute | null;
   /** The model that answers it; empty until it is known. */
   model: string;
   /** The tries at its present model; null before any. */
@@ -35,3 +33,18 @@ export interface RequestProgress {
   /** What it took of its key's tokens; null where the key has no such limit. */
   tokens: TakenTokens | null;
 }
+
+export const begun = (operation: Operation, http: HttpRequest): RequestProgress => ({
+  http,
+  operation,
+  tries: [],
+  inbound: null,
+  call: null,
+  auto: null,
+  model: '',
+  attempts: null,
+  early: null,
+  dropped: [],
+  isSettled: false,
+  tokens: null,
+});

@@ -12,14 +12,17 @@ import { droppedCounts, droppedNames } from '../reply/dropped-names';
 import type { CallFacts } from '../reply/svc-headers';
 import { estimateUsage } from './answer-usage';
 import { chargedUsage } from './fees';
-import type { Delivery, LaneTry } from '../attempt/lane-answer';
+import type { Delivery, LaneTry } from '../attempt';
 import { soldSound } from '../media/speech';
 
-/** Charges the delivered answer and records it. `kept` settles once both are durable. */
-export function settle(
-  delivery: Delivery,
-  attempts: readonly AttemptRecord[],
-): { readonly facts: CallFacts; readonly kept: Promise<void> } {
+export interface Settled {
+  readonly facts: CallFacts;
+  /** It settles once charge and record are durable. */
+  readonly kept: Promise<void>;
+}
+
+/** Charges the delivered answer and records it. */
+export function settle(delivery: Delivery, attempts: readonly AttemptRecord[]): Settled {
   const { usage } = delivery;
   const { routed, route, failover } = delivery.by;
   const { lane, price } = route;

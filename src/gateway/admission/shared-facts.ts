@@ -1,5 +1,5 @@
-import type { LaneView } from '../catalogue';
-import type { LaneFacts } from '../vendors';
+import type { LaneView } from '../../catalogue';
+import type { LaneFacts } from '../../vendors';
 
 /**
  * What callers may rely on, whichever lane serves them: a fact that differs between lanes, or is unknown on one of

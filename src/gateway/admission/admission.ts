@@ -1,0 +1,8 @@
+import type { ModelView, PricedLane } from '../../catalogue';
+
+/** The model that a caller may have. */
+export interface Admission {
+  readonly model: ModelView;
+  /** The lanes that serve the operation, the primary first, each with its price. */
+  readonly lanes: readonly PricedLane[];
+}

@@ -1,0 +1,16 @@
+import { Admissions } from './admit';
+import { Holds } from './hold';
+import { Routes } from './routes';
+import { TokenRate } from './token-rate';
+
+export type { Admission } from './admission';
+export { Admissions } from './admit';
+export { type HeldCall, Holds } from './hold';
+export { callableModels, isListed } from './model-access';
+export { type ChosenRoute, ModelChooser, standIn } from './model-chooser';
+export { answeredName, mayContinue, type RoutedCall, usageLimitsOf } from './routed-call';
+export { Routes } from './routes';
+export { sharedFacts } from './shared-facts';
+export type { TakenTokens } from './token-rate';
+
+export const admissionStage = [Admissions, Holds, Routes, TokenRate];

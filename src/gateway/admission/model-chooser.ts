@@ -1,0 +1,31 @@
+import { fromUnknown } from '../../kernel';
+import type { Caller } from '../../keys';
+import type { AutoTrace, Call } from '../intake';
+import type { Admission } from './admission';
+
+/** The model that was chosen for a request, and its stand-ins. */
+export interface ChosenRoute extends AutoTrace {
+  readonly admission: Admission;
+  answered(model: string): void;
+  /** Another model as a stand-in; null where this route may not ask it. */
+  instead(other: Admission): Admission | null;
+  /** The next stand-in; null when there is none. */
+  next(): Admission | null;
+}
+
+/** Chooses models for requests that leave it to the service. Automatic choice registers itself for it. */
+export abstract class ModelChooser {
+  /** It is null where the catalogue has a model of this name. */
+  abstract choose(call: Call): Promise<ChosenRoute | null>;
+
+  /** Itself as a model of the list; null where the caller cannot ask for it. */
+  abstract modelFor(caller: Caller): Promise<object | null>;
+}
+
+/** Where the model that was chosen fails or cannot be asked, before its answer began, the next one is tried. */
+export function standIn(chosen: ChosenRoute, error: unknown): Admission | null {
+  const { status, code } = fromUnknown(error);
+  // A translation refuses before anything is sent: another model may need none.
+  const isUntranslatable = code === 'unsupported_parameter';
+  return status >= 500 || code === 'supplier_limit' || isUntranslatable ? chosen.next() : null;
+}

@@ -1,0 +1,77 @@
+import type { ServerResponse } from 'node:http';
+import { Injectable } from '@nestjs/common';
+import { fault, monotonicMs } from '../../kernel';
+import { LaneHealth, planRoute, type RoutePlan, Stickiness } from '../../routing';
+import { type Call, stickyKey, type Work } from '../intake';
+import type { Admission } from './admission';
+import { type HeldCall, Holds } from './hold';
+import type { RoutedCall } from './routed-call';
+import { type TakenTokens, TokenRate } from './token-rate';
+
+/** The way of an admitted call: the tokens of its key's minute, its lanes in their order, and the money for it. */
+@Injectable()
+export class Routes {
+  constructor(
+    private readonly tokenRate: TokenRate,
+    private readonly health: LaneHealth,
+    private readonly stickiness: Stickiness,
+    private readonly holds: Holds,
+  ) {}
+
+  /** Throws the refusal. Null where the key has no such limit. */
+  takeTokens(call: Call, admission: Admission, response: ServerResponse): Promise<TakenTokens | null> {
+    return this.tokenRate.take(call, admission, response);
+  }
+
+  /** It returns a promise only where the money has to be waited for. */
+  route(asked: Call, admission: Admission, work: Work): RoutedCall | Promise<RoutedCall> {
+    const plan = this.plan(asked, admission);
+    const { model } = admission;
+    const held = this.holds.hold(asked, admission);
+    if (held instanceof Promise)
+      return held.then((late) => ({ call: estimatedWithin(asked, late), model, held: late, plan, work }));
+    return { call: estimatedWithin(asked, held), model, held, plan, work };
+  }
+
+  /** The lanes of a request in the order in which they are tried. */
+  plan(call: Call, admission: Admission): RoutePlan {
+    const plan = this.lanesFor(call, admission);
+    if (plan.lanes.length === 0) throw fault('sovereign_route_unavailable');
+    return plan;
+  }
+
+  /** The same, without a lane where the regions leave none. */
+  lanesFor(call: Call, { lanes, model }: Admission): RoutePlan {
+    const { health } = this;
+    const now = monotonicMs();
+    return planRoute({
+      lanes,
+      regions: regionsFor(call),
+      // One lane is no choice, and the session need not be looked for.
+      stickyLaneId: lanes.length > 1 ? this.stickiness.laneOf(stickyKey(call.inbound, call)) : null,
+      order: model.laneOrder,
+      latencyOf: (lane) => health.latencyOf(lane, now),
+      stateOf: (lane) => health.stateOf(lane, call.inbound.caller.keyId, now),
+      random: Math.random,
+    });
+  }
+
+  /** The next request of a conversation finds its lane again. */
+  remember({ call, plan: { lanes } }: RoutedCall, laneId: number): void {
+    if (lanes.length < 2) return;
+    const rank = Math.min(...lanes.map(({ lane }) => lane.priority));
+    const taken = lanes.find(({ lane }) => lane.id === laneId);
+    this.stickiness.remember(stickyKey(call.inbound, call), laneId, taken?.lane.priority === rank);
+  }
+}
+
+/** The key's regions and the call's own: each only narrows. */
+function regionsFor({ inbound, region }: Call): ReadonlySet<string> | null {
+  const { allowedRegions } = inbound.caller;
+  if (region === null) return allowedRegions;
+  return new Set(allowedRegions === null || allowedRegions.has(region) ? [region] : []);
+}
+
+/** The charge for an unreported usage never exceeds the hold. */
+const estimatedWithin = (call: Call, { inputBound }: HeldCall): Call =>
+  call.inputEstimate <= inputBound ? call : { ...call, inputEstimate: inputBound };

@@ -1,0 +1,11 @@
+import { AttemptTools } from './attempt-tools';
+
+export { failoversIn } from './attempt-record';
+export { AttemptTools } from './attempt-tools';
+export { Attempts } from './attempts';
+export type { AnswerReader, Delivery, LaneAnswer, LaneStream, LaneTry, ReadError } from './lane-answer';
+export { hidesUsage } from './outbound';
+export { markOf } from './reasoning-owners';
+export { failureOf } from './stream-failure';
+
+export const attemptStage = [AttemptTools];

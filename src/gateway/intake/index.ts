@@ -1,0 +1,17 @@
+import { Intake } from './intake';
+import { Lifecycle } from './lifecycle';
+import { RequestGate } from './request-gate';
+
+export { callerOf } from './caller-of';
+export type { AutoTrace, Call } from './describe';
+export { notTaken } from './field-names';
+export type { Inbound } from './inbound';
+export { Intake } from './intake';
+export { KeptAnswers } from './kept-answers';
+export { Lifecycle } from './lifecycle';
+export type { AdmittedRequest } from './request-gate';
+export { adviceBounds } from './server-tools';
+export { conversationOf, stickyKey } from './session';
+export type { Work } from './work';
+
+export const intakeStage = [Intake, Lifecycle, RequestGate];

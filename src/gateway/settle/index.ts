@@ -1,0 +1,17 @@
+import { AnswerSampling } from './answer-sampling';
+import { Observer } from './observer';
+import { Settlement } from './settlement';
+
+export {
+  type AnswerSample,
+  type AnswerSampler,
+  AnswerSampling,
+  type RetriedAnswer,
+  type ServedAnswer,
+} from './answer-sampling';
+export { estimateUsage, usageOfStream, usageOfWhole } from './answer-usage';
+export { chargedUsage, withServedUses } from './fees';
+export { begun, type RequestProgress } from './request-progress';
+export { Settlement } from './settlement';
+
+export const settleStage = [AnswerSampling, Observer, Settlement];
