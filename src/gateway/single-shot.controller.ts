@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Post, Req, Res, UseInterceptors } from '@nestjs/common';
 import { Access, type HttpRequest } from '../web';
-import { Pipeline } from './pipeline';
 import { operations } from './operations/operation';
+import { Pipeline } from './pipeline';
 import type { Reply } from './reply/reply';
 import { SvcHeadersInterceptor } from './reply/svc-headers.interceptor';
 

@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Post, Req, Res } from '@nestjs/common';
 import { addUncheckedHeader } from '../platform';
 import { Access, type HttpRequest } from '../web';
-import { Pipeline } from './pipeline';
 import { type Operation, operations } from './operations/operation';
+import { Pipeline } from './pipeline';
 import { sendReply } from './reply/send-reply';
 
 /** Its clients read the request's id under this name. */

@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { CatalogueService, type ModelView, type PricedLane } from '../../catalogue';
 import { type Fault, fault, fromUnknown, NOTHING_ASKED, unpricedFee } from '../../kernel';
 import { AUTO, AutoRouter, SupplierStyles } from '../../routing';
-import { callableModels, isListed } from './model-access';
 import { type Call, notTaken } from '../intake';
-import { feesOn } from './lane-fees';
 import { isSpoken } from '../operations/operation';
 import type { Admission } from './admission';
+import { feesOn } from './lane-fees';
+import { callableModels, isListed } from './model-access';
 import type { ChosenRoute } from './model-chooser';
 
 const NO_PAYER = 'This key belongs to nobody who pays. Name a billing user for its organisation or project.';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { LaneView } from '../../catalogue';
 import { Escrow, type Hold, type HoldRequest, type LimitRef } from '../../billing';
+import type { LaneView } from '../../catalogue';
 import {
   boundOf,
   type Nano,
@@ -11,10 +11,10 @@ import {
 } from '../../kernel';
 import { Settings } from '../../platform';
 import { SupplierStyles } from '../../routing';
-import type { Admission } from './admission';
 import { adviceBounds, type Call } from '../intake';
-import { inputBoundOf } from './input-bound';
 import { isSpoken } from '../operations/operation';
+import type { Admission } from './admission';
+import { inputBoundOf } from './input-bound';
 
 /** Money set aside for a request, and the bound on its output that makes the amount enough. */
 export interface HeldCall {

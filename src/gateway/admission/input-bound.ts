@@ -3,8 +3,8 @@ import { COUNT_CAP } from '../../kernel';
 import type { RequestMeasure } from '../../protocol';
 import type { PictureRule } from '../../routing';
 import { windowOf } from '../../vendors';
-import { recordingTokens } from '../media/audio';
 import type { Call } from '../intake';
+import { recordingTokens } from '../media/audio';
 
 /** What suppliers add around a conversation, around tools, and as the description of their own tools. */
 const FRAME = 256;

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { RateLimiter, setTokenHeaders, tokenRefusal } from '../../keys';
-import type { Admission } from './admission';
 import type { Call } from '../intake';
+import type { Admission } from './admission';
 
 /** The assumed length of an answer without a bound, until it is known. */
 const USUAL_OUTPUT = 1_024;

@@ -2,6 +2,7 @@ import type { AttemptRecord } from '../../audit';
 import { type ErrorCode, type Fault, monotonicMs, underlyingCause } from '../../kernel';
 import { isAccountSpent } from '../../protocol';
 import type { LanePermit, PlannedLane } from '../../routing';
+import type { RoutedCall } from '../admission';
 import { lanesIn, recordOf } from './attempt-record';
 import type { AttemptTools } from './attempt-tools';
 import { exhausted } from './exhausted';
@@ -11,7 +12,6 @@ import { blameOf } from './lane-blame';
 import { LaneCall, type Tried } from './lane-call';
 import { LaneTurns, MOST_LANES } from './lane-turns';
 import { ProbeWait } from './probe-wait';
-import type { RoutedCall } from '../admission';
 import { SameLane } from './same-lane';
 
 const unasked: ReadonlySet<ErrorCode> = new Set(['capacity_exceeded', 'no_providers_available']);

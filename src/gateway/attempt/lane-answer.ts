@@ -1,8 +1,8 @@
 import type { Fault, Usage } from '../../kernel';
 import type { Dropped, SupplierError } from '../../protocol';
 import type { CallSecrets, LanePermit, PlannedLane, SupplierExchange } from '../../routing';
-import type { Outbound } from './outbound';
 import type { RoutedCall } from '../admission';
+import type { Outbound } from './outbound';
 
 /** One try of a call at one lane. */
 export interface LaneTry {

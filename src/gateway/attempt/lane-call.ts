@@ -1,15 +1,14 @@
+import type { LaneView } from '../../catalogue';
 import { fault, fromUnknown, monotonicMs } from '../../kernel';
 import type { Dropped } from '../../protocol';
-import type { LaneView } from '../../catalogue';
 import type { AnswerHead, CallSecrets, SentCall, SupplierExchange } from '../../routing';
-import type { AttemptTools } from './attempt-tools';
 import type { HeldCall } from '../admission';
+import type { AttemptTools } from './attempt-tools';
 import { judge, judgeBegun, type Judgement } from './judge';
 import type { AnswerReader, LaneAnswer, LaneTry, StreamOf } from './lane-answer';
+import { FirstTokenTimer, openStream } from './opening';
 import { type Outbound, outboundFor } from './outbound';
 import type { ReasoningReader } from './reasoning-owners';
-import { FirstTokenTimer } from './first-token-timer';
-import { openStream } from './opening';
 
 const BAD_REQUEST = 400;
 

@@ -1,10 +1,10 @@
 import type { AttemptRecord } from '../../audit';
 import { monotonicMs } from '../../kernel';
 import type { LanePermit, PlannedLane } from '../../routing';
+import type { RoutedCall } from '../admission';
 import { isOfLane, lanesIn } from './attempt-record';
 import type { AttemptTools } from './attempt-tools';
 import type { Judgement } from './judge';
-import type { RoutedCall } from '../admission';
 
 /** One request has at most so many, whichever models it goes to. */
 export const MOST_LANES = 3;

@@ -1,10 +1,32 @@
 import { type Fault, fault } from '../../kernel';
 import type { LaneAnswer, LaneStream } from './lane-answer';
-import type { FirstTokenTimer } from './first-token-timer';
 import { failureOf } from './stream-failure';
 
 /** A longer opening is forwarded, useful or not. */
 const MOST_EARLY = 1024 * 1024;
+
+/** How long a stream may take to its first token. `onEnd` keeps one listener, the last one set. */
+export class FirstTokenTimer {
+  over = false;
+  private notify: (() => void) | null = null;
+  private readonly timer: NodeJS.Timeout;
+
+  constructor(milliseconds: number) {
+    this.timer = setTimeout(() => {
+      this.over = true;
+      this.notify?.();
+    }, milliseconds);
+  }
+
+  onEnd(tell: () => void): void {
+    this.notify = tell;
+    if (this.over) tell();
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+  }
+}
 
 /**
  * Reads a stream until its first useful event. Up to there another lane can take over, and a failure still has a

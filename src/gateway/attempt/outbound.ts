@@ -1,3 +1,4 @@
+import type { LaneView } from '../../catalogue';
 import {
   editedJsonObject,
   fault,
@@ -19,12 +20,11 @@ import {
   type SupplierSide,
   type Target,
 } from '../../protocol';
-import type { LaneView } from '../../catalogue';
 import type { OutgoingBody, SupplierStyles, WireDialect } from '../../routing';
-import { stateless } from './stateless';
-import type { Call } from '../intake';
 import type { RoutedCall } from '../admission';
+import type { Call } from '../intake';
 import { isSpoken, isText } from '../operations/operation';
+import { stateless } from './stateless';
 
 /** A request for one lane: the caller's bytes where both sides speak one dialect, else a translation. */
 export interface Outbound {

@@ -1,10 +1,10 @@
 import { monotonicMs } from '../../kernel';
 import type { LanePermit, PlannedLane } from '../../routing';
+import type { RoutedCall } from '../admission';
+import type { Work } from '../intake';
 import type { AttemptTools } from './attempt-tools';
 import { isCredentialRefused } from './judge';
 import type { Tried } from './lane-call';
-import { pauseWork } from './pause-work';
-import type { RoutedCall } from '../admission';
 
 /** A longer pause is not worth waiting for: another lane is asked. */
 const LONGEST_WAIT_MS = 2_000;
@@ -51,4 +51,17 @@ export class SameLane {
     const { supplierStreamFirstByteTimeoutMs, supplierFirstByteTimeoutMs } = this.tools.settings;
     return this.routed.call.stream ? supplierStreamFirstByteTimeoutMs : supplierFirstByteTimeoutMs;
   }
+}
+
+/** Waits so long, or until the work is stopped (whichever is first). */
+function pauseWork(work: Work, milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds);
+    work.watch({
+      abort: () => {
+        clearTimeout(timer);
+        resolve();
+      },
+    });
+  });
 }

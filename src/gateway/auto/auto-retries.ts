@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { MINUTE_MS, monotonicMs } from '../../kernel';
 import type { Caller } from '../../keys';
-import { AnswerSampling } from '../settle';
 import type { Call } from '../intake';
+import { AnswerSampling } from '../settle';
 import type { AutoView } from './request-view';
 
 /** A question with the time and model of its answer. */

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { type Nano, parseUsd } from '../../kernel';
 import type { Caller } from '../../keys';
-import { Pipeline } from '../pipeline';
 import { operations } from '../operations/operation';
+import { Pipeline } from '../pipeline';
 import { InnerRequest, InnerResponse } from './inner-exchange';
 
 /** Where an answer comes from, known when the supplier has answered. */

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { fault, type Nano } from '../../kernel';
 import type { Caller } from '../../keys';
 import type { DialectName } from '../../protocol';
-import { Pipeline } from '../pipeline';
 import { operations } from '../operations/operation';
+import { Pipeline } from '../pipeline';
 import { InnerRequest, InnerResponse } from './inner-exchange';
 
 /** A request whose answer is evaluated. */

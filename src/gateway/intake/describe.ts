@@ -3,15 +3,15 @@ import { pick, type RequestMeasure, textAlone } from '../../protocol';
 import { AUTO, NO_NEEDS, type WireNeeds } from '../../routing';
 import { thinkingBeside } from '../../vendors';
 import { type Recording, recordingIn } from '../media/audio';
-import { unknownFields } from './field-names';
-import type { Inbound } from './inbound';
 import { inputEstimateOf, textBound } from '../media/input-size';
-import { type ServerTools, serverToolsOf } from './server-tools';
-import { checkNotStreamed } from '../operations/request-checks/limits';
-import { checkLabels, endUserOf, tagsOf } from './labels';
-import { sessionOf } from './session';
 import { type Speech, speechIn } from '../media/speech';
 import { isConversation, isText, type Operation } from '../operations/operation';
+import { checkNotStreamed } from '../operations/request-checks/limits';
+import { unknownFields } from './field-names';
+import type { Inbound } from './inbound';
+import { checkLabels, endUserOf, tagsOf } from './labels';
+import { type ServerTools, serverToolsOf } from './server-tools';
+import { sessionOf } from './session';
 
 /** How `auto` chose the model of a request. */
 export interface AutoTrace {

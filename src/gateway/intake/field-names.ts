@@ -7,8 +7,8 @@ import {
   nestedFields,
   withoutListMark,
 } from '../../routing';
-import type { Inbound } from './inbound';
 import type { Operation } from '../operations/operation';
+import type { Inbound } from './inbound';
 
 /** More fields than any known interface has, in a body or a checked object of it. */
 const MOST_FIELDS = 256;

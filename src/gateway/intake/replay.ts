@@ -2,9 +2,9 @@ import { fault } from '../../kernel';
 import type { Idempotency } from '../../web';
 import type { Reply } from '../reply/reply';
 import { replyCodec } from '../reply/reply-codec';
-import type { Work } from './work';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
+import type { Work } from './work';
 
 /** It is not asynchronous itself: a call without the header, or with a stream, waits for nothing. */
 export function replayOr<T extends Reply | null>(

@@ -1,6 +1,6 @@
 import { type Box, boxAt, boxesOf, Contradiction, onlyBox, readBoxes } from './mp4-boxes';
-import { fragmentPlaces, type Place, playsOf, tablesOf } from './mp4-samples';
 import { formatOf } from './mp4-format';
+import { fragmentPlaces, type Place, playsOf, tablesOf } from './mp4-samples';
 import { FASTEST_SAMPLES, LEAST_RATE, meterOf } from './sound-codecs';
 
 const MOST_TRACKS = 64;

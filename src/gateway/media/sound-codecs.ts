@@ -1,5 +1,5 @@
-import { mpegSeconds } from './mpeg-frames';
 import { secondsOfFlacFrames } from './flac-frames';
+import { mpegSeconds } from './mpeg-frames';
 import { vorbisPackets } from './vorbis-packets';
 
 /** How many seconds a decoder makes of one packet at most. */

@@ -25,10 +25,11 @@ import {
   normaliseTranscriptionUsage,
 } from '../../protocol';
 import type { OperationName, WireDialect } from '../../routing';
-import { checkNative } from './request-checks/check-native';
 import { pictureFees, pictureKey } from '../media/pictures';
 import { completionBytes, completionsAsked, USUAL_COMPLETION_TOKENS } from './answer-shapes/completions';
 import { inAskedEncoding } from './answer-shapes/embeddings-encoding';
+import { ranked, rerankTextBound, searchUnitsBound } from './answer-shapes/rerank-order';
+import { checkNative } from './request-checks/check-native';
 import { tooLongToEmbed } from './request-checks/embedding-length';
 import {
   checkChat,
@@ -42,7 +43,6 @@ import {
   checkSpeech,
   checkTranscription,
 } from './request-checks/limits';
-import { ranked, rerankTextBound, searchUnitsBound } from './answer-shapes/rerank-order';
 
 /** An inference route: its rules, and how its answers are counted. */
 export interface Operation {

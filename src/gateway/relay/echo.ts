@@ -1,6 +1,7 @@
-import { isLong } from '../../kernel';
+import { isLong, uuidv7 } from '../../kernel';
 import type { JsonObject } from '../../protocol';
 import type { Call } from '../intake';
+import type { Operation } from '../operations/operation';
 
 /** Fields of the request that the answer repeats, with the caller's values: the supplier got others. */
 export function echoOf({ operation, inbound }: Call): JsonObject {
@@ -24,3 +25,10 @@ function repeatable({ inbound }: Call): JsonObject {
   );
   return Object.fromEntries(Object.entries(inbound.body).filter(([name]) => !tooLong.has(name)));
 }
+
+/**
+ * The id of a translated answer. Suppliers of other dialects may repeat ids; where callers refer to answers, each
+ * needs its own.
+ */
+export const answerId = ({ keepsAnswers }: Operation): { readonly id?: string } =>
+  keepsAnswers === true ? { id: `resp_${uuidv7().replaceAll('-', '')}` } : {};

@@ -1,13 +1,13 @@
 import type { Fault, Usage } from '../../kernel';
 import { type JsonObject, streamMender } from '../../protocol';
-import { echoOf } from './echo';
-import { chargedUsage, usageOfStream } from '../settle';
+import { answeredName } from '../admission';
 import { type Delivery, failureOf, hidesUsage, type LaneAnswer, type LaneStream } from '../attempt';
 import { textOperation } from '../operations/operation';
-import { answeredName } from '../admission';
+import { chargedUsage, usageOfStream } from '../settle';
+import { echoOf } from './echo';
+import { StreamMending } from './stream-mending';
 import { svcFacts } from './svc-facts';
 import { Tap } from './tap';
-import { StreamMending } from './stream-mending';
 
 /**
  * Both sides speak one dialect: the supplier's bytes are forwarded, with the model's name replaced, facts added to the

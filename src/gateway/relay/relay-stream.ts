@@ -1,11 +1,11 @@
 import { fault, usageOf } from '../../kernel';
-import type { StreamSink } from '../reply/stream-sink';
+import { mayContinue } from '../admission';
 import type { Attempts, Delivery, LaneAnswer, LaneStream } from '../attempt';
+import type { TextOperation } from '../operations/operation';
+import type { StreamSink } from '../reply/stream-sink';
 import { chargedUsage } from '../settle';
 import { Delivered } from './delivered';
 import { SplicedStream } from './spliced-stream';
-import type { TextOperation } from '../operations/operation';
-import { mayContinue } from '../admission';
 
 /**
  * Forwards a stream. Its end is held back until the settlement is durable. A broken stream continues on another lane

@@ -18,18 +18,17 @@ import {
   type SupplierError,
   type SupplierSide,
 } from '../../protocol';
-import { answerId } from './answer-id';
-import { echoOf, echoOfTranslated } from './echo';
-import { completionOf } from '../operations/answer-shapes/completions';
-import { separateChoices } from '../operations/answer-shapes/chat-choices';
-import { chargedUsage, usageOfWhole, withServedUses } from '../settle';
-import type { Call } from '../intake';
+import { answeredName } from '../admission';
 import { type Delivery, type LaneAnswer, markOf, type ReadError } from '../attempt';
+import type { Call } from '../intake';
 import { soldPictures } from '../media/pictures';
 import { soldSound } from '../media/speech';
-import { applyEdits, type Edit, memberEdits } from './edits';
+import { separateChoices } from '../operations/answer-shapes/chat-choices';
+import { completionOf } from '../operations/answer-shapes/completions';
 import { isText, type Operation, textOperation } from '../operations/operation';
-import { answeredName } from '../admission';
+import { chargedUsage, usageOfWhole, withServedUses } from '../settle';
+import { answerId, echoOf, echoOfTranslated } from './echo';
+import { applyEdits, type Edit, memberEdits } from './edits';
 
 /** Reads a whole answer; nothing of it leaves before settlement. A failure in its place is the lane's. */
 export function relayWhole(

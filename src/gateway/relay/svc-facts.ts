@@ -1,8 +1,8 @@
 import { completionTokens, costOf, formatUsd, monotonicMs, promptTokens, type Usage } from '../../kernel';
 import type { Dropped, JsonObject } from '../../protocol';
+import type { LaneAnswer } from '../attempt';
 import { droppedNames } from '../reply/dropped-names';
 import { chargedUsage } from '../settle';
-import type { LaneAnswer } from '../attempt';
 
 /** The `svc` object: the same as the `x-svc-*` trailers, for clients that cannot read trailers. */
 export function svcFacts(answer: LaneAnswer, usage: Usage, lost: readonly Dropped[]): JsonObject {

@@ -1,11 +1,10 @@
 import { type Fault, fault, monotonicMs, type Usage } from '../../kernel';
 import type { CanonicalEvent, Dropped, EncoderOptions, StreamDecoder, StreamEncoder } from '../../protocol';
-import { answerId } from './answer-id';
-import { echoOfTranslated } from './echo';
-import { chargedUsage, estimateUsage, usageOfStream } from '../settle';
+import { answeredName } from '../admission';
 import { type Delivery, failureOf, type LaneAnswer, type LaneStream, markOf } from '../attempt';
 import { textOperation } from '../operations/operation';
-import { answeredName } from '../admission';
+import { chargedUsage, estimateUsage, usageOfStream } from '../settle';
+import { answerId, echoOfTranslated } from './echo';
 import { svcFacts } from './svc-facts';
 
 function encoderOptions(

@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { Nano } from '../../kernel';
 import type { Caller } from '../../keys';
 import type { DialectName } from '../../protocol';
-import type { CallFacts } from '../reply/svc-headers';
-import type { Call } from '../intake';
 import type { Delivery } from '../attempt';
+import type { Call } from '../intake';
 import { isConversation } from '../operations/operation';
+import type { CallFacts } from '../reply/svc-headers';
 
 /** A delivered answer, with everything needed to repeat its request. */
 export interface ServedAnswer {

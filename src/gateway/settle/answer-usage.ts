@@ -7,8 +7,8 @@ import {
   type UsageReading,
   usageOf,
 } from '../../kernel';
-import type { Call } from '../intake';
 import { type RoutedCall, usageLimitsOf } from '../admission';
+import type { Call } from '../intake';
 
 const BYTES_PER_TOKEN = 4;
 

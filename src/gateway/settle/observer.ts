@@ -3,8 +3,8 @@ import type { AttemptRecord } from '../../audit';
 import type { LaneView } from '../../catalogue';
 import { completionTokens, fromUnknown, MINUTE_MS, monotonicMs, promptTokens } from '../../kernel';
 import { type Distribution, Metrics, type Sum } from '../../platform';
-import type { CallFacts } from '../reply/svc-headers';
 import { type Delivery, failoversIn, type LaneTry } from '../attempt';
+import type { CallFacts } from '../reply/svc-headers';
 import { unforeseenFee } from './fees';
 
 /** The metric series that a success on the first lane updates. */

@@ -1,13 +1,13 @@
 import type { AttemptRecord } from '../../audit';
 import type { Dropped } from '../../protocol';
 import type { HttpRequest } from '../../web';
+import type { ChosenRoute, TakenTokens } from '../admission';
 import type { Attempts } from '../attempt';
 import type { Call, Inbound } from '../intake';
 import type { Operation } from '../operations/operation';
 import type { EarlyHead } from '../reply/early-head';
 import type { StreamSink } from '../reply/stream-sink';
 import type { AnswerSample } from './answer-sampling';
-import type { ChosenRoute, TakenTokens } from '../admission';
 
 /** The progress of a request: the data for its log line, metrics and record if it fails. */
 export interface RequestProgress {

@@ -8,12 +8,12 @@ import {
   type UsageReading,
 } from '../../kernel';
 import { recordedFor } from '../../keys';
+import type { Delivery, LaneTry } from '../attempt';
+import { soldSound } from '../media/speech';
 import { droppedCounts, droppedNames } from '../reply/dropped-names';
 import type { CallFacts } from '../reply/svc-headers';
 import { estimateUsage } from './answer-usage';
 import { chargedUsage } from './fees';
-import type { Delivery, LaneTry } from '../attempt';
-import { soldSound } from '../media/speech';
 
 export interface Settled {
   readonly facts: CallFacts;
