@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { CatalogueService, type ModelView, type PricedLane } from '../../catalogue';
-import { type Fault, fault, fromUnknown, NOTHING_ASKED, unpricedFee } from '../../kernel';
-import { AUTO, AutoRouter, SupplierStyles } from '../../routing';
+import { type AskedFees, type Fault, fault, fromUnknown, NOTHING_ASKED, unpricedFee } from '../../kernel';
+import { AUTO, AutoRouter, SupplierStyles, type WireDialect } from '../../routing';
 import { type Call, notTaken } from '../intake';
-import { isSpoken } from '../operations/operation';
+import { isSpoken, isText } from '../operations/operation';
 import type { Admission } from './admission';
-import { feesOn } from './lane-fees';
 import { callableModels, isListed } from './model-access';
 import type { ChosenRoute } from './model-chooser';
 
@@ -165,3 +164,19 @@ function mustBeListed(model: ModelView, { inbound: { caller }, byAuto }: Call): 
 /** Where only the supplier can tell, it is not. */
 const tooLong = ({ operation, inbound }: Call, { contextTokens }: ModelView): Fault | null =>
   operation.tooLong?.(inbound.body, contextTokens) ?? null;
+
+const TIERED: ReadonlySet<string> = new Set(['chat', 'responses']);
+
+/** The requested fees that reach a supplier of this dialect: a translation drops the rest. */
+function feesOn({ operation, fees }: Call, wire: WireDialect | undefined): AskedFees {
+  if (
+    fees === NOTHING_ASKED ||
+    !isText(operation) ||
+    wire === operation.name ||
+    wire === operation.dialect.name
+  )
+    return fees;
+  const { service_tier: tier } = fees.modes;
+  const isCarried = tier !== undefined && TIERED.has(operation.dialect.name) && TIERED.has(wire ?? '');
+  return isCarried ? { ...NOTHING_ASKED, modes: { service_tier: tier } } : NOTHING_ASKED;
+}

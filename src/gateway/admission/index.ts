@@ -8,8 +8,7 @@ export { Admissions } from './admit';
 export { type HeldCall, Holds } from './hold';
 export { callableModels, isListed } from './model-access';
 export { type ChosenRoute, ModelChooser, standIn } from './model-chooser';
-export { answeredName, mayContinue, type RoutedCall, usageLimitsOf } from './routed-call';
-export { Routes } from './routes';
+export { answeredName, mayContinue, type RoutedCall, Routes, usageLimitsOf } from './routes';
 export { sharedFacts } from './shared-facts';
 export type { TakenTokens } from './token-rate';
 

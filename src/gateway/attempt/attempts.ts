@@ -3,14 +3,13 @@ import { type ErrorCode, type Fault, monotonicMs, underlyingCause } from '../../
 import { isAccountSpent } from '../../protocol';
 import type { LanePermit, PlannedLane } from '../../routing';
 import type { RoutedCall } from '../admission';
-import { lanesIn, recordOf } from './attempt-record';
 import type { AttemptTools } from './attempt-tools';
 import { exhausted } from './exhausted';
 import { isCredentialRefused, type Judgement } from './judge';
 import type { AnswerReader, LaneAnswer, LaneTry, StreamOf } from './lane-answer';
 import { blameOf } from './lane-blame';
 import { LaneCall, type Tried } from './lane-call';
-import { LaneTurns, MOST_LANES } from './lane-turns';
+import { lanesIn, LaneTurns, MOST_LANES, recordOf } from './lane-turns';
 import { ProbeWait } from './probe-wait';
 import { SameLane } from './same-lane';
 

@@ -1,6 +1,6 @@
 import { AttemptTools } from './attempt-tools';
 
-export { failoversIn } from './attempt-record';
+export { failoversIn } from './lane-turns';
 export { AttemptTools } from './attempt-tools';
 export { Attempts } from './attempts';
 export type { AnswerReader, Delivery, LaneAnswer, LaneStream, LaneTry, ReadError } from './lane-answer';

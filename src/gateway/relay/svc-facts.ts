@@ -1,7 +1,7 @@
 import { completionTokens, costOf, formatUsd, monotonicMs, promptTokens, type Usage } from '../../kernel';
 import type { Dropped, JsonObject } from '../../protocol';
 import type { LaneAnswer } from '../attempt';
-import { droppedNames } from '../reply/dropped-names';
+import { droppedNames } from '../reply/svc-headers';
 import { chargedUsage } from '../settle';
 
 /** The `svc` object: the same as the `x-svc-*` trailers, for clients that cannot read trailers. */

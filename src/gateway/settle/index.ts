@@ -9,8 +9,7 @@ export {
   type RetriedAnswer,
   type ServedAnswer,
 } from './answer-sampling';
-export { estimateUsage, usageOfStream, usageOfWhole } from './answer-usage';
-export { chargedUsage, withServedUses } from './fees';
+export { chargedUsage, estimateUsage, usageOfStream, usageOfWhole, withServedUses } from './answer-usage';
 export { begun, type RequestProgress } from './request-progress';
 export { Settlement } from './settlement';
 

@@ -5,7 +5,7 @@ import { completionTokens, fromUnknown, MINUTE_MS, monotonicMs, promptTokens } f
 import { type Distribution, Metrics, type Sum } from '../../platform';
 import { type Delivery, failoversIn, type LaneTry } from '../attempt';
 import type { CallFacts } from '../reply/svc-headers';
-import { unforeseenFee } from './fees';
+import { unforeseenFee } from './answer-usage';
 
 /** The metric series that a success on the first lane updates. */
 interface Usual {

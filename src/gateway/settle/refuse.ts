@@ -2,7 +2,7 @@ import type { Refusals } from '../../audit';
 import type { Escrow } from '../../billing';
 import { fromUnknown, monotonicMs, usageOf } from '../../kernel';
 import { recordedFor } from '../../keys';
-import { droppedCounts } from '../reply/dropped-names';
+import { droppedCounts } from '../reply/svc-headers';
 import type { RequestProgress } from './request-progress';
 
 const { source: _source, ...nothingUsed } = usageOf({}, 'estimated');

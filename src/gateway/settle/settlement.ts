@@ -1,17 +1,32 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import { Refusals } from '../../audit';
+import { type AttemptRecord, Refusals } from '../../audit';
 import { Escrow } from '../../billing';
-import { fromUnknown } from '../../kernel';
+import {
+  completionTokens,
+  costOf,
+  type Fault,
+  fromUnknown,
+  monotonicMs,
+  promptTokens,
+  type UsageReading,
+} from '../../kernel';
+import { recordedFor } from '../../keys';
 import { AttemptTools, type Delivery, type LaneTry } from '../attempt';
 import { type Call, KeptAnswers } from '../intake';
-import { droppedNames } from '../reply/dropped-names';
-import { type CallFacts, setDroppedHeader } from '../reply/svc-headers';
+import { soldSound } from '../media/speech';
+import { type CallFacts, droppedCounts, droppedNames, setDroppedHeader } from '../reply/svc-headers';
 import { type AnswerSample, AnswerSampling } from './answer-sampling';
+import { chargedUsage, estimateUsage } from './answer-usage';
 import { Observer } from './observer';
 import { recordRefusal } from './refuse';
 import type { RequestProgress } from './request-progress';
-import { settle, settleAbandoned, type Settled } from './settle';
+
+export interface Settled {
+  readonly facts: CallFacts;
+  /** It settles once charge and record are durable. */
+  readonly kept: Promise<void>;
+}
 
 /** The end of a request: its charge and record, or the record of its failure. */
 @Injectable()
@@ -77,4 +92,86 @@ export class Settlement {
     if (keeping !== undefined) await keeping;
     if (remembering !== undefined) await remembering;
   }
+}
+
+/** Charges the delivered answer and records it. */
+function settle(delivery: Delivery, attempts: readonly AttemptRecord[]): Settled {
+  const { usage } = delivery;
+  const { routed, route, failover } = delivery.by;
+  const { lane, price } = route;
+  const { call, held } = routed;
+  const { inbound } = call;
+  const latencyMs = Math.round(monotonicMs() - inbound.startedMs);
+  const costNano = costOf(usage, price.rates, inbound.priceFactor);
+  const { keyId, userId, organisationId, departmentId, projectId, walletId } = recordedFor(inbound.caller);
+  const kept = held.hold.settle({
+    // V8 copies fast only into an object that is still empty.
+    ...usage,
+    usageSource: usage.source,
+    keyId,
+    userId,
+    organisationId,
+    departmentId,
+    projectId,
+    walletId,
+    surface: call.operation.name,
+    model: call.model,
+    servedModel: lane.upstreamModel,
+    supplier: lane.provider.name,
+    region: lane.region,
+    priceId: price.id,
+    costNano,
+    status: delivery.problem?.status ?? delivery.status,
+    code: delivery.problem?.outcome ?? null,
+    stream: call.stream,
+    failover,
+    attempts: attempts.length > 1 ? attempts : null,
+    latencyMs,
+    firstTokenMs: delivery.firstTokenMs,
+    finishReason: delivery.finishReason,
+    sessionKey: call.session,
+    dropped: droppedCounts(delivery.dropped),
+    endUser: call.endUser,
+    tags: call.tags,
+    keyModelId: inbound.caller.modelLimits === null ? null : held.hold.keyModelId,
+    priceFactor: inbound.priceFactor,
+    autoDecision: call.auto?.explained(routed.model.name) ?? null,
+    clientRequestId: inbound.clientRequestId,
+  });
+  const facts = {
+    supplier: lane.provider.name,
+    region: lane.region,
+    failover,
+    outputCap: held.cappedOutput,
+    upstreamModel: lane.upstreamModel,
+    dropped: droppedNames(delivery.dropped),
+    ...(call.auto !== null && { auto: call.auto.told(routed.model.name) }),
+    latencyMs,
+    inputTokens: promptTokens(usage),
+    outputTokens: completionTokens(usage),
+    costNano,
+  };
+  return { facts, kept };
+}
+
+const untranslated = { translation: null };
+
+/** A caller who leaves early pays for the work that the supplier was sent. */
+function settleAbandoned(by: LaneTry, attempts: readonly AttemptRecord[], problem: Fault): Promise<void> {
+  const { call } = by.routed;
+  const unreported: UsageReading = { kind: 'absent' };
+  const reading = soldSound(unreported, call, by.route.price.rates, { sound: null, textBytes: () => 0 });
+  const usage = reading.kind === 'ok' ? reading.usage : estimateUsage(call, 0);
+  const delivery = {
+    by,
+    status: problem.status,
+    usage: chargedUsage(usage, call, untranslated),
+    finishReason: null,
+    calls: [],
+    firstTokenMs: null,
+    dropped: [],
+    problem,
+    body: '',
+  };
+  return settle(delivery, attempts).kept;
 }

@@ -1,5 +1,5 @@
 import { usageOfStream } from '../../../src/gateway/settle/answer-usage';
-import type { RoutedCall } from '../../../src/gateway/admission/routed-call';
+import type { RoutedCall } from '../../../src/gateway/admission/routes';
 import { usageOf } from '../../../src/kernel';
 import { findMessagesUsage, mergeMessagesUsage, normaliseMessagesUsage } from '../../../src/protocol';
 
