@@ -93,7 +93,7 @@ export const recordOf = ({ lane }: PlannedLane, tried: Tried, milliseconds: numb
   outcome: tried.kind === 'answered' ? 'answered' : tried.problem.outcome,
 });
 
-export const isOfLane = (record: AttemptRecord, { provider, upstreamModel, region }: Lane): boolean =>
+const isOfLane = (record: AttemptRecord, { provider, upstreamModel, region }: Lane): boolean =>
   record.supplier === provider.name && record.model === upstreamModel && record.region === region;
 
 const isSameLane = (a: AttemptRecord, b: AttemptRecord): boolean =>
