@@ -6,7 +6,8 @@ const mayImport = {
   kernel: [],
   vendors: ['kernel'],
   protocol: ['vendors', 'kernel'],
-  platform: ['kernel'],
+  // The types of tables are derived from migrations.
+  platform: ['kernel', 'migrations/tables'],
   views: ['platform', 'kernel'],
   audit: ['platform', 'kernel'],
   identity: ['views', 'audit', 'platform', 'kernel'],
@@ -82,7 +83,7 @@ const floorRules = Object.entries({ ...mayImport, ...mayCompose }).map(([name, b
   from: { path: `^src/${name}/` },
   to: {
     path: '^(src|migrations|simulator|gallery|test)/',
-    pathNot: `^(src/)?(${[name, ...below].join('|')})/`,
+    pathNot: `^(src/)?(${[name, ...below].join('|')})(/|\\.ts$)`,
   },
 }));
 

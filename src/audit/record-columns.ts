@@ -1,4 +1,4 @@
-import { NO_USAGE, type UsageCounts } from '../kernel';
+import { NO_USAGE, snakeCased, type UsageCounts } from '../kernel';
 import type { RecordFacts, RequestRecord } from './request-record';
 
 /**
@@ -84,11 +84,9 @@ export interface RecordColumn {
   readonly sqlType: string;
 }
 
-const columnName = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-
 export const columns: readonly RecordColumn[] = Object.entries(recordColumns).map(([field, kind]) => ({
   field: field as RecordField,
-  name: columnName(field),
+  name: snakeCased(field),
   kind,
   sqlType: sqlTypes[kind],
 }));

@@ -21,4 +21,5 @@ export { entryOf } from './entry-of';
 export * from './fields';
 export * from './region';
 export * from './schema';
+export { type Camel, camelCased, snakeCased } from './names';
 export { refuseStale, versionOf } from './contents-version';

@@ -1,47 +1,25 @@
 import { Injectable } from '@nestjs/common';
 import { Limits, type LimitState } from '../billing';
-import { type AnswerModel, type ContinueStreams, type Fault, fault, type Scope } from '../kernel';
-import { Database, Keyset, type Page, type Tx } from '../platform';
-import type { KeyKind } from './api-key.entity';
+import { type Fault, fault, type Scope } from '../kernel';
+import { Database, Keyset, type Page, readRows, type Row, type Tx } from '../platform';
 import { DEPARTMENT, type KeyScope, ORGANISATION, OWNERS, RESTORABLE, withinScope } from './key-scope';
 import type { KeyDecision, KeyFilter, KeyOwners, ManagedKey, ShownStatus } from './managed-key';
 import { type ModelBudget, modelBudgetsOf } from './model-budgets';
 
 type Author = Pick<KeyDecision, 'userId' | 'role' | 'by'>;
 
-interface RegisterRow extends Readonly<Record<string, unknown>> {
-  id: number;
-  public_id: string;
-  kind: KeyKind;
-  name: string;
-  shown_status: ShownStatus;
-  user_id: number | null;
-  organisation_id: number | null;
-  department_id: number | null;
-  project_id: number | null;
-  allowed_models: string[] | null;
-  allowed_regions: string[] | null;
-  regions_as_list: boolean;
-  rate_limit_rpm: number | null;
-  rate_limit_tpm: number | null;
-  max_parallel: number | null;
-  answer_model: AnswerModel | null;
-  continue_streams: ContinueStreams | null;
-  paused_at: Date | null;
-  paused_by: Author | null;
-  pause_reason: string | null;
-  limits_locked_at: Date | null;
-  limits_locked_by: Author | null;
-  file_name: string | null;
-  metadata: Record<string, string>;
-  expires_at: Date | null;
-  created_at: Date;
-  created_by: string;
-  revoked_at: Date | null;
-  revoked_by: Author | null;
-  restorable_until: Date | null;
-  previous_until: Date | null;
-}
+const COLUMNS =
+  'k.id, k.public_id, k.kind, k.name, k.user_id, k.organisation_id, k.department_id, k.project_id, k.allowed_models, k.allowed_regions, k.regions_as_list, k.rate_limit_rpm, k.rate_limit_tpm, k.max_parallel, k.answer_model, k.continue_streams, k.paused_at, k.pause_reason, k.limits_locked_at, k.expires_at, k.created_at, k.created_by, k.revoked_at, k.file_name';
+
+type RegisterRow = Row<'api_key', typeof COLUMNS> & {
+  readonly metadata: Record<string, string>;
+  readonly status: ShownStatus;
+  readonly pausedBy: Author | null;
+  readonly limitsLockedBy: Author | null;
+  readonly revokedBy: Author | null;
+  readonly restorableUntil: Date | null;
+  readonly previousUntil: Date | null;
+};
 
 /** Budgets are computed one by one. */
 const MOST_LOOKED_AT = 1_000;
@@ -54,12 +32,9 @@ const authorOf = (column: string): string =>
   `(SELECT jsonb_build_object('userId', a.id, 'role', a.role, 'by', a.display_name) FROM user_account a
      WHERE a.id = k.${column}) AS ${column}`;
 /** The root key is not one of the keys that it manages. */
-const MANAGED = `SELECT k.id, k.public_id, k.kind, k.name, ${SHOWN_STATUS} AS shown_status, k.user_id, k.organisation_id,
-  k.department_id, k.project_id, k.allowed_models, k.allowed_regions, k.regions_as_list, k.rate_limit_rpm,
-  k.rate_limit_tpm, k.max_parallel, k.answer_model, k.continue_streams, k.paused_at, k.pause_reason, k.limits_locked_at,
-  ${authorOf('paused_by')}, ${authorOf('limits_locked_by')}, ${authorOf('revoked_by')}, k.metadata,
+const MANAGED = `SELECT ${COLUMNS}, ${SHOWN_STATUS} AS status, k.metadata,
+  ${authorOf('paused_by')}, ${authorOf('limits_locked_by')}, ${authorOf('revoked_by')},
   CASE WHEN ${RESTORABLE} THEN k.revoked_at + interval '1 day' END AS restorable_until,
-  k.expires_at, k.created_at, k.created_by, k.revoked_at, k.file_name,
   CASE WHEN k.previous_until > now() THEN k.previous_until END AS previous_until, ${newestFirst.positions}
   FROM api_key k ${OWNERS} WHERE k.kind <> 'root'`;
 
@@ -200,7 +175,7 @@ export class KeyRegister {
   }
 
   private read(sql: string, parameters: unknown[], tx?: Tx): Promise<RegisterRow[]> {
-    return (tx ?? this.database.source).query<RegisterRow[]>(sql, parameters);
+    return readRows<RegisterRow>(tx ?? this.database, sql, parameters);
   }
 
   private async withBudgets(rows: readonly RegisterRow[], tx?: Tx): Promise<ManagedKey[]> {
@@ -222,37 +197,14 @@ function managedKey(
   budget: LimitState | null,
   modelBudgets: readonly ModelBudget[],
 ): ManagedKey {
+  const { pausedAt, pausedBy, pauseReason, limitsLockedAt, limitsLockedBy, revokedBy, ...key } = row;
   return {
-    id: row.id,
-    publicId: row.public_id,
-    kind: row.kind,
-    name: row.name,
-    status: row.shown_status,
-    userId: row.user_id,
-    organisationId: row.organisation_id,
-    departmentId: row.department_id,
-    projectId: row.project_id,
-    allowedModels: row.allowed_models,
-    allowedRegions: row.allowed_regions,
-    regionsAsList: row.regions_as_list,
-    rateLimitRpm: row.rate_limit_rpm,
-    rateLimitTpm: row.rate_limit_tpm,
-    maxParallel: row.max_parallel,
-    answerModel: row.answer_model,
-    continueStreams: row.continue_streams,
-    metadata: row.metadata,
-    expiresAt: row.expires_at,
-    createdAt: row.created_at,
-    createdBy: row.created_by,
-    revokedAt: row.revoked_at,
-    revocation: row.revoked_by === null ? null : decisionOf(row.revoked_at, row.revoked_by, null),
-    restorableUntil: row.restorable_until,
-    previousUntil: row.previous_until,
+    ...key,
+    revocation: revokedBy === null ? null : decisionOf(key.revokedAt, revokedBy, null),
     budget,
     modelBudgets,
-    pause: decisionOf(row.paused_at, row.paused_by, row.pause_reason),
-    limitsLock: decisionOf(row.limits_locked_at, row.limits_locked_by, null),
-    fileName: row.file_name,
+    pause: decisionOf(pausedAt, pausedBy, pauseReason),
+    limitsLock: decisionOf(limitsLockedAt, limitsLockedBy, null),
   };
 }
 

@@ -1,3 +1,4 @@
+import { camelCased, snakeCased } from '../kernel';
 import {
   CHAT_WIRES,
   EFFORTS,
@@ -159,7 +160,3 @@ function renamed(value: unknown, rename: (name: string) => string): unknown {
     ]),
   );
 }
-
-const camelCased = (name: string): string =>
-  name.replace(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase());
-const snakeCased = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

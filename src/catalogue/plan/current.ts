@@ -155,9 +155,6 @@ function priceOf(row: PriceRow): KnownPrice {
   return { id, modelId, laneId, source, rates };
 }
 
-export const columnOf = (name: string): string =>
-  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-
 const amountsIn = (row: PriceRow): Pick<StoredRates, RateName> =>
   Object.fromEntries(RATES.map(({ name, word }) => [name, nanoOf(row[word])])) as Pick<StoredRates, RateName>;
 

@@ -3,6 +3,7 @@ import {
   formatMultiplier,
   formatUsd,
   type PriceRates,
+  snakeCased,
   TOKEN_RATES,
   type TokenRates,
   UNCHANGED,
@@ -10,7 +11,6 @@ import {
 import { modelFields, type ModelValues } from '../entities';
 import { leavesOf } from '../leaves';
 import type { CurrentLane, CurrentProvider } from './current';
-import { columnOf } from './current';
 
 /** A thing as a list of named texts: what two of them differ in is what a person is shown. */
 export type FieldTexts = ReadonlyMap<string, string>;
@@ -52,9 +52,9 @@ export function providerTexts(provider: Omit<CurrentProvider, 'id' | 'name' | 'c
   ]);
   for (const [name, value] of leavesOf(provider.settings)) texts.set(`settings.${name}`, value);
   for (const [name, value] of Object.entries(provider.timeouts))
-    texts.set(`timeouts.${columnOf(name)}`, `${value} ms`);
+    texts.set(`timeouts.${snakeCased(name)}`, `${value} ms`);
   for (const [name, value] of Object.entries(provider.breaker))
-    texts.set(`breaker.${columnOf(name)}`, name === 'failures' ? String(value) : `${value} ms`);
+    texts.set(`breaker.${snakeCased(name)}`, name === 'failures' ? String(value) : `${value} ms`);
   return texts;
 }
 

@@ -1,11 +1,8 @@
+import { type Camel, camelCased } from '../names';
 import type { Field } from './field';
 import type { FileValue, Facet, Property } from './property';
 
 export type Properties = Readonly<Record<string, Property<unknown>>>;
-
-type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
-  ? `${Head}${Capitalize<Camel<Tail>>}`
-  : Name;
 
 /** What the properties of a thing hold, as code names them. */
 export type ValuesOf<Given extends Properties> = {
@@ -20,9 +17,6 @@ export type BodyOf<Given extends Properties> = {
 };
 
 type Row = Readonly<Record<string, unknown>>;
-
-const camel = (name: string): string =>
-  name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 interface Entry {
   /** As columns, bodies and answers call it. */
@@ -44,7 +38,7 @@ export class Definition<Given extends Properties> {
   ) {
     this.entries = Object.entries(properties).map(([name, property]) => ({
       name,
-      key: camel(name),
+      key: camelCased(name),
       fileName: property.fileName ?? name,
       property,
     }));

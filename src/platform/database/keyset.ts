@@ -48,8 +48,6 @@ interface KeysetClause {
   readonly limit: number;
 }
 
-type PositionedRow = Readonly<Record<string, unknown>>;
-
 /**
  * Keyset pagination of one list along an index: pages continue from the values of a row, never by offset, so that new
  * rows do not move them. The last column must be unique.
@@ -63,7 +61,7 @@ export class Keyset {
     private readonly order: 'ascending' | 'descending',
   ) {
     this.positions = columns
-      .map(({ sql, kind }, place) => `${kinds[kind].out(sql)} AS position_${place}`)
+      .map(({ sql, kind }, place) => `${kinds[kind].out(sql)} AS position${place}`)
       .join(', ');
   }
 
@@ -84,7 +82,7 @@ export class Keyset {
   }
 
   /** It makes a page of the rows that a query with the clause has found. */
-  page<Row extends PositionedRow>(found: readonly Row[], { cursor, limit }: PageRequest): Page<Row> {
+  page<Row extends object>(found: readonly Row[], { cursor, limit }: PageRequest): Page<Row> {
     const { direction, values } = this.readCursor(cursor ?? null);
     const shown = found.slice(0, limit);
     const rows = direction === 'next' ? shown : shown.reverse();
@@ -105,10 +103,10 @@ export class Keyset {
     return cursorText(direction, values);
   }
 
-  private cursorOf(direction: Direction, row: PositionedRow): string {
+  private cursorOf(direction: Direction, row: object): string {
     return this.cursorAt(
       direction,
-      this.columns.map((_, place) => row[`position_${place}`]),
+      this.columns.map((_, place) => (row as Readonly<Record<string, unknown>>)[`position${place}`]),
     );
   }
 

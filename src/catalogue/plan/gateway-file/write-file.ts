@@ -6,12 +6,13 @@ import {
   RATE_FIELDS,
   type PriceRates,
   TOKEN_RATES,
+  snakeCased,
   type TokenRateName,
   type TokenRates,
   UNCHANGED,
 } from '../../../kernel';
 import { modelFields } from '../../entities';
-import { columnOf, type Current, type CurrentModel, type CurrentProvider } from '../current';
+import type { Current, CurrentModel, CurrentProvider } from '../current';
 
 type Fields = Record<string, unknown>;
 
@@ -48,8 +49,8 @@ const providerOf = (provider: CurrentProvider): Fields => ({
   regions: unlessEmpty(provider.regions),
   visible: unless(true, provider.visible),
   settings: escaped(provider.settings),
-  timeouts: snakeCased(provider.timeouts, milliseconds),
-  breaker: snakeCased(provider.breaker, (value, name) => (name === 'failures' ? value : milliseconds(value))),
+  timeouts: renamed(provider.timeouts, milliseconds),
+  breaker: renamed(provider.breaker, (value, name) => (name === 'failures' ? value : milliseconds(value))),
 });
 
 const modelOf = (model: CurrentModel, aliases: readonly string[]): Fields => ({
@@ -136,9 +137,9 @@ const optionalText = (value: string | null): string | null => (value === null ? 
 const unless = <Value>(usual: Value, value: Value): Value | null => (value === usual ? null : value);
 const unlessEmpty = (list: readonly string[]): string[] | null => (list.length === 0 ? null : list.map(text));
 
-const snakeCased = <Value>(from: object, shown: (value: number, name: string) => Value): Fields =>
+const renamed = <Value>(from: object, shown: (value: number, name: string) => Value): Fields =>
   Object.fromEntries(
-    Object.entries(from).map(([name, value]) => [columnOf(name), shown(value as number, name)]),
+    Object.entries(from).map(([name, value]) => [snakeCased(name), shown(value as number, name)]),
   );
 
 /** Settings, with texts that read like references kept from being read as such. */
