@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { invoiceAccountOf } from '../kernel';
-import { Database, type Tx } from '../platform';
+import { Database, readRows, type Tx } from '../platform';
 import type { BillingType } from './billing-type';
 import type { UserStatus } from './user-status';
 
@@ -35,20 +35,6 @@ export interface PriceFactorVersion {
   readonly factor: number;
 }
 
-interface StandingRow {
-  user_id: number | null;
-  organisation_id: number | null;
-  department_id: number | null;
-  project_id: number | null;
-  user_status: UserStatus | null;
-  organisation_regions: string[] | null;
-  payer_user_id: number | null;
-  payer_chain: number[] | null;
-  payer_billing_type: BillingType | null;
-  billing_exempt: boolean;
-  price_factors: PriceFactorVersion[] | null;
-}
-
 /** More delegates in a row are not followed; `billing-config` refuses them, and circles. */
 export const MOST_DELEGATES = 4;
 
@@ -72,7 +58,7 @@ const statement = `
      WHERE u.id <> ALL (p.chain) AND cardinality(p.chain) <= ${MOST_DELEGATES}
   )
   SELECT w.user_id, w.organisation_id, w.department_id, w.project_id, w.user_status,
-         o.allowed_regions AS organisation_regions, payer.id AS payer_user_id, payer.chain AS payer_chain, payer.billing_type AS payer_billing_type,
+         o.allowed_regions AS organisation_regions, payer.id AS payer_user_id, coalesce(payer.chain, '{}') AS payer_chain, payer.billing_type AS payer_billing_type,
          coalesce(o.billing_exempt, false) OR coalesce(payer.billing_exempt, false) AS billing_exempt,
          (SELECT jsonb_agg(jsonb_build_object('from', floor(extract(epoch FROM m.valid_from) * 1000), 'factor', m.factor)
                            ORDER BY m.valid_from DESC)
@@ -90,7 +76,7 @@ export class PayerService {
 
   /** Inside a transaction it is read there. */
   async standingOf(owner: Ownership, tx?: Tx): Promise<Standing> {
-    const rows = await (tx ?? this.database.source).query<StandingRow[]>(statement, [
+    const rows = await readRows<Omit<Standing, 'chargedAccount'>>(tx ?? this.database, statement, [
       owner.userId,
       owner.organisationId,
       owner.departmentId,
@@ -98,22 +84,11 @@ export class PayerService {
     ]);
     const [row] = rows;
     if (row === undefined) throw new Error('the standing query answers one row always');
-    return {
-      userId: row.user_id,
-      organisationId: row.organisation_id,
-      departmentId: row.department_id,
-      projectId: row.project_id,
-      userStatus: row.user_status,
-      organisationRegions: row.organisation_regions,
-      payerUserId: row.payer_user_id,
-      payerChain: row.payer_chain ?? [],
-      payerBillingType: row.payer_billing_type,
-      chargedAccount: row.billing_exempt ? null : accountOf(row),
-      billingExempt: row.billing_exempt,
-      priceFactors: row.price_factors,
-    };
+    return { ...row, chargedAccount: row.billingExempt ? null : accountOf(row) };
   }
 }
 
-const accountOf = ({ payer_user_id: id, payer_billing_type: type }: StandingRow): number | null =>
+type Payer = Pick<Standing, 'payerUserId' | 'payerBillingType'>;
+
+const accountOf = ({ payerUserId: id, payerBillingType: type }: Payer): number | null =>
   id !== null && type === 'invoiced' ? invoiceAccountOf(id) : id;

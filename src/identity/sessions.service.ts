@@ -10,7 +10,7 @@ import {
   type Role,
   scopeOf,
 } from '../kernel';
-import { Database, Settings, type Tx } from '../platform';
+import { Database, type Row, Settings, type Tx } from '../platform';
 import { Session } from './session.entity';
 
 const ABSOLUTE = 30 * DAY_MS;
@@ -19,25 +19,17 @@ const IDLE_ADMINISTRATOR = 12 * HOUR_MS;
 /** The last-seen time is written at most this often, so that reading pages does not write rows. */
 const SEEN_EVERY = MINUTE_MS;
 
-interface SessionRow {
-  public_id: string;
-  user_id: number;
-  /** It is computed by the database, whose clock wrote the time. */
-  idle_ms: number;
-  email: string;
-  display_name: string;
-  role: Role;
-  status: string;
-  organisation_id: number | null;
-  department_id: number | null;
-  preferred_language: string;
-  time_zone: string;
-  organisation_name: string | null;
-  admin_role: string | null;
-  admin_organisation_id: number | null;
-  admin_organisation_name: string | null;
-  has_second_factor: boolean;
-}
+type SessionRow = Row<'session', 'public_id, user_id, admin_role, admin_organisation_id'> &
+  Row<
+    'user_account',
+    'email, display_name, role, status, organisation_id, department_id, preferred_language, time_zone'
+  > & {
+    /** It is computed by the database, whose clock wrote the time. */
+    readonly idleMs: number;
+    readonly organisationName: string | null;
+    readonly adminOrganisationName: string | null;
+    readonly hasSecondFactor: boolean;
+  };
 
 /** How a signed-in person sees pages, beside what they may see. */
 export interface Viewing {
@@ -101,7 +93,7 @@ export class SessionsService {
 
   /** `host` is the portal that is asked: empty for BASE_URL's. */
   async read(token: string, host: string): Promise<SessionReading> {
-    const [row] = await this.database.query<SessionRow>(
+    const [row] = await this.database.rows<SessionRow>(
       `SELECT s.public_id, s.user_id, u.email, u.display_name, u.role, u.status,
               u.organisation_id, u.department_id, u.preferred_language, u.time_zone, o.name AS organisation_name,
               s.admin_role, s.admin_organisation_id, a.name AS admin_organisation_name,
@@ -118,7 +110,7 @@ export class SessionsService {
     const awaitsSecondFactor = this.awaitsSecondFactor(row);
     const seen = awaitsSecondFactor ? { ...row, role: 'user' as const } : row;
     const [actor, viewing] = [toActor(seen), { ...viewingOf(seen), awaitsSecondFactor }];
-    const userId = row.user_id;
+    const userId = row.userId;
     if (row.status !== 'active')
       return {
         kind: 'inactive',
@@ -158,9 +150,8 @@ export class SessionsService {
 
   /** The open sessions of a person, as administrators see them; the one used last comes first. */
   listOf(userId: number): Promise<OpenSession[]> {
-    return this.database.query<OpenSession>(
-      `SELECT public_id AS id, host(address) AS address, user_agent AS "userAgent", created_at AS "createdAt",
-              last_seen_at AS "lastSeenAt"
+    return this.database.rows<OpenSession>(
+      `SELECT public_id AS id, host(address) AS address, user_agent, created_at, last_seen_at
          FROM session WHERE user_id = $1 AND expires_at > now() ORDER BY last_seen_at DESC LIMIT 50`,
       [userId],
     );
@@ -172,19 +163,17 @@ export class SessionsService {
 
   private hasIdledOut(row: SessionRow): boolean {
     const idle = isAdministrator(row.role) ? IDLE_ADMINISTRATOR : IDLE;
-    return row.idle_ms > idle;
+    return row.idleMs > idle;
   }
 
   /** Asked with the role at each request: no right of an administrator is left without the factor. */
-  private awaitsSecondFactor({ role, has_second_factor: has }: SessionRow): boolean {
+  private awaitsSecondFactor({ role, hasSecondFactor: has }: SessionRow): boolean {
     return this.settings.secondFactorFor === 'administrators' && isAdministrator(role) && !has;
   }
 
   private async touch(row: SessionRow): Promise<void> {
-    if (row.idle_ms < SEEN_EVERY) return;
-    await this.database.query('UPDATE session SET last_seen_at = now() WHERE public_id = $1', [
-      row.public_id,
-    ]);
+    if (row.idleMs < SEEN_EVERY) return;
+    await this.database.query('UPDATE session SET last_seen_at = now() WHERE public_id = $1', [row.publicId]);
   }
 }
 
@@ -194,30 +183,30 @@ export const isServedAt = (host: string, role: Role): boolean =>
 
 function toActor(row: SessionRow): Actor {
   const user = {
-    userId: row.user_id,
+    userId: row.userId,
     role: row.role,
-    organisationId: row.organisation_id,
-    departmentId: row.department_id,
+    organisationId: row.organisationId,
+    departmentId: row.departmentId,
   };
   return {
     ...user,
     email: row.email,
-    displayName: row.display_name,
-    sessionId: row.public_id,
+    displayName: row.displayName,
+    sessionId: row.publicId,
     scope: scopeOf(user),
   };
 }
 
 function viewingOf(row: SessionRow): Omit<Viewing, 'awaitsSecondFactor'> {
-  const isOpen = isAdministrator(row.role) && row.admin_role === row.role;
+  const isOpen = isAdministrator(row.role) && row.adminRole === row.role;
   const organisation =
-    row.admin_organisation_id === null || !atLeast(row.role, 'platform_admin')
+    row.adminOrganisationId === null || !atLeast(row.role, 'platform_admin')
       ? null
-      : { id: row.admin_organisation_id, name: row.admin_organisation_name ?? '' };
+      : { id: row.adminOrganisationId, name: row.adminOrganisationName ?? '' };
   return {
-    language: row.preferred_language,
-    timeZone: row.time_zone,
-    organisationName: row.organisation_name,
+    language: row.preferredLanguage,
+    timeZone: row.timeZone,
+    organisationName: row.organisationName,
     adminView: isOpen ? { organisation } : null,
   };
 }

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel';
-import { Settings, type Tx } from '../../platform';
+import { readRows, Settings, type Tx } from '../../platform';
 import { AccountToken } from './account-token.entity';
 
 const lifetimes = {
@@ -36,11 +36,6 @@ export interface SpentToken {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-interface TokenRow {
-  user_id: number | null;
-  data: Record<string, unknown>;
-}
-
 const FORM = /^[\w-]{43}$/;
 
 /** Keeps single-use tokens: rows are found by a hash and deleted by use. */
@@ -65,22 +60,23 @@ export class AccountTokens {
   /** Deleting the row is the use: of two requests with one token, one succeeds. */
   async spend(tx: Tx, purpose: TokenPurpose, text: string): Promise<SpentToken | null> {
     if (!FORM.test(text)) return null;
-    const [rows] = await tx.query<[TokenRow[], number]>(
+    const rows = await readRows<SpentToken>(
+      tx,
       'DELETE FROM account_token WHERE token_hash = $1 AND purpose = $2 AND expires_at > now() RETURNING user_id, data',
       [this.hashOf(purpose, text), purpose],
     );
-    const [row] = rows;
-    return row === undefined ? null : { userId: row.user_id, data: row.data };
+    return rows[0] ?? null;
   }
 
   /** Reads a token without using it, for a confirmation page. */
   async look(tx: Tx, purpose: TokenPurpose, text: string): Promise<SpentToken | null> {
     if (!FORM.test(text)) return null;
-    const [row] = await tx.query<TokenRow[]>(
+    const [found] = await readRows<SpentToken>(
+      tx,
       'SELECT user_id, data FROM account_token WHERE token_hash = $1 AND purpose = $2 AND expires_at > now()',
       [this.hashOf(purpose, text), purpose],
     );
-    return row === undefined ? null : { userId: row.user_id, data: row.data };
+    return found ?? null;
   }
 
   async revokeAll(tx: Tx, purpose: TokenPurpose, userId: number): Promise<void> {

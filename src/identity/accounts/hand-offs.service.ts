@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { atLeast, fault, type Role } from '../../kernel';
-import { Database, Settings, type Tx } from '../../platform';
+import { atLeast, fault } from '../../kernel';
+import { Database, readRows, type Row, Settings, type Tx } from '../../platform';
 import { isProven } from '../resellers';
 import { AccountTokens } from './account-tokens.service';
 import { SignInService, type SignedIn, type SignInOrigin } from './sign-in.service';
@@ -22,13 +22,7 @@ export interface HandOffShown {
   readonly name: string;
 }
 
-interface PersonRow {
-  readonly email: string;
-  readonly name: string;
-  readonly role: Role;
-  readonly status: string;
-  readonly organisation_id: number | null;
-}
+type Person = Row<'user_account', 'role, status, organisation_id'>;
 
 /**
  * Hands a person who was recognised at BASE_URL over to another portal (ADR 58). Whether that may be is judged at each
@@ -58,12 +52,12 @@ export class HandOffs {
     const { manager } = this.database.source;
     const asked = await this.tokens.look(manager, 'handoff_consent', state);
     if (asked === null || asked.userId === null) return null;
-    const [person] = await manager.query<PersonRow[]>(
+    const [person] = await manager.query<Omit<HandOffShown, 'host'>[]>(
       'SELECT email, display_name AS name FROM user_account WHERE id = $1',
       [asked.userId],
     );
     const { portal } = asked.data as unknown as HandOff;
-    return person === undefined ? null : { host: hostOf(portal), email: person.email, name: person.name };
+    return person === undefined ? null : { ...person, host: hostOf(portal) };
   }
 
   /** The person has agreed. Returns the address at the portal, which is good for a minute. */
@@ -96,7 +90,8 @@ export class HandOffs {
 
   /** The rows are held, so that no move of the person and no end of the proof passes in between. */
   private async admit(tx: Tx, userId: number, portal: string): Promise<void> {
-    const [person] = await tx.query<PersonRow[]>(
+    const [person] = await readRows<Person>(
+      tx,
       'SELECT role, status, organisation_id FROM user_account WHERE id = $1 FOR SHARE',
       [userId],
     );
@@ -116,7 +111,7 @@ export class HandOffs {
   private async isOpen(
     tx: Tx,
     portal: string,
-    person: Pick<PersonRow, 'organisation_id'> | null,
+    person: Pick<Person, 'organisationId'> | null,
   ): Promise<boolean> {
     const { baseUrl, portalOrigins } = this.settings;
     const isLikeBase = protocolOf(portal) === protocolOf(baseUrl);
@@ -126,7 +121,7 @@ export class HandOffs {
     const found = await tx.query<object[]>(
       `SELECT 1 FROM reseller_domain d WHERE d.host = $1 AND ${isProven('d')}
           AND ($2::boolean OR d.organisation_id = $3) ${person === null ? '' : 'FOR SHARE'}`,
-      [hostOf(portal), person === null, person?.organisation_id ?? null],
+      [hostOf(portal), person === null, person?.organisationId ?? null],
     );
     return found.length > 0;
   }

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
 import { type Actor, atLeast, DAY_MS, fault, mayGrant, type Role, scopeOf } from '../../kernel';
-import { Database, Settings, type Tx } from '../../platform';
+import { Database, readRows, type Row, Settings, type Tx } from '../../platform';
 import { hasAddress } from '../account-address';
 import { actorOf } from '../activity-actor';
 import { lockRoles } from '../role-lock';
@@ -32,25 +32,8 @@ export interface InviteShown {
   readonly expiresAt: Date;
 }
 
-interface AcceptedInvite {
-  readonly id: number;
-  readonly role: Role;
-  readonly organisation_id: number;
-  readonly department_id: number | null;
-  readonly invited_by: number;
-}
-
-interface InviteRow {
-  email: string;
-  role: Role;
-  organisation: string;
-  invited_by: string;
-  expires_at: Date;
-  accepted_at: Date | null;
-  revoked_at: Date | null;
-  is_over: boolean;
-  is_for_another: boolean;
-}
+const ACCEPTED = 'id, role, organisation_id, department_id, invited_by';
+type AcceptedInvite = Row<'invite', typeof ACCEPTED>;
 
 @Injectable()
 export class InvitesService {
@@ -93,25 +76,16 @@ export class InvitesService {
   /** `viewer` is the address of the person who looks, if somebody does. */
   async find(token: string, viewer: string | null): Promise<InviteShown | null> {
     if (!FORM.test(token)) return null;
-    const [row] = await this.database.query<InviteRow>(
-      `SELECT i.email, i.role, o.name AS organisation, u.display_name AS invited_by, i.expires_at, i.accepted_at,
-              i.revoked_at, i.expires_at <= now() AS is_over,
+    const [shown] = await this.database.rows<InviteShown>(
+      `SELECT CASE WHEN i.revoked_at IS NOT NULL THEN 'revoked' WHEN i.accepted_at IS NOT NULL THEN 'accepted'
+                   WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS state,
+              i.email, i.role, o.name AS organisation, u.display_name AS invited_by, i.expires_at,
               coalesce(NOT ${hasAddress('i.email', '$2::text')}, false) AS is_for_another
        FROM invite i JOIN organisation o ON o.id = i.organisation_id JOIN user_account u ON u.id = i.invited_by
        WHERE i.token_hash = $1`,
       [this.hashOf(token), viewer],
     );
-    if (row === undefined) return null;
-    const { email, role, organisation, invited_by: invitedBy, expires_at: expiresAt } = row;
-    return {
-      state: stateOf(row),
-      isForAnother: row.is_for_another,
-      email,
-      role,
-      organisation,
-      invitedBy,
-      expiresAt,
-    };
+    return shown ?? null;
   }
 
   /**
@@ -122,25 +96,25 @@ export class InvitesService {
     if (!FORM.test(token)) throw fault('invalid_token');
     return this.database.transaction(async (tx) => {
       await lockRoles(tx);
-      const [rows] = await tx.query<[AcceptedInvite[], number]>(
+      const [invite] = await readRows<AcceptedInvite>(
+        tx,
         `UPDATE invite SET accepted_at = now()
          WHERE token_hash = $1 AND ${hasAddress('email', '$2')} AND accepted_at IS NULL AND revoked_at IS NULL
            AND expires_at > now()
-         RETURNING id, role, organisation_id, department_id, invited_by`,
+         RETURNING ${ACCEPTED}`,
         [this.hashOf(token), actor.email],
       );
-      const [invite] = rows;
       if (invite === undefined) throw fault('invalid_token');
       const accounts = tx.getRepository(UserAccount);
       const lock = { mode: 'pessimistic_write' } as const;
       const account = await accounts.findOneOrFail({ where: { id: actor.userId }, lock });
-      if (account.organisationId !== null && account.organisationId !== invite.organisation_id) {
+      if (account.organisationId !== null && account.organisationId !== invite.organisationId) {
         throw fault('conflict', {
           message: 'This account belongs to another organisation already.',
           details: { reason: 'other-organisation' },
         });
       }
-      const { organisation_id: organisationId, department_id: departmentId } = invite;
+      const { organisationId, departmentId } = invite;
       const role = await offeredRole(tx, invite);
       await refuseNonMember(tx, organisationId, account.id);
       // An invite only adds: a person with more rights here than it offers keeps them.
@@ -166,12 +140,12 @@ export class InvitesService {
 
 /** An invitation offers what its sender may grant by now: a sender who may no longer invite here offers nothing. */
 async function offeredRole(tx: Tx, invite: AcceptedInvite): Promise<Role> {
-  const sender = await tx.getRepository(UserAccount).findOneBy({ id: invite.invited_by, status: 'active' });
+  const sender = await tx.getRepository(UserAccount).findOneBy({ id: invite.invitedBy, status: 'active' });
   const scope = sender === null ? null : scopeOf({ ...sender, userId: sender.id });
   const mayInvite =
     scope?.kind === 'platform' ||
-    (scope?.kind === 'organisation' && scope.organisationId === invite.organisation_id) ||
-    (scope?.kind === 'department' && scope.departmentId === invite.department_id);
+    (scope?.kind === 'organisation' && scope.organisationId === invite.organisationId) ||
+    (scope?.kind === 'department' && scope.departmentId === invite.departmentId);
   if (sender === null || !mayInvite)
     throw fault('invalid_token', {
       message: 'The sender of this invitation may no longer invite people here. Ask for another one.',
@@ -190,10 +164,4 @@ async function refuseNonMember(tx: Tx, organisationId: number, userId: number): 
       message: 'This organisation signs in through its identity provider. Sign in there first.',
       details: { reason: 'provider-first' },
     });
-}
-
-function stateOf(row: InviteRow): InviteShown['state'] {
-  if (row.revoked_at !== null) return 'revoked';
-  if (row.accepted_at !== null) return 'accepted';
-  return row.is_over ? 'expired' : 'pending';
 }

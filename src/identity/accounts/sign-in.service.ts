@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { type Fault, fault } from '../../kernel';
 import { ActivityLog } from '../../audit';
-import { Database, Settings, type Tx } from '../../platform';
+import { Database, type Row, Settings, type Tx } from '../../platform';
 import { closestAddress, hasAddress } from '../account-address';
 import { actorOf } from '../activity-actor';
 import { isServedAt, SessionsService } from '../sessions.service';
@@ -35,13 +35,7 @@ export interface SignedIn {
   readonly isFirst: boolean;
 }
 
-interface AccountRow {
-  id: number;
-  email: string;
-  password_hash: string | null;
-  status: UserStatus;
-  sso_only: boolean;
-}
+type AccountRow = Row<'user_account', 'id, email, password_hash, status'> & { readonly ssoOnly: boolean };
 
 @Injectable()
 export class SignInService {
@@ -59,13 +53,13 @@ export class SignInService {
   async checkPassword(email: string, password: string, from: SignInOrigin): Promise<number> {
     const attempt = await this.takeAttempt(email, from);
     const account = await this.accountOf(email);
-    const right = await this.passwords.matches(password, account?.password_hash ?? null);
+    const right = await this.passwords.matches(password, account?.passwordHash ?? null);
     if (!right || account === undefined || account.status === 'deleted')
       throw fault('invalid_credentials', { param: 'password' });
     if (account.status === 'pending_verification') throw fault('email_not_verified');
-    if (account.sso_only) throw fault('sso_only');
+    if (account.ssoOnly) throw fault('sso_only');
     await this.throttle.succeeded(attempt);
-    if (account.password_hash !== null && this.passwords.isOutdated(account.password_hash)) {
+    if (account.passwordHash !== null && this.passwords.isOutdated(account.passwordHash)) {
       const passwordHash = await this.passwords.hash(password);
       await this.database.source.getRepository(UserAccount).update(account.id, { passwordHash });
     }
@@ -167,7 +161,7 @@ export class SignInService {
   }
 
   private async accountOf(email: string): Promise<AccountRow | undefined> {
-    const [row] = await this.database.query<AccountRow>(
+    const [row] = await this.database.rows<AccountRow>(
       `SELECT u.id, u.email, u.password_hash, u.status, coalesce(o.sso_only, false) AS sso_only
        FROM user_account u LEFT JOIN organisation o ON o.id = u.organisation_id
        WHERE ${hasAddress('u.email', '$1')} ORDER BY ${closestAddress('u.email', '$1')} LIMIT 1`,

@@ -1,25 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { type ActionName, ActivityLog, type Changes, changesOf } from '../../audit';
 import { fault, type Scope } from '../../kernel';
-import { Database, type Tx } from '../../platform';
+import { Database, type Row, type Tx } from '../../platform';
 import { Department } from '../department.entity';
 import { absent, assertVersion, nameTaken, type Target } from './acting';
 import { departmentsWithin, organisationsWithin } from './within';
 
-export interface ListedDepartment {
-  readonly id: number;
-  readonly name: string;
-  readonly organisationId: number;
+const COLUMNS = 'd.id, d.name, d.organisation_id, d.created_at, d.version';
+
+export interface ListedDepartment extends Row<'department', typeof COLUMNS> {
   readonly organisation: string;
   readonly users: number;
   readonly keys: number;
-  readonly createdAt: Date;
-  readonly version: number;
-}
-
-interface DepartmentRow extends Omit<ListedDepartment, 'organisationId' | 'createdAt'> {
-  readonly organisation_id: number;
-  readonly created_at: Date;
 }
 
 const MOST = 500;
@@ -34,8 +26,8 @@ export class Departments {
   /** They are listed by organisation and name; an installation has few of them. */
   async list(scope: Scope, organisationId: number | null = null): Promise<ListedDepartment[]> {
     const within = departmentsWithin(scope, 3);
-    const rows = await this.database.query<DepartmentRow>(
-      `SELECT d.id, d.name, d.organisation_id, o.name AS organisation, d.created_at, d.version,
+    return this.database.rows<ListedDepartment>(
+      `SELECT ${COLUMNS}, o.name AS organisation,
               (SELECT count(*)::integer FROM user_account u WHERE u.department_id = d.id) AS users,
               (SELECT count(*)::integer FROM api_key k WHERE k.department_id = d.id AND k.status = 'active') AS keys
          FROM department d JOIN organisation o ON o.id = d.organisation_id
@@ -43,11 +35,6 @@ export class Departments {
         ORDER BY lower(o.name), lower(d.name), d.id LIMIT $2`,
       [organisationId, MOST, ...within.parameters],
     );
-    return rows.map(({ organisation_id, created_at, ...row }) => ({
-      ...row,
-      organisationId: organisation_id,
-      createdAt: created_at,
-    }));
   }
 
   async create(

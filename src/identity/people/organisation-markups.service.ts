@@ -21,14 +21,6 @@ export interface Markup {
   readonly isInForce: boolean;
 }
 
-interface MarkupRow {
-  readonly factor: number;
-  readonly valid_from: Date;
-  readonly reason: string | null;
-  readonly created_by: string | null;
-  readonly is_in_force: boolean;
-}
-
 const WHOLE_PRICE = 1_000_000;
 const MOST_SHOWN = 100;
 
@@ -73,8 +65,8 @@ export class OrganisationMarkups {
   }
 
   /** The latest first, those to come as well. */
-  async of(organisationId: number): Promise<Markup[]> {
-    const rows = await this.database.query<MarkupRow>(
+  of(organisationId: number): Promise<Markup[]> {
+    return this.database.rows<Markup>(
       `SELECT m.factor, m.valid_from, m.reason, u.display_name AS created_by,
               m.id IS NOT DISTINCT FROM (SELECT n.id FROM organisation_markup n WHERE n.organisation_id = $1
                 AND n.valid_from <= now() ORDER BY n.valid_from DESC LIMIT 1) AS is_in_force
@@ -82,13 +74,6 @@ export class OrganisationMarkups {
         WHERE m.organisation_id = $1 ORDER BY m.valid_from DESC LIMIT ${MOST_SHOWN}`,
       [organisationId],
     );
-    return rows.map((row) => ({
-      factor: row.factor,
-      validFrom: row.valid_from,
-      reason: row.reason,
-      createdBy: row.created_by,
-      isInForce: row.is_in_force,
-    }));
   }
 
   /** What is paid of a price now; null is the price itself. */

@@ -1,27 +1,22 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, type Changes, changesOf } from '../../audit';
 import { fault, type Scope } from '../../kernel';
-import { Database, Keyset, type Page, type PageRequest, Settings, type Tx } from '../../platform';
+import { Database, Keyset, type Page, type PageRequest, type Row, Settings, type Tx } from '../../platform';
 import { endPasswords, hasLinkedIdentity } from '../accounts';
 import { Organisation } from '../organisation.entity';
 import { absent, assertVersion, nameTaken, notInOrganisation, type Target } from './acting';
 import { organisationsWithin } from './within';
 
-export interface ListedOrganisation {
-  readonly id: number;
-  readonly name: string;
-  readonly slug: string;
+const COLUMNS =
+  'o.id, o.name, o.slug, o.billing_exempt, o.billing_user_id, o.sso_only, o.created_at, o.version';
+
+export interface ListedOrganisation extends Row<'organisation', typeof COLUMNS> {
+  readonly billingUser: string | null;
   readonly users: number;
   readonly keys: number;
   readonly departments: number;
   /** Archived ones are left out. */
   readonly projects: number;
-  readonly billingExempt: boolean;
-  readonly billingUserId: number | null;
-  readonly billingUser: string | null;
-  readonly ssoOnly: boolean;
-  readonly createdAt: Date;
-  readonly version: number;
 }
 
 export interface OrganisationFilter extends PageRequest {
@@ -36,27 +31,10 @@ export interface OrganisationFields {
   readonly ssoOnly?: boolean;
 }
 
-interface OrganisationRow extends Readonly<Record<string, unknown>> {
-  readonly id: number;
-  readonly name: string;
-  readonly slug: string;
-  readonly users: number;
-  readonly keys: number;
-  readonly departments: number;
-  readonly projects: number;
-  readonly billing_exempt: boolean;
-  readonly billing_user_id: number | null;
-  readonly billing_user: string | null;
-  readonly sso_only: boolean;
-  readonly created_at: Date;
-  readonly version: number;
-}
-
 const byId = new Keyset([{ sql: 'o.id', kind: 'integer' }], 'ascending');
 
 const selection = `
-  SELECT o.id, o.name, o.slug, o.billing_exempt, o.billing_user_id, payer.email AS billing_user, o.sso_only,
-         o.created_at, o.version, ${byId.positions},
+  SELECT ${COLUMNS}, ${byId.positions}, payer.email AS billing_user,
          (SELECT count(*)::integer FROM user_account u WHERE u.organisation_id = o.id AND u.status <> 'deleted') AS users,
          (SELECT count(*)::integer FROM department d WHERE d.organisation_id = o.id) AS departments,
          (SELECT count(*)::integer FROM project p WHERE p.organisation_id = o.id AND p.archived_at IS NULL) AS projects,
@@ -76,23 +54,22 @@ export class Organisations {
   async page(scope: Scope, filter: OrganisationFilter): Promise<Page<ListedOrganisation>> {
     const within = organisationsWithin(scope, 3);
     const page = byId.clause(filter, 3 + within.parameters.length);
-    const rows = await this.database.query<OrganisationRow>(
+    const rows = await this.database.rows<ListedOrganisation>(
       `${selection} WHERE ($1::text IS NULL OR strpos(lower(o.name || ' ' || o.slug), lower($1)) > 0)
          AND ${within.sql} AND ${page.where} ORDER BY ${page.orderBy} LIMIT $2`,
       [filter.text ?? null, page.limit, ...within.parameters, ...page.parameters],
     );
-    const found = byId.page(rows, filter);
-    return { ...found, rows: found.rows.map(organisationOf) };
+    return byId.page(rows, filter);
   }
 
   async get(scope: Scope, id: number): Promise<ListedOrganisation> {
     const within = organisationsWithin(scope, 2);
-    const [row] = await this.database.query<OrganisationRow>(
+    const [row] = await this.database.rows<ListedOrganisation>(
       `${selection} WHERE o.id = $1 AND ${within.sql}`,
       [id, ...within.parameters],
     );
     if (row === undefined) throw absent('organisation');
-    return organisationOf(row);
+    return row;
   }
 
   /** The work belongs to the same transaction, such as setting a budget; it says what it changed. */
@@ -235,19 +212,3 @@ function refuseTakenSlug(error: unknown): never {
   if (constraint !== 'organisation_slug_key') throw error;
   throw nameTaken('slug', 'Another organisation has this short name.');
 }
-
-const organisationOf = (row: OrganisationRow): ListedOrganisation => ({
-  id: row.id,
-  name: row.name,
-  slug: row.slug,
-  users: row.users,
-  keys: row.keys,
-  departments: row.departments,
-  projects: row.projects,
-  billingExempt: row.billing_exempt,
-  billingUserId: row.billing_user_id,
-  billingUser: row.billing_user,
-  ssoOnly: row.sso_only,
-  createdAt: row.created_at,
-  version: row.version,
-});

@@ -1,25 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { type ActionName, ActivityLog, type Changes, changesOf } from '../../audit';
 import { fault, type Scope } from '../../kernel';
-import { Database, Keyset, type Page, type PageRequest, type Tx } from '../../platform';
+import { Database, Keyset, type Page, type PageRequest, type Row, type Tx } from '../../platform';
 import { Project, ProjectMember } from '../project.entity';
 import { absent, type Acting, assertVersion, notInOrganisation, type Target } from './acting';
 import { refuseSuperior } from './superiors';
 import { organisationsWithin, projectsWithin, usersWithin } from './within';
 
-export interface ListedProject {
-  readonly id: number;
-  readonly name: string;
-  readonly organisationId: number | null;
+const COLUMNS = 'p.id, p.name, p.organisation_id, p.billing_user_id, p.created_at, p.archived_at, p.version';
+
+export interface ListedProject extends Row<'project', typeof COLUMNS> {
   readonly organisation: string | null;
-  readonly billingUserId: number | null;
   readonly billingUser: string | null;
   readonly createdBy: string;
   readonly members: number;
   readonly keys: number;
-  readonly createdAt: Date;
-  readonly archivedAt: Date | null;
-  readonly version: number;
 }
 
 export interface ProjectFilter extends PageRequest {
@@ -40,26 +35,10 @@ export interface Member {
   readonly addedAt: Date;
 }
 
-interface ProjectRow extends Readonly<Record<string, unknown>> {
-  readonly id: number;
-  readonly name: string;
-  readonly organisation_id: number | null;
-  readonly organisation: string | null;
-  readonly billing_user_id: number | null;
-  readonly billing_user: string | null;
-  readonly created_by: string;
-  readonly members: number;
-  readonly keys: number;
-  readonly created_at: Date;
-  readonly archived_at: Date | null;
-  readonly version: number;
-}
-
 const newestFirst = new Keyset([{ sql: 'p.id', kind: 'integer' }], 'descending');
 
 const selectionFrom = (projects: string): string => `
-  SELECT p.id, p.name, p.organisation_id, o.name AS organisation, p.billing_user_id, payer.email AS billing_user,
-         maker.email AS created_by, p.created_at, p.archived_at, p.version, ${newestFirst.positions},
+  SELECT ${COLUMNS}, ${newestFirst.positions}, o.name AS organisation, payer.email AS billing_user, maker.email AS created_by,
          (SELECT count(*)::integer FROM project_member m WHERE m.project_id = p.id) AS members,
          (SELECT count(*)::integer FROM api_key k WHERE k.project_id = p.id AND k.status = 'active') AS keys
     FROM ${projects} p LEFT JOIN organisation o ON o.id = p.organisation_id
@@ -79,7 +58,7 @@ export class Projects {
   async page(scope: Scope, filter: ProjectFilter): Promise<Page<ListedProject>> {
     const within = projectsWithin(scope, 5);
     const page = newestFirst.clause(filter, 5 + within.parameters.length);
-    const rows = await this.database.query<ProjectRow>(
+    const rows = await this.database.rows<ListedProject>(
       selectionFrom(`(
         SELECT p.* FROM project p WHERE ($1::text IS NULL OR strpos(lower(p.name), lower($1)) > 0)
            AND ($2::integer IS NULL OR p.organisation_id = $2) AND (p.archived_at IS NOT NULL) = $3
@@ -94,24 +73,23 @@ export class Projects {
         ...page.parameters,
       ],
     );
-    const found = newestFirst.page(rows, filter);
-    return { ...found, rows: found.rows.map(projectOf) };
+    return newestFirst.page(rows, filter);
   }
 
   async get(scope: Scope, id: number): Promise<ListedProject> {
     const within = projectsWithin(scope, 2);
-    const [row] = await this.database.query<ProjectRow>(`${selection} WHERE p.id = $1 AND ${within.sql}`, [
+    const [row] = await this.database.rows<ListedProject>(`${selection} WHERE p.id = $1 AND ${within.sql}`, [
       id,
       ...within.parameters,
     ]);
     if (row === undefined) throw absent('project');
-    return projectOf(row);
+    return row;
   }
 
   /** The project was found within the scope. */
   members(projectId: number): Promise<Member[]> {
-    return this.database.query<Member>(
-      `SELECT u.id, u.display_name AS name, u.email, m.added_at AS "addedAt" FROM project_member m
+    return this.database.rows<Member>(
+      `SELECT u.id, u.display_name AS name, u.email, m.added_at FROM project_member m
          JOIN user_account u ON u.id = m.user_id WHERE m.project_id = $1 ORDER BY lower(u.email) LIMIT $2`,
       [projectId, MOST_MEMBERS],
     );
@@ -263,18 +241,3 @@ async function requireUser(tx: Tx, scope: Scope, project: Project, userId: numbe
   if (user === undefined) throw notInOrganisation();
   return user.email;
 }
-
-const projectOf = (row: ProjectRow): ListedProject => ({
-  id: row.id,
-  name: row.name,
-  organisationId: row.organisation_id,
-  organisation: row.organisation,
-  billingUserId: row.billing_user_id,
-  billingUser: row.billing_user,
-  createdBy: row.created_by,
-  members: row.members,
-  keys: row.keys,
-  createdAt: row.created_at,
-  archivedAt: row.archived_at,
-  version: row.version,
-});

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, changesOf, systemActor } from '../../audit';
 import { DAY_MS, fault } from '../../kernel';
-import { Database, RepeatingJob, Settings } from '../../platform';
+import { Database, readRows, RepeatingJob, type Row, Settings } from '../../platform';
 import {
   findRecord,
   GRACE_DAYS,
@@ -25,20 +25,12 @@ export interface HostProof {
   readonly endsAt: Date | null;
 }
 
-interface ProofRow {
-  readonly host: string;
-  readonly organisation_id: number;
-  readonly proof_value: string;
-  readonly is_proven: boolean;
-  readonly proven_at: Date | null;
-  readonly seen_at: Date | null;
-  readonly checked_at: Date | null;
-  readonly check_result: RecordFound['result'] | null;
-  readonly check_found: string | null;
-}
+const OWN_COLUMNS =
+  'd.host, d.organisation_id, d.proof_value, d.proven_at, d.seen_at, d.checked_at, d.check_result, d.check_found';
+const COLUMNS = `${OWN_COLUMNS}, ${isProven('d')} AS is_proven`;
 
-const COLUMNS = `d.host, d.organisation_id, d.proof_value, ${isProven('d')} AS is_proven, d.proven_at, d.seen_at,
-  d.checked_at, d.check_result, d.check_found`;
+type ProofRow = Row<'reseller_domain', typeof OWN_COLUMNS> & { readonly isProven: boolean };
+
 const MOST_HOSTS = 1_000;
 const AT_ONCE = 16;
 
@@ -52,7 +44,7 @@ export class HostProofs {
   ) {}
 
   async ofOrganisation(organisationId: number): Promise<HostProof[]> {
-    const rows = await this.database.query<ProofRow>(
+    const rows = await this.database.rows<ProofRow>(
       `SELECT ${COLUMNS} FROM reseller_domain d WHERE d.organisation_id = $1 ORDER BY d.host LIMIT ${MOST_HOSTS}`,
       [organisationId],
     );
@@ -61,7 +53,7 @@ export class HostProofs {
 
   /** Looks for the record now. */
   async check(organisationId: number, host: string): Promise<HostProof> {
-    const [row] = await this.database.query<ProofRow>(
+    const [row] = await this.database.rows<ProofRow>(
       `SELECT ${COLUMNS} FROM reseller_domain d WHERE d.host = $1 AND d.organisation_id = $2`,
       [host, organisationId],
     );
@@ -75,7 +67,7 @@ export class HostProofs {
   /** The hosts that wait longest come first, so that a job which is cut off goes on with the others the next day. */
   @RepeatingJob({ name: 'host-proofs', cron: '20 4 * * *', deadlineMs: 600_000 })
   async checkAll(signal: AbortSignal): Promise<void> {
-    const waiting = await this.database.query<ProofRow>(
+    const waiting = await this.database.rows<ProofRow>(
       `SELECT ${COLUMNS} FROM reseller_domain d ORDER BY d.checked_at NULLS FIRST, d.host LIMIT ${MOST_HOSTS}`,
     );
     const work = async (): Promise<void> => {
@@ -89,30 +81,31 @@ export class HostProofs {
    * The record of somebody else ends a proof at once. One that is missing, and name servers that do not answer, leave it
    * for the days of grace.
    */
-  private async examine({ host, proof_value: value }: ProofRow): Promise<void> {
+  private async examine({ host, proofValue: value }: ProofRow): Promise<void> {
     const { result, found } = await findRecord(host, value, this.settings.dnsServers);
     await this.database.transaction(
       async (tx) => {
         // A host that was removed and entered again meanwhile has another value.
-        const [before] = await tx.query<ProofRow[]>(
+        const [before] = await readRows<ProofRow>(
+          tx,
           `SELECT ${COLUMNS} FROM reseller_domain d WHERE d.host = $1 AND d.proof_value = $2 FOR UPDATE`,
           [host, value],
         );
         if (before === undefined) return;
-        const holds = result === 'seen' || (result !== 'other' && before.is_proven);
+        const holds = result === 'seen' || (result !== 'other' && before.isProven);
         await tx.query(
           `UPDATE reseller_domain SET checked_at = now(), check_result = $2, check_found = $3,
              seen_at = CASE WHEN $2 = 'seen' THEN now() ELSE seen_at END,
              proven_at = CASE WHEN NOT $4 THEN NULL WHEN $5 THEN proven_at ELSE now() END
            WHERE host = $1`,
-          [host, result, found, holds, before.is_proven],
+          [host, result, found, holds, before.isProven],
         );
-        if (holds === (before.proven_at !== null)) return;
+        if (holds === (before.provenAt !== null)) return;
         await this.activity.write(tx, {
           action: holds ? 'organisation.domain-proven' : 'organisation.domain-proof-ended',
-          object: { type: 'organisation', id: before.organisation_id, label: host },
+          object: { type: 'organisation', id: before.organisationId, label: host },
           actor: systemActor('dns'),
-          concerns: { organisationId: before.organisation_id },
+          concerns: { organisationId: before.organisationId },
           changes: changesOf(null, { host, record: result }),
         });
       },
@@ -124,14 +117,14 @@ export class HostProofs {
 const proofOf = (row: ProofRow): HostProof => ({
   host: row.host,
   recordName: recordNameOf(row.host),
-  recordValue: recordValueOf(row.proof_value),
-  isProven: row.is_proven,
-  provenAt: row.is_proven ? row.proven_at : null,
-  checkedAt: row.checked_at,
-  result: row.check_result,
-  found: row.check_found,
+  recordValue: recordValueOf(row.proofValue),
+  isProven: row.isProven,
+  provenAt: row.isProven ? row.provenAt : null,
+  checkedAt: row.checkedAt,
+  result: row.checkResult,
+  found: row.checkFound,
   endsAt:
-    row.is_proven && row.seen_at !== null && row.check_result !== 'seen'
-      ? new Date(row.seen_at.getTime() + GRACE_DAYS * DAY_MS)
+    row.isProven && row.seenAt !== null && row.checkResult !== 'seen'
+      ? new Date(row.seenAt.getTime() + GRACE_DAYS * DAY_MS)
       : null,
 });

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
 import { type Fault, fault, monotonicMs } from '../../kernel';
-import { Database, Settings, type Tx } from '../../platform';
+import { Database, readRows, type Row, Settings, type Tx } from '../../platform';
 import { closestAddress, hasAddress } from '../account-address';
 import { type Accents, checkAccents } from './accent';
 import { isProven } from './host-proof';
@@ -29,21 +29,16 @@ export interface DomainFields {
   readonly logo?: Buffer | null | undefined;
 }
 
-interface DomainRow {
-  readonly host: string;
-  readonly organisation_id: number;
-  readonly name: string;
-  readonly accent: string | null;
-  readonly accent_dark: string | null;
-  readonly has_logo: boolean;
-  readonly changed_at: Date;
-  readonly sso_only: boolean;
-  readonly is_proven: boolean;
-}
+const COLUMNS = 'd.host, d.organisation_id, d.name, d.accent, d.accent_dark, d.changed_at';
+
+type DomainRow = Row<'reseller_domain', typeof COLUMNS> & {
+  readonly hasLogo: boolean;
+  readonly ssoOnly: boolean;
+  readonly isProven: boolean;
+};
 
 const SELECTION = `
-  SELECT d.host, d.organisation_id, d.name, d.accent, d.accent_dark, d.logo IS NOT NULL AS has_logo, d.changed_at, o.sso_only,
-         ${isProven('d')} AS is_proven
+  SELECT ${COLUMNS}, d.logo IS NOT NULL AS has_logo, o.sso_only, ${isProven('d')} AS is_proven
     FROM reseller_domain d JOIN organisation o ON o.id = d.organisation_id`;
 
 const MOST_DOMAINS = 1_000;
@@ -92,7 +87,7 @@ export class ResellerDomains {
   }
 
   async ofOrganisation(organisationId: number): Promise<ResellerDomain[]> {
-    const rows = await this.database.query<DomainRow>(
+    const rows = await this.database.rows<DomainRow>(
       `${SELECTION} WHERE d.organisation_id = $1 ORDER BY d.created_at, d.host LIMIT ${MOST_DOMAINS}`,
       [organisationId],
     );
@@ -117,7 +112,7 @@ export class ResellerDomains {
     if (fields.accents !== null) checkAccents(fields.accents);
     if (fields.logo) checkLogo(fields.logo);
     const [before] = (
-      await tx.query<DomainRow[]>(`${SELECTION} WHERE d.host = $1 FOR UPDATE OF d`, [host])
+      await readRows<DomainRow>(tx, `${SELECTION} WHERE d.host = $1 FOR UPDATE OF d`, [host])
     ).map(domainOf);
     if (before !== undefined && before.organisationId !== organisationId)
       throw hostTaken('This host belongs to another organisation.');
@@ -141,7 +136,7 @@ export class ResellerDomains {
         fields.logo !== undefined,
       ],
     );
-    const [after] = (await tx.query<DomainRow[]>(`${SELECTION} WHERE d.host = $1`, [host])).map(domainOf);
+    const [after] = (await readRows<DomainRow>(tx, `${SELECTION} WHERE d.host = $1`, [host])).map(domainOf);
     const changes = changesOf(
       before === undefined ? null : recorded(before),
       after === undefined ? null : recorded(after),
@@ -163,7 +158,7 @@ export class ResellerDomains {
   }
 
   private async ownPortal(account: string, value: unknown): Promise<ResellerDomain | undefined> {
-    const rows = await this.database.query<DomainRow>(
+    const rows = await this.database.rows<DomainRow>(
       `${SELECTION} JOIN user_account u ON u.organisation_id = d.organisation_id
         WHERE u.id = ${account} AND u.role NOT IN ('platform_admin', 'platform_owner') AND ${isProven('d')}
         ORDER BY d.created_at, d.host LIMIT 1`,
@@ -200,7 +195,7 @@ export class ResellerDomains {
   }
 
   private async read(): Promise<void> {
-    const rows = await this.database.query<DomainRow>(
+    const rows = await this.database.rows<DomainRow>(
       `${SELECTION} ORDER BY d.created_at LIMIT ${MOST_DOMAINS}`,
     );
     this.known = new Map(rows.map((row) => [row.host, domainOf(row)]));
@@ -210,14 +205,14 @@ export class ResellerDomains {
 
 const domainOf = (row: DomainRow): ResellerDomain => ({
   host: row.host,
-  organisationId: row.organisation_id,
+  organisationId: row.organisationId,
   name: row.name,
   accents:
-    row.accent === null || row.accent_dark === null ? null : { light: row.accent, dark: row.accent_dark },
-  hasLogo: row.has_logo,
-  version: createHash('sha256').update(row.changed_at.toISOString()).digest('hex').slice(0, 12),
-  isProviderOnly: row.sso_only,
-  isProven: row.is_proven,
+    row.accent === null || row.accentDark === null ? null : { light: row.accent, dark: row.accentDark },
+  hasLogo: row.hasLogo,
+  version: createHash('sha256').update(row.changedAt.toISOString()).digest('hex').slice(0, 12),
+  isProviderOnly: row.ssoOnly,
+  isProven: row.isProven,
 });
 
 const recorded = ({ host, name, accents, hasLogo, version }: ResellerDomain): object => ({

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { fault, withDeadline } from '../../kernel';
+import { readRows } from './row';
 
 export type Tx = EntityManager;
 
@@ -59,6 +60,11 @@ export class Database {
 
   async query<Row>(sql: string, parameters: unknown[] = []): Promise<Row[]> {
     return this.source.query<Row[]>(sql, parameters);
+  }
+
+  /** As `readRows` gives them: columns are named as code names them. */
+  rows<Row>(sql: string, parameters: unknown[] = []): Promise<Row[]> {
+    return readRows<Row>(this.source, sql, parameters);
   }
 
   /** Settles when the database answers and may be written; else fails with service_unavailable, after two seconds. */

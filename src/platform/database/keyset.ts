@@ -92,7 +92,7 @@ export class Keyset {
     const hasNext = direction === 'next' ? isCut : true;
     const hasPrevious = direction === 'next' ? isLater : isCut;
     return {
-      rows,
+      rows: rows.map((row) => this.withoutPositions(row)),
       next: last !== undefined && hasNext ? this.cursorOf('next', last) : null,
       previous: first !== undefined && hasPrevious ? this.cursorOf('previous', first) : null,
     };
@@ -101,6 +101,12 @@ export class Keyset {
   /** A cursor beside values that no row needs to have, as they are written in cursors. */
   cursorAt(direction: Direction, values: readonly unknown[]): string {
     return cursorText(direction, values);
+  }
+
+  private withoutPositions<Row extends object>(row: Row): Row {
+    const shown = { ...row } as Record<string, unknown>;
+    for (const place of this.columns.keys()) delete shown[`position${place}`];
+    return shown as Row;
   }
 
   private cursorOf(direction: Direction, row: object): string {

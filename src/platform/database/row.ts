@@ -9,7 +9,7 @@ type Listed<Columns extends string> = Columns extends `${infer First}, ${infer R
     : Columns;
 
 /** A row of a table with these of its columns, listed as SQL does, and named as code does: see `readRows`. */
-export type Row<Table extends keyof Tables, Columns extends string> =
+export type Row<Table extends keyof Tables, Columns extends string = keyof Tables[Table] & string> =
   Listed<Columns> extends keyof Tables[Table]
     ? { readonly [Name in Listed<Columns> as Camel<Name>]: Tables[Table][Name] }
     : `${Table} has no column ${Exclude<Listed<Columns>, keyof Tables[Table]>}`;
