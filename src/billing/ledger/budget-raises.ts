@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DAY_MS, fault, type Nano } from '../../kernel';
-import { Database, type Tx } from '../../platform';
+import { Database, type Row, type Tx } from '../../platform';
 import { type BudgetScope, Limits } from './limits';
 
 export interface NewBudgetRaise {
@@ -18,16 +18,6 @@ export interface BudgetRaise extends Omit<NewBudgetRaise, 'by'> {
   readonly createdBy: string | null;
   /** It is null while the raise counts. */
   readonly endedAt: Date | null;
-}
-
-interface RaiseRow {
-  readonly id: string;
-  readonly amount_nano: string;
-  readonly reason: string;
-  readonly ends_at: Date;
-  readonly created_at: Date;
-  readonly created_by: string | null;
-  readonly ended_at: Date | null;
 }
 
 const MOST_SHOWN = 20;
@@ -92,21 +82,19 @@ export class BudgetRaises {
 
   /** It lists the newest first, ended ones included. */
   async of(scope: BudgetScope): Promise<BudgetRaise[]> {
-    const rows = await this.database.query<RaiseRow>(
+    const rows = await this.database.rows<
+      Omit<BudgetRaise, 'id' | 'amount'> & Row<'budget_raise', 'id, amount_nano'>
+    >(
       `SELECT r.id, r.amount_nano, r.reason, r.ends_at, r.created_at, u.display_name AS created_by,
               CASE WHEN r.ended_at IS NULL AND r.ends_at <= clock_timestamp() THEN r.ends_at ELSE r.ended_at END AS ended_at
          FROM budget_raise r LEFT JOIN user_account u ON u.id = r.created_by
         WHERE r.kind = $1 AND r.owner_id = $2 ORDER BY r.id DESC LIMIT ${MOST_SHOWN}`,
       [scope.kind, scope.id],
     );
-    return rows.map((row) => ({
-      id: Number(row.id),
-      amount: BigInt(row.amount_nano),
-      reason: row.reason,
-      endsAt: row.ends_at,
-      createdAt: row.created_at,
-      createdBy: row.created_by,
-      endedAt: row.ended_at,
+    return rows.map(({ id, amountNano, ...raise }) => ({
+      ...raise,
+      id: Number(id),
+      amount: BigInt(amountNano),
     }));
   }
 }

@@ -1,6 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { fault, formatUsd, invoiceAccountOf, type Nano } from '../../kernel';
-import { Database, Keyset, Logger, type Page, type PageRequest, RepeatingJob, type Tx } from '../../platform';
+import {
+  Database,
+  Keyset,
+  Logger,
+  type Page,
+  type PageRequest,
+  readRows,
+  RepeatingJob,
+  type Row,
+  type Tx,
+} from '../../platform';
 import { Ledger } from './ledger';
 import { Limits } from './limits';
 
@@ -24,13 +34,7 @@ export interface InvoicePayment {
   readonly undoneAt: Date | null;
 }
 
-interface PaymentRow extends Record<string, unknown> {
-  readonly id: string;
-  readonly reference: string;
-  readonly amount_nano: string;
-  readonly recorded_at: Date;
-  readonly undone_at: Date | null;
-}
+type PaymentRow = Row<'invoice_payment'>;
 
 const newestFirst = new Keyset([{ sql: 'id', kind: 'integer' }], 'descending');
 const MOST_FORMER = 500;
@@ -56,12 +60,13 @@ export class Invoices {
    */
   async followCredit(tx: Tx, payerId: number, mayRaise: boolean): Promise<void> {
     const account = invoiceAccountOf(payerId);
-    const rows = await tx.query<{ owner_id: string; limit_nano: string }[]>(
+    const rows = await readRows<Row<'spending_rule', 'owner_id, limit_nano'>>(
+      tx,
       `SELECT owner_id, limit_nano FROM spending_rule WHERE kind = 'wallet' AND owner_id IN ($1, $2)`,
       [payerId, account],
     );
     const ruleOf = (id: number): Nano =>
-      BigInt(rows.find((row) => row.owner_id === String(id))?.limit_nano ?? 0);
+      BigInt(rows.find((row) => row.ownerId === String(id))?.limitNano ?? 0);
     const limit = ruleOf(payerId);
     const former = ruleOf(account);
     const byBudget = await this.lowestBudget(tx, payerId);
@@ -78,18 +83,19 @@ export class Invoices {
 
   /** It is null where the same payment was recorded before. */
   async record(tx: Tx, payerId: number, reference: string, amount: Nano): Promise<InvoicePayment | null> {
-    const [made] = await tx.query<PaymentRow[]>(
+    const [made] = await readRows<PaymentRow>(
+      tx,
       `INSERT INTO invoice_payment (payer_id, reference, amount_nano) VALUES ($1, $2, $3)
        ON CONFLICT (payer_id, reference) DO NOTHING RETURNING *`,
       [payerId, reference, amount.toString()],
     );
     if (made === undefined) {
-      const [known] = await tx.query<PaymentRow[]>(
+      const [known] = await readRows<PaymentRow>(
+        tx,
         'SELECT * FROM invoice_payment WHERE payer_id = $1 AND reference = $2',
         [payerId, reference],
       );
-      if (known !== undefined && BigInt(known.amount_nano) === amount && known.undone_at === null)
-        return null;
+      if (known !== undefined && BigInt(known.amountNano) === amount && known.undoneAt === null) return null;
       throw referenceTaken(known);
     }
     await this.post(tx, payerId, 'invoice-payment', made.id, amount);
@@ -98,21 +104,22 @@ export class Invoices {
 
   /** A posting reverses it. It is null where the payment was undone before. */
   async undo(tx: Tx, payerId: number, paymentId: number): Promise<InvoicePayment | null> {
-    const [found] = await tx.query<PaymentRow[]>(
+    const [found] = await readRows<PaymentRow>(
+      tx,
       'SELECT * FROM invoice_payment WHERE id = $1 AND payer_id = $2 FOR NO KEY UPDATE',
       [paymentId, payerId],
     );
     if (found === undefined) throw fault('not_found', { param: 'payment_id' });
-    if (found.undone_at !== null) return null;
+    if (found.undoneAt !== null) return null;
     await tx.query('UPDATE invoice_payment SET undone_at = clock_timestamp() WHERE id = $1', [paymentId]);
-    await this.post(tx, payerId, 'invoice-payment-undone', found.id, -BigInt(found.amount_nano));
+    await this.post(tx, payerId, 'invoice-payment-undone', found.id, -BigInt(found.amountNano));
     return paymentOf(found);
   }
 
   /** The newest first. */
   async payments(payerId: number, request: PageRequest): Promise<Page<InvoicePayment>> {
     const keyset = newestFirst.clause(request, 2);
-    const rows = await this.database.query<PaymentRow>(
+    const rows = await this.database.rows<PaymentRow>(
       `SELECT *, ${newestFirst.positions} FROM invoice_payment
         WHERE payer_id = $1 AND ${keyset.where} ORDER BY ${keyset.orderBy} LIMIT ${keyset.limit}`,
       [payerId, ...keyset.parameters],
@@ -166,8 +173,8 @@ const referenceTaken = (known: PaymentRow | undefined) =>
   fault('conflict', {
     param: 'reference',
     message:
-      known === undefined || known.undone_at === null
-        ? `A payment with this reference is recorded, of $${formatUsd(BigInt(known?.amount_nano ?? 0))}.`
+      known === undefined || known.undoneAt === null
+        ? `A payment with this reference is recorded, of $${formatUsd(BigInt(known?.amountNano ?? 0))}.`
         : 'A payment with this reference was recorded and undone. Give another reference.',
     details: { reason: 'reference' },
   });
@@ -175,7 +182,7 @@ const referenceTaken = (known: PaymentRow | undefined) =>
 const paymentOf = (row: PaymentRow): InvoicePayment => ({
   id: Number(row.id),
   reference: row.reference,
-  amount: BigInt(row.amount_nano),
-  recordedAt: row.recorded_at,
-  undoneAt: row.undone_at,
+  amount: BigInt(row.amountNano),
+  recordedAt: row.recordedAt,
+  undoneAt: row.undoneAt,
 });

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Nano } from '../../kernel';
-import { Database, type Tx } from '../../platform';
+import { Database, type Row, type Tx } from '../../platform';
 
 /** The account on the other side of a posting. */
 type Counterpart = 'processor' | 'promotion' | 'adjustment' | 'receipt';
@@ -52,12 +52,9 @@ export interface LedgerLine {
   readonly amount: Nano;
 }
 
-interface WalletRow {
-  limit_nano: string;
-  spent: string;
-  escrowed: string;
-  credit_limit: string | null;
-}
+type WalletRow = Row<'spending_window', 'limit_nano, spent, escrowed'> & {
+  readonly creditLimit: string | null;
+};
 
 /** Moves money in and out of wallets, except for requests, which settle in batches of their own. */
 @Injectable()
@@ -78,17 +75,17 @@ export class Ledger {
   }
 
   async wallet(walletId: number): Promise<WalletState> {
-    const [row] = await this.database.query<WalletRow>(
+    const [row] = await this.database.rows<WalletRow>(
       `SELECT w.limit_nano, w.spent, w.escrowed, r.limit_nano AS credit_limit
          FROM spending_window w LEFT JOIN spending_rule r ON r.kind = w.kind AND r.owner_id = w.owner_id
         WHERE w.kind = 'wallet' AND w.owner_id = $1`,
       [walletId],
     );
     if (row === undefined) return { balance: 0n, creditLimit: 0n, spent: 0n, escrowed: 0n };
-    const creditLimit = BigInt(row.credit_limit ?? 0);
+    const creditLimit = BigInt(row.creditLimit ?? 0);
     const spent = BigInt(row.spent);
     return {
-      balance: BigInt(row.limit_nano) - creditLimit - spent,
+      balance: BigInt(row.limitNano) - creditLimit - spent,
       creditLimit,
       spent,
       escrowed: BigInt(row.escrowed),
@@ -97,10 +94,10 @@ export class Ledger {
 
   /** The newest lines of a wallet, settlements of requests left out; `before` is the last one of the page before. */
   async lines(walletId: number, limit: number, before?: bigint): Promise<LedgerLine[]> {
-    const rows = await this.database.query<
-      Record<'id' | 'kind' | 'ref' | 'amount', string> & { created_at: Date }
+    const rows = await this.database.rows<
+      Row<'ledger_transaction', 'kind, ref'> & { transactionId: string; at: Date; amount: string }
     >(
-      `SELECT t.id, t.kind, t.ref, t.created_at, e.amount
+      `SELECT t.id AS transaction_id, t.kind, t.ref, t.created_at AS at, e.amount
          FROM ledger_account a JOIN ledger_entry e ON e.account_id = a.id AND e.is_posting
          JOIN ledger_transaction t ON t.id = e.transaction_id
         WHERE a.kind = 'wallet' AND a.owner_id = $1 AND ($3::bigint IS NULL OR t.id < $3)
@@ -108,10 +105,8 @@ export class Ledger {
       [walletId, limit, before?.toString() ?? null],
     );
     return rows.map((row) => ({
-      transactionId: BigInt(row.id),
-      kind: row.kind,
-      ref: row.ref,
-      at: row.created_at,
+      ...row,
+      transactionId: BigInt(row.transactionId),
       amount: BigInt(row.amount),
     }));
   }

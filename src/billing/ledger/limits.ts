@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { BudgetPeriod, Nano } from '../../kernel';
-import { Database, type Tx } from '../../platform';
+import { Database, readRows, type Tx } from '../../platform';
 import type { LimitRef, ScopeKind } from '../scope';
 
 export type BudgetScope = LimitRef & { readonly kind: Exclude<ScopeKind, 'wallet'> };
@@ -25,16 +25,14 @@ export interface LimitState extends LimitRule {
 }
 
 interface StateRow {
-  kind: ScopeKind;
-  owner_id: string;
-  period: BudgetPeriod | null;
-  limit_nano: string;
-  raised: string;
-  raised_until: Date | null;
-  spent: string;
-  resets_at: Date | null;
-  frees_at: Date | null;
-  frees_nano: string | null;
+  readonly period: BudgetPeriod | null;
+  readonly limitNano: string;
+  readonly raised: string;
+  readonly raisedUntil: Date | null;
+  readonly spent: string;
+  readonly resetsAt: Date | null;
+  readonly freesAt: Date | null;
+  readonly freesNano: string | null;
 }
 
 /** Keeps spending limits by scope and period. A change applies from the commit of its transaction. */
@@ -69,7 +67,8 @@ export class Limits {
 
   /** States come in the order asked for; within a transaction, they are as that one sees them. */
   async states(scopes: readonly BudgetScope[], tx?: Tx): Promise<(LimitState | null)[]> {
-    const rows = await (tx ?? this.database.source).query<StateRow[]>(
+    const rows = await readRows<StateRow>(
+      tx ?? this.database,
       `SELECT scope.kind, scope.owner_id, s.*, f.*, budget_raised(scope.kind, scope.owner_id, clock_timestamp()) AS raised,
               (SELECT min(ends_at) FROM budget_raise r WHERE r.kind = scope.kind AND r.owner_id = scope.owner_id
                 AND r.ended_at IS NULL AND r.ends_at > clock_timestamp()) AS raised_until
@@ -104,20 +103,20 @@ async function change(
 
 function stateOf(row: StateRow): LimitState | null {
   if (row.period === null) return null;
-  const inForce = BigInt(row.limit_nano);
+  const inForce = BigInt(row.limitNano);
   const spent = BigInt(row.spent);
   const raised = BigInt(row.raised);
   return {
     period: row.period,
     limit: inForce - raised,
     raised,
-    raisedUntil: row.raised_until,
+    raisedUntil: row.raisedUntil,
     spent,
     remaining: inForce > spent ? inForce - spent : 0n,
-    resetsAt: row.resets_at,
+    resetsAt: row.resetsAt,
     freesNext:
-      row.frees_at === null || row.frees_nano === null
+      row.freesAt === null || row.freesNano === null
         ? null
-        : { at: row.frees_at, amount: BigInt(row.frees_nano) },
+        : { at: row.freesAt, amount: BigInt(row.freesNano) },
   };
 }

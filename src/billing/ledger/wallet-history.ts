@@ -57,7 +57,7 @@ export interface Statement {
   readonly factors: readonly FactorInForce[];
 }
 
-interface LineRow extends Record<string, unknown> {
+interface LineRow {
   at: Date;
   kind: string;
   ref: string;

@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, type Concerned, systemActor } from '../../audit';
 import { formatUsd, nanoPerCent, uuidv7 } from '../../kernel';
-import { Database, Logger, RepeatingJob, type Tx } from '../../platform';
+import { Database, Logger, readRows, RepeatingJob, type Row, type Tx } from '../../platform';
 import { topUpCents } from '../top-up';
 import { type AutomaticTopUpRule, type BillingAccount, BillingAccounts } from './billing-accounts';
 import { BillingMails } from './billing-mails';
@@ -103,12 +103,13 @@ export class AutomaticTopUp {
   @RepeatingJob({ name: 'poll-automatic-top-ups', cron: '17 * * * *', deadlineMs: 600_000 })
   async pollOpen(signal?: AbortSignal): Promise<void> {
     if (!this.processor.isConnected) return;
-    const open = await this.database.query<{ id: string; payment_intent_id: string }>(
-      `SELECT id, payment_intent_id FROM payment
+    const open = await this.database.rows<{
+      id: string;
+      paymentIntentId: string;
+    }>(`SELECT id, payment_intent_id FROM payment
         WHERE kind = 'automatic' AND state = 'open' AND payment_intent_id IS NOT NULL
-        ORDER BY polled_at NULLS FIRST, id LIMIT ${POLLED_AT_ONCE}`,
-    );
-    for (const { id, payment_intent_id: intentId } of open) {
+        ORDER BY polled_at NULLS FIRST, id LIMIT ${POLLED_AT_ONCE}`);
+    for (const { id, paymentIntentId: intentId } of open) {
       if (signal?.aborted === true) return;
       await this.processor
         .call((client) => client.paymentIntents.retrieve(intentId))
@@ -121,7 +122,7 @@ export class AutomaticTopUp {
   }
 
   private async due(after: number): Promise<number[]> {
-    const rows = await this.database.query<{ wallet_id: number }>(
+    const rows = await this.database.rows<Row<'billing_account', 'wallet_id'>>(
       `SELECT a.wallet_id FROM billing_account a
          LEFT JOIN spending_window w ON w.kind = 'wallet' AND w.owner_id = a.wallet_id
          LEFT JOIN spending_rule r ON r.kind = 'wallet' AND r.owner_id = a.wallet_id
@@ -132,7 +133,7 @@ export class AutomaticTopUp {
         ORDER BY a.wallet_id LIMIT ${WALLETS_AT_ONCE}`,
       [after],
     );
-    return rows.map(({ wallet_id: walletId }) => walletId);
+    return rows.map(({ walletId }) => walletId);
   }
 
   /** The wallet's only open payment: a new one, or one that a crashed node left. */
@@ -269,7 +270,8 @@ export class AutomaticTopUp {
 }
 
 async function openCharge(tx: Tx, walletId: number): Promise<OpenCharge | null> {
-  const [row] = await tx.query<(PaymentRow & { is_old: boolean; card_id: string | null })[]>(
+  const [row] = await readRows<PaymentRow & { isOld: boolean; cardId: string | null }>(
+    tx,
     `SELECT p.*, m.processor_id AS card_id,
             p.created_at < now() - interval '${GIVE_UP_AFTER_HOURS} hours' AS is_old
        FROM payment p JOIN billing_account a ON a.wallet_id = p.wallet_id
@@ -277,7 +279,7 @@ async function openCharge(tx: Tx, walletId: number): Promise<OpenCharge | null> 
       WHERE p.wallet_id = $1 AND p.kind = 'automatic' AND p.state = 'open'`,
     [walletId],
   );
-  return row === undefined ? null : { payment: paymentOf(row), isOld: row.is_old, cardId: row.card_id };
+  return row === undefined ? null : { payment: paymentOf(row), isOld: row.isOld, cardId: row.cardId };
 }
 
 async function balanceOf(tx: Tx, walletId: number): Promise<bigint> {

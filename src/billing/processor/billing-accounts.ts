@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, systemActor } from '../../audit';
 import { fault, type Nano } from '../../kernel';
-import { Database, type Tx } from '../../platform';
+import { Database, readRows, type Row, type Tx } from '../../platform';
 import { PaymentProcessor } from './payment-processor';
 
 /** The name and address for the processor, mails and invoices. */
@@ -40,23 +40,7 @@ export interface BillingAccount {
   readonly failureCode: string | null;
 }
 
-interface AccountRow {
-  wallet_id: number;
-  customer_id: string | null;
-  customer_live: boolean | null;
-  default_method_id: number | null;
-  invoice_name: string | null;
-  invoice_address: string | null;
-  tax_id: string | null;
-  low_balance_nano: string;
-  automatic: boolean;
-  threshold_nano: string;
-  top_up_cents: string;
-  monthly_ceiling_cents: string;
-  failures: number;
-  paused_until: Date | null;
-  failure_code: string | null;
-}
+type AccountRow = Row<'billing_account'>;
 
 /** Keeps the billing data of a wallet beside its money. */
 @Injectable()
@@ -70,7 +54,7 @@ export class BillingAccounts {
   /** The account is created on first use. */
   async of(walletId: number): Promise<BillingAccount> {
     const find = (): Promise<AccountRow[]> =>
-      this.database.query<AccountRow>('SELECT * FROM billing_account WHERE wallet_id = $1', [walletId]);
+      this.database.rows<AccountRow>('SELECT * FROM billing_account WHERE wallet_id = $1', [walletId]);
     const [known] = await find();
     if (known !== undefined) return this.accountOf(known);
     await this.database.query('INSERT INTO billing_account (wallet_id) VALUES ($1) ON CONFLICT DO NOTHING', [
@@ -84,7 +68,8 @@ export class BillingAccounts {
   /** The account, held until the transaction ends. */
   async locked(tx: Tx, walletId: number): Promise<BillingAccount> {
     await tx.query('INSERT INTO billing_account (wallet_id) VALUES ($1) ON CONFLICT DO NOTHING', [walletId]);
-    const [row] = await tx.query<AccountRow[]>(
+    const [row] = await readRows<AccountRow>(
+      tx,
       'SELECT * FROM billing_account WHERE wallet_id = $1 FOR NO KEY UPDATE',
       [walletId],
     );
@@ -93,17 +78,13 @@ export class BillingAccounts {
   }
 
   async owner(walletId: number): Promise<WalletOwner> {
-    const [row] = await this.database.query<{
-      email: string;
-      display_name: string;
-      preferred_language: string;
-      organisation_id: number | null;
-    }>('SELECT email, display_name, preferred_language, organisation_id FROM user_account WHERE id = $1', [
-      walletId,
-    ]);
+    const [row] = await this.database.rows<WalletOwner>(
+      `SELECT id AS wallet_id, email, display_name AS name, preferred_language AS language, organisation_id
+         FROM user_account WHERE id = $1`,
+      [walletId],
+    );
     if (row === undefined) throw fault('not_found');
-    const { email, display_name: name, preferred_language: language, organisation_id: organisationId } = row;
-    return { walletId, email, name, language, organisationId };
+    return row;
   }
 
   /** The customer at the processor; made on first use. */
@@ -130,11 +111,11 @@ export class BillingAccounts {
 
   /** Concurrent calls get the same one, by the idempotency key. */
   private async newCustomer(walletId: number, unknown?: string): Promise<string> {
-    const [known] = await this.database.query<Pick<AccountRow, 'customer_id'>>(
+    const [known] = await this.database.rows<Pick<AccountRow, 'customerId'>>(
       'SELECT customer_id FROM billing_account WHERE wallet_id = $1',
       [walletId],
     );
-    const before = known?.customer_id ?? null;
+    const before = known?.customerId ?? null;
     if (before !== null && unknown !== undefined && before !== unknown) return before;
     const owner = await this.owner(walletId);
     const { email, name } = owner;
@@ -213,20 +194,20 @@ export class BillingAccounts {
 
   private accountOf(row: AccountRow): BillingAccount {
     return {
-      walletId: row.wallet_id,
-      customerId: this.processor.isOfOtherMode(row.customer_live) ? null : row.customer_id,
-      defaultMethodId: row.default_method_id,
-      invoice: { name: row.invoice_name, address: row.invoice_address, taxId: row.tax_id },
-      lowBalance: BigInt(row.low_balance_nano),
+      walletId: row.walletId,
+      customerId: this.processor.isOfOtherMode(row.customerLive) ? null : row.customerId,
+      defaultMethodId: row.defaultMethodId,
+      invoice: { name: row.invoiceName, address: row.invoiceAddress, taxId: row.taxId },
+      lowBalance: BigInt(row.lowBalanceNano),
       automatic: {
         enabled: row.automatic,
-        threshold: BigInt(row.threshold_nano),
-        amountCents: BigInt(row.top_up_cents),
-        monthlyCeilingCents: BigInt(row.monthly_ceiling_cents),
+        threshold: BigInt(row.thresholdNano),
+        amountCents: BigInt(row.topUpCents),
+        monthlyCeilingCents: BigInt(row.monthlyCeilingCents),
       },
       failures: row.failures,
-      pausedUntil: row.paused_until,
-      failureCode: row.failure_code,
+      pausedUntil: row.pausedUntil,
+      failureCode: row.failureCode,
     };
   }
 }

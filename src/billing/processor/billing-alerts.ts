@@ -1,28 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import type { BudgetPeriod } from '../../kernel';
-import { Database, Logger, RepeatingJob, type Tx } from '../../platform';
+import { Database, Logger, readRows, RepeatingJob, type Row, type Tx } from '../../platform';
 import { BillingMails, type BudgetNotice } from './billing-mails';
 
 const AT_ONCE = 200;
 const MOST_RECIPIENTS = 1_000;
 const PERCENTS = [100, 80, 50];
 
-interface ReachedBudget {
-  readonly window_id: string;
-  readonly percent: number;
-}
+type ReachedBudget = Row<'budget_alert', 'window_id, percent'>;
 
-interface RecipientRow {
-  kind: BudgetNotice['kind'];
-  what: string | null;
-  period: BudgetPeriod;
-  spent: string;
-  limit_nano: string;
-  email: string;
-  display_name: string;
-  preferred_language: string;
-  user_id: number;
-}
+type RecipientRow = Row<'spending_window', 'spent, limit_nano'> &
+  Row<'user_account', 'email, display_name, preferred_language'> & {
+    readonly kind: BudgetNotice['kind'];
+    readonly what: string | null;
+    readonly period: BudgetPeriod;
+    readonly userId: number;
+  };
 
 /** Whether this person receives notices of the topic. */
 const wants = (userId: string, topic: 'budget' | 'balance'): string =>
@@ -86,16 +79,16 @@ export class BillingAlerts {
     );
     const isLow = `w.kind = 'wallet' AND w.owner_id = a.wallet_id AND a.low_balance_mailed_at IS NULL
       AND ${balance} < a.low_balance_nano`;
-    const low = await this.database.query<{ wallet_id: number }>(
-      `SELECT a.wallet_id FROM billing_account a, spending_window w, user_account u
+    const low = await this.database.rows<
+      Row<'billing_account', 'wallet_id'>
+    >(`SELECT a.wallet_id FROM billing_account a, spending_window w, user_account u
         WHERE ${isLow} AND u.id = a.wallet_id AND u.status = 'active' AND NOT u.billing_exempt AND u.billing_type <> 'invoiced'
           AND ${wants('u.id', 'balance')}
           AND EXISTS (SELECT FROM payment p WHERE p.wallet_id = a.wallet_id AND p.state = 'paid')
-        ORDER BY a.wallet_id LIMIT ${AT_ONCE}`,
-    );
+        ORDER BY a.wallet_id LIMIT ${AT_ONCE}`);
     const mark = `UPDATE billing_account a SET low_balance_mailed_at = clock_timestamp() FROM spending_window w
       WHERE a.wallet_id = $1 AND ${isLow} RETURNING ${balance}::text AS balance, a.low_balance_mailed_at AS at`;
-    for (const { wallet_id: walletId } of low) {
+    for (const { walletId } of low) {
       await this.notify({ wallet: walletId }, async (tx) => {
         const [[row]] = await tx.query<[{ balance: string; at: Date }[], number]>(mark, [walletId]);
         if (row !== undefined) await this.mails.lowBalance(walletId, BigInt(row.balance), row.at);
@@ -109,32 +102,32 @@ export class BillingAlerts {
       `DELETE FROM budget_alert b USING spending_window w
         WHERE w.id = b.window_id AND w.spent::numeric * 100 < w.limit_nano::numeric * b.percent`,
     );
-    const reached = await this.database.query<ReachedBudget>(reachedBudgets, [PERCENTS]);
+    const reached = await this.database.rows<ReachedBudget>(reachedBudgets, [PERCENTS]);
     for (const budget of reached) {
-      await this.notify({ window: budget.window_id }, (tx) => this.budget(tx, budget));
+      await this.notify({ window: budget.windowId }, (tx) => this.budget(tx, budget));
     }
   }
 
   /** Thresholds below the highest count as told, too. */
-  private async budget(tx: Tx, { window_id: windowId, percent }: ReachedBudget): Promise<void> {
+  private async budget(tx: Tx, { windowId, percent }: ReachedBudget): Promise<void> {
     const marked = await tx.query<{ percent: number }[]>(
       `INSERT INTO budget_alert (window_id, percent) SELECT $1, p FROM unnest($2::int[]) AS p
        ON CONFLICT DO NOTHING RETURNING percent`,
       [windowId, PERCENTS.filter((one) => one <= percent)],
     );
     if (!marked.some((mark) => mark.percent === percent)) return;
-    for (const row of await tx.query<RecipientRow[]>(recipientsOfBudget, [windowId])) {
+    for (const row of await readRows<RecipientRow>(tx, recipientsOfBudget, [windowId])) {
       await this.mails.budget(
-        { email: row.email, name: row.display_name, language: row.preferred_language },
+        { email: row.email, name: row.displayName, language: row.preferredLanguage },
         {
           kind: row.kind,
           name: row.what,
           period: row.period,
           percent,
           spent: BigInt(row.spent),
-          limit: BigInt(row.limit_nano),
+          limit: BigInt(row.limitNano),
         },
-        `budget-${windowId}-${percent}-${row.user_id}-${Date.now()}`,
+        `budget-${windowId}-${percent}-${row.userId}-${Date.now()}`,
       );
     }
   }

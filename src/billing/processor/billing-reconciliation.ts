@@ -32,11 +32,11 @@ interface ProcessorTotals {
 
 type DisputeFact = NonNullable<ReturnType<typeof disputeFact>>;
 
-interface KnownDispute extends PaymentRow {
-  dispute_id: string | null;
-  dispute_cents: string | null;
-  dispute_state: string | null;
-}
+type KnownDispute = PaymentRow & {
+  disputeId: string | null;
+  disputeCents: string | null;
+  disputeState: string | null;
+};
 
 const MOST_COMPARED = 10_000;
 
@@ -104,7 +104,7 @@ export class BillingReconciliation {
         .autoPagingToArray({ limit: MOST_COMPARED }),
     );
     const facts = listed.flatMap((dispute) => disputeFact({ ...dispute }, 0) ?? []);
-    const rows = await this.database.query<KnownDispute>(
+    const rows = await this.database.rows<KnownDispute>(
       `SELECT p.*, d.dispute_id, d.amount_cents AS dispute_cents, d.state AS dispute_state
          FROM unnest($1::text[], $2::text[]) AS told(dispute_id, intent_id)
          JOIN payment p ON p.payment_intent_id = told.intent_id
@@ -112,8 +112,8 @@ export class BillingReconciliation {
       [facts.map(({ disputeId }) => disputeId), facts.map(({ intentId }) => intentId)],
     );
     return facts.flatMap((fact) => {
-      const payments = rows.filter(({ payment_intent_id: intent }) => intent === fact.intentId);
-      const known = payments.find(({ dispute_id: id }) => id === fact.disputeId) ?? payments[0];
+      const payments = rows.filter(({ paymentIntentId }) => paymentIntentId === fact.intentId);
+      const known = payments.find(({ disputeId }) => disputeId === fact.disputeId) ?? payments[0];
       return known === undefined ? [] : disputeDifference(fact, known);
     });
   }
@@ -124,7 +124,7 @@ const takenBy = (state: string | null, cents: bigint): bigint => (state === 'won
 
 function disputeDifference(fact: DisputeFact, known: KnownDispute): Difference[] {
   const theirs = takenBy(fact.state, BigInt(fact.amountCents));
-  const ours = takenBy(known.dispute_state, BigInt(known.dispute_cents ?? 0));
+  const ours = takenBy(known.disputeState, BigInt(known.disputeCents ?? 0));
   if (ours === theirs) return [];
   return [{ intentId: fact.intentId, payment: paymentOf(known), problem: 'disputed', ours, theirs }];
 }

@@ -2,32 +2,15 @@ import type Stripe from 'stripe';
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, type Concerned } from '../../audit';
 import { fault } from '../../kernel';
-import { Database, Logger, type Tx } from '../../platform';
+import { Database, Logger, type Row, type Tx } from '../../platform';
 import { BillingAccounts } from './billing-accounts';
 import { PaymentProcessor } from './payment-processor';
 
-export interface Card {
-  /** The id of our row; the processor's id stands beside it. */
-  readonly id: number;
-  readonly processorId: string;
-  readonly brand: string;
-  readonly last4: string;
-  readonly expMonth: number;
-  readonly expYear: number;
-  /** In which the card is, such as that of a telephone. */
-  readonly wallet: string | null;
-  readonly isDefault: boolean;
-}
+const COLUMNS = 'm.id, m.processor_id, m.brand, m.last4, m.exp_month, m.exp_year, m.wallet';
 
-interface CardRow {
-  id: number;
-  processor_id: string;
-  brand: string;
-  last4: string;
-  exp_month: number;
-  exp_year: number;
-  wallet: string | null;
-  is_default: boolean;
+/** The id is that of our row; the processor's stands beside it. `wallet` is where the card is, such as in a telephone. */
+export interface Card extends Row<'payment_method', typeof COLUMNS> {
+  readonly isDefault: boolean;
 }
 
 const MOST_CARDS = 100;
@@ -44,15 +27,13 @@ export class Cards {
   ) {}
 
   /** The default first, then the newest. */
-  async list(walletId: number): Promise<Card[]> {
-    const rows = await this.database.query<CardRow>(
-      `SELECT m.id, m.processor_id, m.brand, m.last4, m.exp_month, m.exp_year, m.wallet,
-              m.id = a.default_method_id IS TRUE AS is_default
+  list(walletId: number): Promise<Card[]> {
+    return this.database.rows<Card>(
+      `SELECT ${COLUMNS}, m.id = a.default_method_id IS TRUE AS is_default
          FROM payment_method m JOIN billing_account a ON a.wallet_id = m.wallet_id
         WHERE m.wallet_id = $1 AND m.removed_at IS NULL ORDER BY is_default DESC, m.id DESC LIMIT ${MOST_CARDS}`,
       [walletId],
     );
-    return rows.map(cardOf);
   }
 
   /** A card of this wallet by either id; a card of another wallet is not found. */
@@ -108,15 +89,15 @@ export class Cards {
 
   /** Synchronises the cards with the processor. A failure is only logged. */
   async refreshOf(customerId: string): Promise<void> {
-    const [account] = await this.database.query<{ wallet_id: number }>(
+    const [account] = await this.database.rows<Row<'billing_account', 'wallet_id'>>(
       'SELECT wallet_id FROM billing_account WHERE customer_id = $1',
       [customerId],
     );
     if (account === undefined) return;
     try {
-      await this.refresh(account.wallet_id, customerId);
+      await this.refresh(account.walletId, customerId);
     } catch (error) {
-      this.logger.warn('cards could not be refreshed', { error, wallet: account.wallet_id });
+      this.logger.warn('cards could not be refreshed', { error, wallet: account.walletId });
     }
   }
 
@@ -199,14 +180,3 @@ const objectOf = ({ id, brand, last4 }: Card) =>
   ({ type: 'card', id, label: last4 === '' ? brand : `${brand} •••• ${last4}` }) as const;
 
 const isAbsent = (error: unknown): boolean => (error as { code?: unknown }).code === 'not_found';
-
-const cardOf = (row: CardRow): Card => ({
-  id: row.id,
-  processorId: row.processor_id,
-  brand: row.brand,
-  last4: row.last4,
-  expMonth: row.exp_month,
-  expYear: row.exp_year,
-  wallet: row.wallet,
-  isDefault: row.is_default,
-});

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type ActionName, ActivityLog, systemActor } from '../../audit';
 import { formatUsd, isUuid, nanoPerCent } from '../../kernel';
-import type { Tx } from '../../platform';
+import { readRows, type Tx } from '../../platform';
 import { Ledger, type PostingKind } from '../ledger/ledger';
 import { creditThatStands } from '../top-up';
 import { AutomaticFailures } from './automatic-failures';
@@ -111,7 +111,8 @@ export class PaymentFacts {
 
   private async find(tx: Tx, fact: PaymentFact): Promise<Payment | null> {
     const [where, values] = identification(fact);
-    const [row] = await tx.query<PaymentRow[]>(
+    const [row] = await readRows<PaymentRow>(
+      tx,
       `SELECT * FROM payment WHERE ${where} ORDER BY id LIMIT 1 FOR NO KEY UPDATE`,
       values,
     );
@@ -159,7 +160,8 @@ export class PaymentFacts {
 
   /** Computes the due credit, and posts the difference to the credit that stands. */
   private async settle(tx: Tx, before: Payment): Promise<Payment> {
-    const [[row]] = await tx.query<[PaymentRow[], number]>(
+    const [row] = await readRows<PaymentRow>(
+      tx,
       `UPDATE payment p SET
           (refunded_cents, failed_refund_cents) = (${REFUNDED}),
           disputed_cents = ${DISPUTED}

@@ -1,11 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { Database, everyRow, Keyset, type Page, type PageRequest, type Tx } from '../../platform';
+import { Database, everyRow, Keyset, type Page, type PageRequest, type Row, type Tx } from '../../platform';
 import type { TopUpCents } from '../top-up';
 
-type PaymentKind = 'checkout' | 'automatic';
-type PaymentState = 'open' | 'failed' | 'expired' | 'paid';
 /** The outcome, for people. */
-export type PaymentStatus = PaymentState | 'partially_refunded' | 'refunded' | 'disputed';
+export type PaymentStatus = PaymentRow['state'] | 'partially_refunded' | 'refunded' | 'disputed';
 
 export interface Payment {
   readonly id: string;
@@ -13,8 +11,8 @@ export interface Payment {
   readonly walletId: number;
   /** The wallet that its credit is in: another one after a merge of organisations. */
   readonly holderId: number;
-  readonly kind: PaymentKind;
-  readonly state: PaymentState;
+  readonly kind: PaymentRow['kind'];
+  readonly state: PaymentRow['state'];
   readonly status: PaymentStatus;
   readonly live: boolean;
   readonly currency: string;
@@ -40,34 +38,12 @@ export interface OwnedPayment {
   readonly email: string;
 }
 
-export interface PaymentRow {
-  id: string;
-  public_id: string;
-  wallet_id: number;
-  holder_wallet_id: number | null;
-  kind: PaymentKind;
-  state: PaymentState;
-  live_mode: boolean;
-  currency: string;
-  net_cents: string;
-  fee_cents: string;
-  gross_cents: string;
-  refunded_cents: string;
-  failed_refund_cents: string;
-  disputed_cents: string;
-  credited_nano: string;
-  postings: number;
-  session_id: string | null;
-  payment_intent_id: string | null;
-  failure_code: string | null;
-  created_at: Date;
-  paid_at: Date | null;
-}
+export type PaymentRow = Row<'payment'>;
 
 export interface NewPayment {
   readonly publicId: string;
   readonly walletId: number;
-  readonly kind: PaymentKind;
+  readonly kind: PaymentRow['kind'];
   readonly live: boolean;
   readonly amount: TopUpCents;
   readonly startedBy: number | null;
@@ -137,7 +113,7 @@ export class Payments {
   /** The newest first. */
   async page(walletId: number, request: PageRequest): Promise<Page<Payment>> {
     const keyset = newestFirst.clause(request, 2);
-    const rows = await this.database.query<PaymentRow & Record<string, unknown>>(
+    const rows = await this.database.rows<PaymentRow>(
       `SELECT *, ${newestFirst.positions} FROM payment WHERE wallet_id = $1 AND ${keyset.where}
         ORDER BY ${keyset.orderBy} LIMIT ${keyset.limit}`,
       [walletId, ...keyset.parameters],
@@ -156,7 +132,7 @@ export class Payments {
    */
   async search(words: string, request: PageRequest): Promise<Page<OwnedPayment>> {
     const keyset = newestOfAll.clause(request, 2);
-    const rows = await this.database.query<PaymentRow & { email: string } & Record<string, unknown>>(
+    const rows = await this.database.rows<PaymentRow & { email: string }>(
       `SELECT p.*, u.email, ${newestOfAll.positions} FROM payment p JOIN user_account u ON u.id = p.wallet_id
         WHERE ($1 = '' OR strpos(lower(u.email), lower($1)) > 0 OR u.id::text = $1
             OR p.public_id::text = lower($1) OR p.payment_intent_id = $1)
@@ -169,7 +145,7 @@ export class Payments {
 
   /** They are payments of one mode, paid since then, or begun where nothing was paid. */
   async since(instant: Date, live: boolean, limit: number): Promise<Payment[]> {
-    const rows = await this.database.query<PaymentRow>(
+    const rows = await this.database.rows<PaymentRow>(
       `SELECT * FROM payment WHERE coalesce(paid_at, created_at) >= $1 AND live_mode = $2
         ORDER BY id DESC LIMIT $3`,
       [instant, live, limit],
@@ -178,7 +154,7 @@ export class Payments {
   }
 
   async byPublicId(publicId: string): Promise<Payment | null> {
-    const [row] = await this.database.query<PaymentRow>('SELECT * FROM payment WHERE public_id = $1', [
+    const [row] = await this.database.rows<PaymentRow>('SELECT * FROM payment WHERE public_id = $1', [
       publicId,
     ]);
     return row === undefined ? null : paymentOf(row);
@@ -187,31 +163,21 @@ export class Payments {
 
 export function paymentOf(row: PaymentRow): Payment {
   const amounts = {
-    netCents: BigInt(row.net_cents),
-    feeCents: BigInt(row.fee_cents),
-    grossCents: BigInt(row.gross_cents),
-    refundedCents: BigInt(row.refunded_cents),
-    failedRefundCents: BigInt(row.failed_refund_cents),
-    disputedCents: BigInt(row.disputed_cents),
+    netCents: BigInt(row.netCents),
+    feeCents: BigInt(row.feeCents),
+    grossCents: BigInt(row.grossCents),
+    refundedCents: BigInt(row.refundedCents),
+    failedRefundCents: BigInt(row.failedRefundCents),
+    disputedCents: BigInt(row.disputedCents),
   };
   return {
-    id: row.id,
-    publicId: row.public_id,
-    walletId: row.wallet_id,
-    holderId: row.holder_wallet_id ?? row.wallet_id,
-    kind: row.kind,
-    state: row.state,
-    status: row.state === 'paid' ? statusOf(amounts) : row.state,
-    live: row.live_mode,
-    currency: row.currency,
+    ...row,
     ...amounts,
-    creditedNano: BigInt(row.credited_nano),
-    postings: row.postings,
-    sessionId: row.session_id,
-    intentId: row.payment_intent_id,
-    failureCode: row.failure_code,
-    createdAt: row.created_at,
-    paidAt: row.paid_at,
+    holderId: row.holderWalletId ?? row.walletId,
+    status: row.state === 'paid' ? statusOf(amounts) : row.state,
+    live: row.liveMode,
+    creditedNano: BigInt(row.creditedNano),
+    intentId: row.paymentIntentId,
   };
 }
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type ActivityActor, ActivityLog } from '../../audit';
 import { fault } from '../../kernel';
-import { Database, Keyset, type Page, type PageRequest, type Tx } from '../../platform';
+import { Database, Keyset, type Page, type PageRequest, readRows, type Row, type Tx } from '../../platform';
 import { BillingMails } from './billing-mails';
 import { Cards } from './cards';
 import type { Fact, ProcessorEvent } from './events';
@@ -11,20 +11,11 @@ import type { Payment } from './payments';
 
 export type EventOutcome = 'applied' | 'ignored' | 'quarantined' | 'repeated';
 
-export interface QuarantinedEvent {
-  readonly eventId: string;
-  readonly type: string;
-  readonly receivedAt: Date;
+const QUARANTINED = 'event_id, type, received_at';
+
+export interface QuarantinedEvent extends Row<'processor_event', typeof QUARANTINED> {
   readonly problem: Problem;
   readonly fact: Fact | null;
-}
-
-interface QuarantineRow extends Record<string, unknown> {
-  event_id: string;
-  type: string;
-  received_at: Date;
-  problem: Problem;
-  fact: Fact | null;
 }
 
 interface Entered {
@@ -62,11 +53,11 @@ export class ProcessorInbox {
 
   /** It returns the events of a list that never arrived here. */
   async unknownOf(events: readonly ProcessorEvent[]): Promise<ProcessorEvent[]> {
-    const rows = await this.database.query<{ event_id: string }>(
+    const rows = await this.database.rows<Row<'processor_event', 'event_id'>>(
       'SELECT event_id FROM processor_event WHERE event_id = ANY ($1)',
       [events.map(({ id }) => id)],
     );
-    const known = new Set(rows.map(({ event_id: id }) => id));
+    const known = new Set(rows.map(({ eventId }) => eventId));
     return events.filter(({ id }) => !known.has(id));
   }
 
@@ -91,14 +82,13 @@ export class ProcessorInbox {
   /** The newest first. */
   async quarantined(request: PageRequest): Promise<Page<QuarantinedEvent>> {
     const keyset = newestFirst.clause(request, 1);
-    const rows = await this.database.query<QuarantineRow>(
-      `SELECT event_id, type, received_at, problem, fact, ${newestFirst.positions} FROM processor_event
+    const rows = await this.database.rows<QuarantinedEvent>(
+      `SELECT ${QUARANTINED}, problem, fact, ${newestFirst.positions} FROM processor_event
         WHERE outcome = 'quarantined' AND resolved_at IS NULL AND ${keyset.where}
         ORDER BY ${keyset.orderBy} LIMIT ${keyset.limit}`,
       [...keyset.parameters],
     );
-    const page = newestFirst.page(rows, request);
-    return { ...page, rows: page.rows.map(quarantinedOf) };
+    return newestFirst.page(rows, request);
   }
 
   /** An operator sets it: the event is tried once more, or dismissed for good. */
@@ -108,8 +98,9 @@ export class ProcessorInbox {
     { reason, userId, actor }: { reason: string; userId: number; actor?: ActivityActor },
   ): Promise<EventOutcome> {
     return this.database.transaction(async (tx) => {
-      const [row] = await tx.query<QuarantineRow[]>(
-        `SELECT event_id, type, received_at, problem, fact FROM processor_event
+      const [row] = await readRows<QuarantinedEvent>(
+        tx,
+        `SELECT ${QUARANTINED}, problem, fact FROM processor_event
           WHERE event_id = $1 AND outcome = 'quarantined' AND resolved_at IS NULL FOR UPDATE`,
         [eventId],
       );
@@ -219,14 +210,6 @@ function idOf(fact: Exclude<Fact, { kind: 'cards' }>): string {
       return fact.intentId;
   }
 }
-
-const quarantinedOf = (row: QuarantineRow): QuarantinedEvent => ({
-  eventId: row.event_id,
-  type: row.type,
-  receivedAt: row.received_at,
-  problem: row.problem,
-  fact: row.fact,
-});
 
 const intentOf = (fact: Fact | null): string | null =>
   fact === null || fact.kind === 'cards' ? null : fact.intentId;

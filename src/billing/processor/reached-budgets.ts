@@ -12,11 +12,11 @@ export interface ReachedBudget {
   readonly state: LimitState;
 }
 
-interface HeldRow {
-  kind: BudgetScope['kind'];
-  owner_id: number;
-  what: string | null;
-  key_id: number | null;
+interface HeldBudget {
+  readonly kind: BudgetScope['kind'];
+  readonly id: number;
+  readonly name: string | null;
+  readonly keyId: number | null;
 }
 
 const MOST_READ = 100;
@@ -45,8 +45,8 @@ export class ReachedBudgets {
 
   /** The fullest first. */
   async ofPerson(userId: number, most: number): Promise<ReachedBudget[]> {
-    const rows = await this.database.query<HeldRow>(
-      `SELECT h.kind, h.owner_id::integer, h.what, h.key_id FROM (${held}) AS h
+    const rows = await this.database.rows<HeldBudget>(
+      `SELECT h.kind, h.owner_id::integer AS id, h.what AS name, h.key_id FROM (${held}) AS h
          JOIN spending_rule r ON r.kind = h.kind AND r.owner_id = h.owner_id AND r.limit_nano IS NOT NULL
          LEFT JOIN spending_window w ON w.kind = r.kind AND w.owner_id = r.owner_id AND w.period = r.period
           AND w.starts_at <= now() AND w.ends_at > now()
@@ -55,13 +55,13 @@ export class ReachedBudgets {
       [userId],
     );
     // Only the state knows what a rolling window has lost since the last request, and what is raised.
-    const states = await this.limits.states(rows.map((row) => ({ kind: row.kind, id: row.owner_id })));
+    const states = await this.limits.states(rows);
     return rows
       .flatMap((row, place) => {
         const state = states[place] ?? null;
         if (state === null || shareOf(state) < 0.5) return [];
         const kind = row.kind === 'key_model' ? 'key' : row.kind;
-        return [{ kind, name: row.what, keyId: row.key_id, state }];
+        return [{ kind, name: row.name, keyId: row.keyId, state }];
       })
       .toSorted((one, other) => shareOf(other.state) - shareOf(one.state))
       .slice(0, most);

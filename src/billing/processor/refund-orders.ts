@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { fault, formatUsd, nanoPerCent, uuidv7 } from '../../kernel';
-import { Database, type Tx } from '../../platform';
+import { Database, readRows, type Row, type Tx } from '../../platform';
 import { type Payment, paymentOf, type PaymentRow } from './payments';
 
 /** The processor keeps idempotency keys for at least a day; an older unanswered order was never carried out. */
@@ -15,14 +15,7 @@ export interface RefundOrder {
   readonly isNew: boolean;
 }
 
-interface OrderRow {
-  id: string;
-  token: string;
-  amount_cents: string;
-  total_after_cents: string;
-  state: 'open' | 'made';
-  is_old: boolean;
-}
+type OrderRow = Row<'refund_order'> & { readonly isOld: boolean };
 
 /**
  * Refunds as operators order them. An order without an answer may have been carried out, so the payment takes no
@@ -36,7 +29,8 @@ export class RefundOrders {
   async place(tx: Tx, publicId: string, cents: bigint | null, token: string): Promise<RefundOrder | null> {
     const payment = await locked(tx, publicId);
     const { intentId } = payment;
-    const [known] = await tx.query<OrderRow[]>(
+    const [known] = await readRows<OrderRow>(
+      tx,
       `SELECT *, created_at < now() - interval '${GIVE_UP_AFTER_HOURS} hours' AS is_old FROM refund_order
         WHERE payment_id = $1 AND (state = 'open' OR (state = 'made' AND token = $2)) ORDER BY token = $2 DESC LIMIT 1`,
       [payment.id, token],
@@ -49,7 +43,7 @@ export class RefundOrders {
       throw fault('conflict', { message: `Of this payment ${usd(left)} US dollars can be given back.` });
     }
     if (known !== undefined && state === 'open') {
-      const amountCents = BigInt(known.amount_cents);
+      const amountCents = BigInt(known.amountCents);
       if (amountCents !== wanted) throw unanswered(amountCents);
       return { id: known.id, payment, intentId, amountCents, isNew: false };
     }
@@ -78,7 +72,7 @@ const usd = (cents: bigint): string => formatUsd(cents * nanoPerCent, { fixed: 2
 /** An open order is closed where its events came meanwhile, or where it is too old to be carried out yet. */
 async function settledState(
   tx: Tx,
-  { id, state, total_after_cents: totalAfter, is_old: isOld }: OrderRow,
+  { id, state, totalAfterCents: totalAfter, isOld }: OrderRow,
   payment: Payment,
 ): Promise<'open' | 'made' | 'unanswered'> {
   if (state === 'made') return state;
@@ -90,9 +84,11 @@ async function settledState(
 }
 
 async function locked(tx: Tx, publicId: string): Promise<Payment> {
-  const [row] = await tx.query<PaymentRow[]>('SELECT * FROM payment WHERE public_id = $1 FOR NO KEY UPDATE', [
-    publicId,
-  ]);
+  const [row] = await readRows<PaymentRow>(
+    tx,
+    'SELECT * FROM payment WHERE public_id = $1 FOR NO KEY UPDATE',
+    [publicId],
+  );
   if (row === undefined) throw fault('not_found');
   return paymentOf(row);
 }

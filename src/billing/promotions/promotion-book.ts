@@ -1,22 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { Nano } from '../../kernel';
-import { Database, RepeatingJob, type Tx } from '../../platform';
+import { Database, readRows, RepeatingJob, type Row, type Tx } from '../../platform';
 import { Ledger, type PostingKind } from '../ledger/ledger';
 
-interface CreditRow {
-  readonly grant_id: number;
-  readonly wallet_id: number;
-  readonly remaining: string;
-}
+type Credit = Row<'promotion_credit', 'grant_id, wallet_id, remaining'>;
 
-interface EndedRow {
-  readonly remaining: string;
-  readonly reclaimed: string;
-  readonly escrowed: string;
-  readonly is_new: boolean;
-  readonly is_final: boolean;
-}
+type EndedCredit = Row<'promotion_credit', 'remaining, reclaimed'> &
+  Row<'spending_window', 'escrowed'> & { readonly isNew: boolean; readonly isFinal: boolean };
 
 interface PostedBack {
   readonly grantId: number;
@@ -82,13 +73,13 @@ export class PromotionBook {
   /** Each wallet gets it once, however often and on how many nodes this runs. */
   async creditAll(grantId: number | null, signal?: AbortSignal): Promise<void> {
     for (;;) {
-      const due = await this.database.query<{ grant_id: number; wallet_id: number; amount: string }>(
+      const due = await this.database.rows<Row<'promotion_credit', 'grant_id, wallet_id, amount'>>(
         outstanding,
         [grantId, AT_ONCE],
       );
-      for (const { grant_id: grant, wallet_id: wallet, amount } of due) {
+      for (const { grantId, walletId, amount } of due) {
         if (signal?.aborted === true) return;
-        await this.database.transaction((tx) => this.credit(tx, grant, wallet, BigInt(amount)), {
+        await this.database.transaction((tx) => this.credit(tx, grantId, walletId, BigInt(amount)), {
           withoutActivity: 'the grant itself is on record',
         });
       }
@@ -109,17 +100,17 @@ export class PromotionBook {
 
   /** Money held for requests in flight stays until they settle; a later run takes it. */
   async reclaimAll(grantId: number | null, signal?: AbortSignal): Promise<void> {
-    let last = { wallet_id: 0, grant_id: 0 };
+    let last = { walletId: 0, grantId: 0 };
     for (;;) {
-      const due = await this.database.query<typeof last>(expired, [
+      const due = await this.database.rows<typeof last>(expired, [
         grantId,
         AT_ONCE,
-        last.wallet_id,
-        last.grant_id,
+        last.walletId,
+        last.grantId,
       ]);
-      for (const { grant_id: grant, wallet_id: wallet } of due) {
+      for (const { grantId, walletId } of due) {
         if (signal?.aborted === true) return;
-        await this.reclaim(grant, wallet);
+        await this.reclaim(grantId, walletId);
       }
       if (due.length < AT_ONCE) return;
       last = due.at(-1) ?? last;
@@ -165,7 +156,8 @@ export class PromotionBook {
     const { holder } = credit;
     await this.allocate(tx, holder);
     // Where a merge has moved it meanwhile, the next run takes it.
-    const [row] = await tx.query<EndedRow[]>(
+    const [row] = await readRows<EndedCredit>(
+      tx,
       `SELECT c.remaining, c.reclaimed, w.escrowed, ${ENDED} IS NOT TRUE AS is_new,
               (${ENDED} AND c.ended_at < now() - interval '${LONGEST_REQUEST}') IS TRUE AS is_final
          FROM promotion_credit c JOIN promotion_grant g ON g.id = c.grant_id
@@ -175,10 +167,10 @@ export class PromotionBook {
     );
     if (row === undefined) return true;
     const remaining = BigInt(row.remaining);
-    const free = row.is_final ? remaining : remaining - BigInt(row.escrowed);
+    const free = row.isFinal ? remaining : remaining - BigInt(row.escrowed);
     if (free > 0n)
       await this.postBack(tx, { grantId, walletId, holder, amount: free, before: row.reclaimed });
-    const isOver = free === remaining || !row.is_new;
+    const isOver = free === remaining || !row.isNew;
     if (!isOver)
       await tx.query(`SELECT pg_notify('money', format('limit wallet %s', $1::integer))`, [holder]);
     return isOver;
@@ -215,13 +207,14 @@ export class PromotionBook {
     const spent = BigInt(now?.spent ?? 0);
     let left = spent - BigInt(mark?.spent ?? 0);
     if (left <= 0n) return;
-    const credits = await tx.query<CreditRow[]>(
+    const credits = await readRows<Credit>(
+      tx,
       `SELECT c.grant_id, c.wallet_id, c.remaining FROM promotion_credit c JOIN promotion_grant g ON g.id = c.grant_id
         WHERE ((c.wallet_id = $1 AND c.holder_wallet_id IS NULL) OR c.holder_wallet_id = $1) AND c.remaining > 0
         ORDER BY g.expires_at NULLS LAST, g.id, c.wallet_id`,
       [walletId],
     );
-    for (const { grant_id: grantId, wallet_id: granted, remaining } of credits) {
+    for (const { grantId, walletId: granted, remaining } of credits) {
       const taken = left < BigInt(remaining) ? left : BigInt(remaining);
       left -= taken;
       await tx.query(

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, type Changes, changesOf } from '../../audit';
 import { fault, formatUsd, type Nano } from '../../kernel';
-import { Database, Keyset, type Page, type PageRequest, type Tx } from '../../platform';
+import { Database, Keyset, type Page, type PageRequest, readRows, type Row, type Tx } from '../../platform';
 import { PromotionBook } from './promotion-book';
 
 export const promotionScopes = ['user', 'organisation', 'everyone'] as const;
@@ -44,27 +44,10 @@ export interface PromotionChange {
   readonly reason?: string;
 }
 
-interface PromotionRow extends Readonly<Record<string, unknown>> {
-  readonly id: number;
-  readonly name: string;
-  readonly scope: PromotionScope;
-  readonly target: string | null;
-  readonly amount: string;
-  readonly wallets: number;
-  readonly granted: string;
-  readonly remaining: string;
-  readonly reclaimed: string;
-  readonly expires_at: Date | null;
-  readonly created_by: string;
-  readonly version: number;
-}
+type PromotionRow = Omit<ListedPromotion, Amounts> & Readonly<Record<Amounts, string>>;
+type Amounts = 'amount' | 'granted' | 'remaining' | 'reclaimed';
 
-interface StoredPromotion {
-  readonly name: string;
-  readonly expires_at: Date | null;
-  readonly version: number;
-  readonly has_ended: boolean;
-}
+type StoredPromotion = Row<'promotion_grant', 'name, expires_at, version'> & { readonly hasEnded: boolean };
 
 const newestFirst = new Keyset([{ sql: 'g.id', kind: 'integer' }], 'descending');
 
@@ -79,7 +62,7 @@ export class Promotions {
 
   async page(filter: PageRequest & { readonly text?: string | null }): Promise<Page<ListedPromotion>> {
     const page = newestFirst.clause(filter, 3);
-    const rows = await this.database.query<PromotionRow>(
+    const rows = await this.database.rows<PromotionRow>(
       `SELECT g.id, g.name, g.scope, coalesce(u.email, o.name) AS target, g.amount, g.expires_at, g.version,
               maker.email AS created_by, ${newestFirst.positions}, c.*
          FROM promotion_grant g LEFT JOIN user_account u ON u.id = g.user_id
@@ -135,7 +118,8 @@ export class Promotions {
 
   async change(wanted: PromotionChange): Promise<Changes> {
     const changes = await this.database.transaction(async (tx) => {
-      const [found] = await tx.query<StoredPromotion[]>(
+      const [found] = await readRows<StoredPromotion>(
+        tx,
         `SELECT name, expires_at, version, (expires_at <= clock_timestamp()) IS TRUE AS has_ended
            FROM promotion_grant WHERE id = $1 FOR UPDATE`,
         [wanted.id],
@@ -147,7 +131,7 @@ export class Promotions {
           message: 'Somebody else changed this promotion meanwhile.',
         });
       }
-      const before = { name: found.name, expires_at: found.expires_at };
+      const before = { name: found.name, expires_at: found.expiresAt };
       const after = {
         name: wanted.name ?? found.name,
         expires_at: endAfter(found, wanted),
@@ -178,10 +162,9 @@ export class Promotions {
 
 /** What was left has been posted back, so an ended promotion is never extended. */
 function endAfter(found: StoredPromotion, { expiresAt, end }: PromotionChange): Date | null {
-  if (!found.has_ended)
-    return end === true ? new Date() : expiresAt === undefined ? found.expires_at : expiresAt;
-  if (expiresAt === undefined || expiresAt?.getTime() === found.expires_at?.getTime())
-    return found.expires_at;
+  if (!found.hasEnded)
+    return end === true ? new Date() : expiresAt === undefined ? found.expiresAt : expiresAt;
+  if (expiresAt === undefined || expiresAt?.getTime() === found.expiresAt?.getTime()) return found.expiresAt;
   throw fault('conflict', {
     param: 'expires_at',
     message: 'This promotion has ended. Make a new one.',
@@ -206,16 +189,9 @@ async function requireTarget(tx: Tx, { scope, userId, organisationId }: NewPromo
 }
 
 const promotionOf = (row: PromotionRow): ListedPromotion => ({
-  id: row.id,
-  name: row.name,
-  scope: row.scope,
-  target: row.target,
+  ...row,
   amount: BigInt(row.amount),
-  wallets: row.wallets,
   granted: BigInt(row.granted),
   remaining: BigInt(row.remaining),
   reclaimed: BigInt(row.reclaimed),
-  expiresAt: row.expires_at,
-  createdBy: row.created_by,
-  version: row.version,
 });
