@@ -1,34 +1,22 @@
 import { Injectable } from '@nestjs/common';
-import { Database, everyRow, Keyset, type Page, type PageRequest, type Tx } from '../platform';
+import {
+  Database,
+  everyRow,
+  Keyset,
+  type Page,
+  type PageRequest,
+  readRows,
+  type Row,
+  type Tx,
+} from '../platform';
 import type { AttachmentHead, Message, MessageRole, MessageState } from './conversation';
 import { ConversationContent } from './conversation-content';
 
-interface MessageRow extends Readonly<Record<string, unknown>> {
-  readonly id: string;
-  readonly role: MessageRole;
-  readonly state: MessageState;
-  readonly turn_id: string | null;
-  readonly model: string;
-  readonly content: Buffer | null;
-  readonly code: string | null;
-  readonly request_id: string | null;
-  readonly supplier: string | null;
-  readonly region: string | null;
-  readonly failover: boolean;
-  readonly input_tokens: string | null;
-  readonly output_tokens: string | null;
-  readonly cost_nano: string | null;
-  readonly latency_ms: number | null;
-  readonly created_at: Date;
-}
+type MessageRow = Row<'conversation_message'> & { readonly role: MessageRole; readonly state: MessageState };
 
-interface AttachmentRow {
-  readonly message_id: string;
-  readonly place: number;
-  readonly media_type: string;
-  readonly bytes: number;
-  readonly name: Buffer;
-}
+const ATTACHMENT_HEAD = 'message_id, place, media_type, bytes, name';
+
+type AttachmentRow = Row<'conversation_attachment', typeof ATTACHMENT_HEAD>;
 
 /** A picture or a text file that belongs to a question. */
 export interface Attachment {
@@ -52,7 +40,7 @@ export class ConversationMessages {
   /** The newest first. */
   async page(conversationId: number, request: PageRequest): Promise<Page<Message>> {
     const keyset = newestFirst.clause(request, 3);
-    const rows = await this.database.query<MessageRow>(
+    const rows = await this.database.rows<MessageRow>(
       `SELECT m.*, ${newestFirst.positions} FROM conversation_message m
         WHERE m.conversation_id = $1 AND ${keyset.where} ORDER BY ${keyset.orderBy} LIMIT $2`,
       [conversationId, keyset.limit, ...keyset.parameters],
@@ -67,7 +55,8 @@ export class ConversationMessages {
   }
 
   async ofTurn(tx: Tx, conversationId: number, turnId: string): Promise<Message | null> {
-    const rows = await tx.query<MessageRow[]>(
+    const rows = await readRows<MessageRow>(
+      tx,
       `SELECT m.* FROM conversation_message m
         WHERE m.conversation_id = $1 AND m.turn_id = $2 AND m.role = 'assistant'`,
       [conversationId, turnId],
@@ -78,7 +67,8 @@ export class ConversationMessages {
 
   /** It says how it ended; null where nothing was answered yet. */
   async lastAnswer(tx: Tx, conversationId: number): Promise<Message | null> {
-    const rows = await tx.query<MessageRow[]>(
+    const rows = await readRows<MessageRow>(
+      tx,
       `SELECT m.* FROM conversation_message m WHERE m.conversation_id = $1 AND m.role = 'assistant'
         ORDER BY m.id DESC LIMIT 1`,
       [conversationId],
@@ -89,7 +79,7 @@ export class ConversationMessages {
 
   /** An answer that its person may say something of; null where there is none of this id. */
   async answer(conversationId: number, messageId: string): Promise<Message | null> {
-    const rows = await this.database.query<MessageRow>(
+    const rows = await this.database.rows<MessageRow>(
       `SELECT m.* FROM conversation_message m
         WHERE m.conversation_id = $1 AND m.id = $2 AND m.role = 'assistant' AND m.state <> 'open'`,
       [conversationId, messageId],
@@ -137,11 +127,11 @@ export class ConversationMessages {
   }
 
   async attachmentsOf(conversationId: number, messageId: string): Promise<Attachment[]> {
-    const rows = await this.database.query<AttachmentRow & { content: Buffer }>(
+    const rows = await this.database.rows<Row<'conversation_attachment'>>(
       'SELECT * FROM conversation_attachment WHERE message_id = $1 ORDER BY place',
       [messageId],
     );
-    return rows.map(({ name, media_type: mediaType, content }) => ({
+    return rows.map(({ name, mediaType, content }) => ({
       name: this.content.open(conversationId, 'attachment-name', name).toString('utf8'),
       mediaType,
       content: this.content.open(conversationId, 'attachment', content),
@@ -155,19 +145,19 @@ export class ConversationMessages {
       id: row.id,
       role: row.role,
       state: row.state,
-      turnId: row.turn_id,
+      turnId: row.turnId,
       model: row.model,
       text: this.content.text(conversationId, 'content', row.content) ?? '',
       code: row.code,
-      requestId: row.request_id,
+      requestId: row.requestId,
       supplier: row.supplier,
       region: row.region,
       failover: row.failover,
-      inputTokens: row.input_tokens === null ? null : Number(row.input_tokens),
-      outputTokens: row.output_tokens === null ? null : Number(row.output_tokens),
-      costNano: row.cost_nano === null ? null : BigInt(row.cost_nano),
-      latencyMs: row.latency_ms,
-      createdAt: row.created_at,
+      inputTokens: row.inputTokens === null ? null : Number(row.inputTokens),
+      outputTokens: row.outputTokens === null ? null : Number(row.outputTokens),
+      costNano: row.costNano === null ? null : BigInt(row.costNano),
+      latencyMs: row.latencyMs,
+      createdAt: row.createdAt,
       attachments: attachments.get(row.id) ?? [],
     }));
   }
@@ -179,12 +169,13 @@ export class ConversationMessages {
   ): Promise<Map<string, AttachmentHead[]>> {
     const heads = new Map<string, AttachmentHead[]>();
     if (messageIds.length === 0) return heads;
-    const rows = await (tx ?? this.database.source).query<AttachmentRow[]>(
-      `SELECT message_id, place, media_type, bytes, name FROM conversation_attachment
+    const rows = await readRows<AttachmentRow>(
+      tx ?? this.database,
+      `SELECT ${ATTACHMENT_HEAD} FROM conversation_attachment
         WHERE message_id = ANY ($1::bigint[]) ORDER BY message_id, place`,
       [messageIds],
     );
-    for (const { message_id: id, media_type: mediaType, bytes, name } of rows) {
+    for (const { messageId: id, mediaType, bytes, name } of rows) {
       const head = {
         name: this.content.open(conversationId, 'attachment-name', name).toString('utf8'),
         mediaType,

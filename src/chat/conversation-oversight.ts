@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '../kernel';
-import { Database, type Page, type PageRequest, type Tx } from '../platform';
+import { Database, type Page, type PageRequest, readRows, type Tx } from '../platform';
 import type { ConversationHead } from './conversation';
 import {
   type ConversationRow,
@@ -23,11 +23,7 @@ export interface OversightFilter extends PageRequest {
   readonly model?: string | null;
 }
 
-interface OverseenRow extends ConversationRow {
-  readonly person: string;
-  readonly organisation_id: number | null;
-  readonly department_id: number | null;
-}
+type OverseenRow = ConversationRow & { readonly person: string };
 
 const COLUMNS = `${headColumns}, CASE WHEN u.display_name = '' THEN u.email ELSE u.display_name END AS person`;
 
@@ -43,7 +39,7 @@ export class ConversationOversight {
     const { person = null, model = null } = filter;
     const within = withinScope(scope, 4);
     const keyset = newestFirst.clause(filter, 4 + within.parameters.length);
-    const rows = await this.database.query<OverseenRow>(
+    const rows = await this.database.rows<OverseenRow>(
       `SELECT ${COLUMNS}, ${newestFirst.positions} FROM conversation c JOIN user_account u ON u.id = c.user_id
         WHERE ($1::text IS NULL OR strpos(lower(u.display_name || ' ' || u.email), lower($1)) > 0)
           AND ($2::text IS NULL OR c.model = $2)
@@ -71,7 +67,8 @@ export class ConversationOversight {
 
   private async row(scope: Scope, id: number, tx?: Tx): Promise<OverseenRow> {
     const within = withinScope(scope, 2);
-    const [row] = await (tx ?? this.database.source).query<OverseenRow[]>(
+    const [row] = await readRows<OverseenRow>(
+      tx ?? this.database,
       `SELECT ${COLUMNS} FROM conversation c JOIN user_account u ON u.id = c.user_id
         WHERE c.id = $1 AND ${within.sql}`,
       [id, ...within.parameters],
@@ -84,15 +81,15 @@ export class ConversationOversight {
 function overseen(row: OverseenRow): OverseenConversation {
   return {
     id: row.id,
-    userId: row.user_id,
+    userId: row.userId,
     model: row.model,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    costNano: BigInt(row.cost_nano),
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+    costNano: BigInt(row.costNano),
     messages: row.messages,
     person: row.person,
-    organisationId: row.organisation_id,
-    departmentId: row.department_id,
+    organisationId: row.organisationId,
+    departmentId: row.departmentId,
   };
 }
 

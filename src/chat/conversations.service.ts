@@ -1,19 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { type Fault, fault } from '../kernel';
-import { Database, Keyset, type Page, type PageRequest, type Tx } from '../platform';
+import { Database, Keyset, type Page, type PageRequest, readRows, type Row, type Tx } from '../platform';
 import type { ConversationHead } from './conversation';
 import { ConversationContent } from './conversation-content';
 
-export interface ConversationRow extends Readonly<Record<string, unknown>> {
-  readonly id: number;
-  readonly user_id: number;
-  readonly model: string;
-  readonly title: Buffer | null;
-  readonly created_at: Date;
-  readonly updated_at: Date;
-  readonly cost_nano: string;
+export type ConversationRow = Row<'conversation'> & {
+  readonly costNano: string;
   readonly messages: number;
-}
+};
 
 export const newestFirst = new Keyset(
   [
@@ -49,7 +43,7 @@ export class Conversations {
 
   async list(userId: number, request: PageRequest): Promise<Page<ConversationHead>> {
     const keyset = newestFirst.clause(request, 3);
-    const rows = await this.database.query<ConversationRow>(
+    const rows = await this.database.rows<ConversationRow>(
       `SELECT ${headColumns}, ${newestFirst.positions} FROM conversation c
         WHERE c.user_id = $1 AND ${keyset.where} ORDER BY ${keyset.orderBy} LIMIT $2`,
       [userId, keyset.limit, ...keyset.parameters],
@@ -64,7 +58,7 @@ export class Conversations {
       .toLocaleLowerCase()
       .split(/\s+/)
       .filter((word) => word !== '');
-    const rows = await this.database.query<Pick<ConversationRow, 'id' | 'title'>>(
+    const rows = await this.database.rows<Pick<ConversationRow, 'id' | 'title'>>(
       `SELECT id, title FROM conversation c WHERE user_id = $1 ORDER BY c.updated_at DESC, c.id DESC
         LIMIT ${MOST_CONVERSATIONS}`,
       [userId],
@@ -73,7 +67,7 @@ export class Conversations {
       const text = (this.content.text(id, 'title', title) ?? '').toLocaleLowerCase();
       return wanted.every((word) => text.includes(word));
     });
-    const heads = await this.database.query<ConversationRow>(
+    const heads = await this.database.rows<ConversationRow>(
       `SELECT ${headColumns} FROM conversation c WHERE c.user_id = $1 AND c.id = ANY ($2::integer[])
         ORDER BY c.updated_at DESC, c.id DESC`,
       [userId, found.slice(0, most).map(({ id }) => id)],
@@ -88,7 +82,7 @@ export class Conversations {
   }
 
   async find(userId: number, id: number): Promise<ConversationHead | null> {
-    const [row] = await this.database.query<ConversationRow>(
+    const [row] = await this.database.rows<ConversationRow>(
       `SELECT ${headColumns} FROM conversation c WHERE c.user_id = $1 AND c.id = $2`,
       [userId, id],
     );
@@ -115,9 +109,10 @@ export class Conversations {
 
   /** It serves a change within the transaction: the row is locked meanwhile. */
   async lock(tx: Tx, userId: number, id: number): Promise<LockedConversation> {
-    const [row] = await tx.query<LockedConversation[]>(
-      `SELECT c.model, c.title IS NOT NULL AS "isTitled",
-              c.organisation_id IS DISTINCT FROM u.organisation_id AS "isOfFormerPlace"
+    const [row] = await readRows<LockedConversation>(
+      tx,
+      `SELECT c.model, c.title IS NOT NULL AS is_titled,
+              c.organisation_id IS DISTINCT FROM u.organisation_id AS is_of_former_place
          FROM conversation c JOIN user_account u ON u.id = c.user_id WHERE c.user_id = $1 AND c.id = $2
           FOR NO KEY UPDATE OF c`,
       [userId, id],
@@ -166,12 +161,12 @@ export class Conversations {
   head(row: ConversationRow): ConversationHead {
     return {
       id: row.id,
-      userId: row.user_id,
+      userId: row.userId,
       model: row.model,
       title: this.content.text(row.id, 'title', row.title),
-      createdAt: row.created_at,
-      updatedAt: row.updated_at,
-      costNano: BigInt(row.cost_nano),
+      createdAt: row.createdAt,
+      updatedAt: row.updatedAt,
+      costNano: BigInt(row.costNano),
       messages: row.messages,
     };
   }
