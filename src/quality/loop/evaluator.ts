@@ -37,7 +37,7 @@ export class Evaluator {
   ) {}
 
   /** It has the models and regions of the key that asked first. Throws the refusal where that key may no longer ask. */
-  async callerFor({ key_id: keyId, organisation_id: organisationId }: SampleRow): Promise<Caller> {
+  async callerFor({ keyId, organisationId }: SampleRow): Promise<Caller> {
     return evaluationCaller(await this.keys.callerOf(keyId), organisationId);
   }
 
@@ -46,17 +46,17 @@ export class Evaluator {
     const { sample, caller, purpose, surface, model, body, tokensIn, tokensOut, signal } = ask;
     const settings = await this.policies.consentOf(askedBy(sample));
     if (settings === null) throw new ConsentWithdrawn('evaluation is switched off');
-    const lanes = lanesWithin(this.catalogue, model, caller, sample.region_asked);
+    const lanes = lanesWithin(this.catalogue, model, caller, sample.regionAsked);
     const planned = {
-      organisationId: sample.organisation_id,
-      requestId: sample.request_id,
+      organisationId: sample.organisationId,
+      requestId: sample.requestId,
       purpose,
       model,
       expectedNano: expectedCost(lanes, tokensIn, tokensOut),
     };
     const callId = await this.ledger.begin(planned, settings.monthly_budget);
     if (callId === null) throw new BudgetSpent('the budget for evaluation is used up');
-    const region = sample.region_asked;
+    const region = sample.regionAsked;
     const answer = await this.inner.ask({
       caller,
       requestId: callId,

@@ -66,7 +66,7 @@ export class JudgeStep {
     texts: Texts | null,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const requestId = sample.request_id;
+    const requestId = sample.requestId;
     if (texts === null) {
       await this.samples.close(requestId, 'content_gone');
       return false;
@@ -98,10 +98,10 @@ export class JudgeStep {
   ): Texts | null {
     const content = this.samples.requestOf(sample);
     const request = content === null ? null : readRequest(content.surface, content.body);
-    const own = this.textOf(sample.request_id, answer);
+    const own = this.textOf(sample.requestId, answer);
     if (request === null || own === null) return null;
     const servedRow = answer.role === 'served' ? undefined : answers.find(({ role }) => role === 'served');
-    const served = servedRow === undefined ? null : this.textOf(sample.request_id, servedRow);
+    const served = servedRow === undefined ? null : this.textOf(sample.requestId, servedRow);
     const redactions: RedactionCounts = {};
     const shown = (text: string): string => (isRedacted ? redact(text, redactions) : text);
     return {
@@ -117,7 +117,7 @@ export class JudgeStep {
   }
 
   private async write(
-    { request_id: requestId }: SampleRow,
+    { requestId }: SampleRow,
     { model, role }: AnswerRow,
     judge: string,
     { answer, redactions }: Texts,

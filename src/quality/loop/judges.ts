@@ -38,9 +38,9 @@ export class Judges {
     const { sample, caller } = question;
     const listed = this.suppliersOfList(caller);
     const fitting = able.filter((model) => listed === null || this.isAt(model, listed, question));
-    const kept = await this.kept(sample.organisation_id, fitting);
+    const kept = await this.kept(sample.organisationId, fitting);
     if (kept !== null) return kept;
-    const used = listed ?? (await this.suppliersUsed(sample.organisation_id));
+    const used = listed ?? (await this.suppliersUsed(sample.organisationId));
     const chosen = this.best(
       fitting.filter((model) => this.isAt(model, used, question)),
       question,
@@ -49,10 +49,10 @@ export class Judges {
     await this.database.query(
       `INSERT INTO quality_judge (organisation_id, model) VALUES ($1, $2)
        ON CONFLICT ON CONSTRAINT quality_judge_pkey DO NOTHING`,
-      [sample.organisation_id, chosen],
+      [sample.organisationId, chosen],
     );
     // Of two that were chosen at once, the first stays.
-    return this.kept(sample.organisation_id, fitting);
+    return this.kept(sample.organisationId, fitting);
   }
 
   /** The organisation may call them, and a lane lies within the regions. */
@@ -61,7 +61,7 @@ export class Judges {
       kind: 'chat',
     });
     return open.filter(
-      ({ name }) => lanesWithin(this.catalogue, name, caller, sample.region_asked).length > 0,
+      ({ name }) => lanesWithin(this.catalogue, name, caller, sample.regionAsked).length > 0,
     );
   }
 
@@ -88,7 +88,7 @@ export class Judges {
     suppliers: ReadonlySet<string>,
     { caller, sample }: JudgeQuestion,
   ): boolean {
-    const lanes = lanesWithin(this.catalogue, name, caller, sample.region_asked);
+    const lanes = lanesWithin(this.catalogue, name, caller, sample.regionAsked);
     return lanes.every(({ lane }) => suppliers.has(lane.provider.name));
   }
 
@@ -107,7 +107,7 @@ export class Judges {
     const strangers = models.filter((model) => !families.has(familyOf(model)));
     let best: { name: string; rate: bigint } | null = null;
     for (const { name } of strangers.length > 0 ? strangers : models) {
-      for (const { price } of lanesWithin(this.catalogue, name, caller, sample.region_asked)) {
+      for (const { price } of lanesWithin(this.catalogue, name, caller, sample.regionAsked)) {
         if (best === null || price.rates.output > best.rate) best = { name, rate: price.rates.output };
       }
     }

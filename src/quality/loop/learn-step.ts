@@ -25,7 +25,7 @@ export class LearnStep {
     if (example === null) return this.samples.close(requestId, 'unjudgeable');
     await this.keepPredictions(sample, example);
     // It is idempotent on the id of the example: a crash between the two learns once all the same.
-    await this.memory.learn(sample.organisation_id, sample.user_id, example);
+    await this.memory.learn(sample.organisationId, sample.userId, example);
     await this.database.transaction(async (tx) => {
       const settings = await this.policies.consentWithin(tx, askedBy(sample));
       const days = settings?.content_retention_days ?? 0;
@@ -44,12 +44,12 @@ export class LearnStep {
 
   /** The prediction before learning: the only honest measure of the router's knowledge. */
   private async keepPredictions(sample: SampleRow, example: Example): Promise<void> {
-    const predictions = await this.memory.predict(sample.organisation_id, example);
+    const predictions = await this.memory.predict(sample.organisationId, example);
     for (const [model, { quality, deviation, stateVersion }] of predictions) {
       await this.database.query(
         `UPDATE quality_score SET predicted_q = $3, predicted_sd = $4, state_version = $5
           WHERE request_id = $1 AND model = $2 AND predicted_q IS NULL`,
-        [sample.request_id, model, quality, deviation, stateVersion],
+        [sample.requestId, model, quality, deviation, stateVersion],
       );
     }
   }
@@ -57,9 +57,8 @@ export class LearnStep {
 
 /** It is null where no answer has a score. */
 function exampleOf({ features }: SampleRow, answers: readonly AnswerRow[]): Example | null {
-  const outcomes = answers.flatMap(
-    ({ model, score_total: total, tokens_out: tokensOut, latency_ms: latencyMs }) =>
-      total === null ? [] : [{ model, score: total / 100, tokensOut, latencyMs }],
+  const outcomes = answers.flatMap(({ model, scoreTotal: total, tokensOut, latencyMs }) =>
+    total === null ? [] : [{ model, score: total / 100, tokensOut, latencyMs }],
   );
   if (features === null || outcomes.length === 0) return null;
   return loadedExample({ ...features, outcomes });

@@ -53,7 +53,7 @@ export class ReplayStep {
     const served = answers.find(({ role }) => role === 'served');
     if (caller === null || served === undefined) return this.samples.close(requestId, 'key_gone');
     const candidates = settings.replay ? this.candidatesFor(sample, caller, request, served) : [];
-    const answered = this.catalogue.snapshot.model(sample.served_model);
+    const answered = this.catalogue.snapshot.model(sample.servedModel);
     const answering = [...(answered === undefined ? [] : [answered]), ...candidates];
     // The judge is found before anything is asked and paid: without one it would be for nothing.
     const judge = await this.judges.of({ sample, caller, settings, answering });
@@ -71,10 +71,10 @@ export class ReplayStep {
   }
 
   private candidatesFor(
-    { served_model: model, region_asked: region }: SampleRow,
+    { servedModel: model, regionAsked: region }: SampleRow,
     caller: Caller,
     request: RequestText,
-    { tokens_in: tokensIn }: AnswerRow,
+    { tokensIn }: AnswerRow,
   ): readonly ModelView[] {
     return replayCandidates(this.catalogue, { caller, served: model, region, request, tokensIn });
   }
@@ -96,7 +96,7 @@ export class ReplayStep {
       } catch (error) {
         if (error instanceof BudgetSpent || error instanceof ConsentWithdrawn || signal.aborted) throw error;
         const { code } = fromUnknown(error);
-        this.logger.warn(`${name} did not answer request ${sample.request_id} again: ${code}`);
+        this.logger.warn(`${name} did not answer request ${sample.requestId} again: ${code}`);
       }
     }
   }
@@ -110,8 +110,8 @@ export class ReplayStep {
       surface: content.surface,
       model,
       body: content.body,
-      tokensIn: served.tokens_in,
-      tokensOut: served.tokens_out,
+      tokensIn: served.tokensIn,
+      tokensOut: served.tokensOut,
       signal,
     });
     const read = readAnswer(content.surface, { answer: answer.body, stream: false }, request.wantsJson);
@@ -124,7 +124,7 @@ export class ReplayStep {
          FROM quality_sample WHERE request_id = $1 AND state = 'waiting' FOR UPDATE
        ON CONFLICT ON CONSTRAINT quality_score_once DO NOTHING`,
       [
-        sample.request_id,
+        sample.requestId,
         model,
         answer.supplier,
         answer.region,
@@ -134,14 +134,14 @@ export class ReplayStep {
         answer.latencyMs,
         read.text.length,
         read.flags,
-        this.content.sealAnswer(sample.request_id, { text: read.text }),
+        this.content.sealAnswer(sample.requestId, { text: read.text }),
       ],
     );
   }
 
   /** Breadth where least is known; ties are drawn. */
   private async fewestScores(
-    { organisation_id: organisationId, bucket }: SampleRow,
+    { organisationId, bucket }: SampleRow,
     models: readonly ModelView[],
     most: number,
   ): Promise<readonly ModelView[]> {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type Tx } from '../../platform';
+import { Database, type Row, type Tx } from '../../platform';
 import type { DialectName } from '../../protocol';
 import type { StoredExample } from '../../routing';
 import type { RequestContent } from '../content/sample-content';
@@ -8,39 +8,27 @@ import { NOT_ACTIVITY } from '../ledger/evaluation-ledger';
 
 export type SampleState = 'waiting' | 'replayed' | 'judged' | 'learned' | 'closed';
 
-export interface SampleRow {
-  readonly request_id: string;
-  readonly created_at: Date;
-  readonly organisation_id: number;
-  readonly user_id: number | null;
-  readonly key_id: number;
-  readonly surface: DialectName;
-  readonly served_model: string;
-  readonly region_asked: string | null;
-  readonly bucket: string;
-  readonly state: SampleState;
-  readonly inclusion_prob: number;
-  readonly features: StoredExample | null;
-  readonly content: Buffer | null;
-}
+const SAMPLE =
+  'request_id, created_at, organisation_id, user_id, key_id, served_model, region_asked, bucket, inclusion_prob, content';
 
-export interface AnswerRow {
-  readonly model: string;
-  readonly role: 'served' | 'replay';
-  readonly tokens_in: number;
-  readonly tokens_out: number;
-  readonly latency_ms: number;
-  readonly verdict: 'ok' | 'unjudgeable' | 'judge_error' | null;
-  readonly score_total: number | null;
-  readonly judge_version: string | null;
-  readonly content: Buffer | null;
-}
+export type SampleRow = Row<'quality_sample', typeof SAMPLE> & {
+  readonly surface: DialectName;
+  readonly state: SampleState;
+  readonly features: StoredExample | null;
+};
+
+const ANSWER = 'model, role, latency_ms, verdict, score_total, judge_version, content';
+
+export type AnswerRow = Row<'quality_score', typeof ANSWER> & {
+  readonly tokensIn: number;
+  readonly tokensOut: number;
+};
 
 /** Who asked, and may take back that it is evaluated. */
-export const askedBy = ({
-  organisation_id: organisationId,
-  key_id: keyId,
-}: SampleRow): { organisationId: number; keyId: number } => ({ organisationId, keyId });
+export const askedBy = ({ organisationId, keyId }: SampleRow): { organisationId: number; keyId: number } => ({
+  organisationId,
+  keyId,
+});
 
 /** The rows that the steps of evaluation hand to one another. */
 @Injectable()
@@ -52,23 +40,22 @@ export class Samples {
 
   /** It is null where the sample is gone, or in another state than the step begins from. */
   async inState(requestId: string, state: SampleState): Promise<SampleRow | null> {
-    const [row] = await this.database.query<SampleRow>(
-      `SELECT request_id, created_at, organisation_id, user_id, key_id, surface, served_model, region_asked, bucket, state,
-              inclusion_prob, features, content FROM quality_sample WHERE request_id = $1 AND state = $2`,
+    const [row] = await this.database.rows<SampleRow>(
+      `SELECT ${SAMPLE}, surface, state, features FROM quality_sample WHERE request_id = $1 AND state = $2`,
       [requestId, state],
     );
     return row ?? null;
   }
 
   /** What was asked; null once it was dropped, or while the master key is not at hand. */
-  requestOf({ request_id: requestId, content }: SampleRow): RequestContent | null {
+  requestOf({ requestId, content }: SampleRow): RequestContent | null {
     return content === null ? null : this.content.openRequest(requestId, content);
   }
 
   answers(requestId: string): Promise<AnswerRow[]> {
-    return this.database.query<AnswerRow>(
-      `SELECT model, role, tokens_in::integer AS tokens_in, tokens_out::integer AS tokens_out, latency_ms, verdict,
-              score_total, judge_version, content FROM quality_score WHERE request_id = $1 ORDER BY role DESC, model`,
+    return this.database.rows<AnswerRow>(
+      `SELECT ${ANSWER}, tokens_in::integer AS tokens_in, tokens_out::integer AS tokens_out
+         FROM quality_score WHERE request_id = $1 ORDER BY role DESC, model`,
       [requestId],
     );
   }

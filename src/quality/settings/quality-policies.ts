@@ -1,5 +1,5 @@
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
-import { Database, Notifications, type Tx } from '../../platform';
+import { Database, Notifications, readRows, type Row, type Tx } from '../../platform';
 import {
   envelopeOf,
   isSampling,
@@ -11,11 +11,9 @@ import {
 
 const CHANNEL = 'quality_settings';
 
-interface Row {
-  readonly organisation_id: number | null;
-  readonly key_id: number | null;
+type SettingRow = Row<'engine_setting', 'organisation_id, key_id'> & {
   readonly settings: Partial<QualitySettings>;
-}
+};
 
 /** Who was asked something: both have to agree to its evaluation. */
 interface CallingKey {
@@ -57,18 +55,18 @@ export class QualityPolicies implements OnApplicationBootstrap {
    * nothing of the key may be evaluated.
    */
   async consentOf({ organisationId, keyId }: CallingKey): Promise<QualitySettings | null> {
-    return consentIn(await this.database.query<Row>(consentRows, [organisationId, keyId]));
+    return consentIn(await this.database.rows<SettingRow>(consentRows, [organisationId, keyId]));
   }
 
   /** The same, and it stays so until the transaction ends. */
   async consentWithin(tx: Tx, { organisationId, keyId }: CallingKey): Promise<QualitySettings | null> {
-    return consentIn(await tx.query<Row[]>(`${consentRows} FOR SHARE`, [organisationId, keyId]));
+    return consentIn(await readRows<SettingRow>(tx, `${consentRows} FOR SHARE`, [organisationId, keyId]));
   }
 
   /** Of two reads under way, the one that began later counts: it saw every change that the other saw. */
   async reload(): Promise<void> {
     const read = ++this.readsBegun;
-    const rows = await this.database.query<Row>(
+    const rows = await this.database.rows<SettingRow>(
       `SELECT organisation_id, key_id, settings FROM engine_setting WHERE engine = 'qualitative'`,
     );
     if (read < this.readInForce) return;
@@ -76,7 +74,7 @@ export class QualityPolicies implements OnApplicationBootstrap {
     const envelope = platformEnvelope(rows);
     const sampled = new Map<number, QualitySettings>();
     const excluded = new Set<number>();
-    for (const { organisation_id: organisationId, key_id: keyId, settings } of rows) {
+    for (const { organisationId, keyId, settings } of rows) {
       const whole = withinEnvelope({ ...usualQualitySettings, ...settings }, envelope);
       if (keyId !== null && whole.excluded) excluded.add(keyId);
       if (organisationId !== null && isSampling(whole)) sampled.set(organisationId, whole);
@@ -95,17 +93,13 @@ export class QualityPolicies implements OnApplicationBootstrap {
 const consentRows = `SELECT organisation_id, key_id, settings FROM engine_setting
   WHERE engine = 'qualitative' AND (organisation_id = $1 OR key_id = $2 OR num_nonnulls(organisation_id, user_id, key_id) = 0)`;
 
-function consentIn(rows: readonly Row[]): QualitySettings | null {
-  const isExcluded = rows.some(({ key_id: keyId, settings }) => keyId !== null && settings.excluded === true);
-  const own = rows.find(({ organisation_id: organisationId }) => organisationId !== null);
+function consentIn(rows: readonly SettingRow[]): QualitySettings | null {
+  const isExcluded = rows.some(({ keyId, settings }) => keyId !== null && settings.excluded === true);
+  const own = rows.find(({ organisationId }) => organisationId !== null);
   const settings = withinEnvelope({ ...usualQualitySettings, ...own?.settings }, platformEnvelope(rows));
   return !isExcluded && isSampling(settings) ? settings : null;
 }
 
 /** The row of the platform has no owner. */
-const platformEnvelope = (rows: readonly Row[]): QualityEnvelope =>
-  envelopeOf(
-    rows.find(
-      ({ organisation_id: organisationId, key_id: keyId }) => organisationId === null && keyId === null,
-    )?.settings,
-  );
+const platformEnvelope = (rows: readonly SettingRow[]): QualityEnvelope =>
+  envelopeOf(rows.find(({ organisationId, keyId }) => organisationId === null && keyId === null)?.settings);

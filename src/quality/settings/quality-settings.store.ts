@@ -22,10 +22,10 @@ export class QualitySettingsStore {
 
   /** What was set for this owner; as usual where nothing was. */
   async of(owner: QualityOwner): Promise<QualitySettings> {
-    const [row] = await this.database.query<Row>(`SELECT settings FROM engine_setting WHERE ${ofOwner}`, [
-      owner.organisationId,
-      owner.keyId,
-    ]);
+    const [row] = await this.database.query<KeptSettings>(
+      `SELECT settings FROM engine_setting WHERE ${ofOwner}`,
+      [owner.organisationId, owner.keyId],
+    );
     return wholeSettings(owner, row);
   }
 
@@ -83,7 +83,7 @@ export class QualitySettingsStore {
 
 const PLATFORM: QualityOwner = { organisationId: null, keyId: null };
 
-interface Row {
+interface KeptSettings {
   readonly settings: Partial<QualitySettings>;
 }
 
@@ -98,20 +98,23 @@ async function lockedSettings(tx: Tx, owner: QualityOwner): Promise<QualitySetti
      VALUES ('qualitative', $1, $2, '{}') ON CONFLICT ON CONSTRAINT engine_setting_once DO NOTHING`,
     [organisationId, keyId],
   );
-  const [row] = await tx.query<Row[]>(`SELECT settings FROM engine_setting WHERE ${ofOwner} FOR UPDATE`, [
-    organisationId,
-    keyId,
-  ]);
+  const [row] = await tx.query<KeptSettings[]>(
+    `SELECT settings FROM engine_setting WHERE ${ofOwner} FOR UPDATE`,
+    [organisationId, keyId],
+  );
   return wholeSettings(owner, row);
 }
 
-function wholeSettings(owner: QualityOwner, row: Row | undefined): QualitySettings {
+function wholeSettings(owner: QualityOwner, row: KeptSettings | undefined): QualitySettings {
   const isPlatform = owner.organisationId === null && owner.keyId === null;
   return { ...usualQualitySettings, ...row?.settings, ...(isPlatform ? envelopeOf(row?.settings) : {}) };
 }
 
 async function refuseAboveEnvelope(tx: Tx, { monthly_budget: wanted }: QualitySettings): Promise<void> {
-  const [row] = await tx.query<Row[]>(`SELECT settings FROM engine_setting WHERE ${ofOwner}`, [null, null]);
+  const [row] = await tx.query<KeptSettings[]>(`SELECT settings FROM engine_setting WHERE ${ofOwner}`, [
+    null,
+    null,
+  ]);
   const { monthly_budget: most } = envelopeOf(row?.settings);
   if (wanted <= most) return;
   throw fault('validation_error', {

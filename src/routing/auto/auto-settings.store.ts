@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, changesOf, type NewActivity } from '../../audit';
 import { refuseStale, versionOf } from '../../kernel';
-import { Database, Notifications, type Tx } from '../../platform';
+import { Database, Notifications, readRows, type Row, type Tx } from '../../platform';
 import type { AutoLevel, AutoLevels, AutoSettings } from './auto-settings';
 
 /** Whose settings: the platform's have no id. */
@@ -18,12 +18,9 @@ export interface AutoAudience {
 /** A field of null takes back what this level said. */
 export type AutoSettingsChange = { readonly [Name in keyof AutoSettings]?: AutoSettings[Name] | null };
 
-interface Row {
-  readonly organisation_id: number | null;
-  readonly user_id: number | null;
-  readonly key_id: number | null;
+type SettingRow = Row<'engine_setting', 'organisation_id, user_id, key_id'> & {
   readonly settings: AutoSettings;
-}
+};
 
 /** Every change of a policy is announced here. */
 export const autoSettingsChannel = 'auto_settings';
@@ -45,7 +42,7 @@ export class AutoSettingsStore {
 
   /** What was set for this owner alone. */
   async of(owner: AutoSettingsOwner): Promise<AutoSettings> {
-    const [row] = await this.database.query<Row>(
+    const [row] = await this.database.rows<SettingRow>(
       `SELECT settings FROM engine_setting WHERE ${ofOwner}`,
       columnsOf(owner),
     );
@@ -53,7 +50,7 @@ export class AutoSettingsStore {
   }
 
   async levels({ organisationId, userId, keyId }: AutoAudience): Promise<AutoLevels> {
-    const rows = await this.database.query<Row>(
+    const rows = await this.database.rows<SettingRow>(
       `SELECT organisation_id, user_id, key_id, settings FROM engine_setting
         WHERE engine = 'autorouter' AND (num_nonnulls(organisation_id, user_id, key_id) = 0
            OR organisation_id = $1 OR user_id = $2 OR key_id = $3)`,
@@ -121,7 +118,8 @@ async function lockedSettings(tx: Tx, owner: AutoSettingsOwner): Promise<AutoSet
      VALUES ('autorouter', $1, $2, $3, '{}') ON CONFLICT ON CONSTRAINT engine_setting_once DO NOTHING`,
     columnsOf(owner),
   );
-  const [row] = await tx.query<Row[]>(
+  const [row] = await readRows<SettingRow>(
+    tx,
     `SELECT settings FROM engine_setting WHERE ${ofOwner} FOR UPDATE`,
     columnsOf(owner),
   );
@@ -131,8 +129,8 @@ async function lockedSettings(tx: Tx, owner: AutoSettingsOwner): Promise<AutoSet
 const withoutNulls = (settings: object): AutoSettings =>
   Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null));
 
-function levelOf({ organisation_id, user_id, key_id }: Row): AutoLevel {
-  if (key_id !== null) return 'key';
-  if (user_id !== null) return 'user';
-  return organisation_id === null ? 'platform' : 'organisation';
+function levelOf({ organisationId, userId, keyId }: SettingRow): AutoLevel {
+  if (keyId !== null) return 'key';
+  if (userId !== null) return 'user';
+  return organisationId === null ? 'platform' : 'organisation';
 }

@@ -1,5 +1,5 @@
 import { setImmediate as yieldTurn } from 'node:timers/promises';
-import type { Database } from '../../platform';
+import type { Database, Row } from '../../platform';
 import {
   type Calibration,
   emptyState,
@@ -18,18 +18,12 @@ export interface LearnedState {
   readonly generation: number;
 }
 
-interface StateRow {
-  readonly version: string;
-  readonly generation: number;
+type StateRow = Row<'autorouter_state', 'version, generation, statistics_version'> & {
   readonly statistics: StoredState | null;
-  readonly statistics_version: string;
   readonly calibration: Calibration | null;
-}
+};
 
-interface ExampleRow {
-  readonly version: string;
-  readonly example: StoredExample;
-}
+type ExampleRow = Row<'autorouter_example', 'version'> & { readonly example: StoredExample };
 
 /** It is as many as a state remembers one by one. */
 const REMEMBERED = 8_192;
@@ -47,7 +41,7 @@ export async function readState(database: Database, organisationId: number): Pro
       ORDER BY version`,
     [organisationId, row.version],
   );
-  const summed = BigInt(row.statistics_version);
+  const summed = BigInt(row.statisticsVersion);
   const isSummed = ({ version }: ExampleRow): boolean => BigInt(version) <= summed;
   const state =
     row.statistics === null
@@ -84,7 +78,7 @@ function finished(state: RouterState, row: StateRow): LearnedState {
 }
 
 async function stateRow(database: Database, organisationId: number): Promise<StateRow | null> {
-  const [row] = await database.query<StateRow>(
+  const [row] = await database.rows<StateRow>(
     `SELECT version, generation, statistics, statistics_version, calibration FROM autorouter_state
       WHERE organisation_id = $1`,
     [organisationId],
