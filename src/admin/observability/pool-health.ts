@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { CredentialHealth } from '../../catalogue';
-import { Database } from '../../platform';
+import { Database, type Row } from '../../platform';
 
 interface PooledTokenHealth {
   readonly key_name: string;
@@ -18,15 +18,13 @@ export interface PoolHealth {
   readonly tokens: readonly PooledTokenHealth[];
 }
 
-interface Row {
+type TokenRow = Row<'provider_credential', 'label, health'> & {
   readonly provider: string;
   readonly visible: boolean;
-  readonly label: string;
-  readonly health: CredentialHealth;
   readonly kind: string | null;
-  readonly error_kind: string | null;
+  readonly errorKind: string | null;
   readonly at: Date | null;
-}
+};
 
 const MOST_TOKENS = 5_000;
 const TOKENS = `
@@ -43,7 +41,7 @@ export class PoolHealthQuery {
   constructor(private readonly database: Database) {}
 
   async pools(): Promise<PoolHealth[]> {
-    const rows = await this.database.query<Row>(TOKENS);
+    const rows = await this.database.rows<TokenRow>(TOKENS);
     return [...Map.groupBy(rows, ({ provider }) => provider)].map(([provider, tokens]) => {
       const usable = tokens.filter(({ health }) => health === 'ok' || health === 'unknown').length;
       return {
@@ -58,9 +56,9 @@ export class PoolHealthQuery {
   }
 }
 
-const tokenOf = ({ label, health, kind, error_kind, at }: Row): PooledTokenHealth => ({
+const tokenOf = ({ label, health, kind, errorKind, at }: TokenRow): PooledTokenHealth => ({
   key_name: label,
   health,
   last_event:
-    kind === null || at === null ? null : { kind, error_kind: error_kind ?? '', at: at.toISOString() },
+    kind === null || at === null ? null : { kind, error_kind: errorKind ?? '', at: at.toISOString() },
 });

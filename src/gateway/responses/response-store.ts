@@ -3,8 +3,9 @@ import {
   Database,
   packSealed,
   RepeatingJob,
-  SecretBox,
+  type Row,
   type SealedColumn,
+  SecretBox,
   type SecretPlace,
   Settings,
   unpackSealed,
@@ -26,11 +27,7 @@ export interface FreshResponse extends KeptResponse {
   readonly itemIds: readonly string[];
 }
 
-interface KeptRow {
-  readonly response_id: string;
-  readonly answer: Buffer;
-  readonly input: Buffer | null;
-}
+type KeptRow = Row<'kept_response', 'response_id, answer, input'>;
 
 const TABLE = 'kept_response';
 const ROWS_AT_ONCE = 100;
@@ -88,7 +85,7 @@ export class ResponseStore {
     itemIds: readonly string[],
   ): Promise<KeptResponse[]> {
     const owners = itemIds.length === 0 ? [] : await this.ownersOf(keyId, itemIds);
-    const rows = await this.database.query<KeptRow>(
+    const rows = await this.database.rows<KeptRow>(
       `SELECT response_id, answer, CASE WHEN response_id = ANY ($3) THEN input END AS input
          FROM kept_response
         WHERE key_id = $1 AND response_id = ANY ($2) AND expires_at > clock_timestamp()`,
@@ -98,11 +95,11 @@ export class ResponseStore {
   }
 
   private async ownersOf(keyId: number, itemIds: readonly string[]): Promise<string[]> {
-    const rows = await this.database.query<{ response_id: string }>(
+    const rows = await this.database.rows<Row<'kept_response_item', 'response_id'>>(
       'SELECT DISTINCT response_id FROM kept_response_item WHERE key_id = $1 AND item_id = ANY ($2)',
       [keyId, itemIds],
     );
-    return rows.map(({ response_id: responseId }) => responseId);
+    return rows.map(({ responseId }) => responseId);
   }
 
   /** True: it was there. */
@@ -186,7 +183,7 @@ export class ResponseStore {
 
   /** Undefined: encrypted with a master key that is not available. */
   private opened(keyId: number, row: KeptRow): KeptResponse | undefined {
-    const { response_id: responseId } = row;
+    const { responseId } = row;
     const open = (packed: Buffer, field: string): Buffer | null => {
       const opened = this.box.openBytes(unpackSealed(packed), placeOf(keyId, responseId, field));
       return opened.ok ? opened.value : null;

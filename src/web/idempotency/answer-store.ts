@@ -1,5 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { Database, RepeatingJob, SecretBox, type SealedColumn, type SecretPlace } from '../../platform';
+import {
+  Database,
+  RepeatingJob,
+  type Row,
+  SecretBox,
+  type SealedColumn,
+  type SealedSecret,
+  type SecretPlace,
+} from '../../platform';
 import type { Operation } from './operation';
 
 /**
@@ -8,19 +16,9 @@ import type { Operation } from './operation';
  */
 type Standing = 'running' | 'abandoned' | 'answered' | 'unkept';
 
-interface SealedColumns {
-  readonly master_key_id: string;
-  readonly wrapped_key: Buffer;
-  readonly nonce: Buffer;
-  readonly ciphertext: Buffer;
-}
-
-type EarlierRow = Partial<SealedColumns> & {
-  readonly claim: string;
-  readonly request_hash: Buffer;
-  readonly request_id: string;
+type EarlierRow = Row<'idempotent_answer', 'claim, request_hash, request_id'> & {
   readonly standing: Standing;
-};
+} & { [Part in keyof SealedSecret]: SealedSecret[Part] | null };
 
 export interface Earlier {
   readonly claim: string;
@@ -67,8 +65,8 @@ export class AnswerStore {
   async find(operation: Operation): Promise<Earlier | null> {
     // A recorded charge proves that a lost call was carried out. The times come from the database's clock and from a
     // node's estimate of it; the second of tolerance covers the difference.
-    const [row] = await this.database.query<EarlierRow>(
-      `SELECT claim, request_hash, request_id, master_key_id, wrapped_key, nonce, ciphertext,
+    const [row] = await this.database.rows<EarlierRow>(
+      `SELECT claim, request_hash, request_id, master_key_id AS key_id, wrapped_key, nonce, ciphertext,
               CASE WHEN state <> 'running' THEN state
                    WHEN leased_until > clock_timestamp() THEN 'running'
                    WHEN EXISTS (SELECT FROM request_record r
@@ -79,10 +77,10 @@ export class AnswerStore {
       [operation.keyId, operation.keyHash],
     );
     if (row === undefined) return null;
-    const sameRequest = row.request_hash.equals(operation.requestHash);
+    const sameRequest = row.requestHash.equals(operation.requestHash);
     return {
       claim: row.claim,
-      requestId: row.request_id,
+      requestId: row.requestId,
       sameRequest,
       standing: row.standing,
       answer: sameRequest && isAnswered(row) ? this.open(operation, row) : null,
@@ -148,21 +146,13 @@ export class AnswerStore {
     return row?.changed ?? false;
   }
 
-  private open(operation: Operation, row: SealedColumns & { readonly claim: string }): Buffer | null {
-    const opened = this.box.openBytes(
-      {
-        keyId: row.master_key_id,
-        wrappedKey: row.wrapped_key,
-        nonce: row.nonce,
-        ciphertext: row.ciphertext,
-      },
-      placeOf(operation, row.claim),
-    );
+  private open(operation: Operation, row: SealedSecret & { readonly claim: string }): Buffer | null {
+    const opened = this.box.openBytes(row, placeOf(operation, row.claim));
     return opened.ok ? opened.value : null;
   }
 }
 
-const isAnswered = (row: EarlierRow): row is EarlierRow & SealedColumns => row.standing === 'answered';
+const isAnswered = (row: EarlierRow): row is EarlierRow & SealedSecret => row.standing === 'answered';
 
 /** An answer opens for its own call alone. */
 const placeOf = ({ keyId, keyHash, requestHash }: Operation, claim: string): SecretPlace => ({
