@@ -1,12 +1,7 @@
 import { IsNull } from 'typeorm';
-import type { Database, Tx } from '../platform';
+import { type Database, readRows, type Tx } from '../platform';
 import { Lane, Model, ModelAlias, Price, PriceSchedule, Provider } from './entities';
-import {
-  CatalogueSnapshot,
-  type DepartmentAccessRow,
-  type ModelPolicyRow,
-  type OrganisationAccessRow,
-} from './snapshot';
+import { CatalogueSnapshot } from './snapshot';
 
 /** Reads the whole catalogue as of one instant, so that no half of a change is ever seen. */
 export function loadSnapshot(database: Database): Promise<CatalogueSnapshot> {
@@ -20,11 +15,9 @@ export function loadSnapshot(database: Database): Promise<CatalogueSnapshot> {
         aliases: await tx.find(ModelAlias),
         prices: await tx.find(Price),
         schedules: await tx.find(PriceSchedule),
-        organisationAccess: await tx.query<OrganisationAccessRow[]>(
-          'SELECT * FROM model_organisation_access',
-        ),
-        departmentAccess: await tx.query<DepartmentAccessRow[]>('SELECT * FROM department_model_access'),
-        policies: await tx.query<ModelPolicyRow[]>('SELECT * FROM model_policy'),
+        organisationAccess: await readRows(tx, 'SELECT * FROM model_organisation_access'),
+        departmentAccess: await readRows(tx, 'SELECT * FROM department_model_access'),
+        policies: await readRows(tx, 'SELECT * FROM model_policy'),
       }),
     { isolation: 'REPEATABLE READ' },
   );

@@ -1,5 +1,6 @@
 import type { Lane, Model, ModelAlias, Price, PriceSchedule, Provider } from './entities';
 import { allows, type ModelPolicy } from './model-policy';
+import type { Row } from '../platform';
 import { laneFacts } from '../vendors';
 import { chosenWire } from './chosen-wire';
 import { ratesOf } from './price-codec';
@@ -16,23 +17,9 @@ import type {
 
 export const MAX_REDIRECTS = 5;
 
-export interface OrganisationAccessRow {
-  readonly model_id: number;
-  readonly organisation_id: number;
-  readonly granted: boolean;
-  readonly enabled: boolean;
-  readonly denied: boolean;
-}
+type OrganisationAccess = Row<'model_organisation_access'>;
 
-export interface ModelPolicyRow extends ModelPolicy {
-  readonly organisation_id: number;
-}
-
-export interface DepartmentAccessRow {
-  readonly model_id: number;
-  readonly department_id: number;
-  readonly allowed: boolean;
-}
+type DepartmentAccess = Row<'department_model_access'>;
 
 /** They are everything the catalogue holds, as of one revision. */
 export interface CatalogueRows {
@@ -43,9 +30,9 @@ export interface CatalogueRows {
   readonly aliases: readonly ModelAlias[];
   readonly prices: readonly Price[];
   readonly schedules: readonly PriceSchedule[];
-  readonly organisationAccess: readonly OrganisationAccessRow[];
-  readonly departmentAccess: readonly DepartmentAccessRow[];
-  readonly policies: readonly ModelPolicyRow[];
+  readonly organisationAccess: readonly OrganisationAccess[];
+  readonly departmentAccess: readonly DepartmentAccess[];
+  readonly policies: readonly Row<'model_policy'>[];
 }
 
 /** The catalogue of one revision, in memory. It never changes; a newer one takes its place. */
@@ -61,8 +48,8 @@ export class CatalogueSnapshot {
   private readonly byAlias: ReadonlyMap<string, ModelView>;
   private readonly prices: ReadonlyMap<number, PriceView>;
   /** Rows are found by model, then by whom they are about. */
-  private readonly organisationAccess: ReadonlyMap<number, ReadonlyMap<number, OrganisationAccessRow>>;
-  private readonly departmentAccess: ReadonlyMap<number, ReadonlyMap<number, DepartmentAccessRow>>;
+  private readonly organisationAccess: ReadonlyMap<number, ReadonlyMap<number, OrganisationAccess>>;
+  private readonly departmentAccess: ReadonlyMap<number, ReadonlyMap<number, DepartmentAccess>>;
   private readonly policies: ReadonlyMap<number, ModelPolicy>;
   /** Models that an organisation's policy leaves open, computed on first use. */
   private readonly openByPolicy = new Map<number, ReadonlySet<number>>();
@@ -79,9 +66,9 @@ export class CatalogueSnapshot {
     this.byAlias = new Map(
       views.models.flatMap((model) => model.aliases.map((alias) => [alias, model] as const)),
     );
-    this.organisationAccess = byModel(rows.organisationAccess, ({ organisation_id: id }) => id);
-    this.departmentAccess = byModel(rows.departmentAccess, ({ department_id: id }) => id);
-    this.policies = new Map(rows.policies.map((row) => [row.organisation_id, row]));
+    this.organisationAccess = byModel(rows.organisationAccess, ({ organisationId }) => organisationId);
+    this.departmentAccess = byModel(rows.departmentAccess, ({ departmentId }) => departmentId);
+    this.policies = new Map(rows.policies.map((row) => [row.organisationId, row]));
   }
 
   /** A name leads over aliases and redirects to a model, with the lanes and prices in force at that instant. */
@@ -153,14 +140,14 @@ export class CatalogueSnapshot {
 export const isRetired = ({ retiresAt }: Pick<ModelView, 'retiresAt'>, at: number): boolean =>
   retiresAt !== null && retiresAt <= at;
 
-function byModel<Row extends { readonly model_id: number }>(
-  rows: readonly Row[],
-  idOf: (row: Row) => number,
-): ReadonlyMap<number, ReadonlyMap<number, Row>> {
-  const models = new Map<number, Map<number, Row>>();
+function byModel<Access extends { readonly modelId: number }>(
+  rows: readonly Access[],
+  idOf: (row: Access) => number,
+): ReadonlyMap<number, ReadonlyMap<number, Access>> {
+  const models = new Map<number, Map<number, Access>>();
   for (const row of rows) {
-    const ofModel = models.get(row.model_id);
-    if (ofModel === undefined) models.set(row.model_id, new Map([[idOf(row), row]]));
+    const ofModel = models.get(row.modelId);
+    if (ofModel === undefined) models.set(row.modelId, new Map([[idOf(row), row]]));
     else ofModel.set(idOf(row), row);
   }
   return models;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DAY_MS, type Scope } from '../../kernel';
-import { Database, everyRow, Keyset, type Page, type PageRequest } from '../../platform';
+import { Database, everyRow, Keyset, type Page, type PageRequest, type Row } from '../../platform';
 import type { Span } from '../span';
 import { SqlParameters } from '../sql-parameters';
 import type { ActionName, ObjectType } from './action-names';
@@ -55,29 +55,15 @@ export interface ActivityFilter extends PageRequest {
 
 type Unpaged = Omit<ActivityFilter, keyof PageRequest> & ObjectIds;
 
-interface Row extends Readonly<Record<string, unknown>> {
-  readonly id: string;
-  readonly occurred_at: Date;
+type EntryRow = Row<'activity'> & {
   readonly action: ActionName;
-  readonly actor_kind: ActivityActor['kind'];
-  readonly actor_user_id: number | null;
-  readonly actor_key_id: string | null;
-  readonly actor_role: string | null;
-  readonly actor_organisation_id: number | null;
-  readonly actor_label: string;
-  readonly user_id: number | null;
-  readonly organisation_id: number | null;
-  readonly department_id: number | null;
-  readonly object_type: ObjectType;
-  readonly object_id: string | null;
-  readonly object_label: string | null;
-  readonly key_number: string | null;
-  readonly key_public_id: string | null;
+  readonly actorKind: ActivityActor['kind'];
+  readonly objectType: ObjectType;
+  readonly keyNumber: string | null;
+  readonly keyPublicId: string | null;
   readonly changes: Changes | null;
-  readonly reason: string | null;
   readonly host: string | null;
-  readonly request_id: string | null;
-}
+};
 
 export interface ActivityPage extends Page<ActivityEntry> {
   /** The position where the search ran out of time before the page was full; it continues with `next` or `previous`. */
@@ -186,7 +172,7 @@ export class ActivityQuery {
     filter: ActivityFilter & ObjectIds,
     within: Within,
     most?: number,
-  ): Promise<Row[]> {
+  ): Promise<EntryRow[]> {
     const parameters = new SqlParameters();
     const where = conditionsOf(filter, within, parameters);
     const keyset = newestFirst.clause(filter, parameters.values.length + 1);
@@ -196,7 +182,7 @@ export class ActivityQuery {
       (branch) => `(SELECT *, host(address) AS host, ${newestFirst.positions} FROM activity
         WHERE ${[branch, ...where, keyset.where].join(' AND ')} ORDER BY ${keyset.orderBy} LIMIT ${limit})`,
     );
-    return this.database.query<Row>(
+    return this.database.rows<EntryRow>(
       `SELECT *, ${KEY_IDS} FROM (${parts.join(' UNION ALL ')}) AS page ORDER BY ${keyset.orderBy} LIMIT ${limit}`,
       parameters.values,
     );
@@ -232,7 +218,7 @@ export class ActivityQuery {
     const at = parameters[0] === undefined ? null : Number(parameters[0]) / 1_000;
     const period = await this.periodOf(filter);
     const edge = at === null ? {} : isDown ? { to: new Date(at + 1) } : { from: new Date(Math.floor(at)) };
-    const rows: Row[] = [];
+    const rows: EntryRow[] = [];
     const spans = searchSpans({ ...period, ...edge }, isDown, this.searchMs);
     for (;;) {
       const { done, value } = spans.next();
@@ -255,13 +241,18 @@ export class ActivityQuery {
   }
 }
 
-function pageOf(rows: readonly Row[], filter: ActivityFilter): Page<ActivityEntry> {
+function pageOf(rows: readonly EntryRow[], filter: ActivityFilter): Page<ActivityEntry> {
   const page = newestFirst.page(rows, filter);
   return { ...page, rows: page.rows.map(entryOf) };
 }
 
 /** A page that is not full although more may exist: its cursor stands at the edge of the searched span. */
-function brokenOff(rows: readonly Row[], filter: ActivityFilter, isDown: boolean, edge: Date): ActivityPage {
+function brokenOff(
+  rows: readonly EntryRow[],
+  filter: ActivityFilter,
+  isDown: boolean,
+  edge: Date,
+): ActivityPage {
   const cursor = newestFirst.cursorAt(isDown ? 'next' : 'previous', [String(edge.getTime() * 1_000), '0']);
   return {
     ...pageOf(rows, filter),
@@ -351,29 +342,29 @@ function conditionsOf(filter: Unpaged, { ids, span }: Within, parameters: SqlPar
   return conditions;
 }
 
-const entryOf = (row: Row): ActivityEntry => ({
+const entryOf = (row: EntryRow): ActivityEntry => ({
   id: row.id,
-  occurredAt: row.occurred_at,
+  occurredAt: row.occurredAt,
   action: row.action,
   actor: {
-    kind: row.actor_kind,
-    userId: row.actor_user_id,
-    keyId: row.actor_key_id,
-    role: row.actor_role,
-    organisationId: row.actor_organisation_id,
-    label: row.actor_label,
+    kind: row.actorKind,
+    userId: row.actorUserId,
+    keyId: row.actorKeyId,
+    role: row.actorRole,
+    organisationId: row.actorOrganisationId,
+    label: row.actorLabel,
   },
-  userId: row.user_id,
-  organisationId: row.organisation_id,
-  departmentId: row.department_id,
+  userId: row.userId,
+  organisationId: row.organisationId,
+  departmentId: row.departmentId,
   object: {
-    type: row.object_type,
-    id: row.key_number ?? row.object_id,
-    label: row.object_label,
-    keyPublicId: row.key_public_id,
+    type: row.objectType,
+    id: row.keyNumber ?? row.objectId,
+    label: row.objectLabel,
+    keyPublicId: row.keyPublicId,
   },
   changes: row.changes,
   reason: row.reason,
   address: row.host,
-  requestId: row.request_id,
+  requestId: row.requestId,
 });

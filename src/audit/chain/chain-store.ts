@@ -1,4 +1,4 @@
-import type { Database, Tx } from '../../platform';
+import { type Database, readRows, type Row, type Tx } from '../../platform';
 import type { BlockList, SignedHead } from './block';
 import { LINE_COLUMNS, type LineRow } from './entry-line';
 
@@ -6,21 +6,10 @@ export interface WaitingEntry extends LineRow {
   readonly chain: number;
 }
 
-interface HeadRow {
-  readonly version: number;
-  readonly chain: number;
-  readonly number: string;
-  readonly first: string;
-  readonly count: number;
-  readonly root: Buffer;
-  readonly previous: Buffer;
-  readonly sealedAt: Date;
-  readonly signer: Buffer;
-  readonly signature: Buffer;
-}
+type HeadRow = Row<'activity_block', typeof OWN_COLUMNS> & { readonly first: string; readonly count: number };
 
-const HEAD_COLUMNS = `version, chain, number, first_position AS first, entry_count AS count, root, previous,
-  sealed_at AS "sealedAt", signer, signature`;
+const OWN_COLUMNS = 'version, chain, number, root, previous, sealed_at, signer, signature';
+const HEAD_COLUMNS = `${OWN_COLUMNS}, first_position AS first, entry_count AS count`;
 
 const WAITING = `
   SELECT COALESCE(organisation_id, 0) AS chain, ${LINE_COLUMNS}
@@ -37,7 +26,8 @@ export interface LastBlock {
 }
 
 export async function lastBlocks(tx: Tx, chains: readonly number[]): Promise<Map<number, LastBlock>> {
-  const rows = await tx.query<(HeadRow & { hash: Buffer })[]>(
+  const rows = await readRows<HeadRow & { hash: Buffer }>(
+    tx,
     `SELECT newest.* FROM unnest($1::integer[]) AS wanted (chain_number),
        LATERAL (SELECT ${HEAD_COLUMNS}, hash FROM activity_block WHERE chain = wanted.chain_number
                 ORDER BY number DESC LIMIT 1) AS newest`,
@@ -48,20 +38,24 @@ export async function lastBlocks(tx: Tx, chains: readonly number[]): Promise<Map
 
 /** The last block of every chain, by a loose index scan. */
 export async function allHeads(reader: Pick<Database, 'query'>): Promise<SignedHead[]> {
-  const rows = await reader.query<HeadRow>(`
+  const rows = await readRows<HeadRow>(
+    reader,
+    `
     WITH RECURSIVE chains AS (
       (SELECT chain FROM activity_block ORDER BY chain LIMIT 1)
       UNION ALL
       SELECT (SELECT chain FROM activity_block b WHERE b.chain > c.chain ORDER BY chain LIMIT 1)
         FROM chains c WHERE c.chain IS NOT NULL)
     SELECT newest.* FROM chains, LATERAL (SELECT ${HEAD_COLUMNS} FROM activity_block b WHERE b.chain = chains.chain
-      ORDER BY number DESC LIMIT 1) AS newest ORDER BY chain`);
+      ORDER BY number DESC LIMIT 1) AS newest ORDER BY chain`,
+  );
   return rows.map(headOf);
 }
 
 /** The heads sealed since an instant, oldest first, so that a later head of a chain replaces an earlier one. */
 export async function headsSince(reader: Pick<Database, 'query'>, since: Date): Promise<SignedHead[]> {
-  const rows = await reader.query<HeadRow>(
+  const rows = await readRows<HeadRow>(
+    reader,
     `SELECT DISTINCT ON (chain) ${HEAD_COLUMNS} FROM activity_block WHERE sealed_at >= $1
       ORDER BY chain, number DESC`,
     [since],
@@ -74,7 +68,8 @@ export async function headsAt(
   reader: Pick<Database, 'query'>,
   places: readonly Pick<SignedHead, 'chain' | 'number'>[],
 ): Promise<SignedHead[]> {
-  const rows = await reader.query<HeadRow>(
+  const rows = await readRows<HeadRow>(
+    reader,
     `SELECT ${HEAD_COLUMNS} FROM activity_block
        JOIN unnest($1::integer[], $2::bigint[]) AS place (c, n) ON chain = c AND number = n`,
     [places.map(({ chain }) => chain), places.map(({ number }) => number)],
@@ -115,7 +110,8 @@ export async function blocksAfter(
   place: { readonly chain: number; readonly after: number; readonly upTo: number; readonly most: number },
 ): Promise<StoredBlock[]> {
   const { chain, after, upTo, most } = place;
-  const rows = await reader.query<HeadRow & { entries: string[] | null; digests: Buffer | null }>(
+  const rows = await readRows<HeadRow & Row<'activity_block', 'entries, digests'>>(
+    reader,
     `SELECT ${HEAD_COLUMNS}, entries, digests FROM activity_block
       WHERE chain = $1 AND number > $2 AND number <= $3 ORDER BY number LIMIT $4`,
     [chain, after, upTo, most],

@@ -189,10 +189,10 @@ describe('who may use a model', () => {
     return snapshot.isOpenTo(snapshot.models[0]!, inside);
   };
   const organisation = (granted: boolean, enabled: boolean): Partial<CatalogueRows> => ({
-    organisationAccess: [{ model_id: 1, organisation_id: 4, granted, enabled, denied: false }],
+    organisationAccess: [{ modelId: 1, organisationId: 4, granted, enabled, denied: false }],
   });
   const department = (allowed: boolean): Partial<CatalogueRows> => ({
-    departmentAccess: [{ model_id: 1, department_id: 8, allowed }],
+    departmentAccess: [{ modelId: 1, departmentId: 8, allowed }],
   });
 
   test('an open model is open until somebody closes it', () => {

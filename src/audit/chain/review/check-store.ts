@@ -1,4 +1,4 @@
-import type { Database, Tx } from '../../../platform';
+import type { Database, Row, Tx } from '../../../platform';
 import { hashOfBlock, type SignedHead } from '../block';
 
 /**
@@ -16,24 +16,14 @@ export interface CheckedChain {
   readonly againHash: Buffer | null;
 }
 
-interface Row {
-  readonly chain: number;
-  readonly number: string;
-  readonly hash: Buffer;
-  readonly again_number: string;
-  readonly again_hash: Buffer | null;
-}
+const COLUMNS = 'chain, number, hash, again_number, again_hash';
 
 /** The chains that were checked longest ago come first. */
 export async function checkedChains(database: Database): Promise<CheckedChain[]> {
-  const rows = await database.query<Row>('SELECT * FROM audit_check ORDER BY again_at, chain');
-  return rows.map((row) => ({
-    chain: row.chain,
-    number: Number(row.number),
-    hash: row.hash,
-    againNumber: Number(row.again_number),
-    againHash: row.again_hash,
-  }));
+  const rows = await database.rows<Row<'audit_check', typeof COLUMNS>>(
+    `SELECT ${COLUMNS} FROM audit_check ORDER BY again_at, chain`,
+  );
+  return rows.map((row) => ({ ...row, number: Number(row.number), againNumber: Number(row.againNumber) }));
 }
 
 const NEW = `

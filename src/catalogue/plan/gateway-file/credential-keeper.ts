@@ -1,21 +1,13 @@
 import { parseJsonText } from '../../../kernel';
 import { originsOf, type SecretHome } from '../../credential';
 import { CredentialEditor } from '../../credential-editor.service';
-import type { SecretBox, Tx } from '../../../platform';
+import { readRows, type Row, type SecretBox, type Tx } from '../../../platform';
 import type { SecretValue } from './desired';
 
 /** `unreadable`: entered for another address or under another master key, so that it has to be entered again. */
 export type Kept = 'same' | 'other' | 'unreadable' | 'missing';
 
-interface Row {
-  readonly id: string;
-  readonly kind: string;
-  readonly host: string;
-  readonly key_id: string;
-  readonly wrapped_key: Buffer;
-  readonly nonce: Buffer;
-  readonly ciphertext: Buffer;
-}
+const COLUMNS = 'id, kind, host, key_id, wrapped_key, nonce, ciphertext';
 
 /** Where secrets of suppliers go in; of what is there it only says whether it is the one in the file. */
 export class CredentialKeeper {
@@ -33,16 +25,16 @@ export class CredentialKeeper {
     secret: SecretValue,
     home: SecretHome,
   ): Promise<Kept> {
-    const [row] = await tx.query<Row[]>(
-      `SELECT id, kind, host, key_id, wrapped_key, nonce, ciphertext FROM provider_credential
+    const [row] = await readRows<Row<'provider_credential', typeof COLUMNS>>(
+      tx,
+      `SELECT ${COLUMNS} FROM provider_credential
         WHERE provider_id = $1 AND label = $2 AND disabled_at IS NULL`,
       [providerId, label],
     );
     if (row === undefined) return 'missing';
     if (row.host !== originsOf(home)) return 'unreadable';
     const place = { table: 'provider_credential', row: row.id, field: 'secret', host: row.host };
-    const sealed = { ...row, keyId: row.key_id, wrappedKey: row.wrapped_key };
-    const opened = this.box.open(sealed, place);
+    const opened = this.box.open(row, place);
     if (!opened.ok) return 'unreadable';
     if (row.kind !== secret.kind) return 'other';
     // The service renews such a token by itself, so what the file has is older than what is kept.
