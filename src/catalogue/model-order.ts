@@ -1,5 +1,5 @@
 import { fault } from '../kernel';
-import type { Tx } from '../platform';
+import { readRows, type Row, type Tx } from '../platform';
 import { lockCatalogue } from './catalogue-lock';
 
 /** The given names take the places that they occupy together, in their new order; all others stay. */
@@ -29,10 +29,11 @@ export async function writeModelOrder(
   change: (current: readonly string[]) => readonly string[],
 ): Promise<readonly string[]> {
   await lockCatalogue(tx);
-  const rows = await tx.query<{ name: string; display_order: number }[]>(
+  const rows = await readRows<Row<'model', 'name, display_order'>>(
+    tx,
     `SELECT name, display_order FROM model WHERE state <> 'deleted' ORDER BY display_order, name COLLATE "C"`,
   );
-  const before = new Map(rows.map(({ name, display_order: order }) => [name, order]));
+  const before = new Map(rows.map(({ name, displayOrder: order }) => [name, order]));
   const after = change([...before.keys()]);
   const changed = after.flatMap((name, place) =>
     before.get(name) === place + 1 ? [] : [{ name, order: place + 1 }],

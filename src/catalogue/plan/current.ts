@@ -2,8 +2,8 @@ import { modelFields, type ModelValues } from '../entities';
 import { ratesOf, type StoredRates } from '../price-codec';
 import type { Wire } from '../../vendors';
 import type { ProviderView } from '../views';
-import { type PriceRates, type RateName, RATES, regionsNamed } from '../../kernel';
-import type { Tx } from '../../platform';
+import { type Camel, camelCased, type PriceRates, type RateName, RATES, regionsNamed } from '../../kernel';
+import { readRows, type Row, type Tx } from '../../platform';
 
 /** What the database has, by the names that a file uses. */
 export interface Current {
@@ -70,7 +70,7 @@ interface CurrentDepartment {
 }
 
 export async function readCurrent(tx: Tx): Promise<Current> {
-  const providers = await tx.query<CurrentProvider[]>(PROVIDERS);
+  const providers = await readRows<CurrentProvider>(tx, PROVIDERS);
   const [models, aliases] = [await readModels(tx), await tx.query<AliasRow[]>(ALIASES)];
   return {
     providers: byName(providers.map((one) => ({ ...one, regions: regionsNamed(one.regions) }))),
@@ -81,15 +81,12 @@ export async function readCurrent(tx: Tx): Promise<Current> {
 }
 
 const PROVIDERS = `
-  SELECT id, name, style, base_url AS "baseUrl", regions, visible, settings, timeouts, breaker, managed,
+  SELECT id, name, style, base_url, regions, visible, settings, timeouts, breaker, managed,
          (SELECT coalesce(jsonb_object_agg(label, c.id), '{}') FROM provider_credential c
            WHERE c.provider_id = p.id AND disabled_at IS NULL) AS credentials
     FROM provider p WHERE removed_at IS NULL ORDER BY name`;
 
-interface AliasRow {
-  readonly name: string;
-  readonly model: string;
-}
+type AliasRow = Row<'model_alias', 'name'> & { readonly model: string };
 const ALIASES =
   'SELECT a.name, m.name AS model FROM model_alias a JOIN model m ON m.id = a.model_id ORDER BY a.name';
 
@@ -101,20 +98,11 @@ const MODELS = `
 
 type LaneRow = Omit<CurrentLane, 'price'> & { readonly modelId: number };
 const LANES = `
-  SELECT l.id, l.model_id AS "modelId", p.name AS provider, l.upstream_model AS "upstreamModel", lower(btrim(l.region)) AS region,
+  SELECT l.id, l.model_id, p.name AS provider, l.upstream_model, lower(btrim(l.region)) AS region,
          l.priority, l.weight, l.retries, l.facts, l.wire, l.enabled
     FROM lane l JOIN provider p ON p.id = l.provider_id WHERE l.removed_at IS NULL ORDER BY l.priority, l.id`;
 
-interface PriceRow {
-  readonly id: number;
-  readonly model_id: number;
-  readonly lane_id: number | null;
-  readonly source: string;
-  readonly tiers: StoredRates['tiers'];
-  readonly fees: StoredRates['fees'];
-  /** The rates: bigints, as text. */
-  readonly [column: string]: unknown;
-}
+type PriceRow = Row<'price'> & Pick<StoredRates, 'tiers' | 'fees'>;
 /** The newest version that has begun, of every model and every lane that has prices. */
 const PRICES = `
   SELECT DISTINCT ON (model_id, lane_id) * FROM price WHERE valid_from <= $1
@@ -125,9 +113,9 @@ const SCHEDULES = `
 
 async function readModels(tx: Tx): Promise<CurrentModel[]> {
   const now = new Date();
-  const lanes = Map.groupBy(await tx.query<LaneRow[]>(LANES), ({ modelId }) => modelId);
-  const prices = (await tx.query<PriceRow[]>(PRICES, [now])).map(priceOf);
-  const schedules = (await tx.query<ScheduleRow[]>(SCHEDULES, [now])).map(scheduleOf);
+  const lanes = Map.groupBy(await readRows<LaneRow>(tx, LANES), ({ modelId }) => modelId);
+  const prices = (await readRows<PriceRow>(tx, PRICES, [now])).map(priceOf);
+  const schedules = (await readRows<ScheduleRow>(tx, SCHEDULES, [now])).map(scheduleOf);
   const ofModel = Map.groupBy(schedules, ({ modelId }) => modelId);
   const general = new Map(prices.filter(({ laneId }) => laneId === null).map((one) => [one.modelId, one]));
   const own = new Map(prices.map((one) => [one.laneId, one]));
@@ -146,45 +134,36 @@ interface KnownPrice extends CurrentPrice {
 }
 
 function priceOf(row: PriceRow): KnownPrice {
-  const { id, model_id: modelId, lane_id: laneId, source } = row;
-  const rates = ratesOf({
-    ...amountsIn(row),
-    tiers: row.tiers,
-    fees: row.fees,
-  });
-  return { id, modelId, laneId, source, rates };
+  const { id, modelId, laneId, source } = row;
+  return { id, modelId, laneId, source, rates: ratesOf({ ...row, ...amountsIn(row) }) };
 }
 
 const amountsIn = (row: PriceRow): Pick<StoredRates, RateName> =>
-  Object.fromEntries(RATES.map(({ name, word }) => [name, nanoOf(row[word])])) as Pick<StoredRates, RateName>;
+  Object.fromEntries(
+    RATES.map(({ name, word }) => [name, nanoOf(row[camelCased(word) as Camel<typeof word>])]),
+  ) as Pick<StoredRates, RateName>;
 
-const nanoOf = (value: unknown): bigint | null => (typeof value === 'string' ? BigInt(value) : null);
+const nanoOf = (value: string | null): bigint | null => (value === null ? null : BigInt(value));
 
-interface ScheduleRow extends PriceRow {
-  readonly schedule_id: number;
-  readonly starts_at: Date;
-  readonly ends_at: Date | null;
-}
+type ScheduleRow = PriceRow & Row<'price_schedule', 'starts_at, ends_at'> & { readonly scheduleId: number };
 
 function scheduleOf(row: ScheduleRow): CurrentSchedule & { readonly modelId: number } {
   const { id: priceId, modelId, rates, source } = priceOf(row);
   return {
-    id: row.schedule_id,
+    id: row.scheduleId,
     modelId,
     priceId,
     rates,
     source,
-    startsAt: row.starts_at,
-    endsAt: row.ends_at,
+    startsAt: row.startsAt,
+    endsAt: row.endsAt,
   };
 }
 
-interface OrganisationRow {
-  readonly id: number;
-  readonly slug: string;
+type OrganisationRow = Row<'organisation', 'id, slug'> & {
   readonly regions: string[] | null;
   readonly access: Record<string, boolean>;
-}
+};
 /** Open to an organisation is what the platform granted it and it has not switched off itself. */
 const ORGANISATIONS = `
   SELECT o.id, o.slug, o.allowed_regions AS regions,
@@ -193,14 +172,11 @@ const ORGANISATIONS = `
            WHERE a.organisation_id = o.id AND a.granted = a.enabled) AS access
     FROM organisation o`;
 
-interface DepartmentRow {
-  readonly id: number;
-  readonly organisationId: number;
-  readonly name: string;
+type DepartmentRow = Row<'department', 'id, organisation_id, name'> & {
   readonly access: Record<string, boolean>;
-}
+};
 const DEPARTMENTS = `
-  SELECT d.id, d.organisation_id AS "organisationId", d.name,
+  SELECT d.id, d.organisation_id, d.name,
          (SELECT coalesce(jsonb_object_agg(m.name, a.allowed), '{}')
             FROM department_model_access a JOIN model m ON m.id = a.model_id
            WHERE a.department_id = d.id) AS access
@@ -208,7 +184,7 @@ const DEPARTMENTS = `
 
 async function readOrganisations(tx: Tx): Promise<Map<string, CurrentOrganisation>> {
   const departments = Map.groupBy(
-    await tx.query<DepartmentRow[]>(DEPARTMENTS),
+    await readRows<DepartmentRow>(tx, DEPARTMENTS),
     ({ organisationId }) => organisationId,
   );
   const rows = await tx.query<OrganisationRow[]>(ORGANISATIONS);
