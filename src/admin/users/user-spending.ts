@@ -16,14 +16,14 @@ export class UserSpending {
   async lines(users: readonly ListedUser[]): Promise<UserLine[]> {
     const ids = users.map(({ id }) => id);
     const [rows, budgets] = await Promise.all([
-      this.database.query<{ user_id: string; spent: string }>(
+      this.database.rows<{ userId: string; spent: string }>(
         `SELECT user_id, sum(cost_nano)::bigint AS spent FROM usage_hour
           WHERE user_id = ANY ($1::bigint[]) AND hour >= $2 GROUP BY user_id`,
         [ids, monthOfBudgets(Date.now()).from],
       ),
       this.limits.states(ids.flatMap(budgetsOfPerson)),
     ]);
-    const spent = new Map(rows.map((row) => [Number(row.user_id), BigInt(row.spent)]));
+    const spent = new Map(rows.map((row) => [Number(row.userId), BigInt(row.spent)]));
     return users.map((user, place) => ({
       ...user,
       spent: spent.get(user.id) ?? 0n,

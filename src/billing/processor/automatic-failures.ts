@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, systemActor } from '../../audit';
 import { formatUsd, nanoPerCent } from '../../kernel';
-import type { Tx } from '../../platform';
+import { readRows, type Tx } from '../../platform';
 import type { Payment } from './payments';
 import { concernsOfWallet } from './wallet-concern';
 
@@ -24,7 +24,8 @@ export class AutomaticFailures {
       [id, failure],
     );
     if (failed.length === 0) return false;
-    const [accounts] = await tx.query<[{ was_on: boolean; is_on: boolean }[], number]>(
+    const accounts = await readRows<{ wasOn: boolean; isOn: boolean }>(
+      tx,
       `UPDATE billing_account a SET failures = a.failures + 1, failure_code = $2,
               automatic = a.automatic AND a.failures + 1 < ${MOST_FAILURES},
               paused_until = now() + interval '1 hour' * 2 ^ least(a.failures, ${MOST_DOUBLINGS})
@@ -41,7 +42,7 @@ export class AutomaticFailures {
       concerns,
       changes: { failure: [null, failure] },
     });
-    if (accounts[0]?.was_on === true && !accounts[0].is_on) {
+    if (accounts[0]?.wasOn === true && !accounts[0].isOn) {
       await this.activity.write(tx, {
         action: 'billing.auto-top-up-changed',
         actor,

@@ -190,7 +190,8 @@ export class AutomaticTopUp {
 
   /** Paused until the next month, or until the rule is changed. */
   private async rest(tx: Tx, { walletId, automatic }: BillingAccount): Promise<void> {
-    const [rows] = await tx.query<[{ paused_until: Date }[], number]>(
+    const rows = await readRows<Row<'billing_account', 'paused_until'>>(
+      tx,
       `UPDATE billing_account SET failure_code = 'ceiling',
               paused_until = (date_trunc('month', now() AT TIME ZONE 'UTC') + interval '1 month') AT TIME ZONE 'UTC'
         WHERE wallet_id = $1 RETURNING paused_until`,
@@ -203,7 +204,7 @@ export class AutomaticTopUp {
       concerns: await concernsOfWallet(tx, walletId),
       changes: {
         monthlyCeilingCents: [null, String(automatic.monthlyCeilingCents)],
-        paused_until: [null, rows[0]?.paused_until.toISOString() ?? ''],
+        paused_until: [null, rows[0]?.pausedUntil?.toISOString() ?? ''],
       },
     });
   }

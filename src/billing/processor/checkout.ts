@@ -127,7 +127,7 @@ export class Checkout {
       `UPDATE payment SET state = 'failed', failure_code = 'not_started'
         WHERE state = 'open' AND kind = 'checkout' AND session_id IS NULL AND created_at < now() - interval '1 day'`,
     );
-    const open = await this.database.query<{ id: string; session_id: string }>(
+    const open = await this.database.rows<{ id: string; sessionId: string }>(
       `SELECT id, session_id FROM payment
         WHERE state = 'open' AND session_id IS NOT NULL AND live_mode = $1
           AND created_at < now() - interval '10 minutes'
@@ -135,7 +135,7 @@ export class Checkout {
       [this.processor.isLiveMode],
     );
     let asked = 0;
-    for (const { id, session_id: sessionId } of open) {
+    for (const { id, sessionId } of open) {
       if (signal?.aborted === true) break;
       await this.poll(sessionId).catch((error: unknown) =>
         this.logger.warn('an open checkout could not be asked for', { error, payment: id }),

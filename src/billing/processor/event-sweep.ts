@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DAY_MS } from '../../kernel';
-import { Database, Logger, RepeatingJob } from '../../platform';
+import { Database, Logger, RepeatingJob, type Row } from '../../platform';
 import { handledEvents, type ProcessorEvent, readEvent } from './events';
 import { PaymentProcessor } from './payment-processor';
 import { ProcessorInbox } from './processor-inbox';
@@ -82,11 +82,11 @@ export class EventSweep {
   }
 
   private async begin(now: number): Promise<number> {
-    const [known] = await this.database.query<{ swept_until: Date }>(
+    const [known] = await this.database.rows<Row<'processor_sweep', 'swept_until'>>(
       'SELECT swept_until FROM processor_sweep WHERE live_mode = $1',
       [this.processor.isLiveMode],
     );
-    return Math.max(known?.swept_until.getTime() ?? 0, now - LISTED_MS);
+    return Math.max(known?.sweptUntil.getTime() ?? 0, now - LISTED_MS);
   }
 
   private async remember(until: number): Promise<void> {

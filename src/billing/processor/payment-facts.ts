@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type ActionName, ActivityLog, systemActor } from '../../audit';
 import { formatUsd, isUuid, nanoPerCent } from '../../kernel';
-import { readRows, type Tx } from '../../platform';
+import { readRows, type Row, type Tx } from '../../platform';
 import { Ledger, type PostingKind } from '../ledger/ledger';
 import { creditThatStands } from '../top-up';
 import { AutomaticFailures } from './automatic-failures';
@@ -280,11 +280,12 @@ async function mismatch(tx: Tx, payment: Payment, fact: PaymentFact): Promise<Pr
   if (fact.wallet !== String(payment.walletId)) return 'wallet';
   if (payment.intentId !== null && fact.intentId !== null && payment.intentId !== fact.intentId)
     return 'payment';
-  const [account] = await tx.query<{ customer_id: string | null }[]>(
+  const [account] = await readRows<Row<'billing_account', 'customer_id'>>(
+    tx,
     'SELECT customer_id FROM billing_account WHERE wallet_id = $1',
     [payment.walletId],
   );
-  return account?.customer_id === fact.customerId ? null : 'customer';
+  return account?.customerId === fact.customerId ? null : 'customer';
 }
 
 /** What changed tells refunds from disputes. */

@@ -59,14 +59,14 @@ export class AccountMailService {
 
   /** What the first registration chose, while no other waits beside it. */
   private async soleRegistrationOf(userId: number): Promise<object | undefined> {
-    const rows = await this.database.query<{ data: object; is_first: boolean }>(
+    const rows = await this.database.rows<{ data: object; isFirst: boolean }>(
       `SELECT t.data, coalesce(t.data ->> 'passwordHash' = u.password_hash, true) AS is_first
          FROM account_token t JOIN user_account u ON u.id = t.user_id
         WHERE t.user_id = $1 AND t.purpose = 'verify_email' AND t.expires_at > now() LIMIT 2`,
       [userId],
     );
     const [sole, other] = rows;
-    return other === undefined && sole?.is_first === true ? sole.data : undefined;
+    return other === undefined && sole?.isFirst === true ? sole.data : undefined;
   }
 
   /** An earlier link stops working with the new one, so that a mailbox holds one at most. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { fault } from '../../kernel';
-import { Database } from '../../platform';
+import { Database, type Row } from '../../platform';
 import { AttemptThrottle } from './attempt-throttle.service';
 import { wrongPassword } from './password-rules';
 import { Passwords } from './passwords.service';
@@ -25,15 +25,15 @@ export class AccountProof {
   ) {}
 
   async require(userId: number, { password, sessionId, address }: Proof): Promise<void> {
-    const [row] = await this.database.query<{ password_hash: string | null; is_fresh: boolean }>(
+    const [row] = await this.database.rows<Row<'user_account', 'password_hash'> & { isFresh: boolean }>(
       `SELECT u.password_hash, s.created_at > clock_timestamp() - interval '10 minutes' AS is_fresh
        FROM user_account u JOIN session s ON s.user_id = u.id WHERE u.id = $1 AND s.public_id = $2`,
       [userId, sessionId],
     );
     if (row === undefined) throw fault('invalid_session');
     const manager = this.database.source.manager;
-    if (row.password_hash === null || (await signsInByProviderOnly(manager, userId))) {
-      if (row.is_fresh) return;
+    if (row.passwordHash === null || (await signsInByProviderOnly(manager, userId))) {
+      if (row.isFresh) return;
       throw fault('invalid_credentials', {
         message: 'Sign out, sign in again, and repeat this at once.',
         details: { reason: 'fresh-sign-in' },
@@ -41,7 +41,7 @@ export class AccountProof {
     }
     const attempt = { purpose: 'sign-in', account: `password:${userId}`, address } as const;
     await this.throttle.take(attempt);
-    if (!(await this.passwords.matches(password, row.password_hash))) throw wrongPassword('current_password');
+    if (!(await this.passwords.matches(password, row.passwordHash))) throw wrongPassword('current_password');
     await this.throttle.succeeded(attempt);
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { fault, type Role } from '../../kernel';
-import { Database, type Tx } from '../../platform';
+import { Database, readRows, type Row, type Tx } from '../../platform';
 import { hasAddress } from '../account-address';
 import { actorOf } from '../activity-actor';
 import { lockRoles } from '../role-lock';
@@ -75,11 +75,12 @@ export class LinkedIdentities {
   }
 
   private async ownerOf(tx: Tx, { issuer, subject }: ProvenIdentity): Promise<number | null> {
-    const [rows] = await tx.query<[{ user_id: number }[], number]>(
+    const rows = await readRows<Row<'linked_identity', 'user_id'>>(
+      tx,
       'UPDATE linked_identity SET last_used_at = now() WHERE issuer = $1 AND subject = $2 RETURNING user_id',
       [issuer, subject],
     );
-    return rows[0]?.user_id ?? null;
+    return rows[0]?.userId ?? null;
   }
 
   private async open(tx: Tx, identity: ProvenIdentity, newcomer: SignUpContext): Promise<number> {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
 import { fault } from '../../kernel';
-import { Database, type Tx } from '../../platform';
+import { Database, readRows, type Row, type Tx } from '../../platform';
 import { UserAccount } from '../user-account.entity';
 import { AccountProof } from './account-proof.service';
 import { LinkedIdentity } from './linked-identity.entity';
@@ -148,10 +148,11 @@ export class OwnAccountService {
   }
 
   private async hashOf(tx: Tx, userId: number): Promise<string | null> {
-    const [row] = await tx.query<{ password_hash: string | null }[]>(
+    const [row] = await readRows<Row<'user_account', 'password_hash'>>(
+      tx,
       'SELECT password_hash FROM user_account WHERE id = $1',
       [userId],
     );
-    return row?.password_hash ?? null;
+    return row?.passwordHash ?? null;
   }
 }

@@ -6,8 +6,9 @@ import { DAY_MS, fault } from '../../kernel';
 import {
   Database,
   packSealed,
-  SecretBox,
+  type Row,
   type SealedColumn,
+  SecretBox,
   type SecretPlace,
   Settings,
   type Tx,
@@ -131,12 +132,12 @@ export class SecondFactors {
   }
 
   private async trustProof(userId: number, host: string, said: string): Promise<string> {
-    const [row] = await this.database.query<{ password_hash: string | null; enabled_at: Date | null }>(
+    const [row] = await this.database.rows<Row<'user_account', 'password_hash'> & { enabledAt: Date | null }>(
       `SELECT u.password_hash, f.enabled_at FROM user_account u LEFT JOIN second_factor f ON f.user_id = u.id
        WHERE u.id = $1`,
       [userId],
     );
-    const bound = `${row?.password_hash ?? ''}:${row?.enabled_at?.toISOString() ?? ''}`;
+    const bound = `${row?.passwordHash ?? ''}:${row?.enabledAt?.toISOString() ?? ''}`;
     return this.hmac(`trusted:${said}:${bound}${host}`).toString('base64url');
   }
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
 import { fault, type PriceFactor, type Scope } from '../../kernel';
-import { Database } from '../../platform';
+import { Database, readRows, type Row } from '../../platform';
 import { lockOrganisation } from './organisations.service';
 
 export interface NewMarkup {
@@ -37,7 +37,8 @@ export class OrganisationMarkups {
     await this.database.transaction(async (tx) => {
       const { id, name } = await lockOrganisation(tx, scope, organisationId);
       const before = await this.factorOf(id);
-      const written = await tx.query<{ valid_from: Date }[]>(
+      const written = await readRows<Row<'organisation_markup', 'valid_from'>>(
+        tx,
         `INSERT INTO organisation_markup (organisation_id, factor, valid_from, reason, created_by)
          SELECT $1, $2, coalesce($3::timestamptz, clock_timestamp()), $4, $5
           WHERE $3::timestamptz IS NULL OR $3::timestamptz > clock_timestamp()
@@ -57,7 +58,7 @@ export class OrganisationMarkups {
         concerns: { organisationId: id },
         changes: {
           ...changesOf({ price_factor: before ?? WHOLE_PRICE }, { price_factor: markup.factor }),
-          ...changesOf(null, { valid_from: row.valid_from }),
+          ...changesOf(null, { valid_from: row.validFrom }),
         },
         ...(markup.reason === null ? {} : { reason: markup.reason }),
       });

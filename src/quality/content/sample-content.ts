@@ -3,8 +3,8 @@ import { parseJsonText } from '../../kernel';
 import {
   Database,
   packSealed,
-  SecretBox,
   type SealedColumn,
+  SecretBox,
   type SecretPlace,
   unpackSealed,
 } from '../../platform';
@@ -58,12 +58,12 @@ export class SampleContent {
   /** Texts of these requests are kept until then; it holds only those whose texts are there. */
   async keptUntil(requestIds: readonly string[]): Promise<ReadonlyMap<string, Date>> {
     if (requestIds.length === 0) return new Map();
-    const rows = await this.database.query<{ request_id: string; content_until: Date }>(
+    const rows = await this.database.rows<{ requestId: string; contentUntil: Date }>(
       `SELECT request_id, content_until FROM quality_sample
         WHERE request_id = ANY ($1::uuid[]) AND content IS NOT NULL AND content_until > now()`,
       [requestIds],
     );
-    return new Map(rows.map(({ request_id, content_until }) => [request_id, content_until]));
+    return new Map(rows.map(({ requestId, contentUntil }) => [requestId, contentUntil]));
   }
 
   sealRequest(requestId: string, content: RequestContent): Buffer {

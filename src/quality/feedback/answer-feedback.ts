@@ -63,12 +63,12 @@ export class AnswerFeedback {
   /** The thumbs that a person gave to some of their requests. */
   async thumbsOf(userId: number, requestIds: readonly string[]): Promise<ReadonlyMap<string, Thumb>> {
     if (requestIds.length === 0) return new Map();
-    const rows = await this.database.query<{ request_id: string; verdict: Thumb }>(
+    const rows = await this.database.rows<{ requestId: string; verdict: Thumb }>(
       `SELECT request_id, verdict FROM answer_feedback
         WHERE user_id = $1 AND request_id = ANY ($2::uuid[]) AND verdict IS NOT NULL`,
       [userId, requestIds],
     );
-    return new Map(rows.map(({ request_id: requestId, verdict }) => [requestId, verdict]));
+    return new Map(rows.map(({ requestId, verdict }) => [requestId, verdict]));
   }
 
   private async thumbOf(tx: Tx, { requestId, userId }: AnsweredRequest): Promise<Thumb | null> {

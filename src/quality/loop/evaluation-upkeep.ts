@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { Database, RepeatingJob, Settings } from '../../platform';
+import { Database, RepeatingJob, type Row, Settings } from '../../platform';
 import { EvaluationLedger } from '../ledger/evaluation-ledger';
 import { EvaluationQueue } from './evaluation-queue';
-import { type SampleState, Samples } from './samples';
+import { Samples } from './samples';
 
 const AT_ONCE = 200;
 
@@ -29,11 +29,11 @@ export class EvaluationUpkeep {
   private async dropContent(signal: AbortSignal): Promise<void> {
     let found: number;
     do {
-      const overdue = await this.database.query<{ request_id: string }>(
-        `SELECT request_id FROM quality_sample WHERE content IS NOT NULL AND content_until < now()
-            AND state IN ('waiting', 'replayed', 'judged') ORDER BY content_until LIMIT ${AT_ONCE}`,
-      );
-      for (const { request_id: requestId } of overdue) await this.samples.close(requestId, 'expired');
+      const overdue = await this.database.rows<
+        Row<'quality_sample', 'request_id'>
+      >(`SELECT request_id FROM quality_sample WHERE content IS NOT NULL AND content_until < now()
+            AND state IN ('waiting', 'replayed', 'judged') ORDER BY content_until LIMIT ${AT_ONCE}`);
+      for (const { requestId } of overdue) await this.samples.close(requestId, 'expired');
       found = overdue.length;
     } while (found === AT_ONCE && !signal.aborted);
     await this.database.query(
@@ -46,12 +46,12 @@ export class EvaluationUpkeep {
 
   /** A job that was lost is made again, under an id of its own: the one before it may be remembered as done. */
   private async takeUp(signal: AbortSignal): Promise<void> {
-    const stuck = await this.database.query<{ request_id: string; state: SampleState; hour: string }>(
-      `SELECT request_id, state, to_char(now(), '.YYYYMMDDHH24') AS hour FROM quality_sample
+    const stuck = await this.database.rows<
+      Row<'quality_sample', 'request_id, state'> & { hour: string }
+    >(`SELECT request_id, state, to_char(now(), '.YYYYMMDDHH24') AS hour FROM quality_sample
         WHERE state IN ('waiting', 'replayed', 'judged') AND changed_at < now() - interval '30 minutes'
-        ORDER BY changed_at LIMIT ${AT_ONCE}`,
-    );
-    for (const { request_id: requestId, state, hour } of stuck) {
+        ORDER BY changed_at LIMIT ${AT_ONCE}`);
+    for (const { requestId, state, hour } of stuck) {
       if (signal.aborted) return;
       if (state === 'judged') {
         await this.queue.learn(requestId, hour);

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { Database, RepeatingJob } from '../../platform';
+import { Database, RepeatingJob, type Row } from '../../platform';
 
 /** The model that answered a conversation last. */
 export interface AutoSession {
@@ -25,13 +25,13 @@ export class AutoSessions {
   constructor(private readonly database: Database) {}
 
   async of(keyId: number, session: Buffer): Promise<AutoSession | null> {
-    const [row] = await this.database.query<{ model: string; since: Date; cached_tokens: number }>(
+    const [row] = await this.database.rows<Row<'autorouter_session', 'model, since, cached_tokens'>>(
       `SELECT model, since, cached_tokens FROM autorouter_session
         WHERE key_id = $1 AND session_hash = $2 AND expires_at > now()`,
       [keyId, session],
     );
     if (row === undefined) return null;
-    return { model: row.model, since: row.since.getTime(), cachedTokens: row.cached_tokens };
+    return { ...row, since: row.since.getTime() };
   }
 
   /** It is safe to repeat. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { CatalogueService } from '../../catalogue';
-import { Database, RepeatingJob, type Tx } from '../../platform';
+import { Database, RepeatingJob, type Row, type Tx } from '../../platform';
 import { calibrate, modelChanged, type RouterState, storedState } from '../autorouter';
 import { autoStateChannel } from './auto-learner';
 import { readState } from './state-reader';
@@ -21,13 +21,13 @@ export class StateUpkeep {
 
   @RepeatingJob({ name: 'autorouter-state', cron: '*/5 * * * *', deadlineMs: 240_000 })
   async storeDue(signal: AbortSignal): Promise<void> {
-    const due = await this.database.query<{ organisation_id: number }>(
-      `SELECT organisation_id FROM autorouter_state
+    const due = await this.database.rows<
+      Row<'autorouter_state', 'organisation_id'>
+    >(`SELECT organisation_id FROM autorouter_state
         WHERE version > 0 AND (statistics IS NULL OR version - statistics_version >= ${LEARNED_BETWEEN}
            OR (version > statistics_version AND updated_at < now() - interval '1 day'))
-        ORDER BY updated_at LIMIT ${MOST_AT_ONCE}`,
-    );
-    for (const { organisation_id: organisationId } of due) {
+        ORDER BY updated_at LIMIT ${MOST_AT_ONCE}`);
+    for (const { organisationId } of due) {
       if (signal.aborted) return;
       await this.store(organisationId);
     }

@@ -1,4 +1,4 @@
-import { readRows } from '../../../../src/platform/database';
+import { readRows, type Row } from '../../../../src/platform/database';
 
 const answering = (answer: unknown) => ({ query: () => Promise.resolve(answer) });
 const found = [
@@ -21,4 +21,13 @@ test('the same of rows that a change returns, which come with their number', asy
 
 test('no rows are none', async () => {
   await expect(readRows(answering([]), 'SELECT')).resolves.toEqual([]);
+});
+
+test('a list of columns has their types; one that the table does not have does not compile', () => {
+  const project: Row<'project', 'p.id, p.archived_at'> = { id: 1, archivedAt: null };
+  // @ts-expect-error There is no such column.
+  const misspelt: Row<'project', 'p.id, p.archived'> = { id: 1, archived: null };
+  // @ts-expect-error The column is never null.
+  const nullable: Row<'project', 'id'> = { id: null };
+  expect([project, misspelt, nullable]).toHaveLength(3);
 });
