@@ -1,12 +1,12 @@
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
-import type { AnswerModel, ContinueStreams } from '../kernel';
-import { RegionsColumn } from '../platform';
+import { columnsOf, RegionsColumn } from '../platform';
+import { keyFields } from './key-fields';
 
 export type KeyKind = 'client' | 'root' | 'webchat';
 export type KeyStatus = 'active' | 'disabled' | 'revoked';
 
 @Entity('api_key')
-export class ApiKey {
+export class ApiKey extends columnsOf(keyFields) {
   @PrimaryGeneratedColumn('identity', {
     type: 'integer',
     generatedIdentity: 'BY DEFAULT',
@@ -30,9 +30,6 @@ export class ApiKey {
   @Column('text', { default: 'client' })
   kind: KeyKind;
 
-  @Column('text')
-  name: string;
-
   @Column('text', { default: 'active' })
   status: KeyStatus;
 
@@ -48,38 +45,9 @@ export class ApiKey {
   @Column('integer', { name: 'project_id', nullable: true })
   projectId: number | null;
 
-  @Column('text', { name: 'allowed_models', array: true, nullable: true })
-  allowedModels: string[] | null;
-
+  /** Rows may be older than the one spelling of regions. */
   @RegionsColumn({ name: 'allowed_regions', nullable: true })
-  allowedRegions: string[] | null;
-
-  /** Whether they were given as a list; as a text they are shown as one. */
-  @Column('boolean', { name: 'regions_as_list', default: false })
-  regionsAsList: boolean;
-
-  @Column('integer', { name: 'rate_limit_rpm', nullable: true })
-  rateLimitRpm: number | null;
-
-  @Column('integer', { name: 'rate_limit_tpm', nullable: true })
-  rateLimitTpm: number | null;
-
-  @Column('integer', { name: 'max_parallel', nullable: true })
-  maxParallel: number | null;
-
-  /** Answers carry the model name of the catalogue or of the supplier. Null leaves it to the model. */
-  @Column('text', { name: 'answer_model', nullable: true })
-  answerModel: AnswerModel | null;
-
-  /** `off` forbids that a broken stream goes on at another lane; otherwise the model says it. */
-  @Column('text', { name: 'continue_streams', nullable: true })
-  continueStreams: ContinueStreams | null;
-
-  @Column('jsonb', { default: {} })
-  metadata: Record<string, string>;
-
-  @Column('timestamptz', { name: 'expires_at', nullable: true })
-  expiresAt: Date | null;
+  override allowedRegions: string[] | null;
 
   @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
   createdAt: Date;

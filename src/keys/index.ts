@@ -5,20 +5,26 @@ export { type Caller, evaluationCaller, priceFactorAt, recordedFor } from './cal
 export { keyActionOf, KeyEntries, keyFacts } from './key-entries';
 export { KeyDirectory } from './key-directory';
 export { KeyGate } from './key-gate';
-export { keyChangeFields, keyCounts, keyFields, newKeyFields, rotationFields } from './key-fields';
+export {
+  keyChangeBody,
+  keyFields,
+  type KeyValues,
+  LONGEST_NAME,
+  newKeyBody,
+  rotationFields,
+  typedKeyFields,
+} from './key-fields';
 export { type NewKeyForm, readGrace, readKeyChanges, readNewKey } from './key-form';
 export { actingOnKey, type ActingOnKey, mayActOnKey, refuseKeyAct, refuseKeyChanges } from './key-policy';
 export { keyOfPage } from './key-of-page';
 export { KeyManagement } from './key-management';
 export {
-  presentBudget,
+  presentFields,
   presentIssued,
   presentKey,
-  presentModelBudgets,
   presentPortalIssued,
   presentPortalKey,
   presentPortalRotated,
-  presentRegions,
   presentRotated,
 } from './key-presenter';
 export { KeyRegister, noSuchKey } from './key-register';

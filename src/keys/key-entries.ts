@@ -3,6 +3,7 @@ import { type ActionName, type ActivityActor, ActivityLog, type Changes, changes
 import { PayerService } from '../identity';
 import { formatUsd, platformScope } from '../kernel';
 import type { Tx } from '../platform';
+import { keyFields } from './key-fields';
 import { presentKey } from './key-presenter';
 import { KeyRegister } from './key-register';
 import type { IssuedKey, ManagedKey, RotatedKey } from './managed-key';
@@ -62,21 +63,12 @@ export class KeyEntries {
 }
 
 const isFact = new Set([
-  'name',
+  ...keyFields.on('record').map(({ name }) => name),
   'status',
   'budget_limit',
   'budget_period',
-  'allowed_models',
-  'allowed_regions',
-  'rate_limit_rpm',
-  'rate_limit_tpm',
-  'max_parallel',
-  'answer_model',
-  'continue_streams',
   'paused_by_administrator',
   'limits_locked',
-  'metadata',
-  'expires_at',
 ]);
 
 /** What an entry tells of a key. What a budget has used is no change of it. */

@@ -1,10 +1,10 @@
 import {
-  ANSWER_MODELS,
   budgetPeriods,
   choiceField,
-  CONTINUE_STREAMS,
   fault,
   type Field,
+  type FieldEntry,
+  filled,
   instantField,
   type JsonFields,
   Misfit,
@@ -15,8 +15,10 @@ import {
   regionNamed,
 } from '../kernel';
 import {
+  keyBody,
   keyFields,
   LONGEST_LABEL,
+  LONGEST_NAME,
   modelBudgetFields,
   MOST_LABELS,
   MOST_MODEL_BUDGETS,
@@ -40,7 +42,8 @@ const RESERVED_LABELS: readonly string[] = ['__proto__', 'constructor', 'prototy
 /** A key that may call this leaves the choice of the model to the gateway. */
 const AUTO = 'auto';
 
-const restrictions = Object.keys(keyFields) as (keyof typeof keyFields)[];
+const restrictions = Object.keys(keyBody);
+const nameField = filled(LONGEST_NAME);
 /** What a reader finds in a budget of a model may be sent back with it. */
 const shownOfModelBudget = ['used', 'remaining', 'resets_at', 'frees_next'];
 const owners = Object.keys(ownerFields) as (keyof typeof ownerFields)[];
@@ -96,52 +99,43 @@ function wholeIn<Value>(field: Field<Value>, value: unknown, param: string): Val
   return valueOf(field, value, param, `a whole number from ${minimum} to ${maximum.toLocaleString('en')}`);
 }
 
+/** What is judged by more than its kind. */
+const readers: Readonly<Record<string, (value: unknown, catalogue: KnownModels) => unknown>> = {
+  name: (value) =>
+    valueOf(nameField, value, 'name', `a text of 1 to ${LONGEST_NAME} characters without control characters`),
+  allowed_models: (value, catalogue) => orNull(value, (list) => readModels(list, catalogue)),
+  allowed_regions: (value) => orNull(value, readRegions),
+  metadata: (value) => orNull(value, readMetadata) ?? {},
+  expires_at: (value) => orNull(value, readExpiry),
+};
+
+/** Numbers are numbers here, and choices are words: the texts of forms are read before. */
+function readPlain(value: unknown, { name, property }: FieldEntry): unknown {
+  const { choices } = property.control;
+  if (choices !== undefined) return orNull(value, (choice) => choiceField(choice, name, choices));
+  if (typeof value !== 'number' && value !== null)
+    throw refused(name, `a whole number, or null for ${property.none}`);
+  return wholeIn(property.field, value, name);
+}
+
 /** Fields that creation and change share. An absent field stays absent in the result. */
 function readRestrictions(body: JsonFields, catalogue: KnownModels): KeyChanges {
-  const when = <T>(
-    name: (typeof restrictions)[number],
-    read: (value: unknown) => T,
-  ): T | Record<string, never> => (body[name] === undefined ? {} : read(body[name]));
+  const {
+    allowed_regions: regions,
+    budget_limit: limit,
+    budget_period: period,
+    model_budgets: budgets,
+  } = body;
   return {
-    ...when('name', (value) => ({
-      name: valueOf(
-        keyFields.name,
-        value,
-        'name',
-        `a text of 1 to ${keyFields.name.schema.maxLength} characters without control characters`,
-      ),
-    })),
-    ...when('allowed_models', (value) => ({
-      allowedModels: orNull(value, (list) => readModels(list, catalogue)),
-    })),
-    ...when('allowed_regions', (value) => ({
-      allowedRegions: orNull(value, readRegions),
-      regionsAsList: Array.isArray(value),
-    })),
-    ...when('budget_limit', (value) => ({ budgetLimit: orNull(value, readBudgetLimit) })),
-    ...when('budget_period', (value) => ({
-      budgetPeriod: choiceField(value, 'budget_period', budgetPeriods),
-    })),
-    ...when('rate_limit_rpm', (value) => ({
-      rateLimitRpm: readCount(value, 'rate_limit_rpm', 'the usual limit'),
-    })),
-    ...when('rate_limit_tpm', (value) => ({
-      rateLimitTpm: readCount(value, 'rate_limit_tpm', 'none'),
-    })),
-    ...when('max_parallel', (value) => ({
-      maxParallel: readCount(value, 'max_parallel', 'none'),
-    })),
-    ...when('answer_model', (value) => ({
-      answerModel: orNull(value, (name) => choiceField(name, 'answer_model', ANSWER_MODELS)),
-    })),
-    ...when('continue_streams', (value) => ({
-      continueStreams: orNull(value, (choice) => choiceField(choice, 'continue_streams', CONTINUE_STREAMS)),
-    })),
-    ...when('model_budgets', (value) => ({
-      modelBudgets: orNull(value, (list) => readModelBudgets(list, catalogue)) ?? [],
-    })),
-    ...when('metadata', (value) => ({ metadata: orNull(value, readMetadata) ?? {} })),
-    ...when('expires_at', (value) => ({ expiresAt: orNull(value, readExpiry) })),
+    ...keyFields.given(body, (value, field) =>
+      (readers[field.name] ?? ((plain) => readPlain(plain, field)))(value, catalogue),
+    ),
+    ...(regions === undefined ? {} : { regionsAsList: Array.isArray(regions) }),
+    ...(limit === undefined ? {} : { budgetLimit: orNull(limit, readBudgetLimit) }),
+    ...(period === undefined ? {} : { budgetPeriod: choiceField(period, 'budget_period', budgetPeriods) }),
+    ...(budgets === undefined
+      ? {}
+      : { modelBudgets: orNull(budgets, (list) => readModelBudgets(list, catalogue)) ?? [] }),
   };
 }
 
@@ -212,16 +206,6 @@ function readBudgetLimit(value: unknown, param = 'budget_limit'): Nano {
     param,
     'an amount in US dollars that is not negative, like 25 or 0.5, or null for none',
   );
-}
-
-function readCount(
-  value: unknown,
-  param: 'rate_limit_rpm' | 'rate_limit_tpm' | 'max_parallel',
-  otherwise: string,
-): number | null {
-  if (typeof value !== 'number' && value !== null)
-    throw refused(param, `a whole number, or null for ${otherwise}`);
-  return wholeIn(keyFields[param], value, param);
 }
 
 function readMetadata(value: unknown): Record<string, string> {

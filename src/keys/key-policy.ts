@@ -1,4 +1,5 @@
 import { type Actor, type Fault, fault, mayGrant } from '../kernel';
+import { keyFields } from './key-fields';
 import type { KeyChanges, KeyDecision, ManagedKey } from './managed-key';
 
 /** An administrator's scope covers the key; an owner has it. */
@@ -98,26 +99,20 @@ export function refuseKeyChanges(changes: KeyChanges, acting: ActingOnKey, key: 
 
 const denied = (message: string): Fault => fault('permission_denied', { message });
 
+/** What may be said of a key without a limit of it. */
+const unlimiting = new Set<string>(['name', 'answerModel', 'continueStreams', 'metadata']);
+
 function changesLimits(changes: KeyChanges, key: ManagedKey): boolean {
   const { budget } = key;
   const differs = <T>(wanted: T | undefined, current: T): boolean =>
     wanted !== undefined && wanted !== current;
   return (
+    Object.keys(keyFields.changed(key, changes)).some((name) => !unlimiting.has(name)) ||
     differs(changes.budgetLimit, budget?.limit ?? null) ||
     differs(changes.budgetPeriod, budget?.period ?? changes.budgetPeriod) ||
-    differs(changes.rateLimitRpm, key.rateLimitRpm) ||
-    differs(changes.rateLimitTpm, key.rateLimitTpm) ||
-    differs(changes.maxParallel, key.maxParallel) ||
-    differs(listed(changes.allowedModels), listed(key.allowedModels)) ||
-    differs(listed(changes.allowedRegions), listed(key.allowedRegions)) ||
-    differs(changes.expiresAt?.getTime(), key.expiresAt?.getTime()) ||
-    (changes.expiresAt === null && key.expiresAt !== null) ||
     (changes.modelBudgets !== undefined && !sameBudgets(changes.modelBudgets, key.modelBudgets))
   );
 }
-
-const listed = (names: readonly string[] | null | undefined): string | null | undefined =>
-  names === null || names === undefined ? names : [...names].sort().join(' ');
 
 const sameBudgets = (
   wanted: NonNullable<KeyChanges['modelBudgets']>,

@@ -1,5 +1,6 @@
 import type { LimitState } from '../billing';
 import { HOUR_MS, toJsonNumber } from '../kernel';
+import { keyFields } from './key-fields';
 import type { IssuedKey, KeyDecision, ManagedKey, RotatedKey } from './managed-key';
 
 export const presentIssued = (key: IssuedKey, name: string): object => ({
@@ -36,25 +37,22 @@ export const presentRotated = (key: RotatedKey): object => ({
   previous_valid_until: key.previousUntil?.toISOString() ?? null,
 });
 
+/** What a key itself may know of it, too. */
+export const presentFields = (key: ManagedKey): object => ({
+  status: key.status,
+  ...keyFields.toJson('answer', key),
+  allowed_regions: presentRegions(key),
+  ...presentBudget(key),
+  model_budgets: presentModelBudgets(key),
+  created: key.createdAt.toISOString(),
+});
+
 /** Everything about a key but its secret, which is not kept. */
 export function presentKey(key: ManagedKey): object {
   return {
     id: key.publicId,
     object: 'key',
-    name: key.name,
-    status: key.status,
-    ...presentBudget(key),
-    allowed_models: key.allowedModels,
-    allowed_regions: presentRegions(key),
-    model_budgets: presentModelBudgets(key),
-    rate_limit_rpm: key.rateLimitRpm,
-    rate_limit_tpm: key.rateLimitTpm,
-    max_parallel: key.maxParallel,
-    answer_model: key.answerModel,
-    continue_streams: key.continueStreams,
-    metadata: key.metadata,
-    expires_at: key.expiresAt?.toISOString() ?? null,
-    created: key.createdAt.toISOString(),
+    ...presentFields(key),
     created_by: key.createdBy,
     paused_by_administrator: presentDecision(key.pause),
     limits_locked: presentDecision(key.limitsLock),
@@ -67,7 +65,7 @@ export function presentKey(key: ManagedKey): object {
   };
 }
 
-export const presentBudget = ({ budget }: ManagedKey): object => ({
+const presentBudget = ({ budget }: ManagedKey): object => ({
   budget_limit: budget === null ? null : toJsonNumber(budget.limit),
   budget_used: budget === null ? null : toJsonNumber(budget.spent),
   budget_remaining: budget === null ? null : toJsonNumber(budget.remaining),
@@ -78,7 +76,7 @@ export const presentBudget = ({ budget }: ManagedKey): object => ({
   frees_next: presentFreesNext(budget),
 });
 
-export const presentModelBudgets = ({ modelBudgets }: ManagedKey): object[] =>
+const presentModelBudgets = ({ modelBudgets }: ManagedKey): object[] =>
   modelBudgets.map(({ model, state }) => ({
     model,
     limit: toJsonNumber(state.limit),
@@ -107,8 +105,5 @@ const presentDecision = (decision: KeyDecision | null): object | null =>
   decision === null ? null : { by: decision.by, at: decision.at.toISOString(), reason: decision.reason };
 
 /** They are shown as they were given: a text for a text. */
-export const presentRegions = ({
-  allowedRegions,
-  regionsAsList,
-}: ManagedKey): readonly string[] | string | null =>
+const presentRegions = ({ allowedRegions, regionsAsList }: ManagedKey): readonly string[] | string | null =>
   allowedRegions === null || regionsAsList ? allowedRegions : allowedRegions.join(',');

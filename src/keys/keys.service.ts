@@ -4,6 +4,7 @@ import { type Ownership, UserAccount } from '../identity';
 import { fault, platformScope, type Scope } from '../kernel';
 import { Settings, type Tx } from '../platform';
 import { ApiKey } from './api-key.entity';
+import { keyFields } from './key-fields';
 import { noSuchKey } from './key-register';
 import { holdOwner, type KeyScope, OWNERS, refuseForeignOwner, RESTORABLE, withinScope } from './key-scope';
 import { hashKey, makeKey } from './key-text';
@@ -25,22 +26,12 @@ export class KeysService {
     const row = tx.getRepository(ApiKey).create({
       publicId,
       secretHash: hashKey(this.settings.keyPepper, text),
+      ...keyFields.pick(key),
       kind: key.kind,
-      name: key.name,
       userId: key.userId,
       organisationId: key.organisationId,
       departmentId: key.departmentId,
       projectId: key.projectId,
-      allowedModels: copyOf(key.allowedModels),
-      allowedRegions: copyOf(key.allowedRegions),
-      regionsAsList: key.regionsAsList ?? false,
-      rateLimitRpm: key.rateLimitRpm ?? null,
-      rateLimitTpm: key.rateLimitTpm ?? null,
-      maxParallel: key.maxParallel ?? null,
-      answerModel: key.answerModel ?? null,
-      continueStreams: key.continueStreams ?? null,
-      expiresAt: key.expiresAt ?? null,
-      metadata: { ...key.metadata },
       createdBy: key.createdBy,
       creationToken: key.creationToken ?? null,
       fileName: key.fileName ?? null,
@@ -217,9 +208,6 @@ function lockOf(key: ApiKey, wanted: boolean | undefined, administrator: Adminis
 }
 
 const budgetOf = ({ id }: { id: number }): BudgetScope => ({ kind: 'key', id });
-
-const copyOf = (list: readonly string[] | null | undefined): string[] | null =>
-  list === null || list === undefined ? null : [...list];
 
 const isRevoked = () => fault('conflict', { message: 'This key is revoked.' });
 

@@ -1,8 +1,9 @@
 import type { LimitState } from '../billing';
 import type { Ownership } from '../identity';
-import type { AnswerModel, BudgetPeriod, ContinueStreams, Nano, Role } from '../kernel';
+import type { BudgetPeriod, Nano, Role } from '../kernel';
 import type { PageRequest } from '../platform';
 import type { KeyKind, KeyStatus } from './api-key.entity';
+import type { KeyValues } from './key-fields';
 import type { ModelBudget, NewModelBudget } from './model-budgets';
 
 /** What is shown: a key that is active in the register but past its time is `expired`. */
@@ -14,21 +15,11 @@ export interface KeyBudget {
   readonly period: BudgetPeriod;
 }
 
-export interface NewKey extends Ownership {
+export interface NewKey extends Ownership, Partial<KeyValues> {
   readonly kind: KeyKind;
   readonly name: string;
   /** Who made it, in words that stay true: `root key`, `user 12`, `first boot`. */
   readonly createdBy: string;
-  readonly allowedModels?: readonly string[] | null;
-  readonly allowedRegions?: readonly string[] | null;
-  readonly regionsAsList?: boolean;
-  readonly rateLimitRpm?: number | null;
-  readonly rateLimitTpm?: number | null;
-  readonly maxParallel?: number | null;
-  readonly answerModel?: AnswerModel | null;
-  readonly continueStreams?: ContinueStreams | null;
-  readonly expiresAt?: Date | null;
-  readonly metadata?: Readonly<Record<string, string>>;
   readonly budget?: KeyBudget | null;
   readonly modelBudgets?: readonly NewModelBudget[];
   /** A form that is sent twice makes one key. */
@@ -37,20 +28,8 @@ export interface NewKey extends Ownership {
   readonly fileName?: string | null;
 }
 
-/** Only what is there changes; null takes a restriction away. */
-export interface KeyChanges {
-  readonly name?: string;
-  readonly allowedModels?: string[] | null;
-  readonly allowedRegions?: string[] | null;
-  readonly regionsAsList?: boolean;
-  readonly rateLimitRpm?: number | null;
-  readonly rateLimitTpm?: number | null;
-  readonly maxParallel?: number | null;
-  readonly answerModel?: AnswerModel | null;
-  readonly continueStreams?: ContinueStreams | null;
-  readonly expiresAt?: Date | null;
-  /** It replaces the old metadata. */
-  readonly metadata?: Record<string, string>;
+/** Only what is there changes; null takes a restriction away, and metadata takes the place of the old. */
+export interface KeyChanges extends Partial<KeyValues> {
   readonly status?: Exclude<KeyStatus, 'revoked'>;
   readonly budgetLimit?: Nano | null;
   readonly budgetPeriod?: BudgetPeriod;
@@ -85,24 +64,11 @@ export interface RotatedKey extends IssuedKey {
   readonly previousUntil: Date | null;
 }
 
-export interface ManagedKey extends Ownership {
+export interface ManagedKey extends Ownership, KeyValues {
   readonly id: number;
   readonly publicId: string;
   readonly kind: KeyKind;
-  readonly name: string;
   readonly status: ShownStatus;
-  readonly allowedModels: readonly string[] | null;
-  readonly allowedRegions: readonly string[] | null;
-  readonly regionsAsList: boolean;
-  readonly rateLimitRpm: number | null;
-  readonly rateLimitTpm: number | null;
-  readonly maxParallel: number | null;
-  /** Answers carry the model name of the catalogue or of the supplier. Null leaves it to the model. */
-  readonly answerModel: AnswerModel | null;
-  /** `off` forbids that a broken stream goes on at another lane. */
-  readonly continueStreams: ContinueStreams | null;
-  readonly metadata: Readonly<Record<string, string>>;
-  readonly expiresAt: Date | null;
   readonly createdAt: Date;
   readonly createdBy: string;
   readonly revokedAt: Date | null;

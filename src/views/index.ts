@@ -34,7 +34,7 @@ export {
   withRefusal,
 } from './refused-form';
 export { projectFolder } from './project-folder';
-export { controlsOf, textKeysOf } from './components/controls';
+export { controlsOf, type FieldControl, textKeysOf } from './components/controls';
 export { type Translate } from './translations';
 export {
   defaultViewContext,

@@ -1,5 +1,5 @@
 import { formatUsd, platformScope } from '../../kernel';
-import type { KeyRegister, ManagedKey } from '../../keys';
+import { keyFields, type KeyRegister, type ManagedKey } from '../../keys';
 import { type Database, everyRow, type PageRequest } from '../../platform';
 
 const PAGE = 500;
@@ -24,30 +24,25 @@ export async function exportedKeys(
   );
 }
 
-const fieldsOf = (key: ManagedKey, name: string): Fields => ({
-  id: key.fileName === null ? key.publicId : null,
-  name: key.name === name ? null : key.name,
-  status: key.status === 'disabled' ? 'disabled' : null,
-  allowed_models: key.allowedModels,
-  allowed_regions: key.allowedRegions,
-  budget_limit: key.budget === null ? null : formatUsd(key.budget.limit),
-  budget_period: key.budget?.period ?? null,
-  model_budgets:
-    key.modelBudgets.length === 0
-      ? null
-      : key.modelBudgets.map(({ model, state }) => ({
-          model,
-          limit: formatUsd(state.limit),
-          period: state.period,
-        })),
-  rate_limit_rpm: key.rateLimitRpm,
-  rate_limit_tpm: key.rateLimitTpm,
-  max_parallel: key.maxParallel,
-  answer_model: key.answerModel,
-  continue_streams: key.continueStreams,
-  metadata: key.metadata,
-  expires_at: key.expiresAt?.toISOString() ?? null,
-});
+function fieldsOf(key: ManagedKey, name: string): Fields {
+  const { name: _shown, ...limits } = keyFields.toFile(key);
+  return {
+    id: key.fileName === null ? key.publicId : null,
+    name: key.name === name ? null : key.name,
+    status: key.status === 'disabled' ? 'disabled' : null,
+    ...limits,
+    budget_limit: key.budget === null ? null : formatUsd(key.budget.limit),
+    budget_period: key.budget?.period ?? null,
+    model_budgets:
+      key.modelBudgets.length === 0
+        ? null
+        : key.modelBudgets.map(({ model, state }) => ({
+            model,
+            limit: formatUsd(state.limit),
+            period: state.period,
+          })),
+  };
+}
 
 /** The name that a file gave it, else its own in small letters, with a number where two are alike. */
 function namesFor(keys: readonly ManagedKey[]): ReadonlyMap<ManagedKey, string> {

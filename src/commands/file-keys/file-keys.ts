@@ -15,6 +15,7 @@ import {
   type IssuedKey,
   type KeyChanges,
   type KeyEntries,
+  keyFields,
   KeyRegister,
   KeysService,
   type ManagedKey,
@@ -151,7 +152,7 @@ export class FileKeys implements KeyPlanner {
     const changes = [...changesBetween(keyTexts(stateOfKey(known)), keyTexts(state)), ...adopted];
     if (changes.length === 0) return [];
     const wanted: KeyChanges = {
-      ...changesTo(state, new Set(changes.map(({ field }) => field))),
+      ...changesTo(state, known, new Set(changes.map(({ field }) => field))),
       ...(adopted.length === 0 ? {} : { fileName: name }),
     };
     const change = (tx: Tx): Promise<void> => this.keys.change(platformScope, tx, known.publicId, wanted);
@@ -232,26 +233,18 @@ function statusIn(
 }
 
 /** It returns only what differs: a budget that is set anew would be told as a change. */
-function changesTo(state: KeyState, fields: ReadonlySet<string>): KeyChanges {
-  const has = (name: string): boolean => [...fields].some((field) => field.startsWith(name));
+function changesTo(state: KeyState, known: ManagedKey, fields: ReadonlySet<string>): KeyChanges {
+  const changed = keyFields.changed(known, state);
   return {
-    ...(has('name') ? { name: state.name } : {}),
-    ...(has('status') ? { status: state.status } : {}),
-    ...(has('allowed_models') ? { allowedModels: copied(state.allowedModels) } : {}),
-    ...(has('allowed_regions') ? { allowedRegions: copied(state.allowedRegions), regionsAsList: true } : {}),
+    ...changed,
+    ...(changed.allowedRegions === undefined ? {} : { regionsAsList: true }),
+    ...(fields.has('status') ? { status: state.status } : {}),
     ...(fields.has('budget') ? budgetIn(state) : {}),
-    ...(has('budget of ') ? { modelBudgets: state.modelBudgets } : {}),
-    ...(has('rate_limit_rpm') ? { rateLimitRpm: state.rateLimitRpm } : {}),
-    ...(has('rate_limit_tpm') ? { rateLimitTpm: state.rateLimitTpm } : {}),
-    ...(has('max_parallel') ? { maxParallel: state.maxParallel } : {}),
-    ...(has('answer_model') ? { answerModel: state.answerModel } : {}),
-    ...(has('continue_streams') ? { continueStreams: state.continueStreams } : {}),
-    ...(has('metadata.') ? { metadata: { ...state.metadata } } : {}),
-    ...(has('expires_at') ? { expiresAt: state.expiresAt } : {}),
+    ...([...fields].some((field) => field.startsWith('budget of '))
+      ? { modelBudgets: state.modelBudgets }
+      : {}),
   };
 }
-
-const copied = (list: readonly string[] | null): string[] | null => (list === null ? null : [...list]);
 
 const budgetIn = ({ budget }: KeyState): KeyChanges =>
   budget === null ? { budgetLimit: null } : { budgetLimit: budget.limit, budgetPeriod: budget.period };

@@ -2,14 +2,7 @@ import { Controller, Get, Param, Req } from '@nestjs/common';
 import { presentUsage, RequestRecordQuery, UsageQuery, usageQuestionOf } from '../../audit';
 import { CatalogueService } from '../../catalogue';
 import { fault, isUuid, refuseUnknownFields, wholeNumberField } from '../../kernel';
-import {
-  KeyRegister,
-  presentBudget,
-  presentModelBudgets,
-  presentRegions,
-  RateLimiter,
-  type RateState,
-} from '../../keys';
+import { KeyRegister, presentFields, RateLimiter, type RateState } from '../../keys';
 import { Access, type HttpRequest, queryOf } from '../../web';
 import { callerOf } from '../intake';
 import { presentGeneration } from './record-presenter';
@@ -64,23 +57,11 @@ export class OwnKeyController {
     return {
       id: key.publicId,
       object: 'key',
-      name: key.name,
-      status: key.status,
-      ...presentBudget(key),
-      allowed_models: key.allowedModels,
-      allowed_regions: presentRegions(key),
-      model_budgets: presentModelBudgets(key),
+      ...presentFields(key),
       rate_limit_rpm: rate.limit,
       rate_limit: presentRate(rate),
-      rate_limit_tpm: caller.rateLimitTpm,
       token_limit: tokens === null ? null : presentRate(tokens),
-      max_parallel: caller.maxParallel,
-      answer_model: key.answerModel,
-      continue_streams: key.continueStreams,
       parallel: parallel === null ? null : { limit: parallel.limit, open: parallel.open },
-      metadata: key.metadata,
-      expires_at: key.expiresAt?.toISOString() ?? null,
-      created: key.createdAt.toISOString(),
     };
   }
 

@@ -1,5 +1,5 @@
-import { catalogue } from '../../kernel';
-import type { Schema } from '../../kernel';
+import { catalogue, type Schema } from '../../kernel';
+import { keyFields } from '../../keys';
 
 const text: Schema = { type: 'string' };
 const integer: Schema = { type: 'integer' };
@@ -188,7 +188,6 @@ const gatewaySchemas: Readonly<Record<string, Schema>> = {
   Key: object(
     {
       id: text,
-      name: text,
       status: { enum: ['active', 'disabled', 'revoked', 'expired'] },
       budget_limit: maybe(amount),
       budget_used: maybe(amount),
@@ -196,17 +195,14 @@ const gatewaySchemas: Readonly<Record<string, Schema>> = {
       budget_period: maybe(text),
       resets_at: maybe(time),
       frees_next: { type: ['object', 'null'], properties: { at: time, amount } },
-      allowed_models: { type: ['array', 'null'], items: text },
+      ...Object.fromEntries(
+        keyFields.on('answer').map(({ name, property }) => [name, property.field.schema]),
+      ),
+      allowed_regions: { anyOf: [text, { type: 'array', items: text }, { type: 'null' }] },
+      metadata: { type: 'object', additionalProperties: text },
       model_budgets: { type: 'array', items: { type: 'object' } },
       budget_raised: maybe(amount),
       budget_raised_until: maybe(time),
-      rate_limit_rpm: maybe(integer),
-      rate_limit_tpm: maybe(integer),
-      max_parallel: maybe(integer),
-      answer_model: { enum: ['caller', 'supplier', null] },
-      continue_streams: { enum: ['on', 'off', null] },
-      metadata: { type: 'object', additionalProperties: text },
-      expires_at: maybe(time),
       created: time,
     },
     ['id', 'name', 'status'],

@@ -1,5 +1,5 @@
 import { objectSchema, type Schema } from '../../kernel';
-import { keyChangeFields, newKeyFields, rotationFields } from '../../keys';
+import { keyChangeBody, newKeyBody, rotationFields } from '../../keys';
 import type { OperationNotes, RegisteredRoute } from '../../web';
 import { schemaRef } from './components';
 import { call, type CallInput, json, orStream, read, stream } from './describe';
@@ -230,7 +230,7 @@ const notes: Readonly<Record<string, OperationNotes>> = {
     id: 'createKey',
     summary: 'Make a key',
     tag: keysTag,
-    body: objectSchema(newKeyFields),
+    body: objectSchema(newKeyBody),
     answer: json(schemaRef('NewKey')),
   }),
   'GET /v1/manage/keys': read({
@@ -255,7 +255,7 @@ const notes: Readonly<Record<string, OperationNotes>> = {
     id: 'changeKey',
     summary: 'Change what is named of a key',
     tag: keysTag,
-    body: objectSchema(keyChangeFields),
+    body: objectSchema(keyChangeBody),
     answer: json(schemaRef('Key')),
   }),
   'DELETE /v1/manage/keys/{key_id}': read({

@@ -18,7 +18,8 @@ export type BodyOf<Given extends Properties> = {
 
 type Row = Readonly<Record<string, unknown>>;
 
-interface Entry {
+/** A property with its names. */
+export interface FieldEntry {
   /** As columns, bodies and answers call it. */
   readonly name: string;
   /** As code does. */
@@ -29,7 +30,7 @@ interface Entry {
 
 /** The properties of a thing. Its table, files, bodies, answers, texts and pages follow from them. */
 export class Definition<Given extends Properties> {
-  private readonly entries: readonly Entry[];
+  private readonly entries: readonly FieldEntry[];
 
   constructor(
     /** Texts of pages are found by it. */
@@ -44,11 +45,11 @@ export class Definition<Given extends Properties> {
     }));
   }
 
-  on(facet: Facet): readonly Entry[] {
+  on(facet: Facet): readonly FieldEntry[] {
     return this.entries.filter(({ property }) => property.isOn(facet));
   }
 
-  get all(): readonly Entry[] {
+  get all(): readonly FieldEntry[] {
     return this.entries;
   }
 
@@ -75,12 +76,12 @@ export class Definition<Given extends Properties> {
 
   /** By the names of a file, for people. */
   texts(values: ValuesOf<Given>): [string, string][] {
-    return this.entries.flatMap((entry) => textsOf(entry, (values as Row)[entry.key]));
+    return this.on('file').flatMap((entry) => textsOf(entry, (values as Row)[entry.key]));
   }
 
   /** What something new has unless it is said: not worth a line. */
   get usualTexts(): [string, string][] {
-    return this.entries.flatMap((entry) => {
+    return this.on('file').flatMap((entry) => {
       const { usualValue } = entry.property;
       return usualValue === undefined ? [] : textsOf(entry, usualValue);
     });
@@ -96,14 +97,31 @@ export class Definition<Given extends Properties> {
     return this.on('body').map(({ name, property }) => [name, property.field]);
   }
 
-  /** Of a body that was read: what it names. */
-  given(body: object): Partial<ValuesOf<Given>> {
-    return this.made(this.on('body'), ({ name }) => (body as Row)[name]);
+  /** Of a body, what it names: as it was read, or as it is read now. */
+  given(
+    body: object,
+    read: (value: unknown, entry: FieldEntry) => unknown = (value) => value,
+  ): Partial<ValuesOf<Given>> {
+    return this.made(this.on('body'), (entry) => {
+      const value = (body as Row)[entry.name];
+      return value === undefined ? undefined : read(value, entry);
+    });
   }
 
-  /** Of something that has more, these alone. */
-  pick(values: ValuesOf<Given>): ValuesOf<Given> {
-    return this.made(this.entries, ({ key }) => (values as Row)[key]) as unknown as ValuesOf<Given>;
+  /** Of something that has more, these alone; what it does not say is as usual. */
+  pick(values: Partial<ValuesOf<Given>>): ValuesOf<Given> {
+    const said = values as Row;
+    return this.made(this.entries, ({ key, property }) =>
+      said[key] === undefined ? property.usualValue : said[key],
+    ) as unknown as ValuesOf<Given>;
+  }
+
+  /** Of what is said, what is not so already. */
+  changed(before: ValuesOf<Given>, said: Partial<ValuesOf<Given>>): Partial<ValuesOf<Given>> {
+    return this.made(this.on('file'), ({ key, property }) => {
+      const value = (said as Row)[key];
+      return value === undefined || property.isSame(value, (before as Row)[key]) ? undefined : value;
+    });
   }
 
   /** The columns of a query, as code names them. */
@@ -111,13 +129,16 @@ export class Definition<Given extends Properties> {
     return this.entries.map(({ name, key }) => `${table}.${name} AS "${key}"`).join(', ');
   }
 
-  private made(entries: readonly Entry[], valueOf: (entry: Entry) => unknown): Partial<ValuesOf<Given>> {
+  private made(
+    entries: readonly FieldEntry[],
+    valueOf: (entry: FieldEntry) => unknown,
+  ): Partial<ValuesOf<Given>> {
     const values = entries.map((entry) => [entry.key, valueOf(entry)] as const);
     return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as Partial<ValuesOf<Given>>;
   }
 }
 
-function textsOf({ fileName, property }: Entry, value: unknown): [string, string][] {
+function textsOf({ fileName, property }: FieldEntry, value: unknown): [string, string][] {
   return property
     .texts(value)
     .map(([part, text]) => [part === '' ? fileName : `${fileName}.${part}`, text] as [string, string]);

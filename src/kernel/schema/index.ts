@@ -22,6 +22,7 @@ export {
   type Defined,
   defineFields,
   type Definition,
+  type FieldEntry,
   type Properties,
   type ValuesOf,
 } from './definition';

@@ -17,8 +17,8 @@ const trimmed = <Value>(inner: Field<Value>): Field<Value> =>
   field(inner.schema, (given) => inner.read(typeof given === 'string' ? given.trim() : given));
 
 /** A list, or a text with commas or line ends between its items. */
-function wordList(most: number, longest: number): Field<string[]> {
-  const list = listOf(line(longest), most);
+function wordList(most: number, longest: number, least: number): Field<string[]> {
+  const list = listOf(line(longest), most, least);
   const parted = (text: string): string[] =>
     text
       .split(/[,\n]/)
@@ -57,11 +57,11 @@ export const kept = {
     }),
 
   /** Words in no particular order: the order is no difference. */
-  words: (most: number, longest: number): Property<string[]> =>
+  words: (most: number, longest: number, least = 0): Property<string[]> =>
     property({
       column: { type: 'text', array: true },
       control: { type: 'text' },
-      field: wordList(most, longest),
+      field: wordList(most, longest, least),
       fromFile: (given) => given.texts(),
       toText: (words) => (words.length === 0 ? 'none' : words.toSorted().join(', ')),
       typed: (words) => words.join(', '),

@@ -115,6 +115,11 @@ export class Property<Value> {
     return this.but({ isExplained: true });
   }
 
+  /** The description of the interface says it. */
+  told(description: string): Property<Value> {
+    return new Property({ ...this.nature, field: this.nature.field.told({ description }) }, this.said);
+  }
+
   private but(more: Partial<Said>): Property<Value> {
     return new Property(this.nature, { ...this.said, ...more });
   }
@@ -135,8 +140,13 @@ export class Property<Value> {
     return this.said.isRequired === true;
   }
 
+  /** The word for null, of what may be null. */
+  get none(): string | undefined {
+    return this.said.none;
+  }
+
   get isNullable(): boolean {
-    return this.said.none !== undefined;
+    return this.none !== undefined;
   }
 
   get usualValue(): Value | undefined {
@@ -167,6 +177,11 @@ export class Property<Value> {
     return this.isRequired ? field.optional() : field.orBlank();
   }
 
+  /** Of a form that sends empty texts for what was left open. */
+  get typedField(): Field<Value | undefined> {
+    return this.nature.field.orBlank();
+  }
+
   fromFile(given: FileValue): Value | undefined {
     return given.isAbsent ? undefined : this.nature.fromFile(given);
   }
@@ -186,6 +201,15 @@ export class Property<Value> {
   }
 
   isUsual(value: Value): boolean {
-    return JSON.stringify(this.toJson(value)) === JSON.stringify(this.toJson(this.usualValue as Value));
+    return this.isSame(value, this.usualValue as Value);
+  }
+
+  /** The order of a list is no difference. */
+  isSame(left: Value, right: Value): boolean {
+    const [one, other] = [left, right].map((value) => {
+      const json = this.toJson(value);
+      return JSON.stringify(Array.isArray(json) ? json.toSorted() : json);
+    });
+    return one === other;
   }
 }

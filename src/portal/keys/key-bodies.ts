@@ -1,7 +1,5 @@
 import {
-  ANSWER_MODELS,
   budgetPeriods,
-  CONTINUE_STREAMS,
   day,
   dayOrInstant,
   dollars,
@@ -17,7 +15,7 @@ import {
   typedDollars,
   uuid,
 } from '../../kernel';
-import { keyChangeFields, keyCounts, keyFields, newKeyFields, rotationFields } from '../../keys';
+import { keyChangeBody, LONGEST_NAME, newKeyBody, rotationFields, typedKeyFields } from '../../keys';
 
 /** The bodies of the pages of keys: as programs send them, and as the forms do, which have texts alone. */
 
@@ -45,11 +43,11 @@ const beside = {
   raise_id: rowId.optional(),
 };
 
-export const newKeyBody = { ...newKeyFields, creation_token: uuid.orBlank() } satisfies Fields;
+export const makeKeyBody = { ...newKeyBody, creation_token: uuid.orBlank() } satisfies Fields;
 
 export const keyActBody = {
   ...beside,
-  ...keyChangeFields,
+  ...keyChangeBody,
   limits_locked: truth.optional(),
   ...optional(rotationFields),
   raise_amount: dollars.optional(),
@@ -57,25 +55,21 @@ export const keyActBody = {
 } satisfies Fields;
 
 const MOST_PICKED = 1_000;
-const LONGEST_NAME = 256;
+const LONGEST_PICKED = 256;
 /** So much that all labels fit whose names and texts are as long as they may be. */
 const LONGEST_LABELS = 40_000;
 const LONGEST_BUDGETS = 20_000;
 
-const picked = listOf(line(LONGEST_NAME), MOST_PICKED).optional();
+const picked = listOf(line(LONGEST_PICKED), MOST_PICKED).optional();
 
 /** The fields that both forms show. */
 const shown = {
+  ...typedKeyFields,
   budget_limit: typedDollars.orBlank(),
   budget_period: oneOf(budgetPeriods).orBlank(),
   models_mode: oneOf(['all', 'pick'] as const).default('all'),
   allowed_models: picked,
   allowed_regions: picked,
-  rate_limit_rpm: keyCounts.rate_limit_rpm.orBlank(),
-  rate_limit_tpm: keyCounts.rate_limit_tpm.orBlank(),
-  max_parallel: keyCounts.max_parallel.orBlank(),
-  answer_model: oneOf(ANSWER_MODELS).orBlank(),
-  continue_streams: oneOf(CONTINUE_STREAMS).orBlank(),
   /** Each line reads `model = amount period`. */
   model_budgets: lines(LONGEST_BUDGETS).orBlank(),
   expires_on: day.orBlank(),
@@ -83,9 +77,9 @@ const shown = {
   labels: lines(LONGEST_LABELS).orBlank(),
 };
 
-export const newKeyPage = {
+export const makeKeyPage = {
   ...shown,
-  name: keyFields.name,
+  name: filled(LONGEST_NAME),
   budget_period: shown.budget_period.default('monthly'),
   project_id: rowId.orBlank(),
   creation_token: uuid.orBlank(),
@@ -94,7 +88,7 @@ export const newKeyPage = {
 export const keyActPage = {
   ...beside,
   ...shown,
-  name: keyFields.name.optional(),
+  name: filled(LONGEST_NAME).optional(),
   /** Whether the form had the box: one that is not ticked is not sent. */
   limits_lock_shown: line(1).optional(),
   limits_locked: truth.optional(),

@@ -1,8 +1,16 @@
 import type { CatalogueSnapshot, ModelAudience, ModelView } from '../../catalogue';
 import type { ProjectName } from '../../identity';
-import { ANSWER_MODELS, budgetPeriods, CONTINUE_STREAMS } from '../../kernel';
-import type { ChecklistPickerModel, FieldModel, MoneyFieldModel, Translate } from '../../views';
-import type { KeyFormValues } from './key-form';
+import { budgetPeriods, formatUsd } from '../../kernel';
+import { keyFields } from '../../keys';
+import {
+  type ChecklistPickerModel,
+  controlsOf,
+  type FieldControl,
+  type FieldModel,
+  type MoneyFieldModel,
+  type Translate,
+} from '../../views';
+import type { ShownKey } from './key-form';
 
 export interface KeyFormChoices {
   readonly models: readonly ModelView[];
@@ -28,11 +36,7 @@ export interface KeyFormModel {
     readonly name: FieldModel;
     readonly project?: FieldModel;
     readonly budget: MoneyFieldModel;
-    readonly rate: FieldModel;
-    readonly tokens: FieldModel;
-    readonly parallel: FieldModel;
-    readonly answerModel: FieldModel;
-    readonly continueStreams: FieldModel;
+    readonly plain: readonly FieldControl[];
     readonly modelBudgets: FieldModel;
     /** Only administrators see it. */
     readonly limitsLocked?: FieldModel;
@@ -44,27 +48,20 @@ export interface KeyFormModel {
 }
 
 interface KeyFormFacts {
-  readonly values: KeyFormValues;
+  readonly key: ShownKey;
   readonly choices: KeyFormChoices;
   readonly usualRate: number;
   readonly isAdministrator?: boolean;
 }
 
 export function keyFormModel(
-  { values, choices, usualRate, isAdministrator = false }: KeyFormFacts,
+  { key, choices, usualRate, isAdministrator = false }: KeyFormFacts,
   translate: Translate,
 ): KeyFormModel {
   const text = (name: string): FieldText => ({
     id: `key-${name}`,
     name,
     label: translate(`keys.field.${name}`),
-  });
-  const count = (name: string, value: string, help: string): FieldModel => ({
-    ...text(name),
-    value,
-    inputMode: 'numeric',
-    optional: true,
-    help,
   });
   const lines = (name: string, value: string, help: string): FieldModel => ({
     ...text(name),
@@ -76,54 +73,53 @@ export function keyFormModel(
   });
   return {
     fields: {
-      name: { ...text('name'), value: values.name, required: true, autocomplete: 'off' },
+      name: { ...text('name'), value: key.name, required: true, autocomplete: 'off' },
       ...(choices.projects.length === 0
         ? {}
-        : { project: projectField(values, choices, text('project_id'), translate) }),
-      budget: budgetField(values, text('budget_limit'), translate),
-      rate: count('rate_limit_rpm', values.rate, translate('keys.field.rate-help', { count: usualRate })),
-      tokens: count('rate_limit_tpm', values.tokens, translate('keys.field.tokens-help')),
-      parallel: count('max_parallel', values.parallel, translate('keys.field.parallel-help')),
-      answerModel: selectField(text('answer_model'), values.answerModel, ['', ...ANSWER_MODELS], translate),
-      continueStreams: selectField(
-        text('continue_streams'),
-        values.continueStreams,
-        ['', ...CONTINUE_STREAMS],
-        translate,
+        : { project: projectField(choices, text('project_id'), translate) }),
+      budget: budgetField(key, text('budget_limit'), translate),
+      plain: controlsOf(keyFields, key, translate, { count: usualRate }),
+      modelBudgets: lines(
+        'model_budgets',
+        key.modelBudgets
+          .map(({ model, state }) => `${model} = ${formatUsd(state.limit)} ${state.period}`)
+          .join('\n'),
+        translate('keys.field.model-budgets-help'),
       ),
-      modelBudgets: lines('model_budgets', values.modelBudgets, translate('keys.field.model-budgets-help')),
       ...(isAdministrator
         ? {
             limitsLocked: {
               ...text('limits_locked'),
               type: 'checkbox' as const,
-              checked: values.limitsLocked,
+              checked: key.limitsLock !== null,
             },
           }
         : {}),
       expires: {
         ...text('expires_on'),
         type: 'date',
-        value: values.expiresOn,
+        value: key.expiresAt?.toISOString().slice(0, 10) ?? '',
         optional: true,
         help: translate('keys.field.expires-help'),
       },
-      labels: lines('labels', values.labels, translate('keys.field.labels-help')),
+      labels: lines(
+        'labels',
+        Object.entries(key.metadata)
+          .map(([name, value]) => `${name}=${value}`)
+          .join('\n'),
+        translate('keys.field.labels-help'),
+      ),
     },
-    models: modelPicker(values, choices, translate),
-    ...(choices.regions.length === 0 ? {} : { regions: regionPicker(values, choices, translate) }),
+    models: modelPicker(key, choices, translate),
+    ...(choices.regions.length === 0 ? {} : { regions: regionPicker(key, choices, translate) }),
   };
 }
 
 type FieldText = Pick<FieldModel, 'id' | 'name' | 'label'>;
 
-const budgetField = (
-  { budgetLimit, budgetPeriod }: KeyFormValues,
-  field: FieldText,
-  translate: Translate,
-): MoneyFieldModel => ({
+const budgetField = ({ budget }: ShownKey, field: FieldText, translate: Translate): MoneyFieldModel => ({
   ...field,
-  value: budgetLimit,
+  value: budget === null ? '' : formatUsd(budget.limit),
   optional: true,
   help: translate('keys.field.budget-help'),
   period: {
@@ -131,56 +127,28 @@ const budgetField = (
     options: budgetPeriods.map((period) => ({
       value: period,
       label: translate(`keys.period.${period}`),
-      selected: period === budgetPeriod,
+      selected: period === (budget?.period ?? 'monthly'),
     })),
   },
 });
 
-/** A choice that is left to the model unless the key makes it. */
-const selectField = (
-  field: FieldText,
-  chosen: string,
-  choices: readonly string[],
-  translate: Translate,
-): FieldModel => {
-  const words = field.name.replace('_', '-');
-  return {
-    ...field,
-    type: 'select',
-    help: translate(`keys.field.${words}-help`),
-    options: choices.map((value) => ({
-      value,
-      label: translate(`keys.${words}.${value || 'model'}`),
-      selected: value === chosen,
-    })),
-  };
-};
-
-const projectField = (
-  { projectId }: KeyFormValues,
-  { projects }: KeyFormChoices,
-  field: FieldText,
-  translate: Translate,
-): FieldModel => ({
+const projectField = ({ projects }: KeyFormChoices, field: FieldText, translate: Translate): FieldModel => ({
   ...field,
   type: 'select',
   optional: true,
   help: translate('keys.field.project-help'),
   options: [
-    { value: '', label: translate('keys.no-project'), selected: projectId === '' },
-    ...projects.map(({ id, name }) => ({
-      value: String(id),
-      label: name,
-      selected: String(id) === projectId,
-    })),
+    { value: '', label: translate('keys.no-project'), selected: true },
+    ...projects.map(({ id, name }) => ({ value: String(id), label: name, selected: false })),
   ],
 });
 
 function modelPicker(
-  { picksModels, models: picked }: KeyFormValues,
+  { allowedModels }: ShownKey,
   { models }: KeyFormChoices,
   translate: Translate,
 ): ChecklistPickerModel {
+  const picked = allowedModels ?? [];
   const owners = Map.groupBy(models, ({ ownedBy }) => ownedBy);
   const listed = new Set(models.map(({ name }) => name));
   // Models a key names already stay in the list, also when they are not offered any more.
@@ -190,8 +158,8 @@ function modelPicker(
     name: 'allowed_models',
     modeName: 'models_mode',
     modes: [
-      { value: 'all', label: translate('keys.all-models'), checked: !picksModels },
-      { value: 'pick', label: translate('keys.picked-models'), checked: picksModels },
+      { value: 'all', label: translate('keys.all-models'), checked: allowedModels === null },
+      { value: 'pick', label: translate('keys.picked-models'), checked: allowedModels !== null },
     ],
     searchId: 'key-model-search',
     groups: [
@@ -207,21 +175,24 @@ function modelPicker(
   };
 }
 
-const regionPicker = (
-  { regions: picked }: KeyFormValues,
+function regionPicker(
+  { allowedRegions }: ShownKey,
   { regions }: KeyFormChoices,
   translate: Translate,
-): ChecklistPickerModel => ({
-  legend: translate('keys.field.regions'),
-  name: 'allowed_regions',
-  groups: [
-    {
-      items: [...new Set([...regions, ...picked])].map((region) => ({
-        value: region,
-        label: region,
-        checked: picked.includes(region),
-      })),
-    },
-  ],
-  help: translate('keys.field.regions-help'),
-});
+): ChecklistPickerModel {
+  const picked = allowedRegions ?? [];
+  return {
+    legend: translate('keys.field.regions'),
+    name: 'allowed_regions',
+    groups: [
+      {
+        items: [...new Set([...regions, ...picked])].map((region) => ({
+          value: region,
+          label: region,
+          checked: picked.includes(region),
+        })),
+      },
+    ],
+    help: translate('keys.field.regions-help'),
+  };
+}

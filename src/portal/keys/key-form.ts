@@ -1,120 +1,40 @@
-import { formatUsd, refused } from '../../kernel';
-import type { ManagedKey } from '../../keys';
+import { refused } from '../../kernel';
+import { keyFields, type KeyValues, type ManagedKey } from '../../keys';
 
-/** What the fields of the form hold: as they were posted, as the key has it, or as a new one begins. */
-export interface KeyFormValues {
-  readonly name: string;
-  readonly projectId: string;
-  readonly budgetLimit: string;
-  readonly budgetPeriod: string;
-  readonly picksModels: boolean;
-  readonly models: readonly string[];
-  readonly regions: readonly string[];
-  readonly rate: string;
-  readonly tokens: string;
-  readonly parallel: string;
-  /** An empty one means as the model says. */
-  readonly answerModel: string;
-  /** An empty one means as the model says. */
-  readonly continueStreams: string;
-  /** Each line reads `model = amount period`. */
-  readonly modelBudgets: string;
-  readonly limitsLocked: boolean;
-  readonly expiresOn: string;
-  /** Each line reads `name=value`. */
-  readonly labels: string;
-}
+/** What the form shows: a key as it is, or as a new one begins. */
+export type ShownKey = Pick<ManagedKey, keyof KeyValues | 'budget' | 'modelBudgets' | 'limitsLock'>;
 
 type Posted = Readonly<Record<string, unknown>>;
 
-export const emptyKeyForm: KeyFormValues = {
-  name: '',
-  projectId: '',
-  budgetLimit: '',
-  budgetPeriod: 'monthly',
-  picksModels: false,
-  models: [],
-  regions: [],
-  rate: '',
-  tokens: '',
-  parallel: '',
-  answerModel: '',
-  continueStreams: '',
-  modelBudgets: '',
-  limitsLocked: false,
-  expiresOn: '',
-  labels: '',
+export const emptyKey: ShownKey = {
+  ...keyFields.pick({ name: '' }),
+  budget: null,
+  modelBudgets: [],
+  limitsLock: null,
 };
-
-export function valuesOfKey(key: ManagedKey): KeyFormValues {
-  return {
-    name: key.name,
-    projectId: '',
-    budgetLimit: key.budget === null ? '' : formatUsd(key.budget.limit),
-    budgetPeriod: key.budget?.period ?? 'monthly',
-    picksModels: key.allowedModels !== null,
-    models: key.allowedModels ?? [],
-    regions: key.allowedRegions ?? [],
-    rate: shownNumber(key.rateLimitRpm),
-    tokens: shownNumber(key.rateLimitTpm),
-    parallel: shownNumber(key.maxParallel),
-    answerModel: key.answerModel ?? '',
-    continueStreams: key.continueStreams ?? '',
-    modelBudgets: key.modelBudgets
-      .map(({ model, state }) => `${model} = ${formatUsd(state.limit)} ${state.period}`)
-      .join('\n'),
-    limitsLocked: key.limitsLock !== null,
-    expiresOn: key.expiresAt?.toISOString().slice(0, 10) ?? '',
-    labels: Object.entries(key.metadata)
-      .map(([name, value]) => `${name}=${value}`)
-      .join('\n'),
-  };
-}
-
-function valuesOfPost(posted: Posted): KeyFormValues {
-  return {
-    name: textOf(posted.name),
-    projectId: textOf(posted.project_id),
-    budgetLimit: textOf(posted.budget_limit),
-    budgetPeriod: textOf(posted.budget_period),
-    picksModels: posted.models_mode === 'pick',
-    models: listOf(posted.allowed_models),
-    regions: listOf(posted.allowed_regions),
-    rate: textOf(posted.rate_limit_rpm),
-    tokens: textOf(posted.rate_limit_tpm),
-    parallel: textOf(posted.max_parallel),
-    answerModel: textOf(posted.answer_model),
-    continueStreams: textOf(posted.continue_streams),
-    modelBudgets: textOf(posted.model_budgets),
-    limitsLocked: posted.limits_locked === 'on',
-    expiresOn: textOf(posted.expires_on),
-    labels: textOf(posted.labels),
-  };
-}
 
 /** The form in the words of the programming interface, whose reader then judges it; empty fields are no restriction. */
 export function bodyOfForm(posted: Posted): Record<string, unknown> {
-  const values = valuesOfPost(posted);
-  const { name, budgetLimit, budgetPeriod, picksModels, models, regions, expiresOn, labels } = values;
-  const { rate, tokens, parallel, answerModel, continueStreams, modelBudgets } = values;
+  const plain = keyFields
+    .on('page')
+    .map(({ name, property }): [string, unknown] => [name, property.typedField.read(posted[name]) ?? null]);
+  const regions = listOf(posted.allowed_regions);
+  const limit = textOf(posted.budget_limit);
+  const period = textOf(posted.budget_period);
+  const budgets = textOf(posted.model_budgets);
+  const labels = textOf(posted.labels);
   return {
-    name,
-    budget_limit: budgetLimit === '' ? null : budgetLimit.replace(',', '.'),
-    ...(budgetLimit === '' || budgetPeriod === '' ? {} : { budget_period: budgetPeriod }),
-    allowed_models: picksModels ? models : null,
+    ...Object.fromEntries(plain),
+    name: textOf(posted.name),
+    budget_limit: limit === '' ? null : limit.replace(',', '.'),
+    ...(limit === '' || period === '' ? {} : { budget_period: period }),
+    allowed_models: posted.models_mode === 'pick' ? listOf(posted.allowed_models) : null,
     allowed_regions: regions.length === 0 ? null : regions,
-    rate_limit_rpm: rate === '' ? null : numberOf(rate),
-    rate_limit_tpm: tokens === '' ? null : numberOf(tokens),
-    max_parallel: parallel === '' ? null : numberOf(parallel),
-    answer_model: answerModel === '' ? null : answerModel,
-    continue_streams: continueStreams === '' ? null : continueStreams,
-    model_budgets: modelBudgets === '' ? null : modelBudgetsOf(modelBudgets),
-    expires_at: expiresOn === '' ? null : expiresOn,
+    model_budgets: budgets === '' ? null : modelBudgetsOf(budgets),
+    expires_at: textOf(posted.expires_on) || null,
     metadata: labels === '' ? null : labelsOf(labels),
   };
 }
-
-const shownNumber = (value: number | null): string => (value === null ? '' : String(value));
 
 const MODEL_BUDGET = /^(\S+)\s*=\s*([\d.,]+)(?:\s+(\w+))?$/;
 
@@ -129,9 +49,6 @@ function modelBudgetsOf(lines: string): object[] {
       return { model, limit: limit.replace(',', '.'), ...(period === undefined ? {} : { period }) };
     });
 }
-
-/** What is no number stays what it is, and is refused as that. */
-const numberOf = (text: string): number | string => (/^\d{1,9}$/.test(text) ? Number(text) : text);
 
 function labelsOf(text: string): Record<string, string> {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '');

@@ -1,4 +1,5 @@
 import { fault, fromUnknown } from '../../kernel';
+import { keyFields } from '../../keys';
 
 /** Fields of the form, where they are not called as in the programming interface. */
 const fieldOf: Readonly<Record<string, string>> = {
@@ -10,19 +11,10 @@ const nameOf: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(fieldOf).map(([name, field]) => [field, name]),
 );
 const formFields = new Set([
-  'name',
+  ...keyFields.on('body').map(({ name }) => name),
   'budget_limit',
   'budget_period',
-  'allowed_models',
-  'allowed_regions',
-  'rate_limit_rpm',
-  'rate_limit_tpm',
-  'max_parallel',
-  'answer_model',
-  'continue_streams',
   'model_budgets',
-  'expires_at',
-  'metadata',
   'project_id',
 ]);
 

@@ -35,7 +35,7 @@ import {
 } from '../../web';
 import { USUAL_DAYS } from '../lists/periods';
 import { type Act, acts, keyActBody, keyActPage } from './key-bodies';
-import { bodyOfForm, valuesOfKey } from './key-form';
+import { bodyOfForm } from './key-form';
 import { KeyPagePath, KeyPath } from './key-path';
 import { choicesOf, keyFormModel } from './key-form-model';
 import { ownerFacts } from './key-owners';
@@ -308,10 +308,7 @@ export class KeyController {
         ? { raises: raisesModel(key, raises, localisation) }
         : {}),
       evaluation: { isExcluded: excluded },
-      form: keyFormModel(
-        { values: valuesOfKey(key), choices, usualRate, isAdministrator },
-        localisation.translate,
-      ),
+      form: keyFormModel({ key, choices, usualRate, isAdministrator }, localisation.translate),
     };
   }
 }

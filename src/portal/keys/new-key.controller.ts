@@ -26,8 +26,8 @@ import {
   PageRenderer,
   wantsPage,
 } from '../../web';
-import { newKeyBody, newKeyPage } from './key-bodies';
-import { bodyOfForm, emptyKeyForm, type KeyFormValues } from './key-form';
+import { makeKeyBody, makeKeyPage } from './key-bodies';
+import { bodyOfForm, emptyKey, type ShownKey } from './key-form';
 import { choicesOf, keyFormModel } from './key-form-model';
 import { atKeyField } from './key-refusal';
 import { KeySecrets } from './key-secrets';
@@ -58,14 +58,12 @@ export class NewKeyController {
   @Page('/dashboard/keys/new', 'pages/dashboard/keys/new', Access.session())
   form(@Query() { model }: NewKeyQuery, @Req() request: HttpRequest): Promise<object> {
     const named = model === undefined ? undefined : this.catalogue.snapshot.model(model)?.name;
-    const values =
-      named === undefined ? emptyKeyForm : { ...emptyKeyForm, picksModels: true, models: [named] };
-    return this.formModel(request, values);
+    return this.formModel(request, { ...emptyKey, allowedModels: named === undefined ? null : [named] });
   }
 
   @Action('/dashboard/keys/new', Access.session(), {
-    body: newKeyBody,
-    page: newKeyPage,
+    body: makeKeyBody,
+    page: makeKeyPage,
     audit: 'key.created',
   })
   async create(
@@ -82,7 +80,7 @@ export class NewKeyController {
     const earlier = token === null ? null : await this.register.madeWith(token);
     if (earlier !== null) return this.alreadyMade(earlier, request);
     return atKeyField(async () => {
-      refuseMisfits(newKeyPage, posted);
+      refuseMisfits(makeKeyPage, posted);
       const form = readNewKey({ ...bodyOfForm(posted), ...projectOf(posted) }, this.catalogue.snapshot);
       const issued = await this.make(request, form, token);
       return this.secrets.page(request, response, {
@@ -118,12 +116,12 @@ export class NewKeyController {
     return done(`/dashboard/keys/${id}`, { id }, { tone: 'info', text: 'keys.already-made' });
   }
 
-  private async formModel(request: HttpRequest, values: KeyFormValues): Promise<object> {
+  private async formModel(request: HttpRequest, key: ShownKey): Promise<object> {
     const actor = actorOf(request);
     const projects = await this.projects.list(actor.userId);
     const choices = choicesOf(this.catalogue.snapshot, actor, projects);
     const usualRate = this.settings.keyRateLimitRpm;
-    const asked = { values, choices, usualRate };
+    const asked = { key, choices, usualRate };
     return { creationToken: randomUUID(), form: keyFormModel(asked, this.pages.textsFor(request)) };
   }
 }

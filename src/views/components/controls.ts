@@ -22,16 +22,20 @@ export interface FieldControl {
   }[];
 }
 
-/** The controls of a thing's page, in the order of its definition. Texts: `<thing>.<field>.label`, `.help`, `.<choice>`. */
+/**
+ * The controls of a thing's page, in the order of its definition. Texts: `<thing>.<field>.label`, `.help`, `.<choice>`
+ * and `.none`, which may speak of these words.
+ */
 export function controlsOf<Given extends Properties>(
   definition: Definition<Given>,
   values: ValuesOf<Given>,
   translate: Translate,
+  words: Readonly<Record<string, unknown>> = {},
 ): FieldControl[] {
   return definition.on('page').map(({ name, key, property }) => {
     const value = (values as Readonly<Record<string, unknown>>)[key];
     const { type, inputMode, choices } = property.control;
-    const text = (part: string): string => translate(`${definition.name}.${name}.${part}`);
+    const text = (part: string): string => translate(`${definition.name}.${name}.${part}`, words);
     const typed = property.typed(value);
     return {
       id: name.replaceAll('_', '-'),
@@ -42,15 +46,15 @@ export function controlsOf<Given extends Properties>(
       checked: value === true,
       mayBeOff: type === 'checkbox',
       required: property.isRequired,
-      optional: property.isNullable,
+      optional: property.isNullable && choices === undefined,
       inputMode,
       help: property.isExplained ? text('help') : undefined,
       ...(choices === undefined
         ? {}
         : {
-            options: choices.map((choice) => ({
+            options: (property.isNullable ? ['', ...choices] : choices).map((choice) => ({
               value: choice,
-              label: text(choice),
+              label: text(choice || 'none'),
               selected: choice === typed,
             })),
           }),
@@ -61,6 +65,8 @@ export function controlsOf<Given extends Properties>(
 /** The texts that the controls of a definition need. */
 export const textKeysOf = (definition: Definition<Properties>): string[] =>
   definition.on('page').flatMap(({ name, property }) => {
-    const parts = ['label', ...(property.isExplained ? ['help'] : []), ...(property.control.choices ?? [])];
+    const { choices = [] } = property.control;
+    const none = property.isNullable && choices.length > 0 ? ['none'] : [];
+    const parts = ['label', ...(property.isExplained ? ['help'] : []), ...none, ...choices];
     return parts.map((part) => `${definition.name}.${name}.${part}`);
   });

@@ -317,7 +317,7 @@ test('no pick lies outside key, regions, budget, settings and what is asked, wha
       fc.constantFrom('hkb-v1', 'static', 'cheapest', 'best_quality'),
       fc.integer({ min: 0, max: 10 }),
       fc.boolean(),
-      fc.constantFrom(null, ['local'], ['local', 'elsewhere'], ['elsewhere']),
+      fc.constantFrom<string[] | null>(null, ['local'], ['local', 'elsewhere'], ['elsewhere']),
       // Enough for all, for the cheaper ones, and for none.
       fc.constantFrom(null, 1_000_000n, 400_000n, 1_000n),
       async (allowed, include, exclude, algorithm, dial, isSchema, allowedRegions, limit) => {

@@ -4,8 +4,9 @@ import Handlebars from 'handlebars';
 import { createHelpers } from '../../../src/views/helpers';
 import { locales, textKeysOf } from '../../../src/views';
 import { modelFields } from '../../../src/catalogue';
+import { keyFields } from '../../../src/keys';
 
-const definitions = [modelFields];
+const definitions = [modelFields, keyFields];
 
 const project = join(__dirname, '..', '..', '..');
 
