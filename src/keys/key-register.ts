@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Limits, type LimitState } from '../billing';
 import { type Fault, fault, type Scope } from '../kernel';
 import { Database, Keyset, type Page, readRows, type Row, type Tx } from '../platform';
+import { keyFields, type KeyValues } from './key-fields';
 import { DEPARTMENT, type KeyScope, ORGANISATION, OWNERS, RESTORABLE, withinScope } from './key-scope';
 import type { KeyDecision, KeyFilter, KeyOwners, ManagedKey, ShownStatus } from './managed-key';
 import { type ModelBudget, modelBudgetsOf } from './model-budgets';
@@ -9,17 +10,17 @@ import { type ModelBudget, modelBudgetsOf } from './model-budgets';
 type Author = Pick<KeyDecision, 'userId' | 'role' | 'by'>;
 
 const COLUMNS =
-  'k.id, k.public_id, k.kind, k.name, k.user_id, k.organisation_id, k.department_id, k.project_id, k.allowed_models, k.allowed_regions, k.regions_as_list, k.rate_limit_rpm, k.rate_limit_tpm, k.max_parallel, k.answer_model, k.continue_streams, k.paused_at, k.pause_reason, k.limits_locked_at, k.expires_at, k.created_at, k.created_by, k.revoked_at, k.file_name';
+  'k.id, k.public_id, k.kind, k.user_id, k.organisation_id, k.department_id, k.project_id, k.paused_at, k.pause_reason, k.limits_locked_at, k.created_at, k.created_by, k.revoked_at, k.file_name';
 
-type RegisterRow = Row<'api_key', typeof COLUMNS> & {
-  readonly metadata: Record<string, string>;
-  readonly status: ShownStatus;
-  readonly pausedBy: Author | null;
-  readonly limitsLockedBy: Author | null;
-  readonly revokedBy: Author | null;
-  readonly restorableUntil: Date | null;
-  readonly previousUntil: Date | null;
-};
+type RegisterRow = Row<'api_key', typeof COLUMNS> &
+  KeyValues & {
+    readonly status: ShownStatus;
+    readonly pausedBy: Author | null;
+    readonly limitsLockedBy: Author | null;
+    readonly revokedBy: Author | null;
+    readonly restorableUntil: Date | null;
+    readonly previousUntil: Date | null;
+  };
 
 /** Budgets are computed one by one. */
 const MOST_LOOKED_AT = 1_000;
@@ -32,7 +33,7 @@ const authorOf = (column: string): string =>
   `(SELECT jsonb_build_object('userId', a.id, 'role', a.role, 'by', a.display_name) FROM user_account a
      WHERE a.id = k.${column}) AS ${column}`;
 /** The root key is not one of the keys that it manages. */
-const MANAGED = `SELECT ${COLUMNS}, ${SHOWN_STATUS} AS status, k.metadata,
+const MANAGED = `SELECT ${COLUMNS}, ${keyFields.selection('k')}, ${SHOWN_STATUS} AS status,
   ${authorOf('paused_by')}, ${authorOf('limits_locked_by')}, ${authorOf('revoked_by')},
   CASE WHEN ${RESTORABLE} THEN k.revoked_at + interval '1 day' END AS restorable_until,
   CASE WHEN k.previous_until > now() THEN k.previous_until END AS previous_until, ${newestFirst.positions}
