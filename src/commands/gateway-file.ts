@@ -13,7 +13,7 @@ import {
   readGatewayText,
   writePlanEntries,
 } from '../catalogue';
-import { KeyRegister } from '../keys';
+import { keyFields, KeyRegister } from '../keys';
 import { AddressGuard, type Database, MasterKeys, SecretBox, type Tx } from '../platform';
 import { SupplierStyles } from '../routing';
 import { COMMAND_LINE, type Command, type CommandContext, UsageError } from './command';
@@ -145,6 +145,7 @@ function withFile(
     const reading = readGatewayText(readFileSync(path, 'utf8'), references, {
       guard: new AddressGuard(settings.supplierAllow),
       styles: new SupplierStyles(),
+      keyFields,
     });
     const box = new SecretBox(MasterKeys.parse(settings.masterKey));
     const options = { file: basename(path), prune, box };

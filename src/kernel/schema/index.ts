@@ -27,7 +27,7 @@ export {
   type ValuesOf,
 } from './definition';
 export { kept } from './natures';
-export type { FileValue } from './property';
+export type { ColumnShape, FileValue } from './property';
 export {
   decimal,
   dollars,

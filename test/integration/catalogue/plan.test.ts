@@ -8,6 +8,7 @@ import {
   readGatewayText,
   readPriceList,
 } from '#product/catalogue';
+import { keyFields } from '#product/keys';
 import { AddressGuard, MasterKeys, SecretBox } from '#product/platform';
 import { SupplierStyles } from '#product/routing';
 import { CatalogueHouse } from './catalogue-house';
@@ -31,7 +32,7 @@ models:
   small: { lanes: [{ provider: one, model: up, region: eu }], price: { input: ${price}, output: 2 } }
 `,
     null,
-    { guard: new AddressGuard([]), styles: new SupplierStyles() },
+    { guard: new AddressGuard([]), styles: new SupplierStyles(), keyFields },
   );
 const sources = async (): Promise<string[] | undefined> =>
   (await here.snapshot()).model('small')?.prices.map(({ source }) => source);

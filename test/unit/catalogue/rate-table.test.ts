@@ -14,6 +14,7 @@ import { readGatewayText } from '../../../src/catalogue/plan/gateway-file/read-f
 import { gatewayText } from '../../../src/catalogue/plan/gateway-file/write-file';
 import { columnsOf } from '../../../src/catalogue/price-codec';
 import { formatUsd, priceRates, RATES, resolveRates, TOKEN_RATES, USAGE_BUCKETS } from '../../../src/kernel';
+import { keyFields } from '../../../src/keys';
 import { AddressGuard } from '../../../src/platform';
 import { SupplierStyles } from '../../../src/routing';
 import { createViewEngine, defaultViewContext, locales } from '../../../src/views';
@@ -84,7 +85,7 @@ test('all of them stand in gateway.yaml, and are read from it', () => {
     organisations: new Map(),
   } as unknown as Current);
   RATES.forEach(({ word }, place) => expect(text).toContain(`\n      ${word}: ${dollarsOf(place)}\n`));
-  const advisers = { guard: new AddressGuard([]), styles: new SupplierStyles() };
+  const advisers = { guard: new AddressGuard([]), styles: new SupplierStyles(), keyFields };
   const { faults, desired } = readGatewayText(text, { environment: {}, folder }, advisers);
   expect(faults).toEqual([]);
   expect(desired.models.map((one) => one.price?.rates)).toEqual([price]);

@@ -16,6 +16,7 @@ import {
   writePlanEntries,
 } from '../../../catalogue';
 import { Fault, fault } from '../../../kernel';
+import { keyFields } from '../../../keys';
 import { AddressGuard, Database, SecretBox, type Tx } from '../../../platform';
 import { SupplierStyles } from '../../../routing';
 import type { ImportDraft } from './import-drafts.service';
@@ -121,7 +122,7 @@ export class ImportDesk {
   }
 
   private fileIn(content: string): ReturnType<typeof readGatewayText> {
-    return readGatewayText(content, null, { guard: this.guard, styles: this.styles });
+    return readGatewayText(content, null, { guard: this.guard, styles: this.styles, keyFields });
   }
 
   private get fileOptions() {

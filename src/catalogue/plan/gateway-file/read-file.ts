@@ -20,7 +20,7 @@ import type {
 import { Entry, type Reading } from './entry';
 import type { FileFault } from './file-fault';
 import { didYouMean } from '../nearest';
-import { readKey } from './read-keys';
+import { type KeyFields, readKey } from './read-keys';
 import { readPrice, readSchedules } from './read-price';
 import type { References } from './references';
 
@@ -29,13 +29,14 @@ export interface FileReading {
   readonly faults: FileFault[];
 }
 
-/** Who knows what may be connected to, and how. */
-export interface ProviderRules {
+/** Who knows what may be connected to, and how, and what may be said of a key. */
+export interface FileRules {
   readonly guard: Pick<AddressGuard, 'checkBaseUrl'>;
   readonly styles: {
     readonly names: readonly string[];
     of(provider: ProviderView): StyleAdvice;
   };
+  readonly keyFields: KeyFields;
 }
 
 /** What a style of suppliers needs to be called. */
@@ -48,7 +49,7 @@ interface StyleAdvice {
 export function readGatewayText(
   text: string,
   references: References | null,
-  advisers: ProviderRules,
+  advisers: FileRules,
 ): FileReading {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
@@ -80,14 +81,14 @@ export function readGatewayText(
     models: models.map(({ model }) => model),
     aliases: [...models.flatMap(({ aliases }) => aliases), ...fields.aliases.named().map(readAlias)],
     organisations: fields.organisations.named().map(readOrganisation),
-    keys: fields.keys.named().map(readKey),
+    keys: fields.keys.named().map((key) => readKey(key, advisers.keyFields)),
     managesKeys: fields.manages_keys.truth() ?? false,
   };
   refuseDuplicateAliases(desired.aliases, faults);
   return { desired, faults };
 }
 
-function readProvider(name: string, entry: Entry, advisers: ProviderRules): DesiredProvider {
+function readProvider(name: string, entry: Entry, advisers: FileRules): DesiredProvider {
   const fields = entry.fields(
     'style',
     'base_url',
@@ -126,14 +127,14 @@ function readProvider(name: string, entry: Entry, advisers: ProviderRules): Desi
 const ENDPOINT =
   /\/(?:chat\/completions|completions|messages|responses|embeddings|rerank|models|audio\/\w+|images\/generations|moderations)\/*$/;
 
-function checkAddress(entry: Entry, address: string, which: string, { guard }: ProviderRules): void {
+function checkAddress(entry: Entry, address: string, which: string, { guard }: FileRules): void {
   const checked = guard.checkBaseUrl(address);
   if (!checked.ok) entry.fault(`${which}${checked.error}: the setting SUPPLIER_ALLOW makes exceptions`);
   else if (ENDPOINT.test(checked.value.pathname))
     entry.fault(`${which}names an endpoint: end it before ${ENDPOINT.exec(checked.value.pathname)?.[0]}`);
 }
 
-function styleOf(provider: ProviderView, entry: Entry, { styles }: ProviderRules): StyleAdvice | undefined {
+function styleOf(provider: ProviderView, entry: Entry, { styles }: FileRules): StyleAdvice | undefined {
   if (provider.style === '') return undefined;
   try {
     return styles.of(provider);

@@ -1,3 +1,4 @@
+import type { ColumnShape, Definition, Properties } from '../../../kernel';
 import type { Entry } from './entry';
 import type { Place } from './file-fault';
 
@@ -25,28 +26,27 @@ export interface LocatedText {
   readonly text: string;
 }
 
+/** What may be said of a key. Keys stand above the catalogue, which is told. */
+export type KeyFields = Pick<Definition<Properties>, 'fileNames' | 'on'>;
+
 const ownerFields = ['user', 'organisation', 'department', 'project'] as const;
 type KeyOwnerField = (typeof ownerFields)[number];
 
-const counts = ['rate_limit_rpm', 'rate_limit_tpm', 'max_parallel'] as const;
-const texts = [
-  'name',
-  'budget_limit',
-  'budget_period',
-  'answer_model',
-  'continue_streams',
-  'expires_at',
-] as const;
-const structures = ['allowed_models', 'allowed_regions', 'model_budgets', 'metadata'] as const;
+const ownNames = ['id', 'status', ...ownerFields, 'budget_limit', 'budget_period', 'model_budgets'] as const;
+type Given = Readonly<Record<(typeof ownNames)[number], Entry> & Record<string, Entry>>;
 const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 
-export function readKey([name, entry]: [string, Entry]): DesiredKey {
+export function readKey([name, entry]: [string, Entry], keyFields: KeyFields): DesiredKey {
   if (!NAME.test(name)) entry.fault('expected a name of at most 63 small letters, digits, and . _ -');
-  const fields = entry.fields('id', 'status', ...ownerFields, ...texts, ...counts, ...structures);
+  const fields = entry.fields(...ownNames, ...keyFields.fileNames) as Given;
   const limits = [
-    ...texts.map((field) => ({ field, value: fields[field].text() })),
-    ...counts.map((field) => ({ field, value: fields[field].wholeNumber(1) })),
-    ...structures.map((field) => ({ field, value: fields[field].data() })),
+    ...keyFields.on('file').map(({ fileName: field, property }) => ({
+      field,
+      value: writtenIn(fields[field], property.column),
+    })),
+    { field: 'budget_limit', value: fields.budget_limit.text() },
+    { field: 'budget_period', value: fields.budget_period.text() },
+    { field: 'model_budgets', value: fields.model_budgets.data() },
   ];
   return {
     at: entry,
@@ -60,9 +60,15 @@ export function readKey([name, entry]: [string, Entry]): DesiredKey {
     ),
     status: fields.status.oneOf(['active', 'disabled']),
     limits: limits.flatMap(({ field, value }) =>
-      value === undefined ? [] : [{ at: fields[field], field, value }],
+      value === undefined ? [] : [{ at: fields[field] ?? entry, field, value }],
     ),
   };
+}
+
+/** As it is written: its reader judges it. */
+function writtenIn(entry: Entry | undefined, { type, array = false }: ColumnShape): unknown {
+  if (array || type === 'jsonb') return entry?.data();
+  return type === 'integer' ? entry?.wholeNumber(1) : entry?.text();
 }
 
 function located(entry: Entry): LocatedText | undefined {

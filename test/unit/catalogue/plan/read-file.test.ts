@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readGatewayText, type FileReading } from '../../../../src/catalogue/plan/gateway-file/read-file';
 import { FileFaults } from '../../../../src/catalogue/plan/gateway-file/file-fault';
+import { keyFields } from '../../../../src/keys';
 import { AddressGuard } from '../../../../src/platform';
 import { SupplierStyles } from '../../../../src/routing';
 
 const folder = mkdtempSync(join(tmpdir(), 'switchboard-file-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const environment = { KEY: 'canary-secret', HOST: 'models.example', EMPTY: '' };
-const advisers = { guard: new AddressGuard([]), styles: new SupplierStyles() };
+const advisers = { guard: new AddressGuard([]), styles: new SupplierStyles(), keyFields };
 
 const read = (text: string): FileReading => readGatewayText(text, { environment, folder }, advisers);
 const faultsOf = (text: string): string[] =>
