@@ -4,8 +4,8 @@ import { platformScope } from '../kernel';
 import { type KeyChanges, KeysService, maskKey } from '../keys';
 import { type Command, UsageError } from './command';
 import { commandActor, keyEntriesOf } from './key-entries';
-import { keyIdIn, modelBudgetsOf, modelNames } from './key-words';
-import { budgetOf, instantOf, listOf, secondsOf, wholeNumberOf } from './readers';
+import { keyIdIn, keyOptions, limitsIn, modelBudgetsOf, modelNames } from './key-words';
+import { budgetOf, secondsOf } from './readers';
 import { withDatabase } from './with-database';
 
 /** A limit that is taken away. */
@@ -79,21 +79,13 @@ function changesIn(words: string[]): KeyChangeArguments {
     args: words,
     allowPositionals: true,
     options: {
-      name: { type: 'string' },
+      ...keyOptions,
       status: { type: 'string' },
-      budget: { type: 'string' },
-      rpm: { type: 'string' },
-      tpm: { type: 'string' },
-      parallel: { type: 'string' },
-      'model-budget': { type: 'string', multiple: true },
-      models: { type: 'string' },
-      regions: { type: 'string' },
-      expires: { type: 'string' },
     },
   });
   const id = keyIdIn(positionals);
   if (Object.keys(values).length === 0) throw new UsageError('Name at least one thing to change.');
-  const { name, status, budget, rpm, tpm, parallel, models, regions, expires } = values;
+  const { name, status, budget } = values;
   if (name?.trim() === '') throw new UsageError('--name is empty.');
   const budgets = values['model-budget'];
   return {
@@ -102,23 +94,11 @@ function changesIn(words: string[]): KeyChangeArguments {
     changes: {
       ...(name === undefined ? {} : { name }),
       ...(status === undefined ? {} : { status: statusOf(status) }),
-      ...(rpm === undefined ? {} : { rateLimitRpm: unlessNone(rpm, (text) => wholeNumberOf(text, '--rpm')) }),
-      ...(tpm === undefined ? {} : { rateLimitTpm: unlessNone(tpm, (text) => wholeNumberOf(text, '--tpm')) }),
-      ...(parallel === undefined
-        ? {}
-        : { maxParallel: unlessNone(parallel, (text) => wholeNumberOf(text, '--parallel')) }),
-      ...(models === undefined ? {} : { allowedModels: unlessNone(models, listOf) }),
-      ...(regions === undefined ? {} : { allowedRegions: unlessNone(regions, listOf) }),
-      ...(expires === undefined
-        ? {}
-        : { expiresAt: unlessNone(expires, (text) => instantOf(text, '--expires')) }),
+      ...limitsIn(values, NONE),
       ...(budget === undefined ? {} : budgetChange(budget)),
     },
   };
 }
-
-const unlessNone = <T>(text: string, read: (text: string) => T): T | null =>
-  text === NONE ? null : read(text);
 
 function budgetChange(text: string): Pick<KeyChanges, 'budgetLimit' | 'budgetPeriod'> {
   if (text === NONE) return { budgetLimit: null };

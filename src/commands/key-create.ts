@@ -6,8 +6,8 @@ import { type IssuedKey, KeysService, maskKey, type NewKey } from '../keys';
 import { Database, type Settings, type Tx } from '../platform';
 import { COMMAND_LINE, type Command, UsageError } from './command';
 import { commandActor, keyEntriesOf } from './key-entries';
-import { modelBudgetsOf, modelNames } from './key-words';
-import { budgetOf, instantOf, listOf, wholeNumberOf } from './readers';
+import { keyOptions, limitsIn, modelBudgetsOf, modelNames } from './key-words';
+import { budgetOf, wholeNumberOf } from './readers';
 import { withDatabase } from './with-database';
 
 export const keyCreate: Command = {
@@ -41,45 +41,30 @@ function optionsOf(words: string[]): Options {
   const { values } = parseArgs({
     args: words,
     options: {
-      name: { type: 'string' },
+      ...keyOptions,
       user: { type: 'string' },
       organisation: { type: 'string' },
       project: { type: 'string' },
-      models: { type: 'string' },
-      regions: { type: 'string' },
-      budget: { type: 'string' },
-      rpm: { type: 'string' },
-      tpm: { type: 'string' },
-      parallel: { type: 'string' },
-      'model-budget': { type: 'string', multiple: true },
-      expires: { type: 'string' },
     },
   });
-  const { name, user, organisation, project, models, regions, budget, rpm, tpm, parallel, expires } = values;
+  const { name, user, organisation, project, budget } = values;
   if (name === undefined || name.trim() === '') throw new UsageError('--name is missing.');
   if ([user, organisation, project].filter((owner) => owner !== undefined).length > 1)
     throw new UsageError('A key has one owner: --user, --organisation or --project.');
+  const limits = limitsIn(values);
+  if (limits.expiresAt && limits.expiresAt.getTime() <= Date.now())
+    throw new UsageError('--expires lies in the past.');
   return {
     owner: { user, organisation, project },
     key: {
       kind: 'client',
       name,
       createdBy: COMMAND_LINE,
-      allowedModels: models === undefined ? null : listOf(models),
-      allowedRegions: regions === undefined ? null : listOf(regions),
+      ...limits,
       budget: budget === undefined ? null : budgetOf(budget),
-      rateLimitRpm: rpm === undefined ? null : wholeNumberOf(rpm, '--rpm'),
-      rateLimitTpm: tpm === undefined ? null : wholeNumberOf(tpm, '--tpm'),
-      maxParallel: parallel === undefined ? null : wholeNumberOf(parallel, '--parallel'),
-      expiresAt: expires === undefined ? null : future(instantOf(expires, '--expires')),
     },
     modelBudgets: values['model-budget'] ?? [],
   };
-}
-
-function future(instant: Date): Date {
-  if (instant.getTime() > Date.now()) return instant;
-  throw new UsageError('--expires lies in the past.');
 }
 
 async function createKey(

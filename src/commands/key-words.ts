@@ -1,7 +1,44 @@
 import type { Tx } from '../platform';
-import type { NewKey } from '../keys';
+import type { KeyValues, NewKey } from '../keys';
 import { UsageError } from './command';
-import { budgetOf } from './readers';
+import { budgetOf, instantOf, listOf, wholeNumberOf } from './readers';
+
+const limits = {
+  models: ['allowedModels', listOf],
+  regions: ['allowedRegions', listOf],
+  rpm: ['rateLimitRpm', wholeNumberOf],
+  tpm: ['rateLimitTpm', wholeNumberOf],
+  parallel: ['maxParallel', wholeNumberOf],
+  expires: ['expiresAt', instantOf],
+} as const;
+
+const text = { type: 'string' } as const;
+
+/** What can be said of a key that is made or changed. */
+export const keyOptions = {
+  name: text,
+  models: text,
+  regions: text,
+  rpm: text,
+  tpm: text,
+  parallel: text,
+  expires: text,
+  budget: text,
+  'model-budget': { type: 'string', multiple: true },
+} as const;
+
+/** Fields of a key by its options; the word for no limit is one where there is such a word. */
+export const limitsIn = (
+  values: { readonly [Option in keyof typeof limits]?: string | undefined },
+  none?: string,
+): Partial<KeyValues> =>
+  Object.fromEntries(
+    Object.entries(limits).flatMap(([option, [field, read]]) => {
+      const said = values[option as keyof typeof limits];
+      if (said === undefined) return [];
+      return [[field, said === none ? null : read(said, `--${option}`)]];
+    }),
+  );
 
 /** The one key that a command names. A whole key, pasted, names its id; so does what lists show. */
 export function keyIdIn(positionals: readonly string[]): string {
