@@ -11,6 +11,7 @@ import {
   type Nano,
   orNull,
   refused,
+  refuseMisfits,
   refuseUnknownFields,
   regionNamed,
 } from '../kernel';
@@ -111,11 +112,16 @@ const readers: Readonly<Record<string, (value: unknown, catalogue: KnownModels) 
 
 /** Numbers are numbers here, and choices are words: the texts of forms are read before. */
 function readPlain(value: unknown, { name, property }: FieldEntry): unknown {
-  const { choices } = property.control;
-  if (choices !== undefined) return orNull(value, (choice) => choiceField(choice, name, choices));
-  if (typeof value !== 'number' && value !== null)
-    throw refused(name, `a whole number, or null for ${property.none}`);
-  return wholeIn(property.field, value, name);
+  const { column, control, field, none } = property;
+  if (value === null && none !== undefined) return null;
+  if (control.choices !== undefined) return choiceField(value, name, control.choices);
+  if (column.type === 'integer') {
+    const orNone = none === undefined ? '' : `, or null for ${none}`;
+    if (typeof value !== 'number') throw refused(name, `a whole number${orNone}`);
+    return wholeIn(field, value, name);
+  }
+  refuseMisfits({ [name]: field }, { [name]: value });
+  return field.read(value);
 }
 
 /** Fields that creation and change share. An absent field stays absent in the result. */

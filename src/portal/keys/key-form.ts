@@ -15,9 +15,10 @@ export const emptyKey: ShownKey = {
 
 /** The form in the words of the programming interface, whose reader then judges it; empty fields are no restriction. */
 export function bodyOfForm(posted: Posted): Record<string, unknown> {
-  const plain = keyFields
-    .on('page')
-    .map(({ name, property }): [string, unknown] => [name, property.typedField.read(posted[name]) ?? null]);
+  const plain = keyFields.on('page').map(({ name, property }): [string, unknown] => {
+    const value = property.typedField.read(posted[name]);
+    return [name, value === undefined ? (property.isNullable ? null : undefined) : property.toJson(value)];
+  });
   const regions = listOf(posted.allowed_regions);
   const limit = textOf(posted.budget_limit);
   const period = textOf(posted.budget_period);

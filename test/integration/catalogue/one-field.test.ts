@@ -19,10 +19,13 @@ let environment: Record<string, string>;
 let service: Program;
 let owner: Browser;
 
-/** Everything a developer does for a new field of a model: its definition, its column, its label. */
-function addField(): void {
+/** Everything a developer does for a new field of a model and of a key: its definition, its column, its label. */
+function addFields(): void {
   edit('src/catalogue/entities/model-fields.ts', (text) =>
     text.replace('  retires_at: ', "  reviewed_at: kept.instant().nullable('never'),\n  retires_at: "),
+  );
+  edit('src/keys/key-fields.ts', (text) =>
+    text.replace('  expires_at: ', "  reviewed_at: kept.instant().nullable('never'),\n  expires_at: "),
   );
   writeFileSync(
     join(copy, 'migrations', '1999000000000-add-model-review.ts'),
@@ -33,10 +36,12 @@ export class AddModelReview1999000000000 implements MigrationInterface {
 
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('ALTER TABLE model ADD COLUMN reviewed_at timestamptz');
+    await runner.query('ALTER TABLE api_key ADD COLUMN reviewed_at timestamptz');
   }
 
   async down(runner: QueryRunner): Promise<void> {
     await runner.query('ALTER TABLE model DROP COLUMN reviewed_at');
+    await runner.query('ALTER TABLE api_key DROP COLUMN reviewed_at');
   }
 }
 `,
@@ -48,8 +53,9 @@ export class AddModelReview1999000000000 implements MigrationInterface {
   );
   for (const language of ['de', 'en', 'es', 'fr', 'it'])
     edit(`locales/${language}.json`, (text) => {
-      const texts = JSON.parse(text) as { model: object };
-      Object.assign(texts.model, { reviewed_at: { label: `Reviewed at (${language})` } });
+      const texts = JSON.parse(text) as { model: object; key: object };
+      for (const thing of [texts.model, texts.key])
+        Object.assign(thing, { reviewed_at: { label: `Reviewed at (${language})` } });
       return JSON.stringify(texts);
     });
 }
@@ -72,7 +78,7 @@ beforeAll(async () => {
   for (const part of parts) cpSync(join(project, part), join(copy, part), { recursive: true });
   cpSync(join(project, 'package.json'), join(copy, 'package.json'));
   symlinkSync(join(project, 'node_modules'), join(copy, 'node_modules'));
-  addField();
+  addFields();
   [database] = await Promise.all([createTestDatabase(), build()]);
   environment = {
     NODE_ENV: 'test',
@@ -152,6 +158,44 @@ test('a field of a model that is declared in one file is in its API, page, file,
   const table = await owner.get('/dashboard/admin/audit/export');
   expect(table.text).toContain('reviewed_at');
   const described = await owner.get('/openapi.json');
+  expect(described.text).toContain('"reviewed_at"');
+});
+
+test('so is a field of a key', async () => {
+  const made = await owner.post('/dashboard/keys/new', { name: 'mine', reviewed_at: REVIEWED });
+  const path = `/dashboard/keys/${(JSON.parse(made.text) as { id: number }).id}`;
+  expect([made.status, (await owner.page(path)).text]).toEqual([
+    200,
+    expect.stringMatching(
+      /Reviewed at \(en\)[^]*<input id="reviewed-at" name="reviewed_at" type="datetime-local" value="2027-01-31T12:00"/,
+    ),
+  ]);
+  const refused = await owner.post(path, { reviewed_at: 'soon' });
+  expect([refused.status, refused.text]).toEqual([
+    422,
+    expect.stringContaining('reviewed_at must be a day or a time'),
+  ]);
+
+  const exported = await command('export');
+  expect(exported).toMatch(/ {2}mine:\n( {4}.*\n)* {4}reviewed_at: 2027-01-31T12:00:00.000Z/);
+  const file = join(data, 'gateway.yaml');
+  writeFileSync(file, exported.replace(`reviewed_at: ${REVIEWED}`, 'reviewed_at: 2028-02-29T00:00:00Z'));
+  expect(await command('plan', file)).toMatch(
+    /key mine\n.*reviewed_at.*2027-01-31T12:00:00.000Z.*2028-02-29T00:00:00.000Z/,
+  );
+
+  const given = await owner.submit(path, { name: 'mine', reviewed_at: '2028-02-29' });
+  const emptied = await owner.submit(path, { name: 'mine', reviewed_at: '' });
+  expect([given.status, emptied.status]).toEqual([303, 303]);
+  const entries = await rows<{ changes: Record<string, unknown> }>(
+    "SELECT changes FROM activity WHERE action IN ('key.created', 'key.changed') ORDER BY id DESC LIMIT 3",
+  );
+  expect(entries.reverse().map(({ changes }) => changes['reviewed_at'])).toEqual([
+    [null, REVIEWED],
+    [REVIEWED, '2028-02-29T00:00:00.000Z'],
+    ['2028-02-29T00:00:00.000Z', null],
+  ]);
+  const described = await owner.get('/v1/openapi.json');
   expect(described.text).toContain('"reviewed_at"');
 });
 
