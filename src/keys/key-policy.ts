@@ -107,7 +107,7 @@ function changesLimits(changes: KeyChanges, key: ManagedKey): boolean {
   const differs = <T>(wanted: T | undefined, current: T): boolean =>
     wanted !== undefined && wanted !== current;
   return (
-    Object.keys(keyFields.changed(key, changes)).some((name) => !unlimiting.has(name)) ||
+    Object.keys(keyFields.changed('body', key, changes)).some((name) => !unlimiting.has(name)) ||
     differs(changes.budgetLimit, budget?.limit ?? null) ||
     differs(changes.budgetPeriod, budget?.period ?? changes.budgetPeriod) ||
     (changes.modelBudgets !== undefined && !sameBudgets(changes.modelBudgets, key.modelBudgets))

@@ -234,7 +234,7 @@ function statusIn(
 
 /** It returns only what differs: a budget that is set anew would be told as a change. */
 function changesTo(state: KeyState, known: ManagedKey, fields: ReadonlySet<string>): KeyChanges {
-  const changed = keyFields.changed(known, state);
+  const changed = keyFields.changed('file', known, state);
   return {
     ...changed,
     ...(changed.allowedRegions === undefined ? {} : { regionsAsList: true }),

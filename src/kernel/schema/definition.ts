@@ -116,9 +116,9 @@ export class Definition<Given extends Properties> {
     ) as unknown as ValuesOf<Given>;
   }
 
-  /** Of what is said, what is not so already. */
-  changed(before: ValuesOf<Given>, said: Partial<ValuesOf<Given>>): Partial<ValuesOf<Given>> {
-    return this.made(this.on('file'), ({ key, property }) => {
+  /** Of what is said there, what is not so already. */
+  changed(facet: Facet, before: ValuesOf<Given>, said: Partial<ValuesOf<Given>>): Partial<ValuesOf<Given>> {
+    return this.made(this.on(facet), ({ key, property }) => {
       const value = (said as Row)[key];
       return value === undefined || property.isSame(value, (before as Row)[key]) ? undefined : value;
     });

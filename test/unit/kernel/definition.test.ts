@@ -1,0 +1,35 @@
+import { defineFields, kept } from '../../../src/kernel';
+
+const fields = defineFields('thing', {
+  most: kept.whole(1, 9).nullable('any'),
+  words: kept.words(9, 9).nullable('every'),
+  mode: kept.oneOf(['on', 'off']).default('on').notOn('file'),
+  ends_at: kept.instant().nullable('never'),
+});
+const noon = new Date('2027-01-31T12:00:00Z');
+const thing = { most: 4, words: ['a', 'b'], mode: 'on', endsAt: noon } as const;
+const before = { ...thing, words: [...thing.words] };
+
+test('what is not said is as usual, and null is said', () => {
+  expect(fields.pick({ most: 3, words: null })).toEqual({ most: 3, words: null, mode: 'on', endsAt: null });
+});
+
+test('of what is said, a change is what is not so already; the order of words is no change', () => {
+  const same = { most: 4, words: ['b', 'a'], endsAt: new Date(noon) };
+  expect(fields.changed('body', before, same)).toEqual({});
+  expect(fields.changed('body', before, {})).toEqual({});
+  expect(fields.changed('body', before, { ...same, most: null, mode: 'off' })).toEqual({
+    most: null,
+    mode: 'off',
+  });
+  expect(fields.changed('file', before, { most: 5, mode: 'off' })).toEqual({ most: 5 });
+  // A word may be called like the word for null.
+  expect(fields.changed('body', { ...before, words: null }, { words: ['every'] })).toEqual({
+    words: ['every'],
+  });
+});
+
+test('a body is read field by field, and what it does not name is not there', () => {
+  const read = fields.given({ most: '7', ends_at: null, other: 1 }, (value, { name }) => [name, value]);
+  expect(read).toEqual({ most: ['most', '7'], endsAt: ['ends_at', null] });
+});
