@@ -1,5 +1,6 @@
-import Handlebars, { type HelperDelegate, type HelperOptions, type SafeString } from 'handlebars';
+import type { HelperDelegate, HelperOptions, SafeString } from 'handlebars';
 import type { AssetResolver } from './assets';
+import { formHelpers } from './form-helpers';
 import {
   formatCompact,
   formatCost,
@@ -11,21 +12,9 @@ import {
   type Amount,
   type TimeStyle,
 } from './formatting';
-import type { Translate } from './translations';
+import { dataOf, escape, safe } from './render-data';
 import type { ViewContext } from './view-context';
 
-/** What the engine hands to helpers through Handlebars' data frame. */
-export interface RenderData {
-  view: ViewContext & { brandName: string };
-  translate: Translate;
-  /** A view gives these named pieces to its layouts, such as the title. */
-  sections: Record<string, SafeString>;
-  body?: SafeString;
-}
-
-const escape = (text: string): string => Handlebars.escapeExpression(text);
-const safe = (markup: string): SafeString => new Handlebars.SafeString(markup);
-const dataOf = (options: HelperOptions): RenderData => options.data as RenderData;
 const isAbsent = (value: unknown): value is null | undefined | '' =>
   value === null || value === undefined || value === '';
 
@@ -113,6 +102,7 @@ const written = new Map<unknown, HelperDelegate>(
 export function createHelpers(asset: AssetResolver): Record<string, HelperDelegate> {
   return {
     t: translate,
+    ...formHelpers,
     money,
     cost,
     number,

@@ -18,21 +18,13 @@ export {
   formatPercent,
   formatTime,
 } from './formatting';
-export { type FieldAttributes, withDeclaredFields } from './declared-fields';
+export { type FieldAttributes } from './field-bounds';
 export { filterFields } from './components/filter-fields';
 export type * from './components/models';
 export { scatterChart, type ScatterInput, type ScatterModel } from './components/scatter';
 export { column, type Column, mixed, tableOf, type TableInput } from './components/table';
 export { claudeCodeSettings, codexSettings, requestSnippets } from './components/snippets';
-export {
-  formPageField,
-  type RefusalPieces,
-  type RefusedForm,
-  withFocusOnFirstError,
-  withFormPages,
-  withNotice,
-  withRefusal,
-} from './refused-form';
+export { formPageField, type FormsContext, type RefusedForm } from './forms';
 export { projectFolder } from './project-folder';
 export { controlsOf, type FieldControl, textKeysOf } from './components/controls';
 export { type Translate } from './translations';

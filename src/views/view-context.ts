@@ -1,3 +1,5 @@
+import type { FormsContext } from './forms';
+
 /** What every template may read besides its own model, under `@view`. */
 export const locales = ['en', 'de', 'fr', 'it', 'es'] as const;
 export type Locale = (typeof locales)[number];
@@ -57,6 +59,8 @@ export interface ViewContext {
   terms?: string;
   /** They are shown once, after a change. */
   notices?: { tone: 'ok' | 'warn' | 'bad' | 'info'; text: string }[];
+  /** It is absent where a form leads nowhere, such as in mails. */
+  forms?: FormsContext;
 }
 
 export function isLocale(value: unknown): value is Locale {

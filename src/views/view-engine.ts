@@ -3,7 +3,9 @@ import { join, relative, sep } from 'node:path';
 import Handlebars from 'handlebars';
 import { create } from 'hbs';
 import { createAssetResolver } from './assets';
-import { createHelpers, type RenderData } from './helpers';
+import { PageForms } from './forms';
+import { createHelpers } from './helpers';
+import type { RenderData } from './render-data';
 import { loadTranslations, type Translate } from './translations';
 import { defaultViewContext, type Locale, type ViewContext } from './view-context';
 
@@ -17,6 +19,8 @@ import { defaultViewContext, type Locale, type ViewContext } from './view-contex
  * - A partial is a component. It takes one object, `{{> badge status}}` or
  *   `{{> badge (object tone="ok" label=(t "…"))}}`; one that wraps content takes
  *   named values, `{{#> card heading="…"}}…{{/card}}`.
+ * - A form is `{{#form action="…"}}…{{/form}}`, and a control takes what was typed,
+ *   what is wrong and what its field takes from `{{#with (control …)}}`; see form-helpers.ts.
  * - `@view` is the ViewContext. Models are plain objects: Handlebars refuses
  *   inherited properties, and a misspelt helper does not compile.
  */
@@ -118,10 +122,13 @@ export async function createViewEngine(options: ViewEngineOptions): Promise<View
 
   const render = (name: string, model: object, context: ViewContext): string => {
     if (!options.cache) forgetWhatChanged();
+    const forms = new PageForms(context.forms);
     const data: RenderData = {
       view: { ...context, brandName: context.brand?.name ?? options.brandName },
       translate: translations(context.locale),
       sections: {},
+      forms,
+      banner: (model) => (model === null ? '' : viewNamed('fragments/refused-form').run(model, { data })),
     };
     let view = viewNamed(name);
     let html = view.run(model, { data });
@@ -129,7 +136,7 @@ export async function createViewEngine(options: ViewEngineOptions): Promise<View
       view = viewNamed(`layouts/${view.layout}`);
       html = view.run(model, { data: { ...data, body: new Handlebars.SafeString(html) } });
     }
-    return html;
+    return context.fragment ? data.banner(forms.notice()) + html : html;
   };
 
   const renderForExpress: ExpressRender = (path, locals, done) => {

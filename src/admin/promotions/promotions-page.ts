@@ -125,6 +125,7 @@ function sectionOf(promotion: ListedPromotion, { translate }: Localisation): Sec
       label: translate('promotions.edit'),
       action,
       version,
+      hidden: [{ name: 'end', value: 'false' }],
       fields: [
         { ...textField('name', translate('people.name'), name), id: `name-${id}` },
         ...(isOver ? [] : [endField(`expires-${id}`, expiresAt, translate)]),

@@ -4,17 +4,13 @@ import { ResellerDomains } from '../../identity';
 import { Settings } from '../../platform';
 import {
   defaultViewContext,
+  type FormsContext,
   isLocale,
   type Locale,
   locales,
   type Translate,
   type ViewContext,
   ViewEngine,
-  withDeclaredFields,
-  withFocusOnFirstError,
-  withFormPages,
-  withNotice,
-  withRefusal,
 } from '../../views';
 import { cookieOf, sessionCookieName } from '../cookies';
 import { FormDeclarations } from './form-declarations';
@@ -44,18 +40,7 @@ export class PageRenderer {
   ) {}
 
   page(view: string, model: object, request: HttpRequest): string {
-    const context = this.contextOf(request);
-    const rendered = withDeclaredFields(this.engine.render(view, model, context), this.declarations.at);
-    const html = withFormPages(rendered, request.originalUrl);
-    const { refusal, refusedAddress } = request;
-    const piece = (name: string, values: object): string =>
-      this.engine.render(`fragments/${name}`, values, { ...context, fragment: true });
-    if (refusedAddress !== undefined) {
-      const text = addressText(refusedAddress, this.textsFor(request), true) ?? '';
-      return withNotice(html, piece('refused-form', { text, code: refusedAddress.code }));
-    }
-    if (refusal === undefined) return request.method === 'POST' ? withFocusOnFirstError(html) : html;
-    return withFocusOnFirstError(withRefusal(html, ...refusedForm(refusal, piece, this.textsFor(request))));
+    return this.engine.render(view, model, this.contextOf(request));
   }
 
   fault(
@@ -137,7 +122,19 @@ export class PageRenderer {
       ...this.hostOf(request),
       fragment: headers['hx-request'] === 'true',
       ...this.frames.contextOf(request, this.textsFor(request)),
+      forms: this.formsOf(request),
     });
+  }
+
+  private formsOf(request: HttpRequest): FormsContext {
+    const { refusal, refusedAddress, originalUrl } = request;
+    const texts = this.textsFor(request);
+    const forms = { page: originalUrl, declaredAt: this.declarations.at };
+    if (refusedAddress !== undefined) {
+      const text = addressText(refusedAddress, texts, true) ?? '';
+      return { ...forms, notice: { text, code: refusedAddress.code } };
+    }
+    return refusal === undefined ? forms : { ...forms, refused: refusedForm(refusal, texts) };
   }
 }
 

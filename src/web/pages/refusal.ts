@@ -1,5 +1,5 @@
 import type { Fault, ValidationIssue } from '../../kernel';
-import { formPageField, type RefusalPieces, type RefusedForm, type Translate } from '../../views';
+import { formPageField, type RefusedForm, type Translate } from '../../views';
 import { localPath } from '../local-path';
 
 export type Posted = Readonly<Record<string, unknown>>;
@@ -67,24 +67,17 @@ const addressTexts: Partial<Record<Fault['code'], string>> = {
 };
 
 /** It is in the reader's words, for the view that shows the form again. */
-export function refusedForm(
-  { path, posted, problem }: Refusal,
-  piece: (name: string, values: object) => string,
-  translate: Translate,
-): [RefusedForm, RefusalPieces] {
+export function refusedForm({ path, posted, problem }: Refusal, translate: Translate): RefusedForm {
   const isStale = problem.code === 'conflict' && problem.options.details?.version !== undefined;
   const errors = isStale ? new Map<string, string>() : errorsOf(problem, translate);
-  const pieces: RefusalPieces = {
-    banner: (others) =>
-      piece('refused-form', {
-        text: [bannerText(problem, isStale, errors, translate), ...others].join(' '),
-        code: problem.code,
-      }),
-    error: (id, error) => piece('refused-field', { id: id.replace(/-error$/, ''), error }),
-    help: (text) => piece('refused-field', { id: '', typed: text }),
+  return {
+    path,
+    posted,
+    errors,
+    text: bannerText(problem, isStale, errors, translate),
+    code: problem.code,
+    ...(isStale ? { typed: (value) => translate('forms.typed', { value }) } : {}),
   };
-  const typed = (value: string): string => translate('forms.typed', { value });
-  return [{ path, posted, errors, ...(isStale ? { typed } : {}) }, pieces];
 }
 
 function bannerText(

@@ -56,6 +56,8 @@ function invalidField(html: string, name: string): string | null {
   return null;
 }
 
+const namesOf = ({ fields }: Pick<PageForm, 'fields'>): string => fields.map(({ name }) => name).join(' ');
+
 /** As it is shown, or else with every box ticked, for there are boxes that switch their form on. */
 const refusedAt = async (form: OfferedForm): Promise<string | null> =>
   (await refusedWith(form, ({ isSent }) => isSent)) === null
@@ -84,7 +86,10 @@ async function refusedWith(
       said.push(`${bad.name}: ${status} ${fault}`);
       continue;
     }
-    const again = formsOf(html).filter((form) => form.action === action);
+    // Another form of the address has other fields.
+    const again = formsOf(html).filter(
+      (form) => form.action === action && namesOf(form) === namesOf({ fields: shown }),
+    );
     const kept = again.some((form) =>
       form.fields.some(({ name, value }) => name === bad.name && value === nonsense),
     );

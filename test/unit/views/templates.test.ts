@@ -128,6 +128,7 @@ test('every partial is shown in the gallery, or is a part of one that is', () =>
     'views/partials/field-table.hbs',
     'views/partials/first-request.hbs',
     'views/partials/key-fields.hbs',
+    'views/partials/lane-field.hbs',
     'views/partials/language-switch.hbs',
     'views/partials/legal-banner.hbs',
     'views/partials/model-filter.hbs',
@@ -206,6 +207,12 @@ describe('messages', () => {
       const [first] = params?.[0]?.params ?? [];
       return first?.type === 'StringLiteral' ? [String(first.original)] : [];
     });
+    const labels = parsed.flatMap(({ nodes }) =>
+      nodes.flatMap(({ type, key, value }) =>
+        type === 'HashPair' && key === 'labels' ? String((value as AstNode)['original']) : [],
+      ),
+    );
+    prefixes.push(...labels);
     // A key that is put together in the source begins with a fixed part.
     const joined = sources.flatMap(([, text]) =>
       [...text.matchAll(/`([a-z][\w-]*\.(?:[\w-]+\.)*)\$\{/g)].map(([, prefix]) => prefix ?? ''),
