@@ -101,10 +101,11 @@ function control(...input: unknown[]): object {
   const { type = 'text', name, help, id = name } = given;
   const choices = choicesOf(given, translate);
   const { isChanged = false, ...kept } = keptIn(own, given, choices);
-  const error = own.takeError(name) ?? given.error;
+  const refusal = own.takeError(name);
+  const error = refusal ?? given.error;
   if (error !== undefined || isChanged) forms.shown += 1;
   const { type: taken = type, required, ...bounds } = boundsOf(type, own.declared?.get(name) ?? {});
-  const autofocus = (error !== undefined || given.autofocus === true) && !forms.hasFocus;
+  const autofocus = (refusal !== undefined || given.autofocus === true) && !forms.hasFocus;
   forms.hasFocus ||= autofocus;
   const described = [error && `${id}-error`, help && `${id}-help`, given.describedBy].filter(Boolean);
   const attributes = attributesText({

@@ -22,7 +22,7 @@ export { type FieldAttributes } from './field-bounds';
 export { filterFields } from './components/filter-fields';
 export type * from './components/models';
 export { scatterChart, type ScatterInput, type ScatterModel } from './components/scatter';
-export { column, type Column, mixed, tableOf, type TableInput } from './components/table';
+export { column, type Column, mixed, tableOf } from './components/table';
 export { claudeCodeSettings, codexSettings, requestSnippets } from './components/snippets';
 export { formPageField, type FormsContext, type RefusedForm } from './forms';
 export { projectFolder } from './project-folder';

@@ -11,7 +11,6 @@ export { IdempotencyModule } from './idempotency/idempotency.module';
 export { pageRequestOf, presentPage } from './lists';
 export { IsCursor, IsFilterText } from './list-query';
 export { localPath } from './local-path';
-export { Notices } from './notices';
 export { serveAssets } from './pages/assets';
 export { addressOf, type ListDescription, type ListPageModel, listPage, scopeWords } from './pages/list-page';
 export { type Localisation, localisationOf } from './pages/localisation';
