@@ -1,6 +1,7 @@
 const common = {
   testEnvironment: '<rootDir>/test/support/jest/environment.cjs',
   runtime: '<rootDir>/test/support/jest/runtime.cjs',
+  setupFiles: ['<rootDir>/test/support/jest/setup.cjs'],
   transform: { '\\.ts$': ['@swc/jest'] },
 };
 

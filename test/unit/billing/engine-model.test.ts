@@ -246,6 +246,6 @@ test('whatever happens, the money adds up', async () => {
       expect(charged).toBe(world.expected);
       expect(world.store.limits.get('wallet:1')).toMatchObject({ spent: world.expected, escrowed: 0n });
     }),
-    { numRuns: 60, interruptAfterTimeLimit: 50_000, markInterruptAsFailure: true },
+    { numRuns: 60 },
   );
-});
+}, 300_000);
