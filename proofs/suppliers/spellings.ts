@@ -1,4 +1,4 @@
-import { crc32 } from 'node:zlib';
+import { frame } from '../../test/support/frames';
 import type { Chance } from '../../test/system/chance';
 import type { RecordedEvent } from './recordings';
 
@@ -125,30 +125,6 @@ export const framedEvents = (events: readonly RecordedEvent[], spelling: Spellin
     const bytes = Buffer.from(spelled(data, spelling)).toString('base64');
     return frame(
       { ':event-type': 'chunk', ':content-type': 'application/json', ':message-type': 'event' },
-      Buffer.from(spelled({ bytes, p: 'abcd' }, spelling)),
+      spelled({ bytes, p: 'abcd' }, spelling),
     );
   });
-
-function frame(headers: Readonly<Record<string, string>>, payload: Buffer): Buffer {
-  const head = Buffer.concat(
-    Object.entries(headers).map(([name, value]) => {
-      const length = Buffer.alloc(2);
-      length.writeUInt16BE(value.length);
-      return Buffer.concat([
-        Buffer.from([name.length]),
-        Buffer.from(name),
-        Buffer.from([7]),
-        length,
-        Buffer.from(value),
-      ]);
-    }),
-  );
-  const bytes = Buffer.alloc(16 + head.length + payload.length);
-  bytes.writeUInt32BE(bytes.length, 0);
-  bytes.writeUInt32BE(head.length, 4);
-  bytes.writeUInt32BE(crc32(bytes.subarray(0, 8)), 8);
-  head.copy(bytes, 12);
-  payload.copy(bytes, 12 + head.length);
-  bytes.writeUInt32BE(crc32(bytes.subarray(0, -4)), bytes.length - 4);
-  return bytes;
-}

@@ -29,13 +29,23 @@ export function inDatabase(url: string, name: string): string {
   return address.href;
 }
 
-/** One statement on a connection of its own, outside any transaction. */
-export async function administer(url: string, statement: string): Promise<void> {
+/** On a connection of its own, which ends with the work. */
+export async function inSession<Result>(
+  url: string,
+  work: (session: Client) => Promise<Result>,
+): Promise<Result> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
-    await client.query(statement);
+    return await work(client);
   } finally {
     await client.end();
   }
 }
+
+/** One statement outside any transaction. */
+export const administer = (url: string, statement: string): Promise<void> =>
+  inSession(url, async (session) => void (await session.query(statement)));
+
+export const rowsOf = <Row extends object>(url: string, sql: string): Promise<Row[]> =>
+  inSession(url, async (session) => (await session.query<Row>(sql)).rows);

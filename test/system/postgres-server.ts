@@ -4,8 +4,8 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from 'pg';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '#inside/platform/database/embedded-postgres';
+import { inSession } from '../support/postgres';
 
 /** A durable server, empty at first, that may be killed and comes back; nodes reach it at an address that stays. */
 export class PostgresServer {
@@ -64,16 +64,12 @@ export class PostgresServer {
     const name = address.pathname.slice(1);
     address.pathname = '/postgres';
     const change = isPermitted ? 'RESET' : 'SET';
-    const client = new Client({ connectionString: address.href });
-    await client.connect();
-    try {
+    await inSession(address.href, async (client) => {
       await client.query(
         `ALTER DATABASE "${name}" ${change} default_transaction_read_only${isPermitted ? '' : ' = on'}`,
       );
       await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name]);
-    } finally {
-      await client.end();
-    }
+    });
   }
 
   async launch(): Promise<void> {

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { Client } from 'pg';
 import { startTestApp } from '../../support/app';
-import { administer, createTestDatabase, type TestDatabase } from '../../support/postgres';
+import { administer, createTestDatabase, rowsOf, type TestDatabase } from '../../support/postgres';
 
 let shared: TestDatabase;
 
@@ -12,17 +11,12 @@ afterAll(() => shared.drop());
 
 /** Connections of the service to the test's database, apart from the one that asks. */
 async function connections(): Promise<number> {
-  const client = new Client({ connectionString: shared.ownerUrl });
-  await client.connect();
-  try {
-    const { rows } = await client.query<{ count: number }>(
-      `SELECT count(*)::int AS count FROM pg_stat_activity
-        WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`,
-    );
-    return rows[0]?.count ?? -1;
-  } finally {
-    await client.end();
-  }
+  const [row] = await rowsOf<{ count: number }>(
+    shared.ownerUrl,
+    `SELECT count(*)::int AS count FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`,
+  );
+  return row?.count ?? -1;
 }
 
 /** A login that may not yet work as the application: the start admits it. */

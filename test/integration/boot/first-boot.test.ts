@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { rmSync } from 'node:fs';
 import { runChild } from '../../support/child';
 import type { Program } from '../../system/program';
-import { administer, createTestDatabase, type TestDatabase } from '../../support/postgres';
+import { administer, createTestDatabase, rowsOf, type TestDatabase } from '../../support/postgres';
 import { type Simulator, startSimulator } from '../../support/simulator';
-import { Client } from 'pg';
 import { makeScratchFolder } from '../../support/scratch';
 
 const rootOfProject = join(__dirname, '../../..');
@@ -78,15 +77,7 @@ async function stop({ child }: Node): Promise<string[]> {
   }
 }
 
-async function rows<Row>(sql: string): Promise<Row[]> {
-  const client = new Client({ connectionString: database.ownerUrl });
-  await client.connect();
-  try {
-    return (await client.query(sql)).rows as Row[];
-  } finally {
-    await client.end();
-  }
-}
+const rows = <Row extends object>(sql: string): Promise<Row[]> => rowsOf<Row>(database.ownerUrl, sql);
 
 const chat = (node: Node, key: string) =>
   fetch(`${node.url}/v1/chat/completions`, {
@@ -218,10 +209,7 @@ test('a taken port is told before anything is made', async () => {
     expect(code).toBe(78);
     expect(complaint).toContain(`PORT: port ${port} of 127.0.0.1 is taken`);
     expect(complaint).not.toContain('    at ');
-    const client = new Client({ connectionString: own.ownerUrl });
-    await client.connect();
-    expect((await client.query('SELECT FROM api_key')).rowCount).toBe(0);
-    await client.end();
+    expect(await rowsOf(own.ownerUrl, 'SELECT FROM api_key')).toEqual([]);
   } finally {
     taken.close();
     await own.drop();

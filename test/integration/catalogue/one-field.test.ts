@@ -1,9 +1,8 @@
 import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import { runChild } from '../../support/child';
 import { Program } from '../../system/program';
-import { createTestDatabase, type TestDatabase } from '../../support/postgres';
+import { createTestDatabase, rowsOf, type TestDatabase } from '../../support/postgres';
 import { makeScratchFolder } from '../../support/scratch';
 import { Browser } from '../accounts/account-house';
 
@@ -147,7 +146,8 @@ test('a field of a model that is declared in one file is in its API, page, file,
     reviewed_at: '',
   });
   expect(emptied.status).toBe(303);
-  const entries = await rows<{ changes: Record<string, unknown> }>(
+  const entries = await rowsOf<{ changes: Record<string, unknown> }>(
+    database.ownerUrl,
     "SELECT changes FROM activity WHERE action LIKE 'model.%' ORDER BY id",
   );
   expect(entries.map(({ changes }) => changes['reviewed_at'])).toEqual([
@@ -187,7 +187,8 @@ test('so is a field of a key', async () => {
   const given = await owner.submit(path, { name: 'mine', reviewed_at: '2028-02-29' });
   const emptied = await owner.submit(path, { name: 'mine', reviewed_at: '' });
   expect([given.status, emptied.status]).toEqual([303, 303]);
-  const entries = await rows<{ changes: Record<string, unknown> }>(
+  const entries = await rowsOf<{ changes: Record<string, unknown> }>(
+    database.ownerUrl,
     "SELECT changes FROM activity WHERE action IN ('key.created', 'key.changed') ORDER BY id DESC LIMIT 3",
   );
   expect(entries.reverse().map(({ changes }) => changes['reviewed_at'])).toEqual([
@@ -198,13 +199,3 @@ test('so is a field of a key', async () => {
   const described = await owner.get('/v1/openapi.json');
   expect(described.text).toContain('"reviewed_at"');
 });
-
-async function rows<Row>(sql: string): Promise<Row[]> {
-  const client = new Client({ connectionString: database.ownerUrl });
-  await client.connect();
-  try {
-    return (await client.query(sql)).rows as Row[];
-  } finally {
-    await client.end();
-  }
-}

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { insertRequestRecords, type RequestRecord } from '#product/audit';
-import { written } from '../../support/a-record';
+import { aRecord, written } from '../../support/a-record';
 import { rerate, type RerateDelta, type RerateOptions, summariseRerate } from '#product/catalogue';
-import { costOf, NO_USAGE, priceRates, type PriceRates, uuidv7 } from '#product/kernel';
+import { costOf, NO_USAGE, priceRates, type PriceRates } from '#product/kernel';
 import { CatalogueHouse, refusal } from './catalogue-house';
 
 let house: CatalogueHouse;
@@ -35,45 +35,20 @@ beforeAll(async () => {
 });
 afterAll(() => house.close());
 
-function record(fields: Partial<RequestRecord>): RequestRecord {
-  return {
+const record = (fields: Partial<RequestRecord>): RequestRecord =>
+  aRecord({
     ...NO_USAGE,
-    requestId: uuidv7(),
     createdAt: from,
-    settlementId: null,
     keyId: 1,
-    userId: null,
     organisationId: 1,
-    departmentId: null,
-    projectId: null,
     walletId: 5,
-    surface: 'chat',
     model: 'm',
     servedModel: 'm',
     supplier: 'north',
-    region: 'eu',
     priceId: null,
-    usageSource: 'supplier',
-    costNano: 0n,
-    status: 200,
-    code: null,
-    stream: false,
-    failover: false,
-    attempts: null,
     latencyMs: 1,
-    firstTokenMs: null,
-    finishReason: 'stop',
-    sessionKey: null,
-    dropped: null,
-    endUser: null,
-    tags: null,
-    keyModelId: null,
-    priceFactor: null,
-    autoDecision: null,
-    clientRequestId: null,
     ...fields,
-  };
-}
+  });
 
 const insert = (records: RequestRecord[]): Promise<unknown> =>
   house.write((tx) => insertRequestRecords(tx, records.map(written)));

@@ -1,6 +1,6 @@
-import { Client } from 'pg';
 import { catalogueEntities } from '#product/catalogue';
 import { migrationDataSource } from '#inside/platform/database/data-source';
+import { administer } from '../../support/postgres';
 import { CatalogueHouse } from './catalogue-house';
 import { priceRates } from '#product/kernel';
 
@@ -35,16 +35,10 @@ describe('a price is never changed', () => {
   ];
 
   test.each(attempts)('by the owner: %s', async (statement) => {
-    const owner = new Client({ connectionString: house.test.ownerUrl });
-    await owner.connect();
-    try {
-      await expect(owner.query(statement)).rejects.toMatchObject({
-        code: '23001',
-        constraint: 'price_is_immutable',
-      });
-    } finally {
-      await owner.end();
-    }
+    await expect(administer(house.test.ownerUrl, statement)).rejects.toMatchObject({
+      code: '23001',
+      constraint: 'price_is_immutable',
+    });
     expect((await house.snapshot()).price(priceId)?.rates.input).toBe(5n);
   });
 

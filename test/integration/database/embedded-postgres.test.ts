@@ -9,7 +9,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import {
   DataFolderInUse,
   type EmbeddedPostgres,
@@ -19,6 +18,7 @@ import {
 } from '#inside/platform/database/embedded-postgres';
 import { runningProcess } from '#inside/platform/database/embedded/processes';
 import { runChild } from '../../support/child';
+import { inSession } from '../../support/postgres';
 import { makeScratchFolder } from '../../support/scratch';
 
 const instance = join(__dirname, 'embedded-instance.process.ts');
@@ -36,16 +36,8 @@ afterAll(async () => {
 
 const start = () => startEmbeddedPostgres({ dataFolder, durable: false });
 
-async function ask(url: string, sql: string): Promise<unknown[][]> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    const { rows } = await client.query<unknown[]>({ text: sql, rowMode: 'array' });
-    return rows;
-  } finally {
-    await client.end();
-  }
-}
+const ask = (url: string, sql: string): Promise<unknown[][]> =>
+  inSession(url, async (session) => (await session.query<unknown[]>({ text: sql, rowMode: 'array' })).rows);
 
 const postmaster = () =>
   Number(readFileSync(join(serverFolder, 'cluster', 'postmaster.pid'), 'utf8').split('\n')[0]);

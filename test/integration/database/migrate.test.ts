@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { migrations } from '#migrations';
@@ -8,7 +7,7 @@ import { applicationUrl } from '#inside/platform/database/connection-url';
 import { migrate } from '#inside/platform/database/migrate';
 import { runChild } from '../../support/child';
 import { driftOf } from '../../support/drift';
-import { administer, inDatabase } from '../../support/postgres';
+import { administer, inDatabase, inSession } from '../../support/postgres';
 import { testServer } from '../../support/test-server';
 
 const made: string[] = [];
@@ -40,15 +39,10 @@ async function login(rights: string): Promise<{ name: string; as: (url: string) 
   return { name, as };
 }
 
-async function ask(url: string, sql: string): Promise<unknown[]> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query<unknown[]>({ text: sql, rowMode: 'array' })).rows.flat();
-  } finally {
-    await client.end();
-  }
-}
+const ask = (url: string, sql: string): Promise<unknown[]> =>
+  inSession(url, async (session) =>
+    (await session.query<unknown[]>({ text: sql, rowMode: 'array' })).rows.flat(),
+  );
 
 const applied = 'SELECT name FROM migrations ORDER BY id';
 
@@ -87,31 +81,23 @@ test('a migration that fails is undone, and those before it stand', async () => 
 
 test('a node that waits too long for its turn says whom it waits for', async () => {
   const url = await emptyDatabase();
-  const slow = new Client({ connectionString: url });
-  await slow.connect();
-  try {
+  await inSession(url, async (slow) => {
     await slow.query('SELECT pg_advisory_lock(5719024)');
     const attempt = migrate({ url, migrations, queue: false, deadlineMs: 50 });
     await expect(attempt).rejects.toThrow('Another node has been migrating this database');
-  } finally {
-    await slow.end();
-  }
+  });
 });
 
 test('a node that finds nothing to do waits for nobody', async () => {
   const url = await emptyDatabase();
   await migrate({ url, migrations, queue: true });
-  const slow = new Client({ connectionString: url });
-  await slow.connect();
-  try {
+  await inSession(url, async (slow) => {
     await slow.query('SELECT pg_advisory_lock(5719024)');
     await migrate({ url, migrations, queue: true, deadlineMs: 50 });
     await slow.query("DELETE FROM migrations WHERE name LIKE 'AddLaneOrder%'");
     const attempt = migrate({ url, migrations, queue: true, deadlineMs: 50 });
     await expect(attempt).rejects.toThrow('Another node has been migrating this database');
-  } finally {
-    await slow.end();
-  }
+  });
 });
 
 test('a service with a login of its own is admitted to the application role', async () => {

@@ -1,9 +1,9 @@
-import { insertRequestRecords, type RequestRecord } from '#product/audit';
-import { NO_USAGE, uuidv7 } from '#product/kernel';
+import { insertRequestRecords } from '#product/audit';
+import { NO_USAGE } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { signIn } from '../../support/people';
 import { startSimulator, type Simulator } from '../../support/simulator';
-import { written } from '../../support/a-record';
+import { aRecord, written } from '../../support/a-record';
 import { sendJson } from '../web/from-page';
 import { ask } from '../web/raw-exchange';
 import { addHouse, askModel, type House, setQuality, signedIn } from './house';
@@ -53,40 +53,18 @@ async function putRouted(
   judge = 'j',
   drift = 'calm',
 ): Promise<void> {
-  const record: RequestRecord = {
+  const record = aRecord({
     ...NO_USAGE,
-    requestId: uuidv7(),
-    createdAt: new Date(),
-    settlementId: null,
     keyId,
     userId,
     organisationId,
-    departmentId: null,
-    projectId: null,
-    walletId: null,
-    surface: 'chat',
     model: 'auto',
     servedModel: 'sim-small',
     supplier: 'sandbox',
     region: 'local',
     priceId: null,
-    usageSource: 'supplier',
     costNano: 500n,
-    status: 200,
-    code: null,
-    stream: false,
-    failover: false,
-    attempts: null,
     latencyMs: 100,
-    firstTokenMs: null,
-    finishReason: 'stop',
-    sessionKey: null,
-    dropped: null,
-    endUser: null,
-    tags: null,
-    keyModelId: null,
-    priceFactor: null,
-    clientRequestId: null,
     autoDecision: {
       alg: 'hkb-v1',
       ref: 'sim-large',
@@ -105,7 +83,7 @@ async function putRouted(
       ],
       excluded: { region: 2 },
     },
-  };
+  });
   await app.database.transaction((tx) => insertRequestRecords(tx, [written(record)]));
   await app.database.query(
     `INSERT INTO quality_sample (request_id, created_at, organisation_id, user_id, key_id, surface, requested_model,

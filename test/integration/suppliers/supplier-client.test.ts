@@ -4,7 +4,7 @@ import { type Fault, type HoldProof } from '../../../src/kernel';
 import { AddressGuard } from '#product/platform';
 import { type SentCall, type SupplierExchange } from '../../../src/routing';
 import { startSimulator, type Simulator } from '../../support/simulator';
-import { chunkFrame } from '../../unit/suppliers/frames';
+import { chunkFrame } from '../../support/frames';
 import { CatalogueHouse, refusal } from '../catalogue/catalogue-house';
 import { callTo, fakeServer, type FakeServer, SupplierHouse } from './supplier-house';
 

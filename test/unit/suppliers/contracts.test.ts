@@ -14,7 +14,7 @@ import { sandbox } from '../../../src/routing/suppliers/sandbox/sandbox';
 import { SupplierExchange } from '../../../src/routing/suppliers/supplier-exchange';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import * as fixtures from './contract-fixtures';
-import { chunkFrame, frame } from './frames';
+import { chunkFrame, frame } from '../../support/frames';
 
 let simulator: Simulator;
 let pools: WireTransport;

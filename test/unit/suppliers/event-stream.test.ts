@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { Fault } from '../../../src/kernel';
 import { type Frame, FrameReader } from '../../../src/routing/suppliers/bedrock/event-stream';
 import { MessagesUnframer } from '../../../src/routing/suppliers/bedrock/unframe';
-import { assemble, chunkFrame, frame, headerOf, sized } from './frames';
+import { assemble, chunkFrame, frame, headerOf, sized } from '../../support/frames';
 
 function read(chunks: readonly Buffer[]): { frames: Frame[]; unfinished: boolean } {
   const reader = new FrameReader();
