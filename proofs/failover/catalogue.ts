@@ -1,3 +1,4 @@
+import type { GatewayFile } from '../../test/system/node';
 import type { DialectName } from './dialects';
 
 /** A supplier speaks one of these; callers of the other dialect are translated for it. */
@@ -74,11 +75,10 @@ export interface Addresses {
   readonly goneUrl: string;
 }
 
-/** The catalogue as a gateway.yaml; JSON is YAML. */
 export function catalogueOf(
   scenes: readonly { readonly drill: string; readonly name: string; readonly layout: Layout }[],
   suppliers: Readonly<Record<Place, Addresses>>,
-): string {
+): GatewayFile {
   const providers: Record<string, object> = {};
   const models: Record<string, object> = {};
   for (const { drill, name, layout } of scenes) {
@@ -108,5 +108,5 @@ export function catalogueOf(
       ...(layout.overflow === undefined ? {} : { overflow: modelName(drill, layout.overflow) }),
     };
   }
-  return JSON.stringify({ version: 1, providers, models }, null, 1);
+  return { providers, models };
 }

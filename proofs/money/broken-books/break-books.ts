@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { Client } from 'pg';
 import { executeCommand } from '#inside/commands/run-command';
 import { applicationUrl } from '#product/platform';
-import { administer, inDatabase, type TestDatabase } from '../../../test/support/postgres';
+import { administer, inDatabase, inSession, type TestDatabase } from '../../../test/support/postgres';
 import { makeScratchFolder } from '../../../test/support/scratch';
 import type { Breakage } from './breakage';
 
@@ -58,9 +57,7 @@ async function withCopy<T>(filled: TestDatabase, work: (copy: TestDatabase) => P
 
 /** As the owner of the database, past all triggers and foreign keys. */
 async function harm(ownerUrl: string, { what, sql }: Breakage, seed: string): Promise<string> {
-  const client = new Client({ connectionString: ownerUrl });
-  await client.connect();
-  try {
+  return inSession(ownerUrl, async (client) => {
     await client.query(`SET session_replication_role = replica; SET TIME ZONE 'UTC'`);
     const { rows } = await client.query<{ told: string | null }>(
       sql.replaceAll('$1::text', client.escapeLiteral(seed)),
@@ -68,9 +65,7 @@ async function harm(ownerUrl: string, { what, sql }: Breakage, seed: string): Pr
     const told = rows[0]?.told ?? null;
     if (told === null) throw new Error(`nothing was broken: ${what}`);
     return told;
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 async function verified({ url, ownerUrl }: TestDatabase): Promise<Report> {
