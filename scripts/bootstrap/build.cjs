@@ -5,7 +5,16 @@ const { join } = require('node:path');
 const { announced, inProject, run } = require('./run.cjs');
 
 const stamp = inProject('dist', '.stamp');
-const folders = ['src', 'migrations', 'simulator', 'gallery', 'proofs', 'bench', 'test/support', 'test/system'];
+const folders = [
+  'src',
+  'migrations',
+  'simulator',
+  'gallery',
+  'proofs',
+  'bench',
+  'test/support',
+  'test/system',
+];
 const files = [
   'package-lock.json',
   '.swcrc',
