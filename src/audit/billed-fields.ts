@@ -22,7 +22,7 @@ export const billedFields = (entry: Omit<RequestRecord, 'settlementId'>) => ({
 });
 
 /** Work beside the answer, in the words of the counts; what is left out is zero. */
-const presentPart = ({ kind, model, ...counts }: UsagePart): object => ({
+const presentPart = ({ kind, model, ...counts }: UsagePart) => ({
   kind,
   model,
   ...Object.fromEntries(Object.entries(counts).map(([name, count]) => [PART_NAMES[name] ?? name, count])),

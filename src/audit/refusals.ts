@@ -102,4 +102,4 @@ export class Refusals implements OnApplicationShutdown {
   }
 }
 
-const rowOf = ({ keyId, hour, code, count }: RefusalCount): object => ({ key_id: keyId, hour, code, count });
+const rowOf = ({ keyId, hour, code, count }: RefusalCount) => ({ key_id: keyId, hour, code, count });

@@ -12,7 +12,7 @@ import type { CatalogueSnapshot } from './snapshot';
 const amounts = (rates: Readonly<Record<string, bigint>>): Record<string, string> =>
   Object.fromEntries(Object.entries(rates).map(([name, nano]) => [name, formatUsd(nano)]));
 
-function buckets(rates: Readonly<Partial<Record<TokenRateName, bigint | null>>>): object {
+function buckets(rates: Readonly<Partial<Record<TokenRateName, bigint | null>>>) {
   return Object.fromEntries(
     TOKEN_RATES.flatMap(({ name, word }) => {
       const nano = rates[name];
@@ -21,13 +21,13 @@ function buckets(rates: Readonly<Partial<Record<TokenRateName, bigint | null>>>)
   );
 }
 
-const tokenRates = (rates: TokenRates): object => ({
+const tokenRates = (rates: TokenRates) => ({
   ...buckets(rates),
   tiers: rates.tiers.map((tier) => ({ above_input_tokens: tier.aboveInputTokens, ...buckets(tier) })),
 });
 
 /** A version of a price in the words of `gateway.yaml`: decimal texts of dollars, a million tokens each. */
-export const presentPrice = (rates: PriceRates): object => ({
+export const presentPrice = (rates: PriceRates) => ({
   ...tokenRates(rates),
   ...Object.fromEntries(FLAT_RATES.map(({ name, word }) => [word, formatUsd(rates[name])])),
   uses: amounts(rates.uses),
@@ -46,7 +46,7 @@ export const presentPrice = (rates: PriceRates): object => ({
 type PricedBy = Readonly<{ priceId: number | null }>;
 
 /** The versions of prices that these requests were charged by, by their ids. */
-export function pricesOf(entries: readonly PricedBy[], snapshot: CatalogueSnapshot): object {
+export function pricesOf(entries: readonly PricedBy[], snapshot: CatalogueSnapshot) {
   const ids = new Set(entries.flatMap(({ priceId }) => (priceId === null ? [] : [priceId])));
   return Object.fromEntries(
     [...ids].flatMap((id) => {

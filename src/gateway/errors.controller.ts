@@ -7,14 +7,14 @@ import { Access } from '../web';
 export class ErrorsController {
   @Get()
   @Access.anyone()
-  list(): object {
+  list() {
     const data = publicCatalogue();
     return { object: 'list', data, has_more: false };
   }
 
   @Get(':code')
   @Access.anyone()
-  one(@Param('code') code: string): object {
+  one(@Param('code') code: string) {
     const entry = publicEntry(code);
     if (entry === undefined)
       throw fault('not_found', { message: `There is no error code "${code}".`, param: 'code' });

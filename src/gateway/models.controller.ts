@@ -29,7 +29,7 @@ export class ModelsController {
     @Query('limit') limit?: string,
     @Query('after_id') after?: string,
     @Query('before_id') before?: string,
-  ): Promise<object> {
+  ) {
     const all = await this.listedFor(callerOf(request));
     const size = sizeOf(limit);
     const start = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
@@ -53,7 +53,7 @@ export class ModelsController {
 
   @Get('/v1/models/:model')
   @Access.eitherHeader()
-  async one(@Req() request: HttpRequest, @Param('model') name: string): Promise<object> {
+  async one(@Req() request: HttpRequest, @Param('model') name: string) {
     const caller = callerOf(request);
     const found = this.catalogue.snapshot.model(name);
     const model = this.callable(caller).find(({ id }) => id === found?.id);
@@ -111,7 +111,7 @@ function sizeOf(limit: string | undefined): number {
   });
 }
 
-function present(model: ModelView, price: object | null): object {
+function present(model: ModelView, price: object | null) {
   return {
     id: model.name,
     object: 'model',

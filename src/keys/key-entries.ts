@@ -72,7 +72,7 @@ const isFact = new Set([
 ]);
 
 /** What an entry tells of a key. What a budget has used is no change of it. */
-export const keyFacts = (key: ManagedKey): object => ({
+export const keyFacts = (key: ManagedKey) => ({
   ...Object.fromEntries(Object.entries(presentKey(key)).filter(([name]) => isFact.has(name))),
   kept_by_file_as: key.fileName,
   restorable_until: key.restorableUntil?.toISOString() ?? null,

@@ -3,7 +3,7 @@ import { HOUR_MS, toJsonNumber } from '../kernel';
 import { keyFields } from './key-fields';
 import type { IssuedKey, KeyDecision, ManagedKey, RotatedKey } from './managed-key';
 
-export const presentIssued = (key: IssuedKey, name: string): object => ({
+export const presentIssued = (key: IssuedKey, name: string) => ({
   id: key.publicId,
   key: key.text,
   name,
@@ -11,34 +11,34 @@ export const presentIssued = (key: IssuedKey, name: string): object => ({
 });
 
 /** In the portal a key is known by its number. */
-const portalIds = ({ id, publicId }: Pick<IssuedKey, 'id' | 'publicId'>): object => ({
+const portalIds = ({ id, publicId }: Pick<IssuedKey, 'id' | 'publicId'>) => ({
   id,
   key_public_id: publicId,
 });
 
-export const presentPortalIssued = (key: IssuedKey, name: string): object => ({
+export const presentPortalIssued = (key: IssuedKey, name: string) => ({
   ...presentIssued(key, name),
   ...portalIds(key),
 });
 
-export const presentPortalRotated = (key: RotatedKey): object => ({
+export const presentPortalRotated = (key: RotatedKey) => ({
   ...presentRotated(key),
   ...portalIds(key),
 });
 
-export const presentPortalKey = (key: ManagedKey): object => ({
+export const presentPortalKey = (key: ManagedKey) => ({
   ...presentKey(key),
   ...portalIds(key),
   restorable_until: key.restorableUntil?.toISOString() ?? null,
 });
 
-export const presentRotated = (key: RotatedKey): object => ({
+export const presentRotated = (key: RotatedKey) => ({
   ...presentIssued(key, key.name),
   previous_valid_until: key.previousUntil?.toISOString() ?? null,
 });
 
 /** What a key itself may know of it, too. */
-export const presentFields = (key: ManagedKey): object => ({
+export const presentFields = (key: ManagedKey) => ({
   status: key.status,
   ...keyFields.toJson('answer', key),
   allowed_regions: presentRegions(key),
@@ -48,7 +48,7 @@ export const presentFields = (key: ManagedKey): object => ({
 });
 
 /** Everything about a key but its secret, which is not kept. */
-export function presentKey(key: ManagedKey): object {
+export function presentKey(key: ManagedKey) {
   return {
     id: key.publicId,
     object: 'key',
@@ -65,7 +65,7 @@ export function presentKey(key: ManagedKey): object {
   };
 }
 
-const presentBudget = ({ budget }: ManagedKey): object => ({
+const presentBudget = ({ budget }: ManagedKey) => ({
   budget_limit: budget === null ? null : toJsonNumber(budget.limit),
   budget_used: budget === null ? null : toJsonNumber(budget.spent),
   budget_remaining: budget === null ? null : toJsonNumber(budget.remaining),

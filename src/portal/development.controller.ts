@@ -28,13 +28,13 @@ export class DevelopmentController {
   ) {}
 
   @Page('components', 'pages/dev/components', Access.anyone())
-  async components(): Promise<object> {
+  async components() {
     const { galleryModel } = (await import(require.resolve(gallery))) as Gallery;
     return galleryModel(this.settings.baseUrl);
   }
 
   @Page('outbox', 'pages/dev/outbox', Access.anyone())
-  async mails(@Query() query: OutboxQuery): Promise<object> {
+  async mails(@Query() query: OutboxQuery) {
     const mails = (await this.outbox.list()).slice(0, LISTED);
     const selected = query.id === undefined ? mails[0] : await this.outbox.read(query.id);
     return {
@@ -50,7 +50,7 @@ export class DevelopmentController {
   }
 }
 
-const shown = (mail: OutboxMail): object => ({
+const shown = (mail: OutboxMail) => ({
   subject: mail.subject,
   recipient: mail.to,
   sentAt: mail.at,

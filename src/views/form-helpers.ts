@@ -93,7 +93,7 @@ interface Control {
  * `{{#with (control this)}}` or `{{#with (control name="…" type="…")}}` is the control with what was typed and what is
  * wrong. Its `attributes` are what its field takes, what describes it, and the focus of the first one at fault.
  */
-function control(...input: unknown[]): object {
+function control(...input: unknown[]) {
   const options = input.at(-1) as HelperOptions;
   const given = { ...(input.length > 1 ? (input[0] as object) : {}), ...options.hash } as Control;
   const { forms, form: around, translate } = dataOf(options);
@@ -134,7 +134,7 @@ function choicesOf({ options = [], labels, empty }: Control, translate: Translat
 }
 
 /** The error of a group of controls, which stands above them. */
-const fault = (name: string, options: HelperOptions): object => ({
+const fault = (name: string, options: HelperOptions) => ({
   id: name,
   error: dataOf(options).form?.errorOf(name),
 });

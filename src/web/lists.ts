@@ -17,7 +17,7 @@ export const presentPage = <Row>(
   { rows, next, previous }: Page<Row>,
   present: (row: Row) => object,
   idOf: (row: Row) => string,
-): object => ({
+) => ({
   object: 'list',
   data: rows.map(present),
   has_more: next !== null,

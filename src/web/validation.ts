@@ -72,7 +72,7 @@ export class PagePipe extends FormPipe {
   }
 }
 
-function formOf(metatype: FormClass, given: object): object {
+function formOf(metatype: FormClass, given: object) {
   return plainToInstance(metatype, given, { exposeDefaultValues: true }) as object;
 }
 

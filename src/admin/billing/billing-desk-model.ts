@@ -24,7 +24,7 @@ interface DeskFacts {
   readonly query: URLSearchParams;
 }
 
-export const deskModel = (facts: DeskFacts, translate: Translate): object => ({
+export const deskModel = (facts: DeskFacts, translate: Translate) => ({
   // The same form sent twice acts once; every form has a token of its own.
   token: randomUUID(),
   q: facts.q,
@@ -104,7 +104,7 @@ const bannersOf = (
   ];
 };
 
-function reportOf({ since, compared, differences }: Reconciliation, translate: Translate): object {
+function reportOf({ since, compared, differences }: Reconciliation, translate: Translate) {
   return {
     since,
     summary: translate('billing.desk.compared', { count: compared }),

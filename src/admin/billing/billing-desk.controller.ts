@@ -103,7 +103,7 @@ export class BillingDeskController {
   ) {}
 
   @Page(DESK, 'pages/admin/billing', Access.role('platform_admin'))
-  async show(@Query() query: DeskQuery, @Req() request: HttpRequest): Promise<object> {
+  async show(@Query() query: DeskQuery, @Req() request: HttpRequest) {
     const { q = '', reconcile, cursor = null, events = null } = query;
     const wantsReport = reconcile !== undefined && this.processor.isConnected;
     const [payments, quarantined, report] = await Promise.all([

@@ -51,7 +51,7 @@ export class AccessPagesController {
   ) {}
 
   @Page(`${MODELS_PAGE}/access`, 'pages/admin/catalogue/access', Access.role('org_admin'))
-  async show(@Query() query: AccessQuery, @Req() request: HttpRequest): Promise<object> {
+  async show(@Query() query: AccessQuery, @Req() request: HttpRequest) {
     const mayGrant = actorOf(request).scope.kind === 'platform';
     const organisations = mayGrant ? await this.names.organisationsToChoose(query.org_id) : [];
     const organisationId = this.organisationOf(query, request) ?? organisations[0]?.id ?? null;
@@ -110,14 +110,14 @@ export class AccessPagesController {
   }
 }
 
-const policyForm = (policy: ModelPolicy): object => ({
+const policyForm = (policy: ModelPolicy) => ({
   version: versionOf(policy),
   patterns: policy.patterns.join('\n'),
   modes: POLICY_MODES.map((value) => ({ value, selected: value === policy.mode })),
 });
 
 /** A model is open to the organisation when it was granted, or is open to all and not refused. */
-const presentRow = (row: ListedAccess): object => {
+const presentRow = (row: ListedAccess) => {
   const { granted, enabled, denied } = row;
   const isOffered = !denied && (!row.restricted || granted);
   return { ...row, isOffered, version: versionOf({ granted, enabled, denied }) };

@@ -45,7 +45,7 @@ export class AccessController {
   }
 
   @Data('/dashboard/admin/api/model-policy', ORGANISATION)
-  async policy(@Query() query: OrganisationQuery, @Req() request: HttpRequest): Promise<object> {
+  async policy(@Query() query: OrganisationQuery, @Req() request: HttpRequest) {
     const organisationId = organisationFor(request, query.org_id);
     const policy = await this.access.policy(
       actorOf(request).scope,
@@ -81,7 +81,7 @@ export class AccessController {
   }
 
   @Data('/dashboard/admin/api/departments/:dept_id/model-access', ORGANISATION)
-  async department(@PathId('dept_id') id: number, @Req() request: HttpRequest): Promise<object> {
+  async department(@PathId('dept_id') id: number, @Req() request: HttpRequest) {
     return presentDepartment(
       await this.access.department(adminScope(request), this.database.source.manager, id),
     );
@@ -121,7 +121,7 @@ export class AccessController {
     organisationId: number,
     { model, reason, version }: ToggleForm | OrganisationGrantForm,
     change: Parameters<ModelAccess['setOrganisation']>[4],
-  ): Promise<object> {
+  ) {
     const { scope } = actorOf(request);
     return this.database.transaction(async (tx) => {
       const { before, after } = await this.access.setOrganisation(scope, tx, organisationId, model, change);
@@ -170,14 +170,14 @@ function wantedAccess(form: DepartmentAccessForm, { models }: DepartmentAccess):
   ]);
 }
 
-const presentPolicy = (organisationId: number, policy: ModelPolicy): object => ({
+const presentPolicy = (organisationId: number, policy: ModelPolicy) => ({
   org_id: organisationId,
   mode: policy.mode,
   patterns: policy.patterns,
   version: versionOf(policy),
 });
 
-const presentDepartment = ({ id, organisationId, name, models }: DepartmentAccess): object => ({
+const presentDepartment = ({ id, organisationId, name, models }: DepartmentAccess) => ({
   version: versionOf(blockedIn({ models })),
   dept_id: id,
   org_id: organisationId,

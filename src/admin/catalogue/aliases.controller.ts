@@ -20,7 +20,7 @@ export class AliasesController {
   ) {}
 
   @Data('/dashboard/admin/model-aliases', PLATFORM)
-  async list(): Promise<object> {
+  async list() {
     const aliases = await listAliases(this.database);
     return {
       object: 'list',
@@ -35,17 +35,17 @@ export class AliasesController {
   }
 
   @Action('/dashboard/admin/model-aliases', PLATFORM, { audit: 'model.alias-added' })
-  create(@Body() form: AliasForm): Promise<object> {
+  create(@Body() form: AliasForm) {
     return this.add(form);
   }
 
   @Action('/dashboard/admin/models/add-alias', PLATFORM, { audit: 'model.alias-added' })
-  addToModel(@Body() form: AliasForm): Promise<object> {
+  addToModel(@Body() form: AliasForm) {
     return this.add(form);
   }
 
   @Action('/dashboard/admin/models/remove-alias', PLATFORM, { audit: 'model.alias-removed' })
-  removeByForm(@Body() form: AliasRemovalForm): Promise<object> {
+  removeByForm(@Body() form: AliasRemovalForm) {
     return this.remove(form.alias, form);
   }
 
@@ -53,7 +53,7 @@ export class AliasesController {
     audit: 'model.alias-removed',
     verb: 'delete',
   })
-  removeByName(@PathText('alias_name') alias: string): Promise<object> {
+  removeByName(@PathText('alias_name') alias: string) {
     return this.remove(alias, {});
   }
 

@@ -97,7 +97,7 @@ export class CataloguePagesController {
   }
 
   @Page(MODELS_PAGE, 'pages/admin/catalogue/list', Access.role('org_admin'))
-  async list(@Query() query: CatalogueQuery, @Req() request: HttpRequest): Promise<object> {
+  async list(@Query() query: CatalogueQuery, @Req() request: HttpRequest) {
     const scope = adminScope(request);
     const organisationId = scope.kind === 'organisation' ? scope.organisationId : null;
     const mayChange = request.actor?.scope.kind === 'platform';
@@ -146,12 +146,12 @@ export class CataloguePagesController {
   }
 
   @Page('/dashboard/admin/models/new', 'pages/admin/catalogue/new-model', PLATFORM)
-  newModel(): object {
+  newModel() {
     return { kinds: MODEL_KINDS };
   }
 
   @Page('/dashboard/admin/models/edit', 'pages/admin/catalogue/model', PLATFORM)
-  async model(@Query() { model: name, back }: ModelQuery, @Req() request: HttpRequest): Promise<object> {
+  async model(@Query() { model: name, back }: ModelQuery, @Req() request: HttpRequest) {
     const translate = this.pages.textsFor(request);
     const sheet = await this.models.read(this.database.source.manager, name);
     const { model, lanes, history, schedules } = sheet;
@@ -197,7 +197,7 @@ export class CataloguePagesController {
   }
 
   @Page('/dashboard/admin/providers/new', 'pages/admin/catalogue/provider', PLATFORM)
-  newProvider(): object {
+  newProvider() {
     return {
       formAction: '/dashboard/admin/providers',
       styles: this.styles.names.map((value) => ({ value })),
@@ -206,7 +206,7 @@ export class CataloguePagesController {
   }
 
   @Page('/dashboard/admin/providers/edit', 'pages/admin/catalogue/provider', PLATFORM)
-  async provider(@Query() { id, back }: ProviderQuery): Promise<object> {
+  async provider(@Query() { id, back }: ProviderQuery) {
     const sheet = await this.providers.read(this.database.source.manager, id);
     const { provider } = sheet;
     return {
@@ -225,14 +225,14 @@ export class CataloguePagesController {
     lane: Pick<SheetLane, 'provider' | 'wire'>,
     model: Pick<ModelSheet['model'], 'facts'>,
     providers: readonly ListedProvider[],
-  ): object {
+  ) {
     const provider = providers.find(({ name }) => name === lane.provider);
     const wire = provider === undefined ? null : chosenWire(lane, model, provider);
     const instead = provider === undefined ? null : this.styles.spokenInsteadOf(wire, provider);
     return instead === null ? {} : { chosenWire: wire, spokenInstead: instead };
   }
 
-  private tabsFor(request: HttpRequest, current: Tab, mayChange: boolean): object {
+  private tabsFor(request: HttpRequest, current: Tab, mayChange: boolean) {
     const translate = this.pages.textsFor(request);
     const shown = mayChange ? tabs : tabs.slice(0, 1);
     return {
@@ -281,7 +281,7 @@ const toneOf: Readonly<Record<ModelState, string>> = {
   deleted: 'bad',
 };
 
-const presentRow = (row: ListedModel): object => ({
+const presentRow = (row: ListedModel) => ({
   ...row,
   ...amountsOf(row),
   tone: toneOf[row.state],
@@ -295,7 +295,7 @@ const presentRow = (row: ListedModel): object => ({
   },
 });
 
-function pagerOf(request: HttpRequest, { next, previous }: Rows<unknown>): object {
+function pagerOf(request: HttpRequest, { next, previous }: Rows<unknown>) {
   const query = queryOf(request);
   const to = (cursor: string | null): string | undefined =>
     cursor === null ? undefined : addressOf(pathOf(request), query, { cursor });

@@ -9,7 +9,7 @@ import { formatUsd, type PriceRates, type RateField, RATES, toJsonNumber, versio
 import { factsOf } from '../../vendors';
 
 /** The catalogue as JSON for programs. */
-export const presentModel = (sheet: ModelSheet): object => {
+export const presentModel = (sheet: ModelSheet) => {
   const { model, lanes, aliases, redirectTo, overflowTo, price, version } = sheet;
   return {
     object: 'model',
@@ -38,7 +38,7 @@ export const presentModel = (sheet: ModelSheet): object => {
   };
 };
 
-export const presentPrice = ({ id, rates, validFrom, source }: SheetPrice): object => ({
+export const presentPrice = ({ id, rates, validFrom, source }: SheetPrice) => ({
   price_id: id,
   currency: 'USD',
   ...pricesOf(rates, toJsonNumber),
@@ -55,7 +55,7 @@ export const pricesOf = <T>(rates: PriceRates, show: (nano: bigint) => T): Recor
     }),
   ) as Record<RateField, T | null>;
 
-export const presentSchedule = (schedule: SheetSchedule): object => ({
+export const presentSchedule = (schedule: SheetSchedule) => ({
   id: schedule.id,
   starts_at: schedule.startsAt.toISOString(),
   ends_at: schedule.endsAt?.toISOString() ?? null,
@@ -66,7 +66,7 @@ export const presentSchedule = (schedule: SheetSchedule): object => ({
 export const scheduleVersion = ({ price, startsAt, endsAt }: SheetSchedule): string =>
   versionOf({ price: price.id, startsAt, endsAt });
 
-export const presentProvider = ({ provider, credentials, version }: ProviderSheet): object => ({
+export const presentProvider = ({ provider, credentials, version }: ProviderSheet) => ({
   object: 'provider',
   id: provider.id,
   name: provider.name,
@@ -91,7 +91,7 @@ export const presentProvider = ({ provider, credentials, version }: ProviderShee
 });
 
 /** The values that the activity log compares. */
-export const recordedModel = ({ model, lanes, overflowTo }: ModelSheet): object => ({
+export const recordedModel = ({ model, lanes, overflowTo }: ModelSheet) => ({
   ...modelFields.toJson('record', model),
   overflow_to: overflowTo,
   lanes: lanes.map(
@@ -102,7 +102,7 @@ export const recordedModel = ({ model, lanes, overflowTo }: ModelSheet): object 
 });
 
 /** It includes what its repair sets beside the fields of a form. */
-export const recordedFixture = (sheet: ModelSheet): object => ({
+export const recordedFixture = (sheet: ModelSheet) => ({
   ...recordedModel(sheet),
   state: sheet.model.state,
   redirect_to: sheet.redirectTo,
@@ -111,7 +111,7 @@ export const recordedFixture = (sheet: ModelSheet): object => ({
 export const recordedPrice = (price: SheetPrice | null): object | null =>
   price === null ? null : { ...pricesOf(price.rates, formatUsd), source: price.source };
 
-export const recordedProvider = ({ provider, credentials }: ProviderSheet): object => ({
+export const recordedProvider = ({ provider, credentials }: ProviderSheet) => ({
   name: provider.name,
   style: provider.style,
   base_url: provider.baseUrl,

@@ -31,17 +31,17 @@ export class PricesController {
   ) {}
 
   @Action('/dashboard/admin/prices', PLATFORM, { audit: 'model.price-changed' })
-  set(@Body() form: PriceForm, @Req() request: HttpRequest): Promise<object> {
+  set(@Body() form: PriceForm, @Req() request: HttpRequest) {
     return this.change(form, request);
   }
 
   @Action('/dashboard/admin/model-prices/update', PLATFORM, { audit: 'model.price-changed' })
-  update(@Body() form: PriceForm, @Req() request: HttpRequest): Promise<object> {
+  update(@Body() form: PriceForm, @Req() request: HttpRequest) {
     return this.change(form, request);
   }
 
   @Data('/dashboard/admin/models/:model/price-schedule', PLATFORM)
-  async schedules(@PathText('model') name: string): Promise<object> {
+  async schedules(@PathText('model') name: string) {
     const sheet = await this.sheets.read(this.database.source.manager, name);
     const now = new Date();
     const active = sheet.schedules.find((schedule) => isRunning(schedule, now));
@@ -86,7 +86,7 @@ export class PricesController {
     audit: 'model.price-changed',
     verb: 'delete',
   })
-  async unschedule(@PathText('model') name: string, @PathId('schedule_id') id: number): Promise<object> {
+  async unschedule(@PathText('model') name: string, @PathId('schedule_id') id: number) {
     return this.removeSchedule(name, id, {});
   }
 
@@ -98,7 +98,7 @@ export class PricesController {
     @PathText('model') name: string,
     @PathId('schedule_id') id: number,
     @Body() form: VersionedForm,
-  ): Promise<object> {
+  ) {
     return this.removeSchedule(name, id, form);
   }
 

@@ -79,7 +79,7 @@ function described(form: ProbeForm, sheet: ProviderSheet | null): ProviderView {
   };
 }
 
-const presentProbe = ({ ok, failure, message, status, latencyMs, address }: ProbeResult): object => ({
+const presentProbe = ({ ok, failure, message, status, latencyMs, address }: ProbeResult) => ({
   ok,
   failure,
   message,

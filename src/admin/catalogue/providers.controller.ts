@@ -70,7 +70,7 @@ export class ProvidersController {
   }
 
   @Data('/dashboard/admin/providers/:provider_id/visibility-info', PLATFORM)
-  async visibilityInfo(@PathId('provider_id') id: number): Promise<object> {
+  async visibilityInfo(@PathId('provider_id') id: number) {
     return this.effect(this.database.source.manager, id);
   }
 
@@ -150,7 +150,7 @@ export class ProvidersController {
     });
   }
 
-  private async effect(tx: Pick<Tx, 'query'>, id: number): Promise<object> {
+  private async effect(tx: Pick<Tx, 'query'>, id: number) {
     const effect = await visibilityEffect(tx, id);
     return {
       provider_id: effect.providerId,

@@ -110,7 +110,7 @@ export class VendorModelsController {
 const isDifferent = ({ listed, differences }: ComparedModel): boolean => !listed || differences.length > 0;
 
 /** Each button is there where it would change something. */
-const shownModel = (model: ComparedModel): object => {
+const shownModel = (model: ComparedModel) => {
   const [most, usual] = [factsToTake(model, true), factsToTake(model, false)].map(overrideFields);
   const isMore = JSON.stringify(most) !== JSON.stringify(usual);
   return {
@@ -122,7 +122,7 @@ const shownModel = (model: ComparedModel): object => {
   };
 };
 
-const presentCompared = ({ provider, listed, problem, models }: ComparedProvider): object => ({
+const presentCompared = ({ provider, listed, problem, models }: ComparedProvider) => ({
   object: 'vendor_models',
   provider,
   listed,

@@ -38,7 +38,7 @@ export class OverseenConversationController {
   ) {}
 
   @Page(`${PATH}/:conv_id`, VIEW, Access.role('org_admin'))
-  async show(@PathId('conv_id') id: number, @Req() request: HttpRequest): Promise<object> {
+  async show(@PathId('conv_id') id: number, @Req() request: HttpRequest) {
     const conversation = await this.oversight.get(adminScope(request), id);
     return { conversation: this.factsOf(conversation, request) };
   }
@@ -117,7 +117,7 @@ export class OverseenConversationController {
     });
   }
 
-  private factsOf(conversation: OverseenConversation, request: HttpRequest): object {
+  private factsOf(conversation: OverseenConversation, request: HttpRequest) {
     const { id, person } = conversation;
     return { id, person, facts: conversationFacts(conversation, this.pages.textsFor(request)) };
   }

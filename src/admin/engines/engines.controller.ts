@@ -151,11 +151,7 @@ export class EnginesController {
     return change;
   }
 
-  private async setQuality(
-    owner: EngineOwner,
-    change: Partial<QualitySettings>,
-    shown: string | undefined,
-  ): Promise<object> {
+  private async setQuality(owner: EngineOwner, change: Partial<QualitySettings>, shown: string | undefined) {
     const { organisationId } = owner;
     const settings = await this.quality.set(owner, change, {
       label: 'qualitative',
@@ -178,7 +174,7 @@ export class EnginesController {
     { organisationId }: EngineOwner,
     change: AutoSettingsChange,
     shown: string | undefined,
-  ): Promise<object> {
+  ) {
     const settings = await this.auto.set(autoOwnerOf(organisationId), change, {
       label: 'autorouter',
       concerns: { organisationId },
@@ -264,9 +260,9 @@ const autoOwnerOf = (organisationId: number | null): AutoSettingsOwner =>
   organisationId === null ? { level: 'platform' } : { level: 'organisation', id: organisationId };
 
 /** Settings that only keys have are refused for an organisation. */
-const organisationPart = ({ excluded: _excluded, ...settings }: QualitySettings): object => settings;
+const organisationPart = ({ excluded: _excluded, ...settings }: QualitySettings) => settings;
 
-const envelopePart = ({ availability, monthly_budget }: QualitySettings): object => ({
+const envelopePart = ({ availability, monthly_budget }: QualitySettings) => ({
   availability,
   monthly_budget,
 });

@@ -24,7 +24,7 @@ export class HomeController {
   ) {}
 
   @Page('/dashboard/admin', 'pages/admin/home', Access.role('department_admin'))
-  async show(@Query() { hours }: HomeQuery, @Req() request: HttpRequest): Promise<object> {
+  async show(@Query() { hours }: HomeQuery, @Req() request: HttpRequest) {
     const answer = await this.answer(request, hours);
     const catalogue = '/dashboard/admin/models';
     const shown = {
@@ -43,7 +43,7 @@ export class HomeController {
   }
 
   @Data('/dashboard/admin/api/dashboard', Access.role('department_admin'))
-  async data(@Query() { hours }: HomeQuery, @Req() request: HttpRequest): Promise<object> {
+  async data(@Query() { hours }: HomeQuery, @Req() request: HttpRequest) {
     const { incidents, ...answer } = await this.answer(request, hours);
     return {
       ...answer,

@@ -24,7 +24,7 @@ export class ObservabilityController {
   ) {}
 
   @Data('/api/admin/token-logs', Access.role('platform_admin'))
-  async tokenLogs(@Query() query: TokenLogQuery): Promise<object> {
+  async tokenLogs(@Query() query: TokenLogQuery) {
     const { limit, offset } = query;
     const found = await this.events.find({
       provider: query.provider,
@@ -48,13 +48,13 @@ export class ObservabilityController {
   }
 
   @Data('/dashboard/admin/api/proxy-health', Access.role('platform_admin'))
-  async proxyHealth(): Promise<object> {
+  async proxyHealth() {
     return { checked_at: new Date().toISOString(), pools: await this.health.pools() };
   }
 
   /** The state of a key's rate windows; reading takes nothing from them. */
   @Data('/dashboard/admin/api/key-rate-limit-state', Access.role('department_admin'))
-  async rateState(@Query() { key_id: number }: RateStateQuery, @Req() request: HttpRequest): Promise<object> {
+  async rateState(@Query() { key_id: number }: RateStateQuery, @Req() request: HttpRequest) {
     const key = await this.keys.get(adminScope(request), number);
     const rateLimitRpm = key.rateLimitRpm ?? this.settings.keyRateLimitRpm;
     const counted = { ...key, keyId: key.id, rateLimitRpm };

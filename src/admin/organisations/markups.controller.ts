@@ -88,7 +88,7 @@ export class MarkupsController {
   }
 }
 
-const presentMarkup = ({ factor, validFrom, isInForce, reason }: Markup): object => ({
+const presentMarkup = ({ factor, validFrom, isInForce, reason }: Markup) => ({
   price_factor: formatMultiplier(BigInt(factor)),
   valid_from: validFrom.toISOString(),
   in_force: isInForce,

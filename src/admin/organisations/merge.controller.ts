@@ -51,7 +51,7 @@ export class MergeController {
   }
 
   @Data(`${path}/:org_id/merge-data`, access())
-  async data(@Param() { org_id: id }: OrganisationParams): Promise<object> {
+  async data(@Param() { org_id: id }: OrganisationParams) {
     const { organisation, members, users, keys, projects, departments, billingUserId } =
       await this.merges.data(id);
     return {

@@ -54,7 +54,7 @@ export class OrganisationsController {
   ) {}
 
   @Page(path, 'pages/admin/list', access())
-  async list(@Query() query: OrganisationListQuery, @Req() request: HttpRequest): Promise<object> {
+  async list(@Query() query: OrganisationListQuery, @Req() request: HttpRequest) {
     const scope = adminScope(request);
     const localisation = localisationOf(this.pages, request);
     const found = await this.organisations.page(scope, {

@@ -59,7 +59,7 @@ export function projectList(
 }
 
 /** What projects are for, until its reader puts it away. */
-export const projectHelp = (closed: boolean, translate: Translate): object => ({
+export const projectHelp = (closed: boolean, translate: Translate) => ({
   closed,
   path: '/dashboard/projects/help',
   heading: translate('projects.help-title'),

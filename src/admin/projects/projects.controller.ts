@@ -79,7 +79,7 @@ export class ProjectsController {
   ) {}
 
   @Page(path, 'pages/admin/list', access())
-  async list(@Query() query: ProjectListQuery, @Req() request: HttpRequest): Promise<object> {
+  async list(@Query() query: ProjectListQuery, @Req() request: HttpRequest) {
     const scope = adminScope(request);
     const localisation = localisationOf(this.pages, request);
     const { translate } = localisation;

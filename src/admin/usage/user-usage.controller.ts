@@ -22,7 +22,7 @@ export class UserUsageController {
   ) {}
 
   @Data('/dashboard/admin/api/usage', Access.role('department_admin'))
-  async show(@Query() query: UserUsageParameters, @Req() request: HttpRequest): Promise<object> {
+  async show(@Query() query: UserUsageParameters, @Req() request: HttpRequest) {
     const scope = adminScope(request);
     const userId = query.user_id;
     if (!(await this.profiles.isWithin(scope, userId)))

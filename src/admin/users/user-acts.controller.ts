@@ -229,7 +229,7 @@ export class UserActsController {
     return done(to, { ok: true, changed: Object.keys(changes), user: facts }, 'administration.saved');
   }
 
-  private async presented(user: ListedUser): Promise<object> {
+  private async presented(user: ListedUser) {
     const [[monthly = null, budget = null], { owed, credit }] = await Promise.all([
       this.limits.states(budgetsOfPerson(user.id)),
       this.invoices.state(user.id),

@@ -32,7 +32,7 @@ const ROWS_AT_ONCE = 500;
 
 const PAYMENT_PAGES = { usual: 50, most: 200 };
 
-const presentPayment = ({ id, reference, amount, recordedAt, undoneAt }: InvoicePayment): object => ({
+const presentPayment = ({ id, reference, amount, recordedAt, undoneAt }: InvoicePayment) => ({
   id,
   reference,
   amount_usd: toJsonNumber(amount),
@@ -60,7 +60,7 @@ export class UsersController {
   ) {}
 
   @Page('/dashboard/admin/users', 'pages/admin/list', Access.role(userActs.view.minimum))
-  async list(@Query() query: UserListQuery, @Req() request: HttpRequest): Promise<object> {
+  async list(@Query() query: UserListQuery, @Req() request: HttpRequest) {
     const scope = adminScope(request);
     const localisation = localisationOf(this.pages, request);
     const isPlatform = scope.kind === 'platform';
@@ -105,7 +105,7 @@ export class UsersController {
     @Param() { user_id: id }: UserParams,
     @Query() _query: InvoicePaymentsQuery,
     @Req() request: HttpRequest,
-  ): Promise<object> {
+  ) {
     await this.users.get(adminScope(request), id);
     const [{ owed, credit }, page] = await Promise.all([
       this.invoices.state(id),

@@ -38,7 +38,7 @@ const presentKeyOf = (groupBy: UsageQuestion['groupBy'], { publicId }: UsageGrou
   groupBy === 'key' ? { key_public_id: publicId } : {};
 
 /** The answer of `/v1/usage` and of the dashboard's data. */
-export function presentUsage(question: UsageQuestion, answer: UsageAnswer): object {
+export function presentUsage(question: UsageQuestion, answer: UsageAnswer) {
   const { from, to, zone, bucket, groupBy } = question;
   return {
     object: 'usage',

@@ -233,7 +233,7 @@ const insertCalls = `
   SELECT gen_random_uuid(), $2, $1, c.purpose, c.model, c.cost, c.cost, $3
     FROM jsonb_to_recordset($4::jsonb) AS c (purpose text, model text, cost bigint)`;
 
-function scoreRow({ model, score, ...answer }: Answer, { served, tokensIn, stateVersion }: Judged): object {
+function scoreRow({ model, score, ...answer }: Answer, { served, tokensIn, stateVersion }: Judged) {
   const isServed = model.name === served.model.name;
   const ahead = score - served.score;
   const part = Math.round(score) / 10;

@@ -5,7 +5,7 @@ import type { LaneFacts } from '../../vendors';
  * What callers may rely on, whichever lane serves them: a fact that differs between lanes, or is unknown on one of
  * them, is null.
  */
-export function sharedFacts(lanes: readonly LaneView[]): object {
+export function sharedFacts(lanes: readonly LaneView[]) {
   const shared = <Value>(factOf: (facts: LaneFacts) => Value | undefined): Value | null => {
     const [first, ...others] = lanes.map(({ facts }) => factOf(facts));
     const text = JSON.stringify(first);

@@ -47,7 +47,7 @@ export class AutoModel {
 }
 
 /** It has no price: each answer is charged at that of the model that gave it. */
-function present(candidates: readonly ModelView[]): object {
+function present(candidates: readonly ModelView[]) {
   const all = <Value>(of: (model: ModelView) => Iterable<Value>): Value[] => [
     ...new Set(candidates.flatMap((model) => [...of(model)])),
   ];

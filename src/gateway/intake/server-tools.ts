@@ -55,7 +55,7 @@ const isUnbounded = (tool: unknown): boolean => {
   return typeof type === 'string' && type.startsWith('advisor_') && (limit === undefined || limit === null);
 };
 
-const bounded = (tool: object, isOpen: boolean): object => ({
+const bounded = (tool: object, isOpen: boolean) => ({
   ...tool,
   ...(isOpen && { max_uses: USUAL_TOOL_USES }),
   ...(isUnbounded(tool) && { max_tokens: USUAL_ADVICE }),

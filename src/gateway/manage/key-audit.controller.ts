@@ -28,7 +28,7 @@ export class KeyAuditController {
     @Param('key_id') keyId: string,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ) {
     const query = queryOf(request);
     const filter = filterOf(query);
     const format = choiceField(query.get('format') ?? 'json', 'format', ['json', 'csv']);
@@ -40,7 +40,7 @@ export class KeyAuditController {
     { id, publicId }: ManagedKey,
     filter: Omit<RecordFilter, 'limit'>,
     query: URLSearchParams,
-  ): Promise<object> {
+  ) {
     const limit = limitOf(query, LONGEST_PAGE) ?? USUAL_PAGE;
     const [page, refusals] = await Promise.all([
       this.records.ofKey(id, { ...filter, limit }),

@@ -47,10 +47,7 @@ export class ManageKeysController {
   @Post()
   @HttpCode(200)
   @Audited(byTheService)
-  async create(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async create(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const { bytes, body } = await readJsonBody(request, this.settings.portalBodyLimitBytes);
     const form = readNewKey(body, this.catalogue.snapshot);
     const caller = callerOf(request);
@@ -64,7 +61,7 @@ export class ManageKeysController {
   }
 
   @Get()
-  async list(@Req() request: HttpRequest): Promise<object> {
+  async list(@Req() request: HttpRequest) {
     const query = queryOf(request);
     const status = query.get('status');
     const name = query.get('name');
@@ -77,13 +74,13 @@ export class ManageKeysController {
   }
 
   @Get(':key_id')
-  async read(@Param('key_id') keyId: string): Promise<object> {
+  async read(@Param('key_id') keyId: string) {
     return presentKey(await this.register.get(platformScope, keyId));
   }
 
   @Patch(':key_id')
   @Audited(byTheService)
-  async change(@Param('key_id') keyId: string, @Req() request: HttpRequest): Promise<object> {
+  async change(@Param('key_id') keyId: string, @Req() request: HttpRequest) {
     const { body } = await readJsonBody(request, this.settings.portalBodyLimitBytes);
     const changes = readKeyChanges(body, this.catalogue.snapshot);
     return presentKey(await this.keys.change(platformScope, keyId, changes));
@@ -91,14 +88,14 @@ export class ManageKeysController {
 
   @Delete(':key_id')
   @Audited(byTheService)
-  async revoke(@Param('key_id') keyId: string): Promise<object> {
+  async revoke(@Param('key_id') keyId: string) {
     return presentKey(await this.keys.revoke(platformScope, keyId));
   }
 
   @Post(':key_id/rotate')
   @HttpCode(200)
   @Audited(byTheService)
-  async rotate(@Param('key_id') keyId: string, @Req() request: HttpRequest): Promise<object> {
+  async rotate(@Param('key_id') keyId: string, @Req() request: HttpRequest) {
     const hasBody =
       request.headers['transfer-encoding'] !== undefined ||
       Number(request.headers['content-length'] ?? 0) > 0;

@@ -26,7 +26,7 @@ const USAGE_PARAMETERS = [
   'tag',
 ];
 
-const presentRate = ({ limit, used, remaining, resetsAt }: RateState): object => ({
+const presentRate = ({ limit, used, remaining, resetsAt }: RateState) => ({
   limit,
   used,
   remaining,
@@ -46,7 +46,7 @@ export class OwnKeyController {
   ) {}
 
   @Get('key')
-  async key(@Req() request: HttpRequest): Promise<object> {
+  async key(@Req() request: HttpRequest) {
     const caller = callerOf(request);
     const [key, rate, tokens, parallel] = await Promise.all([
       this.register.get({ kind: 'key', keyId: caller.keyId }, caller.publicId),
@@ -67,7 +67,7 @@ export class OwnKeyController {
 
   /** What this key used: sums by bucket, grouped and narrowed as asked. */
   @Get('usage')
-  async usageOfKey(@Req() request: HttpRequest): Promise<object> {
+  async usageOfKey(@Req() request: HttpRequest) {
     const { keyId } = callerOf(request);
     const asked = Object.fromEntries(queryOf(request));
     refuseUnknownFields(asked, USAGE_PARAMETERS);
@@ -77,7 +77,7 @@ export class OwnKeyController {
   }
 
   @Get('generations/:request_id')
-  async generation(@Param('request_id') requestId: string, @Req() request: HttpRequest): Promise<object> {
+  async generation(@Param('request_id') requestId: string, @Req() request: HttpRequest) {
     const { keyId, publicId } = callerOf(request);
     const entry = isUuid(requestId) ? await this.records.ofRequest(keyId, requestId) : null;
     if (entry === null) {

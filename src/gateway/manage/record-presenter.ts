@@ -54,11 +54,7 @@ export const recordColumns = [
 ] as const satisfies readonly (keyof ReturnType<typeof presentRecord>)[];
 
 /** It presents a request as its own caller sees it: everything, the attempts included. */
-export const presentGeneration = (
-  entry: RequestEntry,
-  keyId: string,
-  snapshot: CatalogueSnapshot,
-): object => ({
+export const presentGeneration = (entry: RequestEntry, keyId: string, snapshot: CatalogueSnapshot) => ({
   id: entry.requestId,
   object: 'generation',
   ...presentRecord(entry, keyId),

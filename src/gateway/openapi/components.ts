@@ -232,7 +232,7 @@ const gatewaySchemas: Readonly<Record<string, Schema>> = {
   },
 };
 
-const header = (description: string, schema: Schema): object => ({ description, schema });
+const header = (description: string, schema: Schema) => ({ description, schema });
 
 /** What answers of inference say beside their body; a stream has the last four as trailers. */
 const svcHeaders = {

@@ -18,7 +18,7 @@ export class ResponsesController {
     @Param('response_id') id: string,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) reply: ServerResponse,
-  ): Promise<object> {
+  ) {
     const response = await this.kept.get(callerOf(request).keyId, id);
     if (response === null) throw unknown(id);
     const query = queryOf(request);
@@ -36,7 +36,7 @@ export class ResponsesController {
   }
 
   @Delete(':response_id')
-  async remove(@Param('response_id') id: string, @Req() request: HttpRequest): Promise<object> {
+  async remove(@Param('response_id') id: string, @Req() request: HttpRequest) {
     if (!(await this.kept.remove(callerOf(request).keyId, id))) throw unknown(id);
     return { id, object: 'response', deleted: true };
   }

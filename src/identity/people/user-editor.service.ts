@@ -213,7 +213,7 @@ async function lockedAccount(tx: Tx, id: number): Promise<UserAccount> {
   return user;
 }
 
-const columnsOf = ({ role, status, organisationId }: Partial<UserAccount>): object => ({
+const columnsOf = ({ role, status, organisationId }: Partial<UserAccount>) => ({
   ...(role === undefined ? {} : { role }),
   ...(status === undefined ? {} : { status }),
   ...(organisationId === undefined ? {} : { organisation_id: organisationId }),

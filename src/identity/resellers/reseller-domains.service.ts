@@ -215,7 +215,7 @@ const domainOf = (row: DomainRow): ResellerDomain => ({
   isProven: row.isProven,
 });
 
-const recorded = ({ host, name, accents, hasLogo, version }: ResellerDomain): object => ({
+const recorded = ({ host, name, accents, hasLogo, version }: ResellerDomain) => ({
   host,
   name,
   accent: accents?.light ?? null,

@@ -65,7 +65,7 @@ abstract class Series<Label extends string, State> {
     return state;
   }
 
-  private show(): object {
+  private show() {
     const { name, help, labelNames } = this.description;
     // What has no labels is there from the start.
     if (labelNames.length === 0 && this.states.size === 0) this.remember('', {} as Labels<Label>);

@@ -72,7 +72,7 @@ export class AddressController {
   }
 
   @Page('/account/email', view, Access.anyone())
-  confirmPage(@Query() { token = '' }: LinkQuery): object {
+  confirmPage(@Query() { token = '' }: LinkQuery) {
     return { token, action: '/account/email', kind: 'confirm' };
   }
 
@@ -98,7 +98,7 @@ export class AddressController {
   }
 
   @Page('/account/email/undo', view, Access.anyone())
-  undoPage(@Query() { token = '' }: LinkQuery): object {
+  undoPage(@Query() { token = '' }: LinkQuery) {
     return { token, action: '/account/email/undo', kind: 'undo' };
   }
 

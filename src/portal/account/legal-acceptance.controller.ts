@@ -27,7 +27,7 @@ export class LegalAcceptanceController implements OnModuleInit {
   }
 
   @Data('status', Access.session())
-  async status(@Req() request: HttpRequest): Promise<object> {
+  async status(@Req() request: HttpRequest) {
     const { userId } = request.actor as Actor;
     const version = this.legal.currentTerms;
     const [row] = await this.database.query<{ accepted_at: Date }>(

@@ -46,7 +46,7 @@ export class PasswordResetController {
   ) {}
 
   @Page('/forgot-password', 'pages/account/forgot-password', Access.anyone())
-  forgotPage(@Query() query: ForgotQuery): object {
+  forgotPage(@Query() query: ForgotQuery) {
     return { sent: query.sent !== undefined };
   }
 
@@ -64,7 +64,7 @@ export class PasswordResetController {
   }
 
   @Page('/reset-password', 'pages/account/reset-password', Access.anyone())
-  async resetPage(@Query() { token = '' }: ResetQuery): Promise<object> {
+  async resetPage(@Query() { token = '' }: ResetQuery) {
     return { token, open: await this.resets.isOpen(token), least: PASSWORD_LEAST };
   }
 

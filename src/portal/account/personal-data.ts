@@ -30,7 +30,7 @@ export class PersonalData {
   ) {}
 
   /** It returns everything but the conversations. */
-  async facts(account: UserAccount): Promise<object> {
+  async facts(account: UserAccount) {
     const userId = account.id;
     const scope: Scope = { kind: 'user', userId };
     const keys = await this.keys.list(scope, { limit: MOST_KEYS });

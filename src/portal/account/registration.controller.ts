@@ -66,7 +66,7 @@ export class RegistrationController {
   ) {}
 
   @Page('/signup', 'pages/account/signup', Access.anyone())
-  signUp(@Query() { notice, email }: SignUpQuery): object {
+  signUp(@Query() { notice, email }: SignUpQuery) {
     return { ...this.model.read(), ...(notice === 'terms' && { notice }), values: { email } };
   }
 
@@ -98,7 +98,7 @@ export class RegistrationController {
   }
 
   @Page('/verify-email', 'pages/account/verify-email', Access.anyone())
-  verifyPage(@Query() query: VerifyQuery): object {
+  verifyPage(@Query() query: VerifyQuery) {
     return { token: query.token, sent: query.sent !== undefined };
   }
 

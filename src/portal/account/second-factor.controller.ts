@@ -66,7 +66,7 @@ export class SecondFactorController {
   ) {}
 
   @Page('/login/second-factor', 'pages/account/second-factor', Access.anyone())
-  async challengePage(@Req() request: HttpRequest): Promise<object> {
+  async challengePage(@Req() request: HttpRequest) {
     return this.challengeModel(request);
   }
 
@@ -93,10 +93,7 @@ export class SecondFactorController {
   @Action('/auth/second-factor/passkey/options', Access.anyone(), {
     audit: { none: 'nothing is changed before the device has answered' },
   })
-  async passkeyOptions(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async passkeyOptions(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const { userId } = await this.entrance.begun(request);
     const { challenge, options } = await this.passkeys.beginSignIn(userId);
     addCookie(response, this.settings, passkeyCookie, challenge, PASSKEY_SECONDS);
@@ -119,7 +116,7 @@ export class SecondFactorController {
   }
 
   @Page('/dashboard/settings/second-factor', view, Access.session())
-  async show(@Req() request: HttpRequest): Promise<object> {
+  async show(@Req() request: HttpRequest) {
     return this.model(request);
   }
 
@@ -169,13 +166,13 @@ export class SecondFactorController {
     return { userId, address };
   }
 
-  private async challengeModel(request: HttpRequest): Promise<object> {
+  private async challengeModel(request: HttpRequest) {
     const begun = await this.entrance.begun(request).catch(() => null);
     if (begun === null || !this.door.isOffered(request)) return {};
     return { offersPasskeys: (await this.passkeys.list(begun.userId)).length > 0 };
   }
 
-  private async model(request: HttpRequest): Promise<object> {
+  private async model(request: HttpRequest) {
     const { userId } = actorOf(request);
     const hasPassword = (await this.accounts.passwordState(userId)) === 'set';
     const setup = await this.factors.setup(userId);

@@ -108,7 +108,7 @@ export class SettingsController {
   ) {}
 
   @Page('/', view, Access.session())
-  async show(@Req() request: HttpRequest, @Query() { saved }: SettingsQuery): Promise<object> {
+  async show(@Req() request: HttpRequest, @Query() { saved }: SettingsQuery) {
     return { ...(await this.model.of(request)), saved };
   }
 

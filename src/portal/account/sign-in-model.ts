@@ -11,7 +11,7 @@ export class SignInModel {
     private readonly passkeys: PasskeyDoor,
   ) {}
 
-  of(request: HttpRequest, next = ''): object {
+  of(request: HttpRequest, next = '') {
     const providers = this.providers.shown(next);
     const isProviderOnly = request.reseller?.isProviderOnly === true && providers.length > 0;
     return { providers, isProviderOnly, offersPasskeys: this.passkeys.isOffered(request) };

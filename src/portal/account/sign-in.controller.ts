@@ -55,7 +55,7 @@ export class SignInController {
   ) {}
 
   @Page('/login', 'pages/account/login', Access.anyone())
-  login(@Query() query: LoginQuery, @Req() request: HttpRequest): object {
+  login(@Query() query: LoginQuery, @Req() request: HttpRequest) {
     const notice = notices.has(query.notice ?? '') ? query.notice : undefined;
     const next = localPath(query.next, '');
     return { values: { next }, notice, ...this.model.of(request, next) };
@@ -93,10 +93,7 @@ export class SignInController {
   @Access.anyone()
   @Audited('session.signed-out')
   @Header('cache-control', 'no-store')
-  async logout(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  async logout(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const site = request.headers['sec-fetch-site'];
     if (site !== undefined && site !== 'same-origin' && site !== 'none') throw fault('csrf_rejected');
     const session = this.visitor.sessionOf(request);
@@ -114,7 +111,7 @@ export class SignInController {
   }
 
   @Page('/sign-in-link', 'pages/account/sign-in-link', Access.anyone())
-  link(@Query() query: LinkQuery): object {
+  link(@Query() query: LinkQuery) {
     return { token: query.token ?? '' };
   }
 

@@ -11,7 +11,7 @@ export class SignUpModel {
     private readonly providers: Providers,
   ) {}
 
-  read(): object {
+  read() {
     return { least: PASSWORD_LEAST, version: this.legal.currentTerms, providers: this.providers.shown() };
   }
 }

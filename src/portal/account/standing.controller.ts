@@ -30,18 +30,12 @@ export class StandingController {
   ) {}
 
   @Page('/account/archived', 'pages/account/standing', Access.restingSession())
-  archived(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  archived(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     return this.standing('archived', request, response);
   }
 
   @Page('/account/suspended', 'pages/account/standing', Access.restingSession())
-  suspended(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  suspended(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     return this.standing('suspended', request, response);
   }
 
@@ -50,7 +44,7 @@ export class StandingController {
     @PathToken('token') token: string,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ) {
     const model = await this.inviteModel(token, request);
     if (model === null) throw fault('not_found');
     const waits = model.state === 'pending' && model.viewer === null;
@@ -76,7 +70,7 @@ export class StandingController {
   }
 
   /** A person whose account works is told so; one whose account rests otherwise is led to the notice of it. */
-  private async standing(status: string, request: HttpRequest, response: ServerResponse): Promise<object> {
+  private async standing(status: string, request: HttpRequest, response: ServerResponse) {
     const { restingAs } = request;
     if (restingAs === undefined) return { status: 'active' };
     if (restingAs !== status) {

@@ -71,7 +71,7 @@ export class BillingDataController {
   ) {}
 
   @Data('/api/billing/processor-config', Access.session())
-  config(): object {
+  config() {
     return {
       connected: this.processor.isConnected,
       publishable_key: this.settings.processorPublishableKey ?? null,
@@ -84,13 +84,13 @@ export class BillingDataController {
   }
 
   @Data('/api/billing/payment-methods', Access.session())
-  async paymentMethods(@Req() request: HttpRequest): Promise<object> {
+  async paymentMethods(@Req() request: HttpRequest) {
     const { walletId } = await this.parties.mover(request);
     return { object: 'list', data: (await this.cardsOf(walletId)).map(presentCard) };
   }
 
   @Data('/api/billing/payments', Access.session())
-  async paymentList(@Query() query: PaymentsQuery, @Req() request: HttpRequest): Promise<object> {
+  async paymentList(@Query() query: PaymentsQuery, @Req() request: HttpRequest) {
     const { walletId } = await this.parties.mover(request);
     const page = await this.payments.page(walletId, query);
     return presentPage(page, presentPayment, ({ publicId }) => publicId);
@@ -100,7 +100,7 @@ export class BillingDataController {
     audit: 'billing.card-removed',
     verb: 'delete',
   })
-  removeCard(@PathText('pm_id') id: string, @Req() request: HttpRequest): Promise<object> {
+  removeCard(@PathText('pm_id') id: string, @Req() request: HttpRequest) {
     return this.remove(id, request);
   }
 
@@ -122,7 +122,7 @@ export class BillingDataController {
     audit: 'billing.card-removed',
     verb: 'delete',
   })
-  removeRow(@PathId('pm_id') id: number, @Req() request: HttpRequest): Promise<object> {
+  removeRow(@PathId('pm_id') id: number, @Req() request: HttpRequest) {
     return this.remove(id, request);
   }
 
@@ -148,13 +148,13 @@ export class BillingDataController {
 
   /** No outside account pays here: the answer says so. */
   @Action('/api/billing/link-provider-account', Access.session(), { audit: notLinked })
-  async link(@Req() request: HttpRequest): Promise<object> {
+  async link(@Req() request: HttpRequest) {
     await this.parties.mover(request);
     return { ok: true, linked: false };
   }
 
   @Action('/api/billing/unlink-provider-account', Access.session(), { audit: notLinked })
-  async unlink(@Req() request: HttpRequest): Promise<object> {
+  async unlink(@Req() request: HttpRequest) {
     await this.parties.mover(request);
     return { ok: true, linked: false };
   }
@@ -165,7 +165,7 @@ export class BillingDataController {
     return customerId === null ? [] : this.cards.list(walletId);
   }
 
-  private async remove(id: string | number, request: HttpRequest): Promise<object> {
+  private async remove(id: string | number, request: HttpRequest) {
     const party = await this.parties.mover(request);
     const { walletId } = party;
     await this.cards.remove(walletId, await this.cards.find(walletId, id), concernsOf(party));
@@ -208,7 +208,7 @@ function switchOf(value: boolean | undefined, present: AutomaticTopUpRule | null
   throw refusal('enabled', 'is needed while automatic top-ups are off', 'missing');
 }
 
-const presentCard = (card: Card): object => ({
+const presentCard = (card: Card) => ({
   id: card.processorId,
   row_id: card.id,
   brand: card.brand,
@@ -222,7 +222,7 @@ const presentCard = (card: Card): object => ({
 
 const usd = (cents: bigint): number => toJsonNumber(cents * nanoPerCent);
 
-const presentPayment = (payment: Payment): object => ({
+const presentPayment = (payment: Payment) => ({
   id: payment.publicId,
   created_at: payment.createdAt.toISOString(),
   paid_at: payment.paidAt?.toISOString() ?? null,

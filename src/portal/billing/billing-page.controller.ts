@@ -78,7 +78,7 @@ export class BillingPageController {
   ) {}
 
   @Page('/dashboard/billing', 'pages/billing/overview', Access.session())
-  async overview(@Query() query: OverviewQuery, @Req() request: HttpRequest): Promise<object> {
+  async overview(@Query() query: OverviewQuery, @Req() request: HttpRequest) {
     const party = await this.parties.of(request);
     const { walletId, owner } = party;
     const ownWallet = await this.besideOf(party, actorOf(request).userId);
@@ -112,7 +112,7 @@ export class BillingPageController {
   }
 
   @Page('/dashboard/billing/payments', 'pages/billing/payments', Access.session())
-  async paymentPage(@Query() { cursor }: ListQuery, @Req() request: HttpRequest): Promise<object> {
+  async paymentPage(@Query() { cursor }: ListQuery, @Req() request: HttpRequest) {
     const party = await this.parties.mover(request);
     const page = await this.payments.page(party.walletId, { cursor: cursor ?? null, limit: ROWS_A_PAGE });
     const translate = this.pages.textsFor(request);
@@ -132,7 +132,7 @@ export class BillingPageController {
   }
 
   @Page('/dashboard/billing/ledger', 'pages/billing/ledger', Access.session())
-  async ledgerPage(@Query() { cursor }: ListQuery, @Req() request: HttpRequest): Promise<object> {
+  async ledgerPage(@Query() { cursor }: ListQuery, @Req() request: HttpRequest) {
     const party = await this.parties.mover(request);
     const page = await this.history.page(party.walletId, { cursor: cursor ?? null, limit: ROWS_A_PAGE });
     const translate = this.pages.textsFor(request);
@@ -158,7 +158,7 @@ export class BillingPageController {
     @Query() { payment: publicId }: ReturnQuery,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ) {
     const payment = isUuid(publicId) ? await this.payments.byPublicId(publicId) : null;
     const { walletId } = await this.parties.reader(request, payment?.walletId);
     if (payment?.walletId !== walletId) throw fault('not_found');

@@ -51,7 +51,7 @@ export class BillingDocumentsController {
   ) {}
 
   @Page('/dashboard/billing/statements', 'pages/billing/statements', Access.session())
-  async statements(@Query() query: SpanQuery, @Req() request: HttpRequest): Promise<object> {
+  async statements(@Query() query: SpanQuery, @Req() request: HttpRequest) {
     const party = await this.parties.mover(request);
     const span = readSpan(query);
     const [statement, invoices] = await this.statementsOf(party.walletId, span.from, span.to);
@@ -68,7 +68,7 @@ export class BillingDocumentsController {
   }
 
   @Data('/api/billing/statement', Access.session())
-  async statementData(@Query() query: FileQuery, @Req() request: HttpRequest): Promise<object> {
+  async statementData(@Query() query: FileQuery, @Req() request: HttpRequest) {
     const { walletId } = await this.parties.reader(request, query.wallet);
     const { from, to } = readSpan(query);
     const [statement, invoices] = await this.statementsOf(walletId, from, to);

@@ -54,7 +54,7 @@ interface Localisation {
 
 const USUAL_AMOUNT = '50.00';
 
-export function overviewModel(facts: OverviewFacts, localisation: Localisation): object {
+export function overviewModel(facts: OverviewFacts, localisation: Localisation) {
   const { party, account, cards, recent, query, isConnected, showsPlumbing } = facts;
   const { translate } = localisation;
   const amount = query.amount === undefined || query.amount === '' ? USUAL_AMOUNT : query.amount;
@@ -97,7 +97,7 @@ export function overviewModel(facts: OverviewFacts, localisation: Localisation):
   };
 }
 
-function invoicesOf({ state, payments }: InvoiceFacts, { translate, locale }: Localisation): object {
+function invoicesOf({ state, payments }: InvoiceFacts, { translate, locale }: Localisation) {
   const { owed, credit, escrowed } = state;
   const free = credit - owed - escrowed;
   const tile = (key: string, value: bigint, note: string): TileModel => ({

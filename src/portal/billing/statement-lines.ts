@@ -52,7 +52,7 @@ const sharesOf = (line: 'member' | 'project', shares: readonly UsageShare[]): (r
   ]);
 
 /** Programs read it like this. */
-export const presentStatement = (wallet: Statement, invoices: Statement | null): object => ({
+export const presentStatement = (wallet: Statement, invoices: Statement | null) => ({
   from: wallet.from.toISOString(),
   to: wallet.to.toISOString(),
   wallet: presentAccount(wallet),
@@ -67,7 +67,7 @@ export const presentStatement = (wallet: Statement, invoices: Statement | null):
         },
 });
 
-const presentAccount = (statement: Statement): object => ({
+const presentAccount = (statement: Statement) => ({
   opening_usd: toJsonNumber(statement.opening),
   closing_usd: toJsonNumber(statement.closing),
   used_usd: toJsonNumber(statement.usage),

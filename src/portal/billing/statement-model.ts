@@ -62,7 +62,7 @@ export function statementModel(
   { first, last }: Span,
   { party, isSandbox }: { readonly party: WalletParty; readonly isSandbox: boolean },
   { translate, locale }: DocumentLocalisation,
-): object {
+) {
   const own = party.isBeside ? '&own=1' : '';
   const query = `from=${first}&to=${last}${own}`;
   const money = (label: string, value: bigint) => ({ label, figure: { kind: 'money', value } });
@@ -105,7 +105,7 @@ export function statementModel(
 
 type Translate = DocumentLocalisation['translate'];
 
-function invoiceModel(invoices: Statement, locale: Locale, translate: Translate): object {
+function invoiceModel(invoices: Statement, locale: Locale, translate: Translate) {
   return {
     totals: {
       items: [

@@ -18,7 +18,7 @@ export class WebhookController {
   @HttpCode(200)
   @Header('cache-control', 'no-store')
   @Access.signed()
-  async receive(@Req() request: HttpRequest): Promise<object> {
+  async receive(@Req() request: HttpRequest) {
     this.processor.requireSecret();
     const body = await readBody(request, LARGEST_EVENT);
     const signature = request.headers['stripe-signature'];

@@ -3,7 +3,7 @@ import { presentAutoPolicy } from '../../routing';
 import type { AutorouterFacts } from './autorouter-facts';
 
 /** The figures of the page for programs. What is null has not enough data. */
-export function presentAutorouter(facts: AutorouterFacts, scope: Scope): object {
+export function presentAutorouter(facts: AutorouterFacts, scope: Scope) {
   const { chosen, report, policy, evaluationSpend } = facts;
   return {
     object: 'autorouter',

@@ -76,7 +76,7 @@ export class AutorouterController {
   ) {}
 
   @Page('/dashboard/autorouter', 'pages/dashboard/autorouter', Access.session())
-  async show(@Query() { days, key }: AutorouterPageQuery, @Req() request: HttpRequest): Promise<object> {
+  async show(@Query() { days, key }: AutorouterPageQuery, @Req() request: HttpRequest) {
     const localisation = localisationOf(this.pages, request);
     const { userId } = actorOf(request);
     const mine = { kind: 'user', userId } as const;
@@ -99,7 +99,7 @@ export class AutorouterController {
   }
 
   @Data('/dashboard/api/autorouter', Access.session())
-  async data(@Query() { days }: AutorouterQuery, @Req() request: HttpRequest): Promise<object> {
+  async data(@Query() { days }: AutorouterQuery, @Req() request: HttpRequest) {
     const facts = await this.facts(request, days, this.pages.timeZoneOf(request));
     return presentAutorouter(facts, viewScope(request));
   }

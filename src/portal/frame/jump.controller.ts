@@ -43,7 +43,7 @@ export class JumpController {
     @Query() query: JumpQuery,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ) {
     const wanted = (query.q ?? '').trim();
     const targets = wanted === '' ? [] : await this.targetsOf(wanted, request);
     const exact = targets.filter(({ label }) => label.toLowerCase() === wanted.toLowerCase());

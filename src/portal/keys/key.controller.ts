@@ -59,7 +59,7 @@ function keyActorOf(request: HttpRequest, key: ManagedKey): KeyActor {
 }
 
 /** A box that is not ticked is not posted: the form says whether it had one. */
-const lockOf = ({ limits_lock_shown: shown, limits_locked: locked }: Posted): object =>
+const lockOf = ({ limits_lock_shown: shown, limits_locked: locked }: Posted) =>
   shown === undefined ? {} : { limits_locked: locked === 'on' };
 
 /** A box of a form is `on` or is not sent; programs say what they mean. */
@@ -94,7 +94,7 @@ export class KeyController {
     @Param() { key_id: keyId }: KeyPagePath,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object> {
+  ) {
     const key = await this.keyOf(request, keyId);
     if (keyId !== key.id) {
       response.statusCode = 302;
@@ -251,7 +251,7 @@ export class KeyController {
     });
   }
 
-  private async pageModel(key: ManagedKey, request: HttpRequest): Promise<object> {
+  private async pageModel(key: ManagedKey, request: HttpRequest) {
     const scope = viewScope(request);
     const localisation = localisationOf(this.pages, request);
     const period = periodNamed({ days: USUAL_DAYS }, localisation.timeZone, Date.now());

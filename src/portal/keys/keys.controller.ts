@@ -38,7 +38,7 @@ export class KeysController {
   ) {}
 
   @Page('/dashboard/keys', 'pages/dashboard/keys/list', Access.session())
-  async show(@Query() query: KeysQuery, @Req() request: HttpRequest): Promise<object> {
+  async show(@Query() query: KeysQuery, @Req() request: HttpRequest) {
     const scope = viewScope(request);
     const localisation = localisationOf(this.pages, request);
     const period = periodNamed({ days: USUAL_DAYS }, localisation.timeZone, Date.now());

@@ -56,7 +56,7 @@ export class NewKeyController {
   ) {}
 
   @Page('/dashboard/keys/new', 'pages/dashboard/keys/new', Access.session())
-  form(@Query() { model }: NewKeyQuery, @Req() request: HttpRequest): Promise<object> {
+  form(@Query() { model }: NewKeyQuery, @Req() request: HttpRequest) {
     const named = model === undefined ? undefined : this.catalogue.snapshot.model(model)?.name;
     return this.formModel(request, { ...emptyKey, allowedModels: named === undefined ? null : [named] });
   }
@@ -116,7 +116,7 @@ export class NewKeyController {
     return done(`/dashboard/keys/${id}`, { id }, { tone: 'info', text: 'keys.already-made' });
   }
 
-  private async formModel(request: HttpRequest, key: ShownKey): Promise<object> {
+  private async formModel(request: HttpRequest, key: ShownKey) {
     const actor = actorOf(request);
     const projects = await this.projects.list(actor.userId);
     const choices = choicesOf(this.catalogue.snapshot, actor, projects);

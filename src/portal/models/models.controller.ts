@@ -25,7 +25,7 @@ export class ModelsController {
   ) {}
 
   @Page('/dashboard/models', 'pages/dashboard/models', Access.session(), { data: true })
-  async models(@Query() query: ModelQuery, @Req() request: HttpRequest): Promise<object> {
+  async models(@Query() query: ModelQuery, @Req() request: HttpRequest) {
     const { organisationId, departmentId } = actorOf(request);
     const paid = await this.markups.factorOf(organisationId);
     const all = publicModels(this.catalogue, { organisationId, departmentId }, paid);

@@ -31,7 +31,7 @@ export class NoticesController {
   ) {}
 
   @Page(path, 'pages/dashboard/notices', Access.session())
-  async show(@Req() request: HttpRequest): Promise<object> {
+  async show(@Req() request: HttpRequest) {
     const muted = await this.settings.mutedNotices(actorOf(request).userId);
     const translate = this.pages.textsFor(request);
     return {

@@ -58,7 +58,7 @@ export class OverviewController {
   ) {}
 
   @Page('/dashboard', 'pages/dashboard/overview', Access.session())
-  async show(@Query() { days }: OverviewQuery, @Req() request: HttpRequest): Promise<object> {
+  async show(@Query() { days }: OverviewQuery, @Req() request: HttpRequest) {
     const scope = viewScope(request);
     const localisation = localisationOf(this.pages, request);
     const isOwn = scope.kind === 'user';
@@ -114,13 +114,13 @@ export class OverviewController {
 
   /** Asked by the first page every few seconds until there is a request; without scripts a page of its own. */
   @Page('/dashboard/first-request', 'pages/dashboard/first-request', Access.session())
-  async firstRequest(@Req() request: HttpRequest): Promise<object> {
+  async firstRequest(@Req() request: HttpRequest) {
     const latest = await this.latestOf(viewScope(request));
     return { hasArrived: latest !== null, arrivedAt: latest?.createdAt };
   }
 
   @Page('/dashboard/guide', 'pages/dashboard/guide', Access.session())
-  async guide(@Req() request: HttpRequest): Promise<object> {
+  async guide(@Req() request: HttpRequest) {
     // The page calls it the reader's own key, also in the view of an administrator.
     const own = { kind: 'user', userId: actorOf(request).userId } as const;
     const { rows } = await this.keys.list(own, { kind: 'client', status: 'active', limit: 1 });

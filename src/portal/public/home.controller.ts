@@ -15,7 +15,7 @@ export class HomeController {
   ) {}
 
   @Page('/', 'pages/public/home', Access.anyone())
-  home(@Req() request: HttpRequest): object {
+  home(@Req() request: HttpRequest) {
     const models = publicModels(this.catalogue);
     const { chat, large } = exampleModels(models);
     return {

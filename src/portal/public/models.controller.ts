@@ -15,7 +15,7 @@ export class PublicModelsController {
     cacheSeconds: MINUTE_SECONDS,
     data: true,
   })
-  models(@Query() query: ModelQuery): object {
+  models(@Query() query: ModelQuery) {
     const all = publicModels(this.catalogue);
     const { models, total, page, pages } = selectModels(all, query);
     return {

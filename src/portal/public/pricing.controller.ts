@@ -21,7 +21,7 @@ export class PricingController {
   constructor(private readonly catalogue: CatalogueService) {}
 
   @Page('/pricing', 'pages/public/pricing', Access.anyone())
-  pricing(@Query() { amount = '' }: PricingQuery): object {
+  pricing(@Query() { amount = '' }: PricingQuery) {
     const cents = amount === '' ? FIRST_CENTS : readTopUpCents(amount);
     const models = publicModels(this.catalogue).filter(({ price }) => price !== null);
     return {

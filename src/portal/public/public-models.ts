@@ -120,7 +120,7 @@ function lowestPrice(
 }
 
 /** A model as programs read it. */
-export const presentPublicModel = (model: PublicModel): object => ({
+export const presentPublicModel = (model: PublicModel) => ({
   id: model.id,
   object: 'model',
   display_name: model.displayName,
@@ -139,7 +139,7 @@ export const presentPublicModel = (model: PublicModel): object => ({
   price: model.price === null ? null : presentPrice(model.price),
 });
 
-const presentPrice = (price: PublicPrice): object => ({
+const presentPrice = (price: PublicPrice) => ({
   currency: 'USD',
   input_per_million_tokens: toJsonNumber(price.input),
   output_per_million_tokens: toJsonNumber(price.output),

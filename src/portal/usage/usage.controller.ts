@@ -81,7 +81,7 @@ export class UsageController {
 
   /** It tells programs one's own usage by bucket, in every view. */
   @Data('/dashboard/api/usage', Access.session())
-  async data(@Query() query: UsageParameters, @Req() request: HttpRequest): Promise<object> {
+  async data(@Query() query: UsageParameters, @Req() request: HttpRequest) {
     const question = { ...this.questionOf(query, request, Date.now()), mostGroups: GROUPS_IN_DATA };
     const own = { kind: 'user', userId: actorOf(request).userId } as const;
     return presentUsage(question, await this.usage.ask(own, question));

@@ -192,7 +192,7 @@ export class ChatController {
     { conversationId, requestId }: Turn,
     { model, state, account, problem, totalNano }: TurnEnd,
     request: HttpRequest,
-  ): Promise<object> {
+  ) {
     const localisation: Localisation = {
       locale: this.pages.localeOf(request),
       timeZone: this.pages.timeZoneOf(request),
@@ -223,7 +223,7 @@ function refusalOf({ requestId }: Turn, refusal: Fault, request: HttpRequest): F
   return refusal;
 }
 
-const answerFacts = (state: string, account: TurnEnd['account']): object => ({
+const answerFacts = (state: string, account: TurnEnd['account']) => ({
   state,
   input_tokens: account?.inputTokens ?? null,
   output_tokens: account?.outputTokens ?? null,
@@ -231,7 +231,7 @@ const answerFacts = (state: string, account: TurnEnd['account']): object => ({
   latency_ms: account?.latencyMs ?? null,
 });
 
-const factsIn = ({ state, account, totalNano }: TurnEnd): object => ({
+const factsIn = ({ state, account, totalNano }: TurnEnd) => ({
   ...answerFacts(state, account),
   conversation_cost_usd: formatUsd(totalNano),
 });

@@ -24,7 +24,7 @@ export class ConversationsController {
 
   /** The key of the chat itself: its text is told this once, and ends the one before. */
   @Action('/api/webchat-key', Access.session(), { audit: ['key.created', 'key.rotated'] })
-  async key(@Req() request: HttpRequest): Promise<object> {
+  async key(@Req() request: HttpRequest) {
     const { id, publicId, text, expiresAt, budget } = await this.keys.issue(actorOf(request));
     return {
       id,

@@ -29,7 +29,7 @@ export class WebchatController {
   ) {}
 
   @Page('/dashboard/webchat', 'pages/dashboard/webchat', Access.session())
-  async begin(@Query() query: WebchatQuery, @Req() request: HttpRequest): Promise<object> {
+  async begin(@Query() query: WebchatQuery, @Req() request: HttpRequest) {
     const actor = actorOf(request);
     const localisation = this.localisationOf(request);
     const [models, { rows }, list] = await Promise.all([

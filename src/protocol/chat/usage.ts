@@ -60,7 +60,7 @@ export function normaliseChatUsage(raw: unknown): UsageReading {
 }
 
 /** It writes usage as a chat caller expects it: totals with the parts inside them. */
-export function renderChatUsage(usage: UsageCounts): object {
+export function renderChatUsage(usage: UsageCounts) {
   return {
     prompt_tokens: promptTokens(usage),
     completion_tokens: completionTokens(usage),

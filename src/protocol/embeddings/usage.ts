@@ -18,6 +18,6 @@ export function normaliseEmbeddingsUsage(raw: unknown): UsageReading {
 }
 
 /** Both figures are equal: an embedding has no output tokens. */
-export function renderEmbeddingsUsage(usage: UsageCounts): object {
+export function renderEmbeddingsUsage(usage: UsageCounts) {
   return { prompt_tokens: totalTokens(usage), total_tokens: totalTokens(usage) };
 }

@@ -26,13 +26,13 @@ const named = (event: JsonObject & { type: string }): string =>
 export const messagesId = (id: string): string => (id.startsWith('msg_') ? id : `msg_${id}`);
 
 /** What the caller is told before the supplier has counted: never zero, which clients would show. */
-function startUsage(usage: Usage | undefined, estimate: number | undefined): object {
+function startUsage(usage: Usage | undefined, estimate: number | undefined) {
   if (!usage) return { input_tokens: Math.max(1, Math.ceil(estimate ?? 1)), output_tokens: 0 };
   const rendered = renderMessagesUsage(usage) as { input_tokens: number };
   return { ...rendered, input_tokens: Math.max(1, rendered.input_tokens) };
 }
 
-export const finalUsage = (usage: Usage | undefined, estimate: number | undefined): object =>
+export const finalUsage = (usage: Usage | undefined, estimate: number | undefined) =>
   usage
     ? renderMessagesUsage(usage)
     : { input_tokens: Math.max(1, Math.ceil(estimate ?? 1)), output_tokens: 0 };

@@ -137,7 +137,7 @@ function largerOf(
 }
 
 /** It writes usage as a messages caller expects it: input beside the cache, reasoning inside the output. */
-export function renderMessagesUsage(usage: UsageCounts): object {
+export function renderMessagesUsage(usage: UsageCounts) {
   return {
     input_tokens: usage.inputTokens + usage.audioInputTokens + usage.imageTokens,
     cache_read_input_tokens: usage.cacheReadTokens,

@@ -40,7 +40,7 @@ export function normaliseResponsesUsage(raw: unknown): UsageReading {
   return splitTotals(totals);
 }
 
-export function renderResponsesUsage(usage: UsageCounts): object {
+export function renderResponsesUsage(usage: UsageCounts) {
   return {
     input_tokens: promptTokens(usage),
     input_tokens_details: {

@@ -9,7 +9,7 @@ export const presentAutoSettings = (settings: AutoSettings): AutoSettings => ({
 });
 
 /** What counts for an account, and which level decided it. */
-export function presentAutoPolicy(levels: AutoLevels): object {
+export function presentAutoPolicy(levels: AutoLevels) {
   const { level, lockedBy, sources, includes, excludes, ...choices } = effectivePolicy(levels);
   return {
     ...choices,

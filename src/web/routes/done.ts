@@ -34,7 +34,7 @@ export class DoneInterceptor implements NestInterceptor {
       .pipe(map((answer: unknown) => (answer instanceof Done ? this.answer(context, answer) : answer)));
   }
 
-  private answer(context: ExecutionContext, { to, facts, told }: Done): object {
+  private answer(context: ExecutionContext, { to, facts, told }: Done) {
     const request = requestOf(context);
     const response = context.switchToHttp().getResponse<ServerResponse>();
     if (told !== undefined) this.notices.leave(response, told);

@@ -5,13 +5,13 @@ import { IMPORT_FORMATS, MOST_ROWS } from './import-forms';
 
 const MOST_NAMES = 200;
 
-export const formPage = (): object => ({ formats: IMPORT_FORMATS });
+export const formPage = () => ({ formats: IMPORT_FORMATS });
 
 const nameOf = ({ kind, name }: PlanRow): string => `${kind} ${name}`;
 
 const tones = { new: 'ok', changed: 'warn', gone: 'bad' } as const;
 
-export function draftPage(draft: ImportDraft, plan: ImportPlan): object {
+export function draftPage(draft: ImportDraft, plan: ImportPlan) {
   const shown = plan.rows.slice(0, MOST_ROWS);
   return {
     id: draft.id,
@@ -63,7 +63,7 @@ function notesOf({ warnings, refused, kept, gone, untouched }: ImportPlan): obje
 }
 
 /** The same for a program. */
-export const presentPlan = ({ fingerprint, ...plan }: ImportPlan): object => ({
+export const presentPlan = ({ fingerprint, ...plan }: ImportPlan) => ({
   ...plan,
   shown: fingerprint,
 });

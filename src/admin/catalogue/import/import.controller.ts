@@ -30,7 +30,7 @@ export class ImportController {
   }
 
   @Page(IMPORT, 'pages/admin/catalogue/import', PLATFORM)
-  form(): object {
+  form() {
     return formPage();
   }
 
@@ -39,7 +39,7 @@ export class ImportController {
     bodyLimitBytes: FILE_BYTES,
     takesFiles: true,
   })
-  async bring(@Body() form: ImportForm, @Req() request: HttpRequest): Promise<object> {
+  async bring(@Body() form: ImportForm, @Req() request: HttpRequest) {
     const source = form.file?.trim() ? 'file' : 'content';
     const content = form[source] ?? '';
     if (content.trim() === '')
@@ -67,7 +67,7 @@ export class ImportController {
   }
 
   @Page(`${IMPORT}/:draft_id`, 'pages/admin/catalogue/import-plan', PLATFORM)
-  async show(@Param() { draft_id: id }: DraftParams, @Req() request: HttpRequest): Promise<object> {
+  async show(@Param() { draft_id: id }: DraftParams, @Req() request: HttpRequest) {
     const draft = await this.drafts.read(actorOf(request).userId, id);
     return draftPage(draft, await this.desk.plan(draft));
   }

@@ -25,7 +25,7 @@ export class DomainsController {
   ) {}
 
   @Page(path, view, access())
-  show(@Param() { org_id: id }: OrganisationParams, @Req() request: HttpRequest): Promise<object> {
+  show(@Param() { org_id: id }: OrganisationParams, @Req() request: HttpRequest) {
     return this.model(request, id);
   }
 
@@ -84,7 +84,7 @@ export class DomainsController {
     return done(pathOf(id), facts, { tone: isProven === false ? 'warn' : 'ok', text, values: { host } });
   }
 
-  private async model(request: HttpRequest, id: number): Promise<object> {
+  private async model(request: HttpRequest, id: number) {
     const organisation = await this.organisations.get(adminScope(request), id);
     const domains = await this.domains.ofOrganisation(id);
     const proofs = new Map((await this.proofs.ofOrganisation(id)).map((proof) => [proof.host, proof]));

@@ -83,7 +83,7 @@ export class PasskeysController {
   @Action('/auth/passkey/options', Access.anyone(), {
     audit: { none: 'nothing is changed before the device has answered' },
   })
-  async options(@Res({ passthrough: true }) response: ServerResponse): Promise<object> {
+  async options(@Res({ passthrough: true }) response: ServerResponse) {
     const { challenge, options } = await this.passkeys.beginSignIn();
     addCookie(response, this.settings, passkeyCookie, challenge, PASSKEY_SECONDS);
     return { options };

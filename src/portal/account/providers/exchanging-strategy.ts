@@ -3,7 +3,7 @@ import type { ProviderReader } from './provider-reader';
 
 /** The library's strategy, with the nonce of OpenID Connect and an exchange that ends in time. */
 export class ExchangingStrategy extends Strategy {
-  override authorizationParams(options: { state?: { nonce?: string } }): object {
+  override authorizationParams(options: { state?: { nonce?: string } }) {
     return { nonce: options.state?.nonce ?? '' };
   }
 

@@ -47,7 +47,7 @@ export class HandOffController {
   ) {}
 
   @Page('/login/hand-off', view, Access.anyone())
-  async show(@Req() request: HttpRequest): Promise<object> {
+  async show(@Req() request: HttpRequest) {
     const asked = await this.asked(request);
     if (asked === null) throw fault('invalid_token');
     return asked;

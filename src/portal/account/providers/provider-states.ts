@@ -50,7 +50,7 @@ export class ProviderStates {
     return privateCookieName(this.settings, stateCookie);
   }
 
-  storeOf(slot: ProviderSlot): object {
+  storeOf(slot: ProviderSlot) {
     // The library goes by the number of parameters.
     return {
       store: (request: HttpRequest, verifier: string, state: object, _meta: object, done: Stored) => {

@@ -52,7 +52,7 @@ export class QualitativeController {
   ) {}
 
   @Page('/dashboard/qualitative', 'pages/dashboard/qualitative', Access.session())
-  async show(@Query() query: QualitativeQuery, @Req() request: HttpRequest): Promise<object> {
+  async show(@Query() query: QualitativeQuery, @Req() request: HttpRequest) {
     const { userId, role } = actorOf(request);
     const view = await this.access.of(request);
     const isHelpClosed = await this.personal.isHelpClosed(userId, 'qualitative');
@@ -100,7 +100,7 @@ export class QualitativeController {
     @PathText('request_id') requestId: string,
     @Query() { model }: ScoreDetailQuery,
     @Req() request: HttpRequest,
-  ): Promise<object> {
+  ) {
     const view = await this.access.of(request);
     const rows =
       view.state === 'open' && isUuid(requestId) ? await this.scores.ofRequest(view.scope, requestId) : [];
@@ -127,9 +127,9 @@ export class QualitativeController {
     return { columns: scoreFileColumns, rows: fileRows(rows), cappedAt: limit };
   }
 
-  private async texts(row: ScoreRow, rows: readonly ScoreRow[], request: HttpRequest): Promise<object> {
+  private async texts(row: ScoreRow, rows: readonly ScoreRow[], request: HttpRequest) {
     const { userId, role } = actorOf(request);
-    const without = (reason: string): object => {
+    const without = (reason: string) => {
       this.activity.nothingChanged();
       return { content: null, reason };
     };

@@ -18,7 +18,7 @@ export class ApiDocsController {
   ) {}
 
   @Page('/api-docs', 'pages/public/api-docs', Access.anyone())
-  docs(@Req() request: HttpRequest): object {
+  docs(@Req() request: HttpRequest) {
     const { baseUrl } = this.pages.placeOf(request);
     return {
       baseUrl,
@@ -28,7 +28,7 @@ export class ApiDocsController {
   }
 
   @Page('/api-docs/try', 'pages/public/try', Access.anyone())
-  try(): object {
+  try() {
     return {};
   }
 

@@ -25,7 +25,7 @@ class ErrorsQuery {
 @Controller()
 export class ErrorPagesController {
   @Page(errorsPath, 'pages/public/errors', Access.anyone())
-  errors(@Query() query: ErrorsQuery): object {
+  errors(@Query() query: ErrorsQuery) {
     const { class: actionClass = '', q = '', reach = '' } = query;
     const words = q.toLowerCase().trim().split(/\s+/);
     const all = publicCatalogue();

@@ -15,7 +15,7 @@ export class DocumentsController {
   ) {}
 
   @Page(paths, view, Access.anyone())
-  document(@Req() request: HttpRequest): object {
+  document(@Req() request: HttpRequest) {
     const path = pathOf(request);
     const text = this.library.page(path.slice(1), this.pages.placeOf(request));
     return { path, titleKey: `public.link.${path}`, ...text };
@@ -23,7 +23,7 @@ export class DocumentsController {
 
   /** The reference texts of the product, as they come with this version. */
   @Page('/developers/:name', view, Access.anyone())
-  reference(@PathText('name') name: string): object {
+  reference(@PathText('name') name: string) {
     const reference = this.library.reference(name);
     if (reference === undefined) throw fault('not_found');
     return {

@@ -17,7 +17,7 @@ export class LegalController {
   constructor(private readonly library: LegalLibrary) {}
 
   @Page(legalDocuments.map((name) => `/legal/${name}`), 'pages/public/document', Access.anyone())
-  legal(@Req() request: HttpRequest, @Query() { version }: LegalQuery): object {
+  legal(@Req() request: HttpRequest, @Query() { version }: LegalQuery) {
     const path = pathOf(request);
     const name = legalDocuments.find((known) => path === `/legal/${known}`);
     const found = name === undefined ? undefined : this.library.find(name, localeOf(request), version);

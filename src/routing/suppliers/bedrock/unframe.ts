@@ -53,7 +53,7 @@ function errorEvent(headers: Frame['headers'], content: object): string {
   return formatEvent({ event: 'error', data: JSON.stringify({ type: 'error', error }) });
 }
 
-function parsed(text: string): object {
+function parsed(text: string) {
   try {
     const value: unknown = parseJsonText(text);
     return typeof value === 'object' && value !== null ? value : {};

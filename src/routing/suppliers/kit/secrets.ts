@@ -132,7 +132,7 @@ function textsOf({ credential, headers }: Sent): string[] {
   return texts.filter((text) => typeof text === 'string');
 }
 
-const withoutAbsent = (fields: object): object =>
+const withoutAbsent = (fields: object) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
 const asItStands = (text: string): Reading => ({ text, places: null });

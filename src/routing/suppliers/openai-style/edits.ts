@@ -110,7 +110,7 @@ function withToolIds(edits: BodyEdits, rule: IdRule): void {
   if (!Array.isArray(messages)) return;
   const ids = new ToolIds(rule);
   let isChanged = false;
-  const renamed = (holder: object, name: string, next: (id: string) => string): object => {
+  const renamed = (holder: object, name: string, next: (id: string) => string) => {
     const id: unknown = Reflect.get(holder, name);
     const given = typeof id === 'string' ? next(id) : id;
     isChanged ||= given !== id;
