@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { extractFeatures, type Features, type WordSalt, wordSalt } from '#inside/routing/autorouter/index';
-import { lengthBand } from '#inside/routing/autorouter/features';
-import { topics } from '#inside/routing/autorouter/lexicon';
+import { extractFeatures, type Features, type WordSalt, wordSalt } from '#inside/autorouter/engine/index';
+import { lengthBand } from '#inside/autorouter/engine/features';
+import { topics } from '#inside/autorouter/engine/lexicon';
 
 /** One prompt, and what every model made of it. */
 export interface Row {

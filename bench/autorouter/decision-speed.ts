@@ -8,7 +8,7 @@ import {
   extractFeatures,
   learn,
   learnAll,
-} from '#inside/routing/autorouter/index';
+} from '#inside/autorouter/engine/index';
 import { quantile } from '../gateway/statistics';
 import { type DataSet, salt } from './data';
 import { candidatesOf, exampleOf, NOW, policyOf } from './methods';

@@ -1,5 +1,5 @@
-import { emptyState, learn, learnAll, type RouterState } from '#inside/routing/autorouter/index';
-import { appraise } from '#inside/routing/autorouter/appraise';
+import { emptyState, learn, learnAll, type RouterState } from '#inside/autorouter/engine/index';
+import { appraise } from '#inside/autorouter/engine/appraise';
 import { mean } from './curve';
 import type { DataSet, Row } from './data';
 import { frameOf, outcomeOf, split } from './frontier';

@@ -5,8 +5,8 @@ import {
   type Example,
   type Policy,
   type RouterState,
-} from '#inside/routing/autorouter/index';
-import { appraise, type Candidate } from '#inside/routing/autorouter/appraise';
+} from '#inside/autorouter/engine/index';
+import { appraise, type Candidate } from '#inside/autorouter/engine/appraise';
 import { mean, type Belief } from './curve';
 import type { DataSet, Row } from './data';
 import { shuffled } from './random';

@@ -1,4 +1,4 @@
-import { decide, type NoveltyGate, type RouterState } from '#inside/routing/autorouter/index';
+import { decide, type NoveltyGate, type RouterState } from '#inside/autorouter/engine/index';
 import { costOf, mean, singles } from './curve';
 import type { DataSet, Row } from './data';
 import { candidatesOf, NOW, policyOf, trained } from './methods';

@@ -10,7 +10,7 @@ export const circumstances = (
   words: readonly string[],
   { loadBefore, ...facts }: { loadBefore: number } & Pick<AutorouterFacts, 'data' | 'seeds'>,
 ): AutorouterFacts => ({
-  ...factsOf('autorouter', words, loadBefore, ['src/routing/autorouter', 'bench/autorouter']),
+  ...factsOf('autorouter', words, loadBefore, ['src/autorouter/engine', 'bench/autorouter']),
   ...facts,
 });
 

@@ -1,4 +1,4 @@
-import { decide } from '#inside/routing/autorouter/index';
+import { decide } from '#inside/autorouter/engine/index';
 import { deviation, mean } from './curve';
 import type { DataSet, PublicData, Row } from './data';
 import { measureSpeed } from './decision-speed';

@@ -4,6 +4,7 @@ import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { parseJsonText } from '../kernel';
 import { AdminModule } from '../admin';
 import { AuditModule } from '../audit';
+import { AutorouterModule } from '../autorouter';
 import { BillingModule } from '../billing';
 import { catalogueEntities, CatalogueModule } from '../catalogue';
 import { ChatModule } from '../chat';
@@ -76,6 +77,7 @@ export class AppModule {
         KeysModule,
         WebModule,
         GatewayModule,
+        AutorouterModule,
         ChatModule,
         QualityModule,
         PortalModule.forRoot(settings),

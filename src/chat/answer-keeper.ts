@@ -1,10 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { RequestRecordQuery } from '../audit';
-import type { InnerAccount } from '../gateway';
+import { AUTO, type InnerAccount } from '../gateway';
 import { completionTokens, promptTokens } from '../kernel';
 import { Database, type Tx } from '../platform';
-import { AUTO } from '../routing';
 import { ConversationContent } from './conversation-content';
 import { OpenTurns } from './open-turns';
 import type { Turn, TurnEnd, TurnOutcome } from './turn';

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { CatalogueService, type ModelAudience, type ModelView } from '../catalogue';
-import { callableModels } from '../gateway';
+import { answersAuto, AutoPolicies } from '../autorouter';
+import { AUTO, callableModels } from '../gateway';
 import { fault } from '../kernel';
-import { answersAuto, AUTO, AutoPolicies } from '../routing';
 
 /** A model that a person may chat with, and what it asks for at least. */
 export interface ChatModel {

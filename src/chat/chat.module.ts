@@ -6,6 +6,7 @@ import { GatewayModule } from '../gateway';
 import { KeysModule } from '../keys';
 import { SecretsModule } from '../platform';
 import { RoutingModule } from '../routing';
+import { AutorouterModule } from '../autorouter';
 import { AnswerKeeper } from './answer-keeper';
 import { ChatModels } from './chat-models';
 import { ChatTurns } from './chat-turns.service';
@@ -21,6 +22,7 @@ import { WebchatKeys } from './webchat-keys.service';
 @Module({
   imports: [
     AuditModule,
+    AutorouterModule,
     BillingModule,
     CatalogueModule,
     GatewayModule,

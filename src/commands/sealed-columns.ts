@@ -4,7 +4,7 @@ import { sealedResponses } from '../gateway';
 import { sealedFactors } from '../identity';
 import type { SealedColumn } from '../platform';
 import { sealedSamples } from '../quality';
-import { sealedSalts } from '../routing';
+import { sealedSalts } from '../autorouter';
 import { sealedAnswers } from '../web';
 
 /** Everything that is encrypted in the database. */

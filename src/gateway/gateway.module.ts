@@ -5,7 +5,6 @@ import { RoutingModule } from '../routing';
 import { IdempotencyModule, WebModule } from '../web';
 import { admissionStage } from './admission';
 import { attemptStage } from './attempt';
-import { automaticChoice } from './auto';
 import { CountTokensController } from './count-tokens/count-tokens.controller';
 import { TokenCounter } from './count-tokens/token-counter';
 import { ErrorsController } from './errors.controller';
@@ -51,11 +50,10 @@ import { TextController } from './text.controller';
     ...attemptStage,
     ...relayStage,
     ...settleStage,
-    ...automaticChoice,
     InnerChat,
     InnerEvaluation,
     TokenCounter,
   ],
-  exports: [AnswerSampling, InnerChat, InnerEvaluation, Lifecycle],
+  exports: [...admissionStage, AnswerSampling, InnerChat, InnerEvaluation, Lifecycle],
 })
 export class GatewayModule {}

@@ -2,9 +2,9 @@ import { Controller, Get, Head, Param, Query, Req } from '@nestjs/common';
 import { CatalogueService, type ModelView, presentPrice } from '../catalogue';
 import { fault, type PriceFactor, ratesPaid } from '../kernel';
 import { type Caller, priceFactorAt } from '../keys';
-import { AUTO } from '../routing';
+import { AUTO } from './intake';
 import { Access, type HttpRequest } from '../web';
-import { callableModels, ModelChooser, sharedFacts } from './admission';
+import { callableModels, RegisteredChooser, sharedFacts } from './admission';
 import { callerOf } from './intake';
 
 const LARGEST_PAGE = 1_000;
@@ -19,7 +19,7 @@ interface Listed {
 export class ModelsController {
   constructor(
     private readonly catalogue: CatalogueService,
-    private readonly chooser: ModelChooser,
+    private readonly chooser: RegisteredChooser,
   ) {}
 
   @Get('/v1/models')

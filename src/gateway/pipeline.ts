@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import type { HttpRequest } from '../web';
-import { type Admission, Admissions, ModelChooser, Routes, standIn } from './admission';
+import { type Admission, Admissions, RegisteredChooser, Routes, standIn } from './admission';
 import { Attempts, AttemptTools } from './attempt';
 import { type AdmittedRequest, type Call, Intake, type Work } from './intake';
 import type { Operation } from './operations/operation';
@@ -14,7 +14,7 @@ import { begun, type RequestProgress, Settlement } from './settle';
 export class Pipeline {
   constructor(
     private readonly intake: Intake,
-    private readonly chooser: ModelChooser,
+    private readonly chooser: RegisteredChooser,
     private readonly admissions: Admissions,
     private readonly routes: Routes,
     private readonly tools: AttemptTools,

@@ -21,5 +21,6 @@ export { entryOf } from './entry-of';
 export * from './fields';
 export * from './region';
 export * from './schema';
+export * from './statistics';
 export { type Camel, camelCased, snakeCased } from './names';
 export { refuseStale, versionOf } from './contents-version';

@@ -1,16 +1,4 @@
 export { SampleContent, sealedSamples } from './content/sample-content';
-export {
-  type ChoiceMade,
-  type ChosenOnDay,
-  type DecidingReason,
-  DecisionQuery,
-  type DecisionTotals,
-  type MadeDecision,
-  type MeasuredDifference,
-  type WeekOfDecisions,
-} from './decisions/decision-query';
-export { type DialOutcome, dialPreview } from './decisions/dial-preview';
-export { JudgedDecisions } from './decisions/judged-decisions';
 export { AnswerFeedback, type AnsweredRequest, type Thumb, thumbs } from './feedback/answer-feedback';
 export { judgeVersion } from './judge/judge-prompt';
 export { RUBRIC_VERSION } from './judge/rubric';
@@ -25,7 +13,6 @@ export {
   type ScoredAnswer,
   usableReport,
 } from './report/quality-report';
-export type { Interval } from './report/statistics';
 export { type SampledShare, type ScoreFilter, ScoreQuery } from './scores/score-query';
 export { presentScore, scoreFileColumns, scoreFileRow, type ScoreRow } from './scores/score-row';
 export {

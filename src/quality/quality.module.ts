@@ -7,8 +7,7 @@ import { QueueModule, SecretsModule } from '../platform';
 import { RoutingModule } from '../routing';
 import { SampleContent } from './content/sample-content';
 import { Judge } from './judge/judge';
-import { DecisionQuery } from './decisions/decision-query';
-import { JudgedDecisions } from './decisions/judged-decisions';
+import { AutorouterModule } from '../autorouter';
 import { AnswerFeedback } from './feedback/answer-feedback';
 import { AnswerSignals } from './feedback/answer-signals';
 import { EvaluationLedger } from './ledger/evaluation-ledger';
@@ -32,6 +31,7 @@ import { QualitySettingsStore } from './settings/quality-settings.store';
 @Module({
   imports: [
     AuditModule,
+    AutorouterModule,
     CatalogueModule,
     GatewayModule,
     KeysModule,
@@ -42,7 +42,6 @@ import { QualitySettingsStore } from './settings/quality-settings.store';
   providers: [
     AnswerFeedback,
     AnswerSignals,
-    DecisionQuery,
     EndedSamples,
     EvaluationLedger,
     EvaluationQueue,
@@ -50,7 +49,6 @@ import { QualitySettingsStore } from './settings/quality-settings.store';
     EvaluationWorker,
     Evaluator,
     Judge,
-    JudgedDecisions,
     Judges,
     JudgeStep,
     LearnStep,
@@ -63,15 +61,6 @@ import { QualitySettingsStore } from './settings/quality-settings.store';
     SampleTaker,
     ScoreQuery,
   ],
-  exports: [
-    AnswerFeedback,
-    DecisionQuery,
-    EndedSamples,
-    EvaluationLedger,
-    JudgedDecisions,
-    QualitySettingsStore,
-    SampleContent,
-    ScoreQuery,
-  ],
+  exports: [AnswerFeedback, EndedSamples, EvaluationLedger, QualitySettingsStore, SampleContent, ScoreQuery],
 })
 export class QualityModule {}

@@ -1,23 +1,3 @@
-export { AutoForm, readAutoForm } from './auto/auto-form';
-export { AutoLearner } from './auto/auto-learner';
-export { AutoPolicies } from './auto/auto-policies';
-export { AutoSalts, sealedSalts } from './auto/auto-salts';
-export { type AutoSession, AutoSessions } from './auto/auto-sessions';
-export { type AnswerSignal, autoSignalChannel, readSignal, writtenSignal } from './auto/auto-signals';
-export { AutoStates } from './auto/auto-states';
-export { StateUpkeep } from './auto/state-upkeep';
-export { type AutoLevel, autoModes, type AutoSettings, type EffectiveAutoPolicy } from './auto/auto-settings';
-export { answersAuto, effectivePolicy } from './auto/effective-policy';
-export {
-  type AutoAudience,
-  type AutoSettingsChange,
-  type AutoSettingsOwner,
-  AutoSettingsStore,
-} from './auto/auto-settings.store';
-export { isIncluded } from './auto/included';
-export { presentAutoPolicy, presentAutoSettings } from './auto/present-auto';
-export { AUTO, AutoRouter } from './auto-router';
-export * from './autorouter';
 export { CredentialAlarm } from './credential-alarm';
 export type { LaneFailure, LaneTrouble } from './health/lane-facts';
 export { LaneHealth, type LaneState } from './health/lane-health';

@@ -2,14 +2,6 @@ import { Module } from '@nestjs/common';
 import { AuditModule } from '../audit';
 import { CatalogueModule } from '../catalogue';
 import { SecretsModule, SupplierHttpModule } from '../platform';
-import { AutoLearner } from './auto/auto-learner';
-import { AutoPolicies } from './auto/auto-policies';
-import { AutoSalts } from './auto/auto-salts';
-import { AutoSessions } from './auto/auto-sessions';
-import { AutoSettingsStore } from './auto/auto-settings.store';
-import { AutoStates } from './auto/auto-states';
-import { StateUpkeep } from './auto/state-upkeep';
-import { AutoRouter } from './auto-router';
 import { CredentialAlarm } from './credential-alarm';
 import { LaneEvents } from './health/lane-events';
 import { LaneHealth } from './health/lane-health';
@@ -23,13 +15,6 @@ import { SupplierClient } from './suppliers/supplier-client';
 @Module({
   imports: [AuditModule, CatalogueModule, SecretsModule, SupplierHttpModule],
   providers: [
-    AutoLearner,
-    AutoPolicies,
-    AutoRouter,
-    AutoSalts,
-    AutoSessions,
-    AutoSettingsStore,
-    AutoStates,
     CredentialAlarm,
     LaneEvents,
     LaneHealth,
@@ -37,20 +22,12 @@ import { SupplierClient } from './suppliers/supplier-client';
     SupplierStyles,
     TokenPool,
     SupplierClient,
-    StateUpkeep,
     SupplierProbe,
     ModelLists,
   ],
   exports: [
     CatalogueModule,
     SupplierHttpModule,
-    AutoLearner,
-    AutoPolicies,
-    AutoRouter,
-    AutoSalts,
-    AutoSessions,
-    AutoSettingsStore,
-    AutoStates,
     CredentialAlarm,
     LaneHealth,
     Stickiness,

@@ -1,4 +1,4 @@
-import { AutoLearner, AutoSalts, type Example, extractFeatures, type Outcome } from '#product/routing';
+import { AutoLearner, AutoSalts, type Example, extractFeatures, type Outcome } from '#product/autorouter';
 import type { TestApp } from './app';
 
 const counters = {

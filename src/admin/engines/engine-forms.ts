@@ -1,7 +1,7 @@
 import { line, oneOf, rowId, truth, whole } from '../../kernel';
 import { Takes } from '../../platform';
 import { availabilities, type QualitySettings } from '../../quality';
-import { AutoForm } from '../../routing';
+import { AutoForm } from '../../autorouter';
 
 export class OrganisationAutorouterForm extends AutoForm {
   /** Without it, the organisation that the administration's view shows is meant. */

@@ -1,6 +1,6 @@
 import { versionOf } from '../../kernel';
 import type { BannerModel, FieldModel, LabelledFigure, Translate } from '../../views';
-import { autoModes, type AutoSettings, ROUTER_ALGORITHMS } from '../../routing';
+import { autoModes, type AutoSettings, ROUTER_ALGORITHMS } from '../../autorouter';
 import { availabilities, type QualityEnvelope, type QualitySettings } from '../../quality';
 
 export interface SettingsShown {

@@ -18,7 +18,7 @@ import {
   presentAutoPolicy,
   presentAutoSettings,
   readAutoForm,
-} from '../../routing';
+} from '../../autorouter';
 import {
   Access,
   Action,

@@ -1,12 +1,12 @@
 import { Module } from '@nestjs/common';
+import { AutorouterModule } from '../../autorouter';
 import { CatalogueModule } from '../../catalogue';
 import { QualityModule } from '../../quality';
-import { RoutingModule } from '../../routing';
 import { WebModule } from '../../web';
 import { EnginesController } from './engines.controller';
 
 @Module({
-  imports: [WebModule, CatalogueModule, QualityModule, RoutingModule],
+  imports: [WebModule, AutorouterModule, CatalogueModule, QualityModule],
   controllers: [EnginesController],
 })
 export class EnginesModule {}

@@ -4,7 +4,7 @@ import { BillingModule, Cards, Invoices, Ledger } from '../../billing';
 import { UserEditor, UserErasure } from '../../identity';
 import { fault, formatUsd } from '../../kernel';
 import { KeyTransfers } from '../../keys';
-import { AutoLearner, RoutingModule } from '../../routing';
+import { AutoLearner, AutorouterModule } from '../../autorouter';
 import { ViewsModule } from '../../views';
 import { WebModule } from '../../web';
 import { SecondFactorResets } from './second-factor-resets.service';
@@ -15,7 +15,7 @@ import { UserSpending } from './user-spending';
 import { UsersController } from './users.controller';
 
 @Module({
-  imports: [WebModule, ViewsModule, BillingModule, RoutingModule],
+  imports: [WebModule, ViewsModule, BillingModule, AutorouterModule],
   controllers: [UserActsController, UsersController],
   providers: [SecondFactorResets, UserBilling, UserPages, UserSpending],
 })

@@ -10,14 +10,14 @@ import {
   emptyState,
   estimate,
   type Example,
-  extractFeatures,
   type Explanation,
+  extractFeatures,
   familiarity,
   type Features,
   learn,
   type RouterState,
   type WordSalt,
-} from '../../routing';
+} from '../../autorouter';
 import { judgeVersion, RUBRIC_VERSION } from '../../quality';
 import { randomTask, scoreOf, type Task } from './judged-tasks';
 import type { DemoKey, DemoOrganisation } from './organisation';

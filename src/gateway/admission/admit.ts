@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { CatalogueService, type ModelView, type PricedLane } from '../../catalogue';
 import { type AskedFees, type Fault, fault, fromUnknown, NOTHING_ASKED, unpricedFee } from '../../kernel';
-import { AUTO, AutoRouter, SupplierStyles, type WireDialect } from '../../routing';
-import { type Call, notTaken } from '../intake';
+import { Settings } from '../../platform';
+import { SupplierStyles, type WireDialect } from '../../routing';
+import { AUTO, type Call, notTaken } from '../intake';
 import { isSpoken, isText } from '../operations/operation';
 import type { Admission } from './admission';
 import { callableModels, isListed } from './model-access';
@@ -16,7 +17,7 @@ export class Admissions {
   constructor(
     private readonly catalogue: CatalogueService,
     private readonly styles: SupplierStyles,
-    private readonly auto: AutoRouter,
+    private readonly settings: Settings,
   ) {}
 
   /** The checks in their order; what is certainly too long goes to the larger model at once, or is refused. */
@@ -97,9 +98,12 @@ export class Admissions {
   private nameOf({ inbound, model, operation }: Call): string {
     const { snapshot } = this.catalogue;
     if (model !== AUTO || snapshot.model(AUTO) !== undefined) return model;
-    return this.auto.reference(() =>
-      callableModels(inbound.caller, snapshot, { kind: operation.kind, byAuto: true }),
-    );
+    // Where nothing is answered, such as when tokens are counted, one model stands for all.
+    const reference =
+      this.settings.autoModel ??
+      callableModels(inbound.caller, snapshot, { kind: operation.kind, byAuto: true })[0]?.name;
+    if (reference === undefined) throw fault('autorouter_no_candidate', { param: 'model' });
+    return reference;
   }
 
   /** Lanes whose supplier does not serve the operation are left out, also for failover. */

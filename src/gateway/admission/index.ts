@@ -1,5 +1,6 @@
 import { Admissions } from './admit';
 import { Holds } from './hold';
+import { RegisteredChooser } from './model-chooser';
 import { Routes } from './routes';
 import { TokenRate } from './token-rate';
 
@@ -7,9 +8,9 @@ export type { Admission } from './admission';
 export { Admissions } from './admit';
 export { type HeldCall, Holds } from './hold';
 export { callableModels, isListed } from './model-access';
-export { type ChosenRoute, ModelChooser, standIn } from './model-chooser';
+export { type ChosenRoute, type ModelChooser, RegisteredChooser, standIn } from './model-chooser';
 export { answeredName, mayContinue, type RoutedCall, Routes, usageLimitsOf } from './routes';
 export { sharedFacts } from './shared-facts';
 export type { TakenTokens } from './token-rate';
 
-export const admissionStage = [Admissions, Holds, Routes, TokenRate];
+export const admissionStage = [Admissions, Holds, RegisteredChooser, Routes, TokenRate];

@@ -1,6 +1,6 @@
 import type { CatalogueSnapshot, ModelAudience, ModelKind, ModelView } from '../../catalogue';
 import type { Caller } from '../../keys';
-import { AUTO } from '../../routing';
+import { AUTO } from '../intake';
 
 /**
  * Whether a key's list names a model, by its own name or an alias. The target of a redirect must be on the list

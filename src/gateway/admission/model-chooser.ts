@@ -1,3 +1,4 @@
+import { Injectable } from '@nestjs/common';
 import { fromUnknown } from '../../kernel';
 import type { Caller } from '../../keys';
 import type { AutoTrace, Call } from '../intake';
@@ -13,13 +14,31 @@ export interface ChosenRoute extends AutoTrace {
   next(): Admission | null;
 }
 
-/** Chooses models for requests that leave it to the service. Automatic choice registers itself for it. */
-export abstract class ModelChooser {
+/** Chooses models for requests that leave it to the service. */
+export interface ModelChooser {
   /** It is null where the catalogue has a model of this name. */
-  abstract choose(call: Call): Promise<ChosenRoute | null>;
+  choose(call: Call): Promise<ChosenRoute | null>;
 
   /** Itself as a model of the list; null where the caller cannot ask for it. */
-  abstract modelFor(caller: Caller): Promise<object | null>;
+  modelFor(caller: Caller): Promise<object | null>;
+}
+
+/** Where automatic choice registers itself. Without it, the reference model answers for `auto`. */
+@Injectable()
+export class RegisteredChooser {
+  private chooser: ModelChooser | null = null;
+
+  register(chooser: ModelChooser): void {
+    this.chooser = chooser;
+  }
+
+  choose(call: Call): Promise<ChosenRoute | null> | null {
+    return this.chooser?.choose(call) ?? null;
+  }
+
+  modelFor(caller: Caller): Promise<object | null> | null {
+    return this.chooser?.modelFor(caller) ?? null;
+  }
 }
 
 /** Where the model that was chosen fails or cannot be asked, before its answer began, the next one is tried. */

@@ -1,6 +1,7 @@
 import { type AskedFees, fault, NOTHING_ASKED, regionNamed } from '../../kernel';
 import { pick, type RequestMeasure, textAlone } from '../../protocol';
-import { AUTO, NO_NEEDS, type WireNeeds } from '../../routing';
+import { AUTO } from './auto';
+import { NO_NEEDS, type WireNeeds } from '../../routing';
 import { thinkingBeside } from '../../vendors';
 import { type Recording, recordingIn } from '../media/audio';
 import { inputEstimateOf, textBound } from '../media/input-size';

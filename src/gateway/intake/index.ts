@@ -2,6 +2,7 @@ import { Intake } from './intake';
 import { Lifecycle } from './lifecycle';
 import { RequestGate } from './request-gate';
 
+export { AUTO } from './auto';
 export { callerOf } from './caller-of';
 export type { AutoTrace, Call } from './describe';
 export { notTaken } from './field-names';

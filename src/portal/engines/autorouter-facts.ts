@@ -1,16 +1,18 @@
 import type { ChosenModel } from '../../audit';
 import type { Nano, Period } from '../../kernel';
 import type {
+  AutoSettingsStore,
   ChosenOnDay,
   DecidingReason,
   DecisionTotals,
   DialOutcome,
+  effectivePolicy,
   MadeDecision,
   MeasuredDifference,
-  QualityReport,
+  Readiness,
   WeekOfDecisions,
-} from '../../quality';
-import type { AutoSettingsStore, effectivePolicy, Readiness } from '../../routing';
+} from '../../autorouter';
+import type { QualityReport } from '../../quality';
 import type { QualityView } from './quality/quality-access';
 
 /** What judged answers say; empty where the organisation does not let the reader see it. */

@@ -1,4 +1,4 @@
-import { autoModes, type AutoSettings } from '../../routing';
+import { autoModes, type AutoSettings } from '../../autorouter';
 import type { FieldModel, Translate } from '../../views';
 import { dialText } from './autorouter-words';
 

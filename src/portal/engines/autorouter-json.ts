@@ -1,5 +1,5 @@
 import { formatUsd, type Scope, toJsonNumber } from '../../kernel';
-import { presentAutoPolicy } from '../../routing';
+import { presentAutoPolicy } from '../../autorouter';
 import type { AutorouterFacts } from './autorouter-facts';
 
 /** The figures of the page for programs. What is null has not enough data. */

@@ -1,6 +1,6 @@
 import { versionOf } from '../../kernel';
 import type { ManagedKey } from '../../keys';
-import type { AutoSettings } from '../../routing';
+import type { AutoSettings } from '../../autorouter';
 import {
   type BannerModel,
   type ChartModel,

@@ -14,7 +14,7 @@ import {
   presentAutoPolicy,
   presentAutoSettings,
   readAutoForm,
-} from '../../routing';
+} from '../../autorouter';
 import { Access, Action, actorOf, done, type Done, type HttpRequest, viewScope } from '../../web';
 
 const audit = 'autorouter.changed';

@@ -1,5 +1,4 @@
-import type { MadeDecision } from '../../quality';
-import { DECISION_REASONS } from '../../routing';
+import { DECISION_REASONS, type MadeDecision } from '../../autorouter';
 import {
   column,
   type LabelledFigure,

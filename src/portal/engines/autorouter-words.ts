@@ -1,4 +1,4 @@
-import type { Interval } from '../../quality';
+import type { Interval } from '../../kernel';
 import type { Localisation } from '../../web';
 
 /** In these the router did not choose: it leaned on the reference model, or on what settings name instead. */

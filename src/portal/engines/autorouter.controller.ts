@@ -6,27 +6,21 @@ import { parseUsd, periodNamed, type Scope, whole } from '../../kernel';
 import { keyOfPage, KeyRegister } from '../../keys';
 import { Takes } from '../../platform';
 import {
+  AutoSettingsStore,
+  AutoStates,
   DecisionQuery,
   type DialOutcome,
   dialPreview,
-  EvaluationLedger,
-  JudgedDecisions,
-  type QualityReport,
-  reportsOf,
-  ScoreQuery,
-  usableReport,
-} from '../../quality';
-import {
-  AUTO,
-  AutoSettingsStore,
-  AutoStates,
   type EffectiveAutoPolicy,
   effectivePolicy,
   isIncluded,
+  JudgedDecisions,
+  newestLearned,
   readiness,
   type RouterState,
-  newestLearned,
-} from '../../routing';
+} from '../../autorouter';
+import { EvaluationLedger, type QualityReport, reportsOf, ScoreQuery, usableReport } from '../../quality';
+import { AUTO } from '../../gateway';
 import {
   Access,
   actorOf,

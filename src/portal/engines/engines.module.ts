@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
+import { AutorouterModule } from '../../autorouter';
 import { CatalogueModule } from '../../catalogue';
 import { QualityModule } from '../../quality';
-import { RoutingModule } from '../../routing';
 import { WebModule } from '../../web';
 import { AutorouterController } from './autorouter.controller';
 import { AutorouterSettingsController } from './autorouter-settings.controller';
@@ -10,7 +10,7 @@ import { QualityAccess } from './quality/quality-access';
 
 /** The pages of automatic routing and of quality reports. */
 @Module({
-  imports: [WebModule, CatalogueModule, QualityModule, RoutingModule],
+  imports: [WebModule, AutorouterModule, CatalogueModule, QualityModule],
   controllers: [AutorouterController, AutorouterSettingsController, QualitativeController],
   providers: [QualityAccess],
   exports: [QualityAccess],

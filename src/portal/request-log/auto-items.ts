@@ -1,4 +1,4 @@
-import type { AutoDecision } from '../../gateway';
+import type { AutoDecision } from '../../autorouter';
 import { formatUsd } from '../../kernel';
 import type { LabelledFigure } from '../../views';
 import type { Localisation } from '../../web';

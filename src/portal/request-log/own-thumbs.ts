@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { LoggedRequest } from '../../audit';
-import type { AutoDecision } from '../../gateway';
+import type { AutoDecision } from '../../autorouter';
 import { AnswerFeedback, type AnsweredRequest, type Thumb } from '../../quality';
 import type { ThumbsModel } from '../../views';
 import { actorOf, type HttpRequest, type Localisation } from '../../web';

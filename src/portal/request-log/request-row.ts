@@ -1,5 +1,5 @@
 import type { LoggedRequest } from '../../audit';
-import type { AutoDecision } from '../../gateway';
+import type { AutoDecision } from '../../autorouter';
 import { completionTokens, promptTokens } from '../../kernel';
 import {
   type BadgeModel,

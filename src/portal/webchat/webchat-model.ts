@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { ChatModel, ConversationHead, Message } from '../../chat';
 import { catalogue, isErrorCode, periodNamed } from '../../kernel';
 import type { Page } from '../../platform';
-import type { ChoiceMade, Thumb } from '../../quality';
-import { AUTO, DECISION_REASONS } from '../../routing';
+import { type ChoiceMade, DECISION_REASONS } from '../../autorouter';
+import type { Thumb } from '../../quality';
+import { AUTO } from '../../gateway';
 import {
   type BadgeModel,
   type Choice,

@@ -1,6 +1,7 @@
 import { Controller, Get, Query, Req, StreamableFile } from '@nestjs/common';
 import { ChatModels, ConversationMessages, Conversations } from '../../chat';
-import { AnswerFeedback, DecisionQuery } from '../../quality';
+import { AnswerFeedback } from '../../quality';
+import { DecisionQuery } from '../../autorouter';
 import { Access, actorOf, type HttpRequest, Page, PageRenderer, PathId } from '../../web';
 import { markdownOf } from './markdown-export';
 import {

@@ -1,3 +1,4 @@
+import { AutorouterModule } from '../../autorouter';
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../../audit';
 import { ChatModule } from '../../chat';
@@ -8,7 +9,7 @@ import { ConversationsController } from './conversations.controller';
 import { WebchatController } from './webchat.controller';
 
 @Module({
-  imports: [WebModule, AuditModule, ChatModule, QualityModule],
+  imports: [WebModule, AuditModule, AutorouterModule, ChatModule, QualityModule],
   controllers: [WebchatController, ConversationsController, ChatController],
 })
 export class WebchatModule {}

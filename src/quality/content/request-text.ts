@@ -1,7 +1,6 @@
-import { sealOf } from '../../gateway';
+import { type RequestCounters, sealOf } from '../../autorouter';
 import type { JsonFields } from '../../kernel';
 import { type CanonicalRequest, type DialectName, dialects } from '../../protocol';
-import type { RequestCounters } from '../../routing';
 
 type Turn = CanonicalRequest['turns'][number];
 /** A request as a judge reads it, and what it asks of a model that is to answer it. */

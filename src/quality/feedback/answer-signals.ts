@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Notifications, type Tx } from '../../platform';
-import { type AnswerSignal, autoSignalChannel, writtenSignal } from '../../routing';
+import { type AnswerSignal, autoSignalChannel, writtenSignal } from '../../autorouter';
 
 /**
  * Announces feedback and retries to all nodes. They change the believed reliability of the answering model, for

@@ -1,5 +1,6 @@
 import type { CatalogueService, ModelView, PricedLane } from '../../catalogue';
-import { callableModels, familyOf } from '../../gateway';
+import { callableModels } from '../../gateway';
+import { familyOf } from '../../autorouter';
 import { costOf, type Nano, usageOf } from '../../kernel';
 import type { Caller } from '../../keys';
 import type { RequestText } from '../content/request-text';

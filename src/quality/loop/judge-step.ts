@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { CatalogueService } from '../../catalogue';
-import { familyOf } from '../../gateway';
+import { familyOf } from '../../autorouter';
 import { fromUnknown } from '../../kernel';
 import { Database } from '../../platform';
 import { redact, type RedactionCounts } from '../content/redaction';

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { CatalogueService, type ModelView } from '../../catalogue';
-import { callableModels, familyOf } from '../../gateway';
+import { callableModels } from '../../gateway';
+import { familyOf } from '../../autorouter';
 import type { Caller } from '../../keys';
 import { Database } from '../../platform';
 import type { QualitySettings } from '../settings/quality-settings';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform';
-import { type Example, loadedExample } from '../../routing';
+import { type Example, loadedExample } from '../../autorouter';
 import { NOT_ACTIVITY } from '../ledger/evaluation-ledger';
 import { QualityPolicies } from '../settings/quality-policies';
 import { RouterMemory } from './router-memory';

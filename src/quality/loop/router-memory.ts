@@ -7,7 +7,7 @@ import {
   type Example,
   familiarity,
   type WordSalt,
-} from '../../routing';
+} from '../../autorouter';
 
 export interface Prediction {
   readonly quality: number;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Row, type Tx } from '../../platform';
 import type { DialectName } from '../../protocol';
-import type { StoredExample } from '../../routing';
+import type { StoredExample } from '../../autorouter';
 import type { RequestContent } from '../content/sample-content';
 import { SampleContent } from '../content/sample-content';
 import { NOT_ACTIVITY } from '../ledger/evaluation-ledger';

@@ -1,4 +1,4 @@
-import { type Interval, LEAST_SAMPLE, meanOf } from './statistics';
+import { type Interval, LEAST_SAMPLE, meanOf } from '../../kernel';
 
 interface CalibrationPoint {
   readonly predicted: number;

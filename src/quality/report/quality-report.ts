@@ -9,7 +9,7 @@ import {
   type LengthPair,
   meanOf,
   shareOf,
-} from './statistics';
+} from '../../kernel';
 
 /** What of a score row a report needs. */
 export interface ScoredAnswer {

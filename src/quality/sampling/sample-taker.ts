@@ -1,14 +1,15 @@
 import { hash } from 'node:crypto';
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import {
-  AnswerSampling,
   type AnswerSampler,
+  AnswerSampling,
+  AUTO,
   type Call,
   type RetriedAnswer,
   type ServedAnswer,
 } from '../../gateway';
+import { extractFeatures, type Features, storedExample } from '../../autorouter';
 import { Database } from '../../platform';
-import { AUTO, extractFeatures, type Features, storedExample } from '../../routing';
 import { readAnswer, type AnswerText } from '../content/answer-text';
 import { readRequest, type RequestText } from '../content/request-text';
 import { SampleContent } from '../content/sample-content';

@@ -2,7 +2,7 @@ import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } fro
 import { Organisation, UserAccount } from '#product/identity';
 import { parseUsdPerMillion, platformScope, priceRates } from '#product/kernel';
 import { KeysService, type NewKey } from '#product/keys';
-import { type AutoSettingsChange, AutoSettingsStore } from '#product/routing';
+import { type AutoSettingsChange, AutoSettingsStore } from '#product/autorouter';
 import { startTestApp, type TestApp } from '../../support/app';
 import { learn, outcome } from '../../support/learned';
 import { addUser } from '../../support/people';

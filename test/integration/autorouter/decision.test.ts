@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { CatalogueEditor, CatalogueService } from '#product/catalogue';
 import { Organisation, UserAccount } from '#product/identity';
 import type { NewKey } from '../../../src/keys';
-import { AutoLearner, type AutoSettingsChange, AutoStates } from '#product/routing';
+import { AutoLearner, type AutoSettingsChange, AutoStates } from '#product/autorouter';
 import { signIn } from '../../support/people';
 import { administer } from '../../support/postgres';
 import { ask as exchange } from '../web/raw-exchange';

@@ -1,7 +1,7 @@
 import { CatalogueEditor, CatalogueService, PriceService } from '#product/catalogue';
 import { parseUsdPerMillion, priceRates } from '#product/kernel';
 import { Organisation } from '#product/identity';
-import { StateUpkeep } from '#product/routing';
+import { StateUpkeep } from '#product/autorouter';
 import { learn, outcome } from '../../support/learned';
 import {
   app,

@@ -1,4 +1,4 @@
-import { AutoSessions } from '#product/routing';
+import { AutoSessions } from '#product/autorouter';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addHouse } from '../quality/house';
 

@@ -7,7 +7,7 @@ import {
   type RouterState,
   StateUpkeep,
   storedState,
-} from '#product/routing';
+} from '#product/autorouter';
 import { startTestApp, type TestApp } from '../../support/app';
 import { exampleOf, learn, outcome } from '../../support/learned';
 import { addUser } from '../../support/people';

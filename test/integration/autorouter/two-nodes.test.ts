@@ -2,7 +2,7 @@ import { Organisation, UserAccount } from '#product/identity';
 import { platformScope } from '#product/kernel';
 import { KeysService } from '#product/keys';
 import { AnswerFeedback } from '#product/quality';
-import { AutoLearner, type AutoSettingsChange, AutoSettingsStore, StateUpkeep } from '#product/routing';
+import { AutoLearner, type AutoSettingsChange, AutoSettingsStore, StateUpkeep } from '#product/autorouter';
 import { startTestApp, type TestApp } from '../../support/app';
 import { learn, outcome } from '../../support/learned';
 import { addUser } from '../../support/people';

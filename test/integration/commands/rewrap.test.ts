@@ -4,7 +4,7 @@ import { sealedColumns } from '#inside/commands/sealed-columns';
 import { SecondFactors } from '#product/identity';
 import { masterKeyOf } from '#product/platform';
 import { SampleContent } from '#product/quality';
-import { AutoSalts } from '#product/routing';
+import { AutoSalts } from '#product/autorouter';
 import { startTestApp, type TestApp } from '../../support/app';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { startSimulator, type Simulator } from '../../support/simulator';

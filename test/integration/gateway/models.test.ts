@@ -1,5 +1,5 @@
 import { CatalogueService } from '#product/catalogue';
-import { type AutoSettingsChange, AutoSettingsStore } from '#product/routing';
+import { type AutoSettingsChange, AutoSettingsStore } from '#product/autorouter';
 import { app, closeHouse, openHouse, post } from './gateway-house';
 
 interface ModelPage {

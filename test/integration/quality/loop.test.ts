@@ -1,4 +1,4 @@
-import { AutoStates, newestLearned } from '#product/routing';
+import { AutoStates, newestLearned } from '#product/autorouter';
 import { EvaluationQueue } from '#inside/quality/loop/evaluation-queue';
 import { EvaluationUpkeep } from '#inside/quality/loop/evaluation-upkeep';
 import { startTestApp, type TestApp } from '../../support/app';

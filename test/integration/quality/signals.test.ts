@@ -1,4 +1,4 @@
-import { AutoRetries } from '#inside/gateway/auto/auto-retries';
+import { AutoRetries } from '#inside/autorouter/choice/auto-retries';
 import { monotonicMs } from '#product/kernel';
 import { Notifications } from '#product/platform';
 import { AnswerFeedback } from '#product/quality';

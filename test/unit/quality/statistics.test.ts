@@ -8,7 +8,7 @@ import {
   meanOf,
   quantileOf,
   shareOf,
-} from '../../../src/quality/report/statistics';
+} from '../../../src/kernel/statistics';
 import { reportsOf, type ScoredAnswer } from '../../../src/quality/report/quality-report';
 
 const even = (values: readonly number[]) => values.map((value) => ({ value, weight: 1 }));

@@ -17,7 +17,7 @@ const modules = [
   'keys',
   'portal',
   'quality',
-  'routing/auto',
+  'autorouter',
   'web',
 ];
 

@@ -3,8 +3,8 @@ import { ActivityLog } from '../../../audit';
 import { PersonalSettings } from '../../../identity';
 import { atLeast, fault, isAdministrator, isUuid, periodNamed } from '../../../kernel';
 import { Database, everyRow, Settings } from '../../../platform';
+import { AutoSettingsStore, DecisionQuery, effectivePolicy } from '../../../autorouter';
 import {
-  DecisionQuery,
   presentScore,
   reportsOf,
   SampleContent,
@@ -13,7 +13,6 @@ import {
   ScoreQuery,
   type ScoreRow,
 } from '../../../quality';
-import { AutoSettingsStore, effectivePolicy } from '../../../routing';
 import {
   Access,
   actorOf,

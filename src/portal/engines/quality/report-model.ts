@@ -1,4 +1,5 @@
-import type { Interval, ModelReport, QualityReport, ScoredAnswer } from '../../../quality';
+import type { Interval } from '../../../kernel';
+import type { ModelReport, QualityReport, ScoredAnswer } from '../../../quality';
 import {
   type BannerModel,
   type ChartModel,
