@@ -1,5 +1,6 @@
 import { knownFields, type OperationName } from '../../routing';
 import type { Schema } from '../../kernel';
+import { operations } from '../operations/operation';
 
 const text = (description: string): Schema => ({ type: 'string', description });
 const number = (minimum: number, maximum: number, description: string): Schema => ({
@@ -102,6 +103,7 @@ export interface BodyInput {
 
 /** The body of a route: exactly the names that the gateway knows there, each with what it checks. */
 export function bodySchema({ operation, required, own = {} }: BodyInput): Schema {
+  const bounds = Object.entries(operations).find(([name]) => name === operation)?.[1].bounds ?? {};
   const names = [...knownFields(operation).names].sort((a, b) => rank(a, required) - rank(b, required));
   const unknown = Object.keys(own).filter((name) => !names.includes(name));
   if (unknown.length > 0) throw new Error(`${operation} does not know ${unknown.join(', ')}`);
@@ -109,7 +111,9 @@ export function bodySchema({ operation, required, own = {} }: BodyInput): Schema
     type: 'object',
     required,
     properties: {
-      ...Object.fromEntries(names.map((name) => [name, own[name] ?? byName[name] ?? {}])),
+      ...Object.fromEntries(
+        names.map((name) => [name, own[name] ?? { ...byName[name], ...bounds[name]?.schema }]),
+      ),
       region,
     },
   };

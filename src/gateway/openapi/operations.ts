@@ -2,6 +2,7 @@ import { objectSchema, type Schema } from '../../kernel';
 import { keyChangeBody, newKeyBody, rotationFields } from '../../keys';
 import type { OperationNotes, RegisteredRoute } from '../../web';
 import { schemaRef } from './components';
+import { operations } from '../operations/operation';
 import { call, type CallInput, json, orStream, read, stream } from './describe';
 
 const text: Schema = { type: 'string' };
@@ -16,7 +17,6 @@ const rerank: Omit<CallInput, 'id' | 'summary'> = {
 };
 /** Fields with another meaning in the messages dialect. */
 const messagesFields: Readonly<Record<string, Schema>> = {
-  temperature: { type: 'number', minimum: 0, maximum: 1 },
   speed: { type: 'string', description: 'As the supplier names it; its price must be known.' },
 };
 const chatTag = 'Text';
@@ -103,7 +103,6 @@ const notes: Readonly<Record<string, OperationNotes>> = {
     tag: chatTag,
     operation: 'native',
     required: ['model', 'input', 'stream'],
-    own: { stream: { const: true }, input: { type: 'array', items: {} } },
     answer: { 'text/event-stream': stream },
   }),
   'POST /v1/completions': call({
@@ -120,7 +119,6 @@ const notes: Readonly<Record<string, OperationNotes>> = {
     tag: 'Vectors and ranking',
     operation: 'embeddings',
     required: ['model', 'input'],
-    own: { input: { anyOf: [{ type: 'string' }, { type: 'array', items: {}, maxItems: 2_048 }] } },
     answer: json(schemaRef('Embeddings')),
   }),
   'POST /v1/rerank': call({ ...rerank, id: 'rerank', summary: 'Rerank documents' }),
@@ -131,7 +129,7 @@ const notes: Readonly<Record<string, OperationNotes>> = {
     tag: audioTag,
     operation: 'transcription',
     required: ['file'],
-    own: { stream: { const: false }, model: { type: 'string', default: 'whisper' } },
+    own: { model: { type: 'string', default: 'whisper' } },
     answer: { ...json(schemaRef('Transcript')), 'text/plain': { schema: text } },
     form: true,
   }),
@@ -141,7 +139,6 @@ const notes: Readonly<Record<string, OperationNotes>> = {
     tag: audioTag,
     operation: 'translation',
     required: ['file', 'model'],
-    own: { stream: { const: false } },
     answer: { ...json(schemaRef('Transcript')), 'text/plain': { schema: text } },
     form: true,
   }),
@@ -152,9 +149,7 @@ const notes: Readonly<Record<string, OperationNotes>> = {
     operation: 'speech',
     required: ['model', 'input'],
     own: {
-      input: { type: 'string', minLength: 1, maxLength: 4_096 },
-      response_format: { enum: ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'], default: 'mp3' },
-      stream_format: { enum: ['audio'] },
+      response_format: { ...operations.speech.bounds.response_format?.schema, default: 'mp3' },
     },
     answer: Object.fromEntries(
       speechTypes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]),
@@ -167,9 +162,6 @@ const notes: Readonly<Record<string, OperationNotes>> = {
     operation: 'image',
     required: ['model', 'prompt'],
     own: {
-      prompt: { type: 'string', minLength: 1, maxLength: 32_000 },
-      n: { type: 'integer', minimum: 1, maximum: 10 },
-      stream: { const: false },
       background: text,
       response_format: text,
     },

@@ -29,20 +29,24 @@ import { pictureFees, pictureKey } from '../media/pictures';
 import { completionBytes, completionsAsked, USUAL_COMPLETION_TOKENS } from './answer-shapes/completions';
 import { inAskedEncoding } from './answer-shapes/embeddings-encoding';
 import { ranked, rerankTextBound, searchUnitsBound } from './answer-shapes/rerank-order';
-import { checkNative } from './request-checks/check-native';
-import { tooLongToEmbed } from './request-checks/embedding-length';
 import {
-  checkChat,
-  checkCompletions,
-  checkEmbeddings,
-  checkImage,
-  checkMessages,
-  checkModeration,
-  checkRerank,
-  checkResponses,
-  checkSpeech,
-  checkTranscription,
-} from './request-checks/limits';
+  alwaysStreamed,
+  besideStream,
+  type Bounds,
+  choice,
+  filled,
+  foreground,
+  inputs,
+  items,
+  notStreamed,
+  number,
+  numberText,
+  pieces,
+  textOrPieces,
+  voice,
+  whole,
+} from './bounds';
+import { tooLongToEmbed } from './embedding-length';
 
 /** An inference route: its rules, and how its answers are counted. */
 export interface Operation {
@@ -53,8 +57,8 @@ export interface Operation {
   readonly limitFields: readonly string[];
   /** The field that holds what is asked, which must not be empty. */
   readonly asked: string;
-  /** Throws for what this route does not take and its dialect would. */
-  readonly check?: (body: JsonFields) => void;
+  /** What is checked of its fields, in this order. */
+  readonly bounds: Bounds;
   /** Why a valid request is certainly too long for a model; null where only its supplier can tell. */
   readonly tooLong?: (body: JsonFields, contextTokens: number | null) => Fault | null;
   /** Its answers may be stored for the caller, and later requests may refer to them. */
@@ -113,19 +117,23 @@ export function textOperation(operation: Operation): TextOperation {
   throw fault('internal_error');
 }
 
-const text = (
-  name: DialectName,
-  check: (body: JsonFields) => void,
-  asked: string,
-  ...limitFields: string[]
-): TextOperation => ({
+const sampling = (hottest: number): Bounds => ({ temperature: number(0, hottest), top_p: number(0, 1) });
+
+const chatBounds: Bounds = {
+  ...sampling(2),
+  frequency_penalty: number(-2, 2),
+  presence_penalty: number(-2, 2),
+  stream_options: besideStream,
+};
+
+const text = (name: DialectName, bounds: Bounds, asked: string, ...limitFields: string[]): TextOperation => ({
   name,
   dialect: dialects[name],
   form: name,
   kind: 'chat',
   limitFields,
   asked,
-  check,
+  bounds,
   fees: (body, choices, tools) => askedFees(name, { body, choices, tools }),
   usageIn: (answer) => dialects[name].usageIn(answer),
   checkAnswer: dialects[name].checkAnswer,
@@ -135,7 +143,7 @@ const text = (
 const shot = (
   name: OperationName,
   kind: ModelKind,
-  check: (body: JsonFields) => void,
+  bounds: Bounds,
   asked: string,
   checkAnswer: AnswerCheck,
   usageIn: Operation['usageIn'],
@@ -144,7 +152,7 @@ const shot = (
   kind,
   limitFields: [],
   asked,
-  check,
+  bounds: { stream: notStreamed, ...bounds },
   checkAnswer,
   usageIn,
 });
@@ -172,9 +180,14 @@ function writtenInChat(answer: JsonFields): number {
 /** No picture of a model that is sold by tokens has more. */
 const USUAL_PICTURE_TOKENS = 16_384;
 
+const recordingBounds: Bounds = {
+  response_format: choice('json', 'text', 'srt', 'verbose_json', 'vtt', 'diarized_json'),
+  temperature: numberText(0, 1),
+};
+
 /** What was said in a recording, in its own language or in English. */
 const spoken = (name: 'transcription' | 'translation'): Operation => ({
-  ...shot(name, 'transcription', checkTranscription, 'file', checkTranscriptionAnswer, (answer) =>
+  ...shot(name, 'transcription', recordingBounds, 'file', checkTranscriptionAnswer, (answer) =>
     normaliseTranscriptionUsage(findTranscriptionUsage(answer)),
   ),
   takesForm: true,
@@ -184,20 +197,28 @@ const spoken = (name: 'transcription' | 'translation'): Operation => ({
 
 export const operations = {
   chat: {
-    ...text('chat', checkChat, 'messages', 'max_completion_tokens', 'max_tokens'),
+    ...text('chat', chatBounds, 'messages', 'max_completion_tokens', 'max_tokens'),
     writtenIn: writtenInChat,
   },
-  messages: text('messages', checkMessages, 'messages', 'max_tokens'),
-  responses: { ...text('responses', checkResponses, 'input', 'max_output_tokens'), keepsAnswers: true },
+  messages: text('messages', sampling(1), 'messages', 'max_tokens'),
+  responses: {
+    ...text('responses', { ...sampling(2), background: foreground }, 'input', 'max_output_tokens'),
+    keepsAnswers: true,
+  },
   /** Responses for agents: streamed only, and only to suppliers of the same dialect. */
   native: {
-    ...text('responses', checkNative, 'input', 'max_output_tokens'),
+    ...text(
+      'responses',
+      { stream: alwaysStreamed, input: items, background: foreground },
+      'input',
+      'max_output_tokens',
+    ),
     name: 'native',
     untouched: true,
   },
   /** The older text completions: never translated; errors and usage as in chat. */
   completions: {
-    ...text('chat', checkCompletions, 'prompt', 'max_tokens'),
+    ...text('chat', { ...chatBounds, prompt: inputs, best_of: whole(1, 20) }, 'prompt', 'max_tokens'),
     name: 'completions',
     form: 'completions',
     choices: completionsAsked,
@@ -207,19 +228,31 @@ export const operations = {
     checkAnswer: checkCompletionsAnswer,
   },
   embeddings: {
-    ...shot('embeddings', 'embedding', checkEmbeddings, 'input', checkEmbeddingsAnswer, (answer) =>
-      normaliseEmbeddingsUsage(findEmbeddingsUsage(answer)),
+    ...shot(
+      'embeddings',
+      'embedding',
+      { input: inputs, encoding_format: choice('float', 'base64'), dimensions: whole(1, 1_000_000) },
+      'input',
+      checkEmbeddingsAnswer,
+      (answer) => normaliseEmbeddingsUsage(findEmbeddingsUsage(answer)),
     ),
     form: 'embeddings',
     tooLong: ({ input }: JsonFields, contextTokens: number | null) => tooLongToEmbed(input, contextTokens),
     shape: inAskedEncoding,
   },
   rerank: {
-    ...shot('rerank', 'rerank', checkRerank, 'documents', checkRerankAnswer, (answer) => {
-      const reported = normaliseRerankUsage(findRerankUsage(answer));
-      // Sold by the call where nothing is reported.
-      return reported.kind === 'absent' ? byCall(1) : reported;
-    }),
+    ...shot(
+      'rerank',
+      'rerank',
+      { query: filled(), top_n: whole(1, 1_000_000), documents: pieces },
+      'documents',
+      checkRerankAnswer,
+      (answer) => {
+        const reported = normaliseRerankUsage(findRerankUsage(answer));
+        // Sold by the call where nothing is reported.
+        return reported.kind === 'absent' ? byCall(1) : reported;
+      },
+    ),
     calls: searchUnitsBound,
     textBound: rerankTextBound,
     shape: ranked,
@@ -227,17 +260,37 @@ export const operations = {
   transcription: { ...spoken('transcription'), defaults: { model: 'whisper' } },
   translation: spoken('translation'),
   speech: {
-    ...shot('speech', 'speech', checkSpeech, 'input', checkSpeechAnswer, () => ({ kind: 'absent' })),
+    ...shot(
+      'speech',
+      'speech',
+      {
+        input: filled(4_096),
+        speed: number(0.25, 4),
+        response_format: choice('mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'),
+        stream_format: choice('audio'),
+        voice,
+      },
+      'input',
+      checkSpeechAnswer,
+      () => ({ kind: 'absent' }),
+    ),
     speaks: true,
     defaults: { response_format: 'mp3' },
     answersRaw: () => true,
   },
   image: {
-    ...shot('image', 'image', checkImage, 'prompt', checkImageAnswer, pictureUsage),
+    ...shot(
+      'image',
+      'image',
+      { prompt: filled(32_000), n: whole(1, 10) },
+      'prompt',
+      checkImageAnswer,
+      pictureUsage,
+    ),
     usualOutput: USUAL_PICTURE_TOKENS,
     fees: pictureFees,
   },
-  moderation: shot('moderation', 'moderation', checkModeration, 'input', checkModerationAnswer, () =>
+  moderation: shot('moderation', 'moderation', { input: textOrPieces }, 'input', checkModerationAnswer, () =>
     byCall(1),
   ),
 } as const;

@@ -1,4 +1,4 @@
-import { type Fault, fault } from '../../../kernel';
+import { type Fault, fault } from '../../kernel';
 
 /** The limit of a text where the catalogue does not know the model's. */
 const USUAL_MOST_TOKENS = 2_048;
