@@ -75,6 +75,7 @@ const entries = {
       'routing/suppliers/supplier-client',
       'web/idempotency/answer-store',
       '../migrations',
+      '../packages/extension/src/index',
     ],
   },
   'boot/commands': {

@@ -8,6 +8,7 @@ import { AutorouterModule } from '../autorouter';
 import { BillingModule } from '../billing';
 import { catalogueEntities, CatalogueModule } from '../catalogue';
 import { ChatModule } from '../chat';
+import { type Extensions, ExtensionsModule } from '../extensions';
 import { GatewayModule } from '../gateway';
 import { IdentityModule, identityEntities } from '../identity';
 import { keyEntities, KeysModule } from '../keys';
@@ -39,8 +40,9 @@ export interface AppOptions {
   readonly databaseUrl: string;
   /** Settles once the migrations are done; without it, they are done already. */
   readonly databaseCurrent?: Promise<void>;
+  readonly extensions: Extensions;
   /**
-   * Additions by the start, a test or an extension: controllers, providers, methods marked as repeating jobs. They
+   * Additions by the start or a test: controllers, providers, methods marked as repeating jobs. They
    * may import every module of the project through its index.
    */
   readonly extraModules?: readonly (Type | DynamicModule)[];
@@ -62,6 +64,7 @@ export class AppModule {
       imports: [
         ConfigModule.forRoot(settings),
         LoggingModule.forRoot(logger),
+        ExtensionsModule.forRoot(options.extensions),
         MetricsModule.forRoot({ version, commit: 'unknown' }),
         DatabaseModule.forRoot({ url: options.databaseUrl, current: options.databaseCurrent, entities }),
         QueueModule.forRoot({
@@ -82,6 +85,7 @@ export class AppModule {
         QualityModule,
         PortalModule.forRoot(settings),
         AdminModule,
+        ...options.extensions.modules,
         ...(options.extraModules ?? []),
       ],
       providers: [adapterProvider],

@@ -10,6 +10,7 @@ import {
   SettingsError,
   spellingWarnings,
 } from '../platform';
+import { ExtensionRefused } from '../extensions';
 import { announce } from './announce';
 import { type RunningService, type ServiceOptions, startService } from './start-service';
 
@@ -29,7 +30,7 @@ export async function runService(options: ServiceOptions = {}): Promise<void> {
     await Promise.race([stop, service.failed]);
   } catch (error) {
     report(error, logger);
-    process.exitCode = error instanceof SettingsError ? EXIT_CONFIGURATION : 1;
+    process.exitCode = misconfigured.some((known) => error instanceof known) ? EXIT_CONFIGURATION : 1;
   }
   await service?.close();
   logger.flush();
@@ -72,8 +73,11 @@ function survive(logger: Logger): void {
   process.on('uncaughtException', (error) => logger.error('an exception reached the top', { error }));
 }
 
+/** The operator mends these, not a restart. */
+const misconfigured = [SettingsError, ExtensionRefused];
+
 function report(error: unknown, logger: Logger): void {
-  if ([DataFolderInUse, EmbeddedPostgresFailure, SettingsError].some((known) => error instanceof known)) {
+  if ([DataFolderInUse, EmbeddedPostgresFailure, ...misconfigured].some((known) => error instanceof known)) {
     process.stderr.write(`${(error as Error).message}\n`);
   } else {
     logger.fatal('the service could not run', { error });

@@ -8,6 +8,7 @@ import { migrations } from '../../migrations';
 import { AppModule, type AppOptions } from './app.module';
 import { MoneyWatch, PaymentProcessor } from '../billing';
 import { CatalogueService } from '../catalogue';
+import { Extensions, loadExtensions } from '../extensions';
 import { Lifecycle } from '../gateway';
 import {
   AddressGuard,
@@ -17,6 +18,7 @@ import {
   MetricsServer,
   NestLogger,
   type OpeningDatabase,
+  processEnvironment,
   QueueSupervisor,
   RepeatingJobs,
   Settings,
@@ -44,6 +46,8 @@ export interface ServiceOptions {
   readonly extraModules?: AppOptions['extraModules'];
   /** A sandbox supplier that another process runs. */
   readonly sandboxUrl?: string;
+  /** It has the settings of extensions; left out: that of the process. */
+  readonly environment?: NodeJS.ProcessEnv;
   /** Without a schedule the repeating jobs run only when they are called. */
   readonly schedule?: boolean;
 }
@@ -65,6 +69,13 @@ export async function startService(
   options: ServiceOptions = {},
 ): Promise<RunningService> {
   await assertPortsFree(settings);
+  const extensions = new Extensions(
+    await loadExtensions(settings.extensions, {
+      environment: options.environment ?? processEnvironment,
+      workingFolder: process.cwd(),
+      logFor: (extension) => logger.child({ extension }),
+    }),
+  );
   const database = await startDatabase(settings, migrations, logger);
   let firstKeys: FirstKeys | null = null;
   let sandbox: Sandbox | null = null;
@@ -74,6 +85,7 @@ export async function startService(
     application = await createApplication(settings, logger, {
       databaseUrl: database.url,
       databaseCurrent: database.current,
+      extensions,
       extraModules: [BootModule, ...(options.extraModules ?? [])],
     });
     await application.init();

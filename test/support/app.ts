@@ -69,6 +69,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   const service = await startService(settings, logger, {
     extraModules: options.modules ?? [],
     schedule: options.schedule ?? false,
+    environment,
     ...(options.sandboxUrl === undefined ? {} : { sandboxUrl: options.sandboxUrl }),
   }).catch(async (error: unknown) => {
     await cleanUp();

@@ -46,6 +46,16 @@ export class Settings extends BillingSettings {
   readonly supplierConnectTimeoutMs: number;
 
   @Setting({
+    name: 'EXTENSIONS',
+    group: 'Extensions',
+    describe:
+      'The extensions that are loaded at the start: paths or packages, with commas between them, each with #sha256=… where its files must have that digest (docs/extensions.md). Their own settings are variables that begin with EXT_<ID>_.',
+    as: text('paths or packages with commas between them'),
+    default: '',
+  })
+  readonly extensions: string;
+
+  @Setting({
     name: 'BUDGET_MIN_OUTPUT',
     group: 'Keys',
     describe:

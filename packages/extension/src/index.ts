@@ -1,0 +1,13 @@
+export { CONTRACT_VERSION, HOST_SYMBOL } from './contract-version';
+export type * from './commands';
+export type * from './extension';
+export { defineExtension } from './extension';
+export type * from './gates';
+export { abstain, order, reject, restrict, rewrite } from './gates';
+export type * from './masks';
+export type * from './navigation';
+export type * from './ports';
+export type * from './records';
+export type * from './requests';
+export type * from './standard-schema';
+export type * from './taps';

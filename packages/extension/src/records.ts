@@ -1,0 +1,29 @@
+/** A request that was settled, as published: names stay, and new ones may be added. */
+export interface SettledRecord {
+  readonly request_id: string;
+  readonly created_at: string;
+  readonly key_id: number;
+  readonly user_id: number | null;
+  readonly organisation_id: number | null;
+  readonly department_id: number | null;
+  readonly project_id: number | null;
+  readonly operation: string;
+  readonly model: string;
+  readonly served_model: string | null;
+  readonly supplier: string | null;
+  readonly region: string | null;
+  readonly status: number;
+  readonly error_code: string | null;
+  readonly stream: boolean;
+  readonly failover: boolean;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cached_tokens: number;
+  /** A decimal number of dollars, exact to nine places. */
+  readonly cost_usd: string;
+  readonly latency_ms: number;
+  readonly first_token_ms: number | null;
+  readonly finish_reason: string | null;
+  readonly end_user: string | null;
+  readonly tags: readonly string[];
+}

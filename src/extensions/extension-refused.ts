@@ -1,0 +1,7 @@
+/** The start is refused, and this extension is why. */
+export class ExtensionRefused extends Error {
+  constructor(extension: string, reason: string, options?: ErrorOptions) {
+    super(`The extension ${extension} cannot be used: ${reason}`, options);
+    this.name = 'ExtensionRefused';
+  }
+}

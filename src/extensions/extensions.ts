@@ -1,0 +1,34 @@
+import type { Type } from '@nestjs/common';
+import type { Command, Gate, Job, Need, Tap } from '#extension';
+import type { PortMaker } from './extension-ports';
+import type { LoadedExtension, Owned } from './loaded-extension';
+
+/** The extensions of this process. They never change while it runs. */
+export class Extensions {
+  readonly gates: readonly Owned<Gate>[];
+  readonly taps: readonly Owned<Tap>[];
+  readonly jobs: readonly Owned<Job>[];
+  readonly commands: readonly Owned<Command>[];
+  readonly modules: readonly Type[];
+
+  constructor(readonly all: readonly LoadedExtension[]) {
+    this.gates = ownedOf(all, ({ gates }) => gates);
+    this.taps = ownedOf(all, ({ taps }) => taps);
+    this.jobs = ownedOf(all, ({ jobs }) => jobs);
+    this.commands = ownedOf(all, ({ commands }) => commands);
+    this.modules = all.flatMap(({ adds: { module } }) => (module === undefined ? [] : [module as Type]));
+  }
+
+  /** The module that has what a port needs gives it to those who asked for it. */
+  givePort<Name extends Need>(name: Name, maker: PortMaker<Name>): void {
+    for (const { ports } of this.all) ports.give(name, maker);
+  }
+}
+
+const ownedOf = <Part extends { readonly name: string }>(
+  all: readonly LoadedExtension[],
+  partsOf: (adds: LoadedExtension['adds']) => readonly Part[] | undefined,
+): readonly Owned<Part>[] =>
+  all.flatMap(({ id, adds }) =>
+    (partsOf(adds) ?? []).map((part) => ({ extension: id, name: `${id}/${part.name}`, part })),
+  );

@@ -1,0 +1,4 @@
+export { ExtensionRefused } from './extension-refused';
+export { Extensions } from './extensions';
+export { ExtensionsModule } from './extensions.module';
+export { loadExtensions } from './load-extensions';

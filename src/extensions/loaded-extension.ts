@@ -1,0 +1,24 @@
+import type { Contributions, Extension, Need } from '#extension';
+import type { ExtensionPorts } from './extension-ports';
+
+/** An extension as it was found, with what it adds. */
+export interface LoadedExtension {
+  readonly id: string;
+  readonly version: string;
+  readonly host: string;
+  /** As the operator wrote it. */
+  readonly from: string;
+  readonly folder: string;
+  readonly needs: readonly Need[];
+  readonly parts: Pick<Extension, 'migrations' | 'views' | 'messages' | 'navigation'>;
+  readonly adds: Contributions;
+  readonly ports: ExtensionPorts;
+}
+
+/** A part together with the extension that brought it. */
+export interface Owned<Part> {
+  readonly extension: string;
+  /** Unique among all of its kind: `<extension>/<name>`. */
+  readonly name: string;
+  readonly part: Part;
+}

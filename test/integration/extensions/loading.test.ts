@@ -1,0 +1,103 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { startTestApp } from '../../support/app';
+import { makeScratchFolder } from '../../support/scratch';
+
+const scratch = makeScratchFolder('switchboard-extensions-');
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+let written = 0;
+
+/** A folder with an extension whose fields are these, as JavaScript. */
+function extensionWith(fields: string): string {
+  const folder = join(scratch, `e${(written += 1)}`);
+  mkdirSync(folder);
+  const usual = `id: 'tried', version: '1.0.0', host: '^1', setup: () => ({})`;
+  writeFileSync(join(folder, 'index.js'), `exports.default = { ${usual}, ${fields} };`);
+  return folder;
+}
+
+const refusalOf = async (list: string, environment: Record<string, string> = {}): Promise<string> => {
+  const app = await startTestApp({ environment: { EXTENSIONS: list, ...environment } }).catch(
+    (error: unknown) => error,
+  );
+  if (app instanceof Error) return app.message;
+  await (app as Awaited<ReturnType<typeof startTestApp>>).close();
+  return 'it started';
+};
+
+test('an extension is set up before the service starts', async () => {
+  const app = await startTestApp({ environment: { EXTENSIONS: './test/fixtures/extensions/plain.cjs' } });
+  try {
+    const lines = app.log.filter((line) => line.includes('plain is set up'));
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0]!)).toMatchObject({ extension: 'plain', level: 'info' });
+  } finally {
+    await app.close();
+  }
+});
+
+describe('the start is refused, with the name of the culprit,', () => {
+  test.each([
+    [
+      'for another version of the contract',
+      `host: '^2'`,
+      'written for the contract ^2, and this service offers 1.',
+    ],
+    ['for a later version of the contract', `host: '^1.99'`, 'written for the contract ^1.99'],
+    ['for a range that is none', `host: '*'`, 'is no range such as ^1'],
+    ['for a port that there is not', `needs: ['ledger']`, 'it needs "ledger"; there are records.read'],
+    ['for a setup that throws', `setup() { throw new Error('no licence') }`, 'setup() failed: no licence'],
+    ['for a setup that adds what is unknown', `setup: () => ({ doors: [] })`, 'returned "doors"'],
+    [
+      'for a gate without a deadline',
+      `setup: () => ({ gates: [{ name: 'g', onError: 'open', request() {} }] })`,
+      'g of gates needs a timeoutMs',
+    ],
+    [
+      'for a port that is used too early',
+      `needs: ['db'], setup: ({ ports }) => ({ gates: ports.db })`,
+      'used the port db before the service had started',
+    ],
+  ])('%s', async (_what, fields, expected) => {
+    const message = await refusalOf(extensionWith(fields));
+    expect(message).toContain('The extension tried cannot be used');
+    expect(message).toContain(expected);
+  });
+
+  test('for settings with faults, whose values are not shown', async () => {
+    const schema = `settings: { '~standard': { version: 1, vendor: 'test', validate: (given) => given.depth === '3'
+      ? { value: given } : { issues: [{ message: 'expected 3', path: ['depth'] }] } } }`;
+    const folder = extensionWith(schema);
+    const message = await refusalOf(folder, { EXT_TRIED_DEPTH: 'hunter2' });
+    expect(message).toContain('variables that begin with EXT_TRIED_\n  depth: expected 3');
+    expect(message).not.toContain('hunter2');
+    expect(await refusalOf(folder, { EXT_TRIED_DEPTH: '3' })).toBe('it started');
+  });
+
+  test('for a path that leads nowhere, a package that is missing and a module that throws', async () => {
+    expect(await refusalOf('./nowhere')).toContain(
+      'The extension ./nowhere cannot be used: there is no module at',
+    );
+    expect(await refusalOf('@acme/none')).toContain('no package of this name is installed');
+    const folder = extensionWith('');
+    writeFileSync(join(folder, 'index.js'), 'throw new Error("half a file")');
+    expect(await refusalOf(folder)).toContain('half a file');
+  });
+
+  test('for two under one id', async () => {
+    const [one, other] = [extensionWith(''), extensionWith('')];
+    expect(await refusalOf(`${one},${other}`)).toContain('two are listed under this id');
+  });
+
+  test('for files that are not those which were asked for', async () => {
+    const folder = extensionWith('');
+    const [, digest] = /have the digest sha256=([0-9a-f]{64})/.exec(
+      await refusalOf(`${folder}#sha256=${'0'.repeat(64)}`),
+    )!;
+    expect(await refusalOf(`${folder}#sha256=${digest}`)).toBe('it started');
+    writeFileSync(join(folder, 'other.txt'), 'another file');
+    expect(await refusalOf(`${folder}#sha256=${digest}`)).toContain('have the digest');
+    expect(await refusalOf(`${resolve(folder)}#md5=1`)).toContain('is not #sha256=');
+  });
+});
