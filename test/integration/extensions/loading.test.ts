@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { startTestApp } from '../../support/app';
+import { builtExtension } from '../../support/extension-folder';
 import { makeScratchFolder } from '../../support/scratch';
 
 const scratch = makeScratchFolder('switchboard-extensions-');
@@ -26,14 +27,19 @@ const refusalOf = async (list: string, environment: Record<string, string> = {})
   return 'it started';
 };
 
-test('an extension is set up before the service starts', async () => {
-  const app = await startTestApp({ environment: { EXTENSIONS: './test/fixtures/extensions/plain.cjs' } });
+test('extensions are set up before the service starts, in the order of the list', async () => {
+  const typed = builtExtension('test/fixtures/extensions/typed');
+  const list = `${typed.path},./test/fixtures/extensions/plain.cjs`;
+  const app = await startTestApp({ environment: { EXTENSIONS: list } });
   try {
-    const lines = app.log.filter((line) => line.includes('plain is set up'));
-    expect(lines).toHaveLength(1);
-    expect(JSON.parse(lines[0]!)).toMatchObject({ extension: 'plain', level: 'info' });
+    const lines = app.log.filter((line) => line.includes(' is set up'));
+    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+      { extension: 'typed', msg: 'typed is set up' },
+      { extension: 'plain', msg: 'plain is set up' },
+    ]);
   } finally {
     await app.close();
+    typed.remove();
   }
 });
 
