@@ -23,6 +23,7 @@ const modules = [
 
 /** Programs alone are told these: commands, the API with a key, the payment processor. */
 const forPrograms = [
+  'src/autorouter/choice/',
   'src/billing/engine/escrow/refusal.ts',
   'src/catalogue/rerate.ts',
   'src/keys/key-directory.ts',
@@ -69,7 +70,7 @@ function faultsIn(text: string): string[] {
 
 test('what a page refuses has a reason, so that people read it in their language', () => {
   const inEnglishOnly = sources
-    .filter(({ path }) => !forPrograms.includes(path) && !awaiting.some((prefix) => path.startsWith(prefix)))
+    .filter(({ path }) => ![...forPrograms, ...awaiting].some((prefix) => path.startsWith(prefix)))
     .flatMap(({ path, text }) => faultsIn(text).map((call) => ({ path, call })))
     .filter(({ call }) => /\bmessage\b/.test(call) && !/\breason\b/.test(call) && !saidByCode.test(call))
     .map(({ path, call }) => `${path}: ${/message[\s\S]{0,90}/.exec(call)?.[0].replaceAll(/\s+/g, ' ')}`);
