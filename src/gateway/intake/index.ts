@@ -6,6 +6,7 @@ export { AUTO } from './auto';
 export { callerOf } from './caller-of';
 export type { AutoTrace, Call } from './describe';
 export { notTaken } from './field-names';
+export { gateRequestOf } from './gate-request';
 export type { Inbound } from './inbound';
 export { Intake } from './intake';
 export { KeptAnswers } from './kept-answers';
