@@ -92,6 +92,7 @@ import { PartBudgetsOfPeople1764800100000 } from './1764800100000-part-budgets-o
 import { OpenInvoiceAccounts1764800110000 } from './1764800110000-open-invoice-accounts';
 import { ForbidContinuedStreams1764800500000 } from './1764800500000-forbid-continued-streams';
 import { RestoreRevokedKeys1764800900100 } from './1764800900100-restore-revoked-keys';
+import { RecordSurcharges1764801000400 } from './1764801000400-record-surcharges';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -186,6 +187,7 @@ export const migrations = [
   OpenInvoiceAccounts1764800110000,
   ForbidContinuedStreams1764800500000,
   RestoreRevokedKeys1764800900100,
+  RecordSurcharges1764801000400,
   // New ones go above this line; what takes away goes below it, a release later.
   LoadMoneyFunctions1763800310000,
 ];

@@ -841,6 +841,7 @@ export interface Tables {
     status: number;
     stream: boolean;
     supplier: string | null;
+    surcharges: unknown;
     surface: string;
     tags: unknown;
     usage_source: string;

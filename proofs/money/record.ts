@@ -48,5 +48,6 @@ export const ordinaryOutcome = (rest: Partial<SettleOutcome> = {}): SettleOutcom
   priceFactor: null,
   autoDecision: null,
   clientRequestId: null,
+  surcharges: null,
   ...rest,
 });

@@ -73,6 +73,7 @@ const recordColumns = {
   autoDecision: 'json',
   parts: 'json',
   clientRequestId: 'text',
+  surcharges: 'json',
 } as const satisfies Readonly<Record<Exclude<keyof RequestRecord, 'settlementId'>, ColumnKind>>;
 
 export type RecordField = keyof typeof recordColumns;

@@ -1,4 +1,4 @@
-import type { UsageCounts, UsageSource } from '../kernel';
+import type { Surcharge, UsageCounts, UsageSource } from '../kernel';
 
 export interface AttemptRecord {
   readonly supplier: string;
@@ -56,6 +56,8 @@ export interface RequestRecord extends Attribution, UsageCounts {
   readonly autoDecision: object | null;
   /** The caller's own id of it, where that is no UUID and so not ours. */
   readonly clientRequestId: string | null;
+  /** The fees of extensions that its price held; null where there were none. */
+  readonly surcharges: readonly Surcharge[] | null;
 }
 
 /** The facts of the end of a request, without its identity and time. */

@@ -1,5 +1,5 @@
 import { usageColumns, usageOfRow } from '../audit';
-import { costOf, fault, type PriceRates } from '../kernel';
+import { costOf, fault, type PriceRates, type Surcharge, surcharged } from '../kernel';
 import type { Database } from '../platform';
 import { Price } from './entities';
 import { ratesOf } from './price-codec';
@@ -114,7 +114,7 @@ async function knownPrices(database: Database): Promise<ReadonlyMap<number, Pric
 }
 
 const costAt = (row: RecordRow, rates: PriceRates | null): bigint =>
-  rates === null ? 0n : costOf(usageOfRow(row), rates, row.price_factor);
+  rates === null ? 0n : costOf(usageOfRow(row), surcharged(rates, row.surcharges), row.price_factor);
 
 interface RecordRow extends Readonly<Record<string, unknown>> {
   readonly request_id: string;
@@ -124,6 +124,7 @@ interface RecordRow extends Readonly<Record<string, unknown>> {
   readonly wallet_id: string | null;
   readonly price_id: string | null;
   readonly price_factor: number | null;
+  readonly surcharges: readonly Surcharge[] | null;
   readonly cost_nano: string;
 }
 
@@ -138,7 +139,7 @@ async function* records(database: Database, from: string, to: string): AsyncGene
     await runner.query('SET LOCAL idle_in_transaction_session_timeout = 0');
     await runner.query(
       `DECLARE rerated NO SCROLL CURSOR FOR
-       SELECT request_id, created_at, key_id, organisation_id, wallet_id, price_id, price_factor, cost_nano,
+       SELECT request_id, created_at, key_id, organisation_id, wallet_id, price_id, price_factor, surcharges, cost_nano,
          ${usageColumns.join(', ')}
        FROM request_record WHERE created_at >= $1 AND created_at < $2`,
       [from, to],

@@ -1,4 +1,4 @@
-import type { ErrorCode, PriceRates } from '../kernel';
+import type { ErrorCode, PriceRates, Surcharge } from '../kernel';
 import type { LaneFacts, Wire } from '../vendors';
 import type { ModelValues, ProviderBreaker, ProviderTimeouts } from './entities';
 
@@ -38,6 +38,8 @@ export interface PriceView {
   /** Milliseconds since the epoch; null: in force only while a schedule says so. */
   readonly validFrom: number | null;
   readonly source: string;
+  /** The fees of extensions that its rates hold; left out: none. */
+  readonly surcharges?: readonly Surcharge[];
 }
 
 export interface ScheduleView {

@@ -1,4 +1,4 @@
-import type { Contributions, Gate, Job, Tap } from '#extension';
+import type { Contributions, Gate, Job, Policy, Tap } from '#extension';
 
 const NAME = /^[a-z][a-z0-9-]{0,62}$/;
 const HOOKS = ['request', 'candidates', 'answer', 'settled'] as const;
@@ -10,6 +10,10 @@ export function problemOf(adds: Contributions): string | null {
     unknownPart(adds) ??
     firstOf('gates', adds.gates, gateProblem) ??
     firstOf('taps', adds.taps, tapProblem) ??
+    firstOf('policies', adds.policies, policyProblem) ??
+    firstOf('priceComponents', adds.priceComponents, (component) =>
+      typeof component.fee === 'function' ? null : 'needs fee()',
+    ) ??
     firstOf('jobs', adds.jobs, jobProblem) ??
     firstOf('commands', adds.commands, (command) =>
       typeof command.run === 'function' && typeof command.summary === 'string'
@@ -23,6 +27,8 @@ const parts: ReadonlySet<string> = new Set<keyof Contributions>([
   'module',
   'gates',
   'taps',
+  'policies',
+  'priceComponents',
   'jobs',
   'commands',
 ]);
@@ -71,6 +77,11 @@ function tapProblem(tap: Tap): string | null {
   if (!isWithin(batchSize, 1, 1_000)) return 'has a batchSize that is not from 1 to 1,000';
   return isWithin(timeoutMs, 100, 60_000) ? null : 'has a timeoutMs that is not from 100 to 60,000';
 }
+
+const policyProblem = (policy: Policy): string | null =>
+  typeof policy.forbidsModel === 'function' || typeof policy.forbidsVisit === 'function'
+    ? null
+    : 'has none of forbidsModel, forbidsVisit';
 
 function jobProblem(job: Job): string | null {
   const { cron, deadlineMs = 60_000 } = job;

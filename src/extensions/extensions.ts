@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import type { Command, Gate, Job, Need, Tap } from '#extension';
+import type { Command, Gate, Job, Need, Policy, PriceComponent, Tap } from '#extension';
 import type { PortMaker } from './extension-ports';
 import type { LoadedExtension, Owned } from './loaded-extension';
 
@@ -7,6 +7,8 @@ import type { LoadedExtension, Owned } from './loaded-extension';
 export class Extensions {
   readonly gates: readonly Owned<Gate>[];
   readonly taps: readonly Owned<Tap>[];
+  readonly policies: readonly Owned<Policy>[];
+  readonly priceComponents: readonly Owned<PriceComponent>[];
   readonly jobs: readonly Owned<Job>[];
   readonly commands: readonly Owned<Command>[];
   readonly modules: readonly Type[];
@@ -14,6 +16,8 @@ export class Extensions {
   constructor(readonly all: readonly LoadedExtension[]) {
     this.gates = ownedOf(all, ({ gates }) => gates);
     this.taps = ownedOf(all, ({ taps }) => taps);
+    this.policies = ownedOf(all, ({ policies }) => policies);
+    this.priceComponents = ownedOf(all, ({ priceComponents }) => priceComponents);
     this.jobs = ownedOf(all, ({ jobs }) => jobs);
     this.commands = ownedOf(all, ({ commands }) => commands);
     this.modules = all.flatMap(({ adds: { module } }) => (module === undefined ? [] : [module as Type]));

@@ -2,3 +2,5 @@ export { ExtensionRefused } from './extension-refused';
 export { Extensions } from './extensions';
 export { ExtensionsModule } from './extensions.module';
 export { loadExtensions } from './load-extensions';
+export type { Owned } from './loaded-extension';
+export { policyReason } from './policy-reason';

@@ -1,6 +1,8 @@
 import type { Command, Job } from './commands';
+import type { PriceComponent } from './fees';
 import type { Gate } from './gates';
 import type { NavigationEntry } from './navigation';
+import type { Policy } from './policies';
 import type { Need, Ports } from './ports';
 import type { StandardSchema } from './standard-schema';
 import type { Tap } from './taps';
@@ -29,6 +31,8 @@ export interface Contributions {
   readonly module?: ModuleClass;
   readonly gates?: readonly Gate[];
   readonly taps?: readonly Tap[];
+  readonly policies?: readonly Policy[];
+  readonly priceComponents?: readonly PriceComponent[];
   readonly jobs?: readonly Job[];
   readonly commands?: readonly Command[];
 }

@@ -296,6 +296,7 @@ function factsOf(organisationId: number, { key, tokensIn, served, explanation }:
     priceFactor: null,
     autoDecision: explanation,
     clientRequestId: null,
+    surcharges: null,
   };
 }
 

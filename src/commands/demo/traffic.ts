@@ -146,6 +146,7 @@ function factsOf(
     priceFactor: null,
     autoDecision: null,
     clientRequestId: null,
+    surcharges: null,
   };
 }
 

@@ -6,8 +6,10 @@ import { SupplierStyles, type WireDialect } from '../../routing';
 import { AUTO, type Call, notTaken } from '../intake';
 import { isSpoken, isText } from '../operations/operation';
 import type { Admission } from './admission';
-import { callableModels, isListed } from './model-access';
+import { AdmissionChecks } from './admission-checks';
+import { callableModels } from './model-access';
 import type { ChosenRoute } from './model-chooser';
+import { Surcharges } from './surcharges';
 
 const NO_PAYER = 'This key belongs to nobody who pays. Name a billing user for its organisation or project.';
 
@@ -17,6 +19,8 @@ export class Admissions {
   constructor(
     private readonly catalogue: CatalogueService,
     private readonly styles: SupplierStyles,
+    private readonly checks: AdmissionChecks,
+    private readonly surcharges: Surcharges,
     private readonly settings: Settings,
   ) {}
 
@@ -34,12 +38,10 @@ export class Admissions {
   find(call: Call): Admission {
     this.mustKnowRegion(call);
     const { model, lanes } = this.resolved(call);
-    mustServeRoute(model, call);
-    mustBeListed(model, call);
-    this.mustBeOpen(model, call);
+    this.checks.verify(model, call);
     const serving = this.serving(lanes, call);
     const taking = this.taking(serving, call);
-    return { model, lanes: this.priced(taking, call) };
+    return { model, lanes: this.surcharges.on(this.priced(taking, call), call) };
   }
 
   /** Throws where no wallet can be charged. */
@@ -88,11 +90,6 @@ export class Admissions {
     const found = this.catalogue.resolve(this.nameOf(call));
     if (found.kind === 'refused') throw fault(found.code, { param: 'model' });
     return found;
-  }
-
-  private mustBeOpen(model: ModelView, { inbound: { caller } }: Call): void {
-    if (!this.catalogue.snapshot.isOpenTo(model, caller.attribution))
-      throw fault('model_not_accessible', { param: 'model' });
   }
 
   private nameOf({ inbound, model, operation }: Call): string {
@@ -151,18 +148,6 @@ export class Admissions {
     if (left.length > 0) return left;
     throw notTaken(refusedBy(lanes[0]!)!, model);
   }
-}
-
-function mustServeRoute(model: ModelView, call: Call): void {
-  if (model.kind === call.operation.kind) return;
-  throw fault('model_not_available', {
-    param: 'model',
-    message: `${call.model} is not a model for this route.`,
-  });
-}
-
-function mustBeListed(model: ModelView, { inbound: { caller }, byAuto }: Call): void {
-  if (!isListed(caller, model, byAuto)) throw fault('model_not_allowed', { param: 'model' });
 }
 
 /** Where only the supplier can tell, it is not. */

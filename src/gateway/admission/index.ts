@@ -1,7 +1,9 @@
+import { AdmissionChecks } from './admission-checks';
 import { Admissions } from './admit';
 import { Holds } from './hold';
 import { RegisteredChooser } from './model-chooser';
 import { Routes } from './routes';
+import { Surcharges } from './surcharges';
 import { TokenRate } from './token-rate';
 
 export type { Admission } from './admission';
@@ -13,4 +15,12 @@ export { answeredName, mayContinue, type RoutedCall, Routes, usageLimitsOf } fro
 export { sharedFacts } from './shared-facts';
 export type { TakenTokens } from './token-rate';
 
-export const admissionStage = [Admissions, Holds, RegisteredChooser, Routes, TokenRate];
+export const admissionStage = [
+  AdmissionChecks,
+  Admissions,
+  Holds,
+  RegisteredChooser,
+  Routes,
+  Surcharges,
+  TokenRate,
+];

@@ -54,6 +54,7 @@ export async function recordRefusal(
     priceFactor: null,
     autoDecision: call?.auto?.explained(null) ?? null,
     clientRequestId,
+    surcharges: null,
   });
   // The failed request cost nothing: its caller gets the reason, even where it cannot be recorded.
   await kept?.catch(() => undefined);

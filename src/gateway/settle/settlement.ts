@@ -137,6 +137,7 @@ function settle(delivery: Delivery, attempts: readonly AttemptRecord[]): Settled
     priceFactor: inbound.priceFactor,
     autoDecision: call.auto?.explained(routed.model.name) ?? null,
     clientRequestId: inbound.clientRequestId,
+    surcharges: price.surcharges ?? null,
   });
   const facts = {
     supplier: lane.provider.name,

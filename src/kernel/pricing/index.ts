@@ -10,4 +10,5 @@ export * from './rates';
 export * from './cost';
 export * from './decimal';
 export { ratesPaid } from './paid';
+export { type Surcharge, surcharged } from './surcharges';
 export { unpricedFee } from './fee-rates';

@@ -185,6 +185,7 @@ function itemsOf(entry: LoggedRequest, texts: KeptTexts, localisation: Localisat
     ...given('tags', entry.tags?.join(', ') ?? null),
     ...given('usage-source', entry.usageSource === 'none' ? null : entry.usageSource),
     ...given('price', idText(entry.priceId)),
+    ...given('fees', entry.surcharges?.map(({ name }) => name).join(', ') ?? null),
     item('settled', { kind: 'time', value: entry.settledAt }),
     ...given('dropped', dropped.length === 0 ? null : dropped.join(', ')),
     item('content', text(texts(entry))),

@@ -1,8 +1,10 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { Extensions } from '../../extensions';
 import { SessionsService } from '../../identity';
 import { fault } from '../../kernel';
 import { Settings } from '../../platform';
 import { portalHostOf, requestOf } from '../http-request';
+import { refuseForbiddenVisit } from './visit-policies';
 import { cookieOf, sessionCookieName } from '../cookies';
 
 const resting: ReadonlySet<string> = new Set(['suspended', 'archived']);
@@ -15,6 +17,7 @@ export class SessionGuard implements CanActivate {
   constructor(
     private readonly sessions: SessionsService,
     private readonly settings: Settings,
+    private readonly extensions: Extensions,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -35,6 +38,8 @@ export class SessionGuard implements CanActivate {
         details: { status: reading.status },
       });
     }
+    // What is left to people whose account rests is left to everybody.
+    if (!this.admitsResting) refuseForbiddenVisit(this.extensions, request, reading.actor);
     request.actor = reading.actor;
     request.viewing = reading.viewing;
     return true;

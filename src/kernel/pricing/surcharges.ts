@@ -1,0 +1,27 @@
+import { changedRates } from './changed-rates';
+import { type PriceRates, UNCHANGED } from './rates';
+
+/** A fee beside a price, as records keep it; amounts are whole nano-dollars in decimal. */
+export interface Surcharge {
+  readonly name: string;
+  readonly per_call: string;
+  readonly per_million_tokens: string;
+  /** It is in millionths of the price. */
+  readonly share: number;
+}
+
+/** The price with its surcharges in every rate, each rounded up once: holds and charges are computed from it. */
+export function surcharged(rates: PriceRates, surcharges: readonly Surcharge[] | null): PriceRates {
+  if (surcharges === null || surcharges.length === 0) return rates;
+  let factor = UNCHANGED;
+  const added = { call: 0n, tokens: 0n, minute: 0n };
+  for (const { per_call, per_million_tokens, share } of surcharges) {
+    factor += BigInt(share);
+    added.call += BigInt(per_call);
+    added.tokens += BigInt(per_million_tokens);
+  }
+  return changedRates(
+    rates,
+    (amount, unit) => (amount * factor + UNCHANGED - 1n) / UNCHANGED + (unit === null ? 0n : added[unit]),
+  );
+}
