@@ -59,6 +59,11 @@ module.exports = tseslint.config(
           selector: 'CallExpression[callee.property.name="json"][arguments.length=0]',
           message: 'V8 may misread escaped names: read the text, and use parseJsonText of the kernel.',
         },
+        {
+          selector:
+            ':matches(:function, TSEmptyBodyFunctionExpression, TSMethodSignature) > .returnType[typeAnnotation.type!="TSTypePredicate"] TSObjectKeyword',
+          message: 'An answer has a type: let it be inferred, or name it.',
+        },
       ],
     },
   },

@@ -30,8 +30,8 @@ export async function chatMessages(
   said: readonly Exchange[],
   takesImages: boolean,
   filesOf: (question: Message) => Promise<readonly Attachment[]>,
-): Promise<object[]> {
-  const turns: object[][] = [];
+): Promise<Part[]> {
+  const turns: Part[][] = [];
   let room = MOST_PICTURE_BYTES;
   // The newest pictures first: those are what is being talked about.
   for (const [at, { question, answer }] of [...said.entries()].reverse()) {

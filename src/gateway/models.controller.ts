@@ -1,6 +1,6 @@
 import { Controller, Get, Head, Param, Query, Req } from '@nestjs/common';
 import { CatalogueService, type ModelView, presentPrice } from '../catalogue';
-import { fault, type PriceFactor, ratesPaid } from '../kernel';
+import { fault, type JsonFields, type PriceFactor, ratesPaid } from '../kernel';
 import { type Caller, priceFactorAt } from '../keys';
 import { AUTO } from './intake';
 import { Access, type HttpRequest } from '../web';
@@ -11,7 +11,7 @@ const LARGEST_PAGE = 1_000;
 
 interface Listed {
   readonly id: string;
-  readonly shown: () => object;
+  readonly shown: () => JsonFields;
 }
 
 /** One envelope serves both families of SDKs: it has the list of one and the pages of the other. */
@@ -71,7 +71,7 @@ export class ModelsController {
   }
 
   /** The price in force of the cheapest lane, as the caller pays it; null where no lane can be sold now. */
-  private priceOf({ name }: ModelView, paid: PriceFactor): object | null {
+  private priceOf({ name }: ModelView, paid: PriceFactor) {
     const resolution = this.catalogue.resolve(name);
     if (resolution.kind !== 'found') return null;
     const prices = new Map(resolution.lanes.map(({ price }) => [price.id, price.rates]));
@@ -111,7 +111,7 @@ function sizeOf(limit: string | undefined): number {
   });
 }
 
-function present(model: ModelView, price: object | null) {
+function present(model: ModelView, price: JsonFields | null) {
   return {
     id: model.name,
     object: 'model',

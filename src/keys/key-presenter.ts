@@ -76,7 +76,7 @@ const presentBudget = ({ budget }: ManagedKey) => ({
   frees_next: presentFreesNext(budget),
 });
 
-const presentModelBudgets = ({ modelBudgets }: ManagedKey): object[] =>
+const presentModelBudgets = ({ modelBudgets }: ManagedKey) =>
   modelBudgets.map(({ model, state }) => ({
     model,
     limit: toJsonNumber(state.limit),
@@ -96,12 +96,12 @@ function resetOf({ resetsAt, period }: LimitState): string | null {
   return new Date((Math.floor(Date.now() / HOUR_MS) + ROLLING_HOURS) * HOUR_MS).toISOString();
 }
 
-const presentFreesNext = (state: ManagedKey['budget']): object | null =>
+const presentFreesNext = (state: ManagedKey['budget']) =>
   state === null || state.freesNext === null
     ? null
     : { at: state.freesNext.at.toISOString(), amount: toJsonNumber(state.freesNext.amount) };
 
-const presentDecision = (decision: KeyDecision | null): object | null =>
+const presentDecision = (decision: KeyDecision | null) =>
   decision === null ? null : { by: decision.by, at: decision.at.toISOString(), reason: decision.reason };
 
 /** They are shown as they were given: a text for a text. */

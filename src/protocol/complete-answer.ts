@@ -116,13 +116,13 @@ export function mendedUsage(
   held: JsonFields | null = told,
 ): JsonObject | null {
   const wanted = renderers[form](usage);
-  if (told === null) return { ...wanted };
+  if (told === null) return wanted;
   const isSame =
     usage.parts !== null || totalsOf(form, told, usage).every(([said, charged]) => said === charged);
   return isSame ? null : { ...held, ...wanted };
 }
 
-const renderers: Readonly<Record<AnswerForm, (usage: Usage) => object>> = {
+const renderers: Readonly<Record<AnswerForm, (usage: Usage) => JsonObject>> = {
   chat: renderChatUsage,
   completions: renderChatUsage,
   messages: renderMessagesUsage,

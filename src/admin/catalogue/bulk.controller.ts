@@ -29,7 +29,7 @@ export class BulkController {
     @Body() form: BulkStateForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object | string> {
+  ) {
     const moved = await this.move(form);
     if (!wantsPage(request)) return { ok: true, changed: moved };
     response.setHeader('content-type', 'text/html; charset=utf-8');

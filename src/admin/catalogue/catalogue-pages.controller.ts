@@ -245,7 +245,7 @@ export class CataloguePagesController {
     };
   }
 
-  private statesFor(chosen: string | undefined): object[] {
+  private statesFor(chosen: string | undefined) {
     return MODEL_STATES.map((value) => ({ value, selected: value === chosen }));
   }
 }

@@ -108,7 +108,7 @@ export const recordedFixture = (sheet: ModelSheet) => ({
   redirect_to: sheet.redirectTo,
 });
 
-export const recordedPrice = (price: SheetPrice | null): object | null =>
+export const recordedPrice = (price: SheetPrice | null) =>
   price === null ? null : { ...pricesOf(price.rates, formatUsd), source: price.source };
 
 export const recordedProvider = ({ provider, credentials }: ProviderSheet) => ({

@@ -165,7 +165,7 @@ export class PricesController {
 const isRunning = ({ startsAt, endsAt }: SheetSchedule, now: Date): boolean =>
   startsAt <= now && (endsAt === null || now < endsAt);
 
-const recorded = (schedule: SheetSchedule | null): object | null =>
+const recorded = (schedule: SheetSchedule | null) =>
   schedule === null
     ? null
     : {

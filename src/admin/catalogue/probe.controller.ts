@@ -34,7 +34,7 @@ export class ProbeController {
     @Body() form: ProbeForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object | string> {
+  ) {
     const id = form.provider_id ?? undefined;
     // This node's copy of secrets may be older than the last change.
     if (id !== undefined) await this.catalogue.reload();

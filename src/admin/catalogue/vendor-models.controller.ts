@@ -61,7 +61,7 @@ export class VendorModelsController {
     @Body() form: ReasonForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object | string> {
+  ) {
     // This node's copy of secrets may be older than the last change.
     await this.catalogue.reload();
     const compared = await this.compared(id);

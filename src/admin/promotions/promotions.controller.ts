@@ -14,7 +14,6 @@ import {
   PageRenderer,
 } from '../../web';
 import { missingField, nanoOf, type PersonName, textOf } from '../pages/fields';
-import type { ObjectPageModel } from '../pages/object-page';
 import { NewPromotionForm, PromotionForm, PromotionListQuery, PromotionParams } from './promotion-forms';
 import { promotionsPage } from './promotions-page';
 
@@ -35,10 +34,7 @@ export class PromotionsController {
   ) {}
 
   @Page(path, 'pages/admin/object', access())
-  async list(
-    @Query() query: PromotionListQuery,
-    @Req() request: HttpRequest,
-  ): Promise<ObjectPageModel & object> {
+  async list(@Query() query: PromotionListQuery, @Req() request: HttpRequest) {
     const filter = { text: textOf(query.q), cursor: query.cursor ?? null, limit: ROWS_A_PAGE };
     const [page, liability, organisations] = await Promise.all([
       this.promotions.page(filter),

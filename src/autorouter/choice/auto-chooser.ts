@@ -22,7 +22,7 @@ export class AutoChooser implements ModelChooser, OnModuleInit {
     return this.decisions.choose(call);
   }
 
-  modelFor(caller: Caller): Promise<object | null> {
+  modelFor(caller: Caller) {
     return this.model.for(caller);
   }
 }

@@ -20,7 +20,7 @@ export class AutoModel {
    * What its candidates can do together; null where the caller gets none. A list of models has to name it: only then
    * its key was made for it.
    */
-  async for(caller: Caller): Promise<object | null> {
+  async for(caller: Caller) {
     const { allowedModels } = caller;
     if (allowedModels !== null && !allowedModels.has(AUTO)) return null;
     if (this.catalogue.snapshot.model(AUTO) !== undefined) return null;

@@ -10,6 +10,7 @@ import {
   type Weighted,
 } from '../../kernel';
 import { Database } from '../../platform';
+import type { AutoDecision } from '../choice';
 import { answeredBy, autoRecords, costRatio } from './auto-records';
 
 /** Totals of requests for `auto`. Figures derived from the router's own expectations are called estimates. */
@@ -186,9 +187,9 @@ export class DecisionQuery {
   }
 
   /** Why the model of one request was chosen; null where it named its model, or the scope does not hold it. */
-  async explanationOf(scope: Scope, requestId: string): Promise<object | null> {
+  async explanationOf(scope: Scope, requestId: string) {
     const values: unknown[] = [requestId];
-    const [row] = await this.database.query<{ explanation: object | null }>(
+    const [row] = await this.database.query<{ explanation: AutoDecision | null }>(
       `SELECT r.auto_decision AS explanation FROM request_record r
         WHERE r.request_id = $1 AND ${withinRecordScope(scope, new SqlParameters(values), 'r')}`,
       values,

@@ -253,7 +253,7 @@ function scoreRow({ model, score, ...answer }: Answer, { served, tokensIn, state
   };
 }
 
-const callsOf = ({ answers, served }: Judged): object[] =>
+const callsOf = ({ answers, served }: Judged) =>
   answers.flatMap(({ model, costNano }) => [
     { purpose: 'judge', model: 'sim-large', cost: '90000' },
     ...(model.name === served.model.name

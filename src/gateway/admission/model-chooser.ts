@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { fromUnknown } from '../../kernel';
+import { fromUnknown, type JsonFields } from '../../kernel';
 import type { Caller } from '../../keys';
 import type { AutoTrace, Call } from '../intake';
 import type { Admission } from './admission';
@@ -20,7 +20,7 @@ export interface ModelChooser {
   choose(call: Call): Promise<ChosenRoute | null>;
 
   /** Itself as a model of the list; null where the caller cannot ask for it. */
-  modelFor(caller: Caller): Promise<object | null>;
+  modelFor(caller: Caller): Promise<JsonFields | null>;
 }
 
 /** Where automatic choice registers itself. Without it, the reference model answers for `auto`. */
@@ -36,7 +36,7 @@ export class RegisteredChooser {
     return this.chooser?.choose(call) ?? null;
   }
 
-  modelFor(caller: Caller): Promise<object | null> | null {
+  modelFor(caller: Caller): Promise<JsonFields | null> | null {
     return this.chooser?.modelFor(caller) ?? null;
   }
 }

@@ -1,3 +1,4 @@
+import type { RequestRecord } from '../../audit';
 import { type AskedFees, fault, NOTHING_ASKED, regionNamed } from '../../kernel';
 import { pick, type RequestMeasure, textAlone } from '../../protocol';
 import { AUTO } from './auto';
@@ -17,7 +18,7 @@ import { sessionOf } from './session';
 /** How `auto` chose the model of a request. */
 export interface AutoTrace {
   /** The record says why, and which model answered in the end. */
-  explained(answeredBy: string | null): object;
+  explained(answeredBy: string | null): RequestRecord['autoDecision'];
   /** The caller reads `<model>; <reason>; <dial>`. */
   told(answeredBy: string): string;
   /** The traffic of the organisation is other than what was learned. */

@@ -58,7 +58,7 @@ export class AccountMailService {
   }
 
   /** What the first registration chose, while no other waits beside it. */
-  private async soleRegistrationOf(userId: number): Promise<object | undefined> {
+  private async soleRegistrationOf(userId: number) {
     const rows = await this.database.rows<{ data: object; isFirst: boolean }>(
       `SELECT t.data, coalesce(t.data ->> 'passwordHash' = u.password_hash, true) AS is_first
          FROM account_token t JOIN user_account u ON u.id = t.user_id

@@ -37,7 +37,7 @@ export class FormAnswers {
     response: ServerResponse,
     shown: FormView<Form>,
     work: (form: Form) => Promise<Done>,
-  ): Promise<object | string> {
+  ) {
     try {
       const done = await work(await this.read(request, shown));
       if (!wantsPage(request)) return done.body;

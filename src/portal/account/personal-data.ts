@@ -97,7 +97,7 @@ export class PersonalData {
     }
   }
 
-  private async months(scope: Scope, since: Date): Promise<object[]> {
+  private async months(scope: Scope, since: Date) {
     const question = { from: since, to: new Date(), bucket: 'month', zone: 'UTC' } as const;
     const { borders, buckets } = await this.usage.ask(scope, question);
     return borders.flatMap((from, place) => {

@@ -41,7 +41,7 @@ export class CheckoutController {
     @Body() _form: CheckoutForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object | string> {
+  ) {
     return this.topUp(request, response);
   }
 
@@ -51,20 +51,17 @@ export class CheckoutController {
     @Body() _form: CheckoutForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object | string> {
+  ) {
     return this.topUp(request, response);
   }
 
   @Action('/api/billing/payment-method', Access.session(), { audit: cardNotStored })
-  async addCard(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object | string> {
+  async addCard(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const { walletId } = await this.parties.mover(request);
     return this.onward(await this.checkout.addCard(walletId), request, response);
   }
 
-  private async topUp(request: HttpRequest, response: ServerResponse): Promise<object | string> {
+  private async topUp(request: HttpRequest, response: ServerResponse) {
     try {
       const { walletId, owner } = await this.parties.mover(request);
       const { url } = await this.checkout.start(walletId, topUpField(request, 'amount'), {
@@ -78,7 +75,7 @@ export class CheckoutController {
   }
 
   /** A form may lead to our own pages only, so a page of ours leads on: at once, and by a link. */
-  private onward(url: string, request: HttpRequest, response: ServerResponse): object | string {
+  private onward(url: string, request: HttpRequest, response: ServerResponse) {
     if (!wantsPage(request)) return { ok: true, url };
     response.setHeader('refresh', `0; url=${new URL(url).href}`);
     response.setHeader('content-type', 'text/html; charset=utf-8');

@@ -94,5 +94,5 @@ const presentAccount = (statement: Statement) => ({
 });
 
 /** A name of null stands for all others together. */
-const presentShares = (shares: readonly UsageShare[]): object[] =>
+const presentShares = (shares: readonly UsageShare[]) =>
   shares.map(({ name, requests, cost }) => ({ name, requests, cost_usd: toJsonNumber(cost) }));

@@ -39,7 +39,7 @@ export function bodyOfForm(posted: Posted): Record<string, unknown> {
 
 const MODEL_BUDGET = /^(\S+)\s*=\s*([\d.,]+)(?:\s+(\w+))?$/;
 
-function modelBudgetsOf(lines: string): object[] {
+function modelBudgetsOf(lines: string) {
   return lines
     .split(/\r?\n/)
     .filter((line) => line.trim() !== '')

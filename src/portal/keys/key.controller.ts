@@ -239,7 +239,7 @@ export class KeyController {
     reason: string | undefined,
     request: HttpRequest,
     response: ServerResponse,
-  ): Promise<object | string> {
+  ) {
     const rotated = await this.keys.rotate(keyActorOf(request, key), key, readGrace(fields), reason);
     if (!wantsPage(request)) return presentPortalRotated(rotated);
     return this.secrets.page(request, response, {

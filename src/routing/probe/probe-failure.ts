@@ -36,24 +36,23 @@ const TLS = /^ERR_(?:SSL|TLS)|CERT|SELF_SIGNED|UNABLE_TO|HOSTNAME_MISMATCH/;
 /** How deep causes and several attempts may be wrapped. */
 const DEEPEST = 6;
 
+type ErrorShape = Partial<Record<'message' | 'cause' | 'errors', unknown>>;
+
 /** A call that ended without an answer is told by the codes of the error and of what caused it. */
 export function connectionFailure(error: unknown): { failure: ProbeFailure; message: string } {
   for (const one of errorsIn(error, DEEPEST)) {
     const code = errorCode(one);
     const failure = TLS.test(code) ? 'tls' : byCode[code];
-    if (failure !== undefined) return { failure, message: String(Reflect.get(one, 'message')) };
+    if (failure !== undefined) return { failure, message: String(one.message) };
   }
   const { code, humanMessage: message } = fromUnknown(error);
   return { failure: code === 'upstream_timeout' ? 'timeout' : 'connection', message };
 }
 
 /** The error and what it came from, read by shape. */
-function errorsIn(error: unknown, depth: number): object[] {
+function errorsIn(error: unknown, depth: number): ErrorShape[] {
   if (typeof error !== 'object' || error === null || depth === 0) return [];
-  const several: unknown = Reflect.get(error, 'errors');
-  const inner = [
-    Reflect.get(error, 'cause') as unknown,
-    ...(Array.isArray(several) ? (several as unknown[]) : []),
-  ];
+  const { cause, errors }: ErrorShape = error;
+  const inner = [cause, ...(Array.isArray(errors) ? (errors as unknown[]) : [])];
   return [error, ...inner.flatMap((one) => errorsIn(one, depth - 1))];
 }

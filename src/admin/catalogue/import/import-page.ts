@@ -46,7 +46,7 @@ export function draftPage(draft: ImportDraft, plan: ImportPlan) {
 }
 
 /** The notes beside the rows; each kind of note is cut to a readable length. */
-function notesOf({ warnings, refused, kept, gone, untouched }: ImportPlan): object[] {
+function notesOf({ warnings, refused, kept, gone, untouched }: ImportPlan) {
   const notes = { warnings, refused, kept, gone, untouched };
   return Object.entries(notes).flatMap(([kind, entries]) =>
     entries.length === 0

@@ -98,7 +98,7 @@ export class HandOffController {
     response.end();
   }
 
-  private async asked(request: HttpRequest): Promise<object | null> {
+  private async asked(request: HttpRequest) {
     const state = this.entrance.consentOf(request);
     const shown = portalHostOf(request) === '' ? await this.handOffs.shown(state) : null;
     return shown && { ...shown, state: bindingOf(state) };

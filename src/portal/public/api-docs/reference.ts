@@ -12,11 +12,7 @@ interface FieldRow {
 }
 
 /** The operations of a document as a page shows them: by subject, with fields and requests that can be copied. */
-export function referenceOf(
-  document: OpenApiDocument,
-  models: readonly PublicModel[],
-  baseUrl: string,
-): readonly object[] {
+export function referenceOf(document: OpenApiDocument, models: readonly PublicModel[], baseUrl: string) {
   const operations = operationsOf(document);
   return document.tags.map(({ name }) => ({
     id: slug(name),
@@ -59,7 +55,7 @@ export function referenceOf(
 }
 
 /** The operations of a document, one row each. */
-export const rowsOf = (document: OpenApiDocument): readonly object[] =>
+export const rowsOf = (document: OpenApiDocument) =>
   operationsOf(document).map(({ method, path, operation }) => ({
     method,
     path,
@@ -103,7 +99,7 @@ function fieldsOf(media: Media | undefined, document: OpenApiDocument): FieldRow
 }
 
 /** The response: the media types, and the fields of a JSON object. */
-function answersOf(operation: OpenApiOperation, document: OpenApiDocument): object[] {
+function answersOf(operation: OpenApiOperation, document: OpenApiDocument) {
   return Object.entries(operation.responses['200']?.content ?? {}).map(([type, media]) => ({
     type,
     fields: fieldsOf(media, document)
