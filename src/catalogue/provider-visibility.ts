@@ -1,5 +1,5 @@
 import { fault } from '../kernel';
-import type { Tx } from '../platform';
+import type { Row, Tx } from '../platform';
 
 /** What hiding or showing a provider does to the models that use it. */
 export interface VisibilityEffect {
@@ -14,15 +14,11 @@ export interface VisibilityEffect {
   readonly withoutBackup: readonly string[];
 }
 
-interface ModelRow {
-  readonly model: string;
-  readonly others: number;
-  readonly leads: boolean;
-}
+type ModelRow = Row<'model', 'name'> & { readonly others: number; readonly leads: boolean };
 
 /** The chain of a model is its lanes in order, hidden providers left out: backups move up, and back when it is shown. */
 export async function visibilityEffect(tx: Pick<Tx, 'query'>, providerId: number): Promise<VisibilityEffect> {
-  const [provider] = await tx.query<{ name: string; visible: boolean }[]>(
+  const [provider] = await tx.query<Row<'provider', 'name, visible'>[]>(
     'SELECT name, visible FROM provider WHERE id = $1 AND removed_at IS NULL',
     [providerId],
   );
@@ -33,12 +29,12 @@ export async function visibilityEffect(tx: Pick<Tx, 'query'>, providerId: number
     ...provider,
     models: rows.length,
     movesToBackup: rows.filter(({ leads, others }) => leads && others > 0).length,
-    withoutBackup: rows.filter(({ others }) => others === 0).map(({ model }) => model),
+    withoutBackup: rows.filter(({ others }) => others === 0).map(({ name }) => name),
   };
 }
 
 const EFFECT = `
-  SELECT m.name AS model,
+  SELECT m.name,
          (count(*) FILTER (WHERE l.provider_id <> $1 AND p.visible))::integer AS others,
          coalesce((min(ARRAY[l.priority, l.id]) FILTER (WHERE l.provider_id = $1))
            < (min(ARRAY[l.priority, l.id]) FILTER (WHERE l.provider_id <> $1 AND p.visible)), true) AS leads

@@ -1,6 +1,6 @@
 import { usageColumns, usageOfRow } from '../audit';
 import { costOf, fault, type PriceRates, type Surcharge, surcharged } from '../kernel';
-import type { Database } from '../platform';
+import type { Database, Stored } from '../platform';
 import { Price } from './entities';
 import { ratesOf } from './price-codec';
 
@@ -114,19 +114,18 @@ async function knownPrices(database: Database): Promise<ReadonlyMap<number, Pric
 }
 
 const costAt = (row: RecordRow, rates: PriceRates | null): bigint =>
-  rates === null ? 0n : costOf(usageOfRow(row), surcharged(rates, row.surcharges), row.price_factor);
+  rates === null
+    ? 0n
+    : costOf(
+        usageOfRow(row),
+        surcharged(rates, row.surcharges as readonly Surcharge[] | null),
+        row.price_factor,
+      );
 
-interface RecordRow extends Readonly<Record<string, unknown>> {
-  readonly request_id: string;
-  readonly created_at: Date;
-  readonly key_id: string | null;
-  readonly organisation_id: string | null;
-  readonly wallet_id: string | null;
-  readonly price_id: string | null;
-  readonly price_factor: number | null;
-  readonly surcharges: readonly Surcharge[] | null;
-  readonly cost_nano: string;
-}
+type RecordRow = Stored<'request_record', typeof RECORD> & Readonly<Record<string, unknown>>;
+
+const RECORD =
+  'request_id, created_at, key_id, organisation_id, wallet_id, price_id, price_factor, surcharges, cost_nano';
 
 const PAGE = 2_000;
 
@@ -139,9 +138,8 @@ async function* records(database: Database, from: string, to: string): AsyncGene
     await runner.query('SET LOCAL idle_in_transaction_session_timeout = 0');
     await runner.query(
       `DECLARE rerated NO SCROLL CURSOR FOR
-       SELECT request_id, created_at, key_id, organisation_id, wallet_id, price_id, price_factor, surcharges, cost_nano,
-         ${usageColumns.join(', ')}
-       FROM request_record WHERE created_at >= $1 AND created_at < $2`,
+       SELECT ${RECORD}, ${usageColumns.join(', ')}
+         FROM request_record WHERE created_at >= $1 AND created_at < $2`,
       [from, to],
     );
     for (;;) {

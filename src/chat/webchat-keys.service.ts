@@ -3,14 +3,9 @@ import { ActivityLog } from '../audit';
 import { Limits, type LimitState } from '../billing';
 import { type Actor, atLeast, DAY_MS, HOUR_MS, nanoPerUsd } from '../kernel';
 import { type Caller, KeyDirectory, KeysService, type IssuedKey } from '../keys';
-import { Database, Settings, type Tx } from '../platform';
+import { Database, readRows, type Row, Settings, type Tx } from '../platform';
 
-interface KnownKey {
-  readonly key_id: number;
-  readonly public_id: string;
-  readonly status: string;
-  readonly is_alive: boolean;
-}
+type KnownKey = Row<'api_key', 'id, public_id, status'> & { readonly isAlive: boolean };
 
 export interface WebchatKey {
   readonly id: number;
@@ -53,12 +48,12 @@ export class WebchatKeys {
   /** Who calls in a turn of this person's chat. */
   async callerFor(actor: Actor): Promise<Caller> {
     const known = await this.knownOf(this.database.source.manager, actor);
-    if (known?.is_alive === true) return this.directory.callerOf(known.key_id);
+    if (known?.isAlive === true) return this.directory.callerOf(known.id);
     const issued = await this.database.transaction(async (tx) => {
       // Another turn may have made it meanwhile.
       await this.takeTurns(tx, actor);
       const current = await this.knownOf(tx, actor);
-      if (current?.is_alive === true) return { id: current.key_id };
+      if (current?.isAlive === true) return { id: current.id };
       return this.renew(tx, actor, endOf(actor));
     });
     this.directory.forget({ what: 'key', id: issued.id });
@@ -103,7 +98,7 @@ export class WebchatKeys {
   private async revive(
     tx: Tx,
     { userId }: Actor,
-    { public_id: publicId }: KnownKey,
+    { publicId }: KnownKey,
     expiresAt: Date,
   ): Promise<IssuedKey> {
     const scope = { kind: 'user', userId } as const;
@@ -116,8 +111,9 @@ export class WebchatKeys {
   }
 
   private async knownOf(tx: Tx, { userId }: Actor): Promise<KnownKey | null> {
-    const [row] = await tx.query<KnownKey[]>(
-      `SELECT k.id AS key_id, k.public_id, k.status,
+    const [row] = await readRows<KnownKey>(
+      tx,
+      `SELECT k.id, k.public_id, k.status,
               k.status = 'active' AND k.expires_at > now()
                 AND EXISTS (SELECT FROM session s WHERE s.public_id = w.session_id AND s.expires_at > now()) AS is_alive
          FROM webchat_key w JOIN api_key k ON k.id = w.key_id WHERE w.user_id = $1`,

@@ -1,11 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { type Actor, atLeast, fault } from '../kernel';
-import { Database, type Tx } from '../platform';
+import { Database, type Row, type Tx } from '../platform';
 
-export interface OrganisationName {
-  readonly id: number;
-  readonly name: string;
-}
+export type OrganisationName = Row<'organisation', 'id, name'>;
 
 /** A filter and the strip offer at most so many: those narrow to another one from its own page. */
 const MOST_IN_FILTER = 200;

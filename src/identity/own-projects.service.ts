@@ -1,10 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../platform';
+import { Database, type Row } from '../platform';
 
-export interface ProjectName {
-  readonly id: number;
-  readonly name: string;
-}
+export type ProjectName = Row<'project', 'id, name'>;
 
 const MOST_LISTED = 200;
 

@@ -3,46 +3,17 @@ import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@
 import type { Attribution } from '../audit';
 import { type LimitRef, limitRefs } from '../billing';
 import { PayerService, type Standing } from '../identity';
-import {
-  type AnswerModel,
-  type ContinueStreams,
-  type Fault,
-  fault,
-  fromUnknown,
-  regionsNamed,
-  withDeadline,
-} from '../kernel';
-import { Database, Notifications, RevisionWatch, Settings } from '../platform';
-import type { KeyKind, KeyStatus } from './api-key.entity';
+import { type Fault, fault, fromUnknown, regionsNamed, withDeadline } from '../kernel';
+import { Database, Notifications, RevisionWatch, type Row, Settings } from '../platform';
 import type { Caller } from './caller';
 import { KeyCache, type KeyVerdict } from './key-cache';
 import { type KeyChange, readKeyChange } from './key-change';
 import { hashKey, KEY_LENGTH, publicIdOf } from './key-text';
 
-interface KeyRow {
-  id: number;
-  public_id: string;
-  secret_hash: Buffer;
-  previous_hash: Buffer | null;
-  previous_until: Date | null;
-  kind: KeyKind;
-  name: string;
-  status: KeyStatus;
-  user_id: number | null;
-  organisation_id: number | null;
-  department_id: number | null;
-  project_id: number | null;
-  allowed_models: string[] | null;
-  allowed_regions: string[] | null;
-  rate_limit_rpm: number | null;
-  rate_limit_tpm: number | null;
-  max_parallel: number | null;
-  answer_model: AnswerModel | null;
-  continue_streams: ContinueStreams | null;
+type KeyRow = Row<'api_key'> & {
   /** The ids of what each model's budget is counted at. */
-  model_budgets: Readonly<Record<string, number>> | null;
-  expires_at: Date | null;
-}
+  readonly modelBudgets: Readonly<Record<string, number>> | null;
+};
 
 const KEY = `SELECT k.*, (SELECT jsonb_object_agg(m.model, m.id) FROM key_model m WHERE m.key_id = k.id) AS model_budgets
   FROM api_key k`;
@@ -100,7 +71,7 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
 
   /** Why a key that was let in may no longer go on; null when it may. */
   async refusalOf(keyId: number): Promise<Fault | null> {
-    const [row] = await this.database.query<KeyRow>(`${KEY} WHERE k.id = $1`, [keyId]);
+    const [row] = await this.database.rows<KeyRow>(`${KEY} WHERE k.id = $1`, [keyId]);
     if (row === undefined) return fault('invalid_api_key');
     const verdict = await this.judge(row, null);
     if (verdict instanceof Error) return verdict;
@@ -109,7 +80,7 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
 
   /** The caller that a key of the service's own stands for: a part of the service that holds the row has no text. */
   async callerOf(keyId: number): Promise<Caller> {
-    const [row] = await this.database.query<KeyRow>(`${KEY} WHERE k.id = $1`, [keyId]);
+    const [row] = await this.database.rows<KeyRow>(`${KEY} WHERE k.id = $1`, [keyId]);
     if (row === undefined) throw fault('invalid_api_key');
     return this.accept(await this.judge(row, null));
   }
@@ -167,24 +138,19 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   private async lookUp(publicId: string, text: string): Promise<KeyVerdict> {
-    const [row] = await this.database.query<KeyRow>(`${KEY} WHERE k.public_id = $1`, [publicId]);
+    const [row] = await this.database.rows<KeyRow>(`${KEY} WHERE k.public_id = $1`, [publicId]);
     // An unknown key is hashed and compared too, so that every refusal takes equally long.
     const given = hashKey(this.settings.keyPepper, text);
-    const current = timingSafeEqual(given, row?.secret_hash ?? decoyHash);
-    const previous = timingSafeEqual(given, row?.previous_hash ?? decoyHash);
+    const current = timingSafeEqual(given, row?.secretHash ?? decoyHash);
+    const previous = timingSafeEqual(given, row?.previousHash ?? decoyHash);
     if (row === undefined || !(current || previous)) return fault('invalid_api_key');
-    return this.judge(row, current ? null : (row.previous_until?.getTime() ?? 0));
+    return this.judge(row, current ? null : (row.previousUntil?.getTime() ?? 0));
   }
 
   private async judge(row: KeyRow, secretUntil: number | null): Promise<KeyVerdict> {
     if (row.status !== 'active')
       return fault('invalid_api_key', { message: `This API key is ${row.status}.` });
-    const standing = await this.payers.standingOf({
-      userId: row.user_id,
-      organisationId: row.organisation_id,
-      departmentId: row.department_id,
-      projectId: row.project_id,
-    });
+    const standing = await this.payers.standingOf(row);
     const refusal = refusalOf(standing);
     return refusal ?? { caller: toCaller(row, standing, this.settings.keyRateLimitRpm), secretUntil };
   }
@@ -208,24 +174,24 @@ function toCaller(row: KeyRow, standing: Standing, usualRpm: number): Caller {
   const limits = limitRefs(attribution);
   return {
     keyId: row.id,
-    publicId: row.public_id,
+    publicId: row.publicId,
     name: row.name,
     kind: row.kind,
-    allowedModels: row.allowed_models === null ? null : new Set(row.allowed_models),
-    allowedRegions: intersection(row.allowed_regions, standing.organisationRegions),
-    rateLimitRpm: row.rate_limit_rpm ?? usualRpm,
-    rateLimitTpm: row.rate_limit_tpm,
-    maxParallel: row.max_parallel,
+    allowedModels: row.allowedModels === null ? null : new Set(row.allowedModels),
+    allowedRegions: intersection(row.allowedRegions, standing.organisationRegions),
+    rateLimitRpm: row.rateLimitRpm ?? usualRpm,
+    rateLimitTpm: row.rateLimitTpm,
+    maxParallel: row.maxParallel,
     // The chat of the portal shows which model of the catalogue answered.
-    answerModel: row.kind === 'webchat' ? 'caller' : row.answer_model,
-    continueStreams: row.continue_streams,
-    expiresAt: row.expires_at?.getTime() ?? null,
+    answerModel: row.kind === 'webchat' ? 'caller' : row.answerModel,
+    continueStreams: row.continueStreams,
+    expiresAt: row.expiresAt?.getTime() ?? null,
     attribution,
     payerId: standing.payerUserId,
     payerChain: standing.payerChain,
     billingExempt: standing.billingExempt,
     limits,
-    modelLimits: row.model_budgets === null ? null : limitsByModel(limits, row.model_budgets),
+    modelLimits: row.modelBudgets === null ? null : limitsByModel(limits, row.modelBudgets),
     priceFactors: standing.priceFactors,
   };
 }

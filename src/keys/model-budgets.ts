@@ -1,5 +1,5 @@
 import type { BudgetScope, LimitRule, Limits, LimitState } from '../billing';
-import type { Database, Tx } from '../platform';
+import { type Database, readRows, type Row, type Tx } from '../platform';
 
 /** What a key may spend on one model. */
 export interface NewModelBudget extends LimitRule {
@@ -11,11 +11,7 @@ export interface ModelBudget {
   readonly state: LimitState;
 }
 
-interface KeyModelRow {
-  readonly id: string;
-  readonly key_id: number;
-  readonly model: string;
-}
+type KeyModelRow = Row<'key_model'>;
 
 const budgetOf = (id: number): BudgetScope => ({ kind: 'key_model', id });
 
@@ -30,7 +26,8 @@ export async function setModelBudgets(
     'INSERT INTO key_model (key_id, model) SELECT $1, unnest($2::text[]) ON CONFLICT DO NOTHING',
     [keyId, budgets.map(({ model }) => model)],
   );
-  const rows = await tx.query<KeyModelRow[]>(
+  const rows = await readRows<KeyModelRow>(
+    tx,
     'SELECT id, key_id, model FROM key_model WHERE key_id = $1 ORDER BY id',
     [keyId],
   );
@@ -55,7 +52,8 @@ export async function modelBudgetsOf(
   keyIds: readonly number[],
   tx?: Tx,
 ): Promise<ReadonlyMap<number, readonly ModelBudget[]>> {
-  const rows = await (tx ?? database.source).query<KeyModelRow[]>(
+  const rows = await readRows<KeyModelRow>(
+    tx ?? database,
     'SELECT id, key_id, model FROM key_model WHERE key_id = ANY ($1::integer[]) ORDER BY key_id, model',
     [keyIds],
   );
@@ -64,7 +62,7 @@ export async function modelBudgetsOf(
     rows.map(({ id }) => budgetOf(Number(id))),
     tx,
   );
-  const found = rows.flatMap(({ key_id: keyId, model }, place) => {
+  const found = rows.flatMap(({ keyId, model }, place) => {
     const state = states[place] ?? null;
     return state === null ? [] : [{ keyId, budget: { model, state } }];
   });

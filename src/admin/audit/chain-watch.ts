@@ -1,14 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { breakText, type ChainBreak, ChainBreaks } from '../../audit';
-import { Database, Mailer, RepeatingJob, Settings } from '../../platform';
+import { Database, Mailer, RepeatingJob, type Row, Settings } from '../../platform';
 import { defaultViewContext, isLocale, type MailNoticeModel, ViewEngine } from '../../views';
 
-interface Owner {
-  readonly id: number;
-  readonly email: string;
-  readonly name: string;
-  readonly language: string;
-}
+type Owner = Row<'user_account', 'id, email'> & Readonly<Record<'name' | 'language', string>>;
 
 const MOST_LISTED = 20;
 const PATH = '/dashboard/admin/audit';

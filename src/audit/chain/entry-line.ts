@@ -1,30 +1,15 @@
+import type { Stored } from '../../platform';
+
 /** The columns of an entry's line; as text of the database, so that nothing is rounded. */
 export const LINE_COLUMNS = `
   id::text, to_char(occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS occurred_at, action, actor_kind,
   actor_user_id, actor_key_id::text, actor_role, actor_organisation_id, actor_label, user_id, organisation_id,
   department_id, object_type, object_id, object_label, changes::text, reason, address::text, request_id::text`;
 
-export interface LineRow {
-  readonly id: string;
+export type LineRow = Omit<Stored<'activity'>, 'occurred_at' | 'changes'> & {
   readonly occurred_at: string;
-  readonly action: string;
-  readonly actor_kind: string;
-  readonly actor_user_id: number | null;
-  readonly actor_key_id: string | null;
-  readonly actor_role: string | null;
-  readonly actor_organisation_id: number | null;
-  readonly actor_label: string;
-  readonly user_id: number | null;
-  readonly organisation_id: number | null;
-  readonly department_id: number | null;
-  readonly object_type: string;
-  readonly object_id: string | null;
-  readonly object_label: string | null;
   readonly changes: string | null;
-  readonly reason: string | null;
-  readonly address: string | null;
-  readonly request_id: string | null;
-}
+};
 
 /** An entry as one line of JSON: what is digested, and what an export holds. The order of its fields never changes. */
 export function lineOf(row: LineRow): string {

@@ -1,6 +1,6 @@
 import { formatUsd, platformScope } from '../../kernel';
 import { keyFields, type KeyRegister, type ManagedKey } from '../../keys';
-import { type Database, everyRow, type PageRequest } from '../../platform';
+import { type Database, everyRow, type PageRequest, type Row } from '../../platform';
 
 const PAGE = 500;
 
@@ -63,13 +63,10 @@ function baseNameOf({ name, publicId }: ManagedKey): string {
   return /^[a-z0-9]/.test(plain) ? plain.slice(0, 50) : `key-${publicId.toLowerCase()}`;
 }
 
-interface OwnerRow {
-  readonly id: number;
-  readonly user: string | null;
-  readonly organisation: string | null;
-  readonly department: string | null;
-  readonly project: number | null;
-}
+type OwnerRow = Row<'api_key', 'id'> &
+  Readonly<Record<'user' | 'organisation' | 'department', string | null>> & {
+    readonly project: number | null;
+  };
 
 /** What follows from a project or a person is not said. */
 async function ownersOf(

@@ -16,13 +16,7 @@ export interface ProfileChange {
   readonly timeZone?: string;
 }
 
-export interface OwnSession {
-  readonly publicId: string;
-  readonly createdAt: Date;
-  readonly lastSeenAt: Date;
-  readonly address: string | null;
-  readonly userAgent: string | null;
-}
+export type OwnSession = Row<'session', 'public_id, created_at, last_seen_at, address, user_agent'>;
 
 export interface PasswordChange {
   readonly current: string;
@@ -95,9 +89,8 @@ export class OwnAccountService {
   }
 
   async sessions(userId: number): Promise<OwnSession[]> {
-    return this.database.query<OwnSession>(
-      `SELECT public_id AS "publicId", created_at AS "createdAt", last_seen_at AS "lastSeenAt",
-              host(address) AS address, user_agent AS "userAgent"
+    return this.database.rows<OwnSession>(
+      `SELECT public_id, created_at, last_seen_at, host(address) AS address, user_agent
        FROM session WHERE user_id = $1 AND expires_at > now() ORDER BY last_seen_at DESC LIMIT $2`,
       [userId, MOST_SHOWN],
     );

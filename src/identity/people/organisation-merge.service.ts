@@ -1,18 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { atLeast, type Fault, fault, platformScope, type Role } from '../../kernel';
-import { Database, type Tx } from '../../platform';
+import { Database, type Row, type Tx } from '../../platform';
 import { Organisation } from '../organisation.entity';
 import { SessionsService } from '../sessions.service';
 import { absent, notInOrganisation } from './acting';
 import { lockOrganisation } from './organisations.service';
 
-interface MergeMember {
-  readonly id: number;
-  readonly name: string;
-  readonly email: string;
-  readonly role: Role;
-}
+type MergeMember = Row<'user_account', 'id, email, role'> & { readonly name: string };
 
 export interface MergeData {
   readonly organisation: { readonly id: number; readonly name: string };

@@ -32,11 +32,7 @@ export interface UserFilter extends PageRequest {
   readonly organisationId?: number | null;
 }
 
-export interface UserName {
-  readonly id: number;
-  readonly name: string;
-  readonly email: string;
-}
+export type UserName = Row<'user_account', 'id, email'> & { readonly name: string };
 
 const newestFirst = new Keyset([{ sql: 'u.id', kind: 'integer' }], 'descending');
 

@@ -12,4 +12,4 @@ export { Notifications } from './notifications';
 export { attachDatabase, type OpenDatabase, type OpeningDatabase, startDatabase } from './open-database';
 export { survivesLostConnections } from './pool-options';
 export { RevisionWatch } from './revision-watch';
-export { readRows, type Row } from './row';
+export { readRows, type Row, type Stored } from './row';

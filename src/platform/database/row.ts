@@ -14,6 +14,12 @@ export type Row<Table extends keyof Tables, Columns extends string = keyof Table
     ? { readonly [Name in Listed<Columns> as Camel<Name>]: Tables[Table][Name] }
     : `${Table} has no column ${Exclude<Listed<Columns>, keyof Tables[Table]>}`;
 
+/** The same, named as SQL does: rows that are read in masses, and columns whose names are a format. */
+export type Stored<Table extends keyof Tables, Columns extends string = keyof Tables[Table] & string> =
+  Listed<Columns> extends keyof Tables[Table]
+    ? Readonly<Pick<Tables[Table], Listed<Columns>>>
+    : `${Table} has no column ${Exclude<Listed<Columns>, keyof Tables[Table]>}`;
+
 interface Queryable {
   query(sql: string, parameters?: unknown[]): Promise<unknown>;
 }

@@ -1,6 +1,6 @@
 import { defaultRepeatStrategy } from 'bullmq';
 import { MINUTE_MS, withDeadline } from '../../kernel';
-import type { Database } from '../database';
+import type { Database, Row } from '../database';
 import type { RegisteredJob } from './repeating-job';
 
 const USUAL_DEADLINE_MS = MINUTE_MS;
@@ -14,15 +14,11 @@ const LONGEST_PAUSE_MS = 5 * MINUTE_MS;
 const FORGOTTEN_AFTER = '30 days';
 const ANSWER_DEADLINE_MS = 10_000;
 
-export interface JobRow {
-  readonly name: string;
-  readonly cron: string;
+export type JobRow = Row<'repeating_job', 'name, cron, succeeded_at, succeed_by'> & {
   /** Negative when it is due. */
   readonly dueInMs: number;
   readonly isClaimed: boolean;
-  readonly succeededAt: Date | null;
-  readonly succeedBy: Date;
-}
+};
 
 /** A run that no other node has. */
 export interface JobClaim {

@@ -1,70 +1,36 @@
 import { formatUsd } from '../../kernel';
+import type { Stored } from '../../platform';
 import type { RubricScores } from '../judge/rubric';
 
+const SCORE =
+  's.id, s.request_id, s.created_at, s.model, s.supplier, s.region, s.role, s.tokens_in, s.tokens_out, s.cost_nano, s.latency_ms, s.finish_reason, s.judge_model, s.judge_version, s.rubric_version, s.score_total, s.verdict, s.pair_preference, s.order_swapped, s.self_family, s.is_simulated, s.judge_cost_nano, s.judge_latency_ms, s.predicted_q, s.predicted_sd, s.state_version';
+const SAMPLE =
+  'q.department_id, q.project_id, q.user_id, q.key_id, q.session_hash, q.requested_model, q.served_model, q.bucket, q.sampled_by, q.inclusion_prob';
+
 /** It is one judged answer as lists, files and the detail show it: never with a text. */
-export interface ScoreRow {
-  readonly id: string;
-  readonly request_id: string;
-  readonly created_at: Date;
-  readonly org_id: number;
-  readonly department_id: number | null;
-  readonly project_id: number | null;
-  readonly user_id: number | null;
-  readonly key_id: number;
-  readonly key_public_id: string | null;
-  readonly session_hash: string | null;
-  readonly endpoint: string;
-  readonly requested_model: string;
-  readonly served_model: string;
-  readonly model: string;
-  readonly supplier: string;
-  readonly region: string | null;
-  readonly role: 'served' | 'replay';
-  readonly bucket: string;
-  readonly lang: string;
-  readonly tokens_in: string;
-  readonly tokens_out: string;
-  readonly cost_nano: string;
-  readonly latency_ms: number;
-  readonly ttft_ms: number | null;
-  readonly finish_reason: string | null;
-  readonly sampled_by: string;
-  readonly inclusion_prob: number;
-  readonly judge_model: string | null;
-  readonly judge_version: string | null;
-  readonly rubric_version: string | null;
-  readonly score_total: number | null;
-  readonly scores: RubricScores | null;
-  readonly verdict: 'ok' | 'unjudgeable' | 'judge_error' | null;
-  readonly pair_preference: 'a' | 'b' | 'tie' | 'inconsistent' | null;
-  readonly order_swapped: boolean;
-  readonly self_family: boolean;
-  readonly is_simulated: boolean;
-  readonly objective_flags: readonly string[];
-  readonly judge_cost_nano: string;
-  readonly judge_latency_ms: number | null;
-  readonly redactions: Readonly<Record<string, number>>;
-  readonly content_available: boolean;
-  readonly retention_until: Date | null;
-  readonly predicted_q: number | null;
-  readonly predicted_sd: number | null;
-  readonly state_version: string | null;
-}
+export type ScoreRow = Stored<'quality_score', typeof SCORE> &
+  Stored<'quality_sample', typeof SAMPLE> & {
+    readonly org_id: number;
+    readonly key_public_id: string | null;
+    readonly endpoint: string;
+    readonly lang: string;
+    readonly ttft_ms: number | null;
+    readonly scores: RubricScores | null;
+    readonly objective_flags: readonly string[];
+    readonly redactions: Readonly<Record<string, number>>;
+    readonly content_available: boolean;
+    readonly retention_until: Date | null;
+  };
 
 /** `quality_score s` and `quality_sample q` have them like this. */
 export const scoreColumns = `
-  s.id::text AS id, s.request_id, s.created_at, s.organisation_id AS org_id, q.department_id, q.project_id, q.user_id,
-  q.key_id, q.session_hash, q.surface AS endpoint, q.requested_model, q.served_model, s.model, s.supplier, s.region,
-  s.role, q.bucket, q.language AS lang, s.tokens_in::text AS tokens_in, s.tokens_out::text AS tokens_out,
-  s.cost_nano::text AS cost_nano, s.latency_ms, s.first_token_ms AS ttft_ms, s.finish_reason, q.sampled_by,
-  q.inclusion_prob, s.judge_model, s.judge_version, s.rubric_version, s.score_total, s.scores, s.verdict,
-  s.pair_preference, s.order_swapped, s.self_family, s.is_simulated,
+  ${SCORE}, ${SAMPLE},
+  s.organisation_id AS org_id, q.surface AS endpoint, q.language AS lang, s.first_token_ms AS ttft_ms, s.scores,
   s.objective_flags || coalesce((
     SELECT array_remove(ARRAY['thumb_' || f.verdict, CASE WHEN f.retried_at IS NOT NULL THEN 'retried' END], NULL)
       FROM answer_feedback f WHERE f.request_id = s.request_id AND s.role = 'served'), '{}') AS objective_flags,
-  s.judge_cost_nano::text AS judge_cost_nano, s.judge_latency_ms, q.redactions,
-  s.content IS NOT NULL AND q.state = 'learned' AS content_available, q.content_until AS retention_until,
-  s.predicted_q, s.predicted_sd, s.state_version::text AS state_version,
+  q.redactions, s.content IS NOT NULL AND q.state = 'learned' AS content_available,
+  q.content_until AS retention_until,
   (SELECT k.public_id FROM api_key k WHERE k.id = q.key_id) AS key_public_id`;
 
 /** A row as JSON and files show it. */

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { fault } from '../../../kernel';
-import { Database } from '../../../platform';
-import type { ImportFormat } from './import-forms';
+import { Database, type Row } from '../../../platform';
 
 interface ImportOptions {
   readonly providers: readonly string[];
@@ -9,12 +8,7 @@ interface ImportOptions {
   readonly overwrite: boolean;
 }
 
-export interface ImportDraft {
-  readonly id: string;
-  readonly format: ImportFormat;
-  readonly options: ImportOptions;
-  readonly content: string;
-}
+export type ImportDraft = Row<'catalogue_draft', 'id, format, content'> & { readonly options: ImportOptions };
 
 const MOST_DRAFTS = 5;
 
