@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { ErrorCode } from '../kernel';
-import { Database, Logger, Metrics, Settings } from '../platform';
+import { Database, Logger, Metrics, type Row, Settings } from '../platform';
 import { type RefusalCount, RefusalTally } from './refusal-tally';
 
 const WRITE_EVERY_MS = 5_000;
@@ -57,12 +57,12 @@ export class Refusals implements OnApplicationShutdown {
   /** The newest hours of a span, both of its ends included, up to now on this node. */
   async ofKey(keyId: number, from: Date | null, to: Date | null): Promise<RefusalHour[]> {
     await this.write();
-    const rows = await this.database.query<{ code: string; hour: Date; count: string }>(OF_KEY, [
+    const rows = await this.database.query<Row<'refusal_hour', 'code, hour, count'>>(OF_KEY, [
       keyId,
       from,
       to,
     ]);
-    return rows.map(({ code, hour, count }) => ({ code, hour, count: Number(count) }));
+    return rows.map((row) => ({ ...row, count: Number(row.count) }));
   }
 
   async forgetBefore(day: Date): Promise<void> {

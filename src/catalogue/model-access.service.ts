@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { fault, type Scope } from '../kernel';
-import type { Tx } from '../platform';
+import { readRows, type Row, type Tx } from '../platform';
 import { IS_OPEN } from './access-list';
 import { CatalogueEditor } from './catalogue-editor.service';
 import { lockCatalogue, modelNamed, noSuchModel } from './catalogue-lock';
-import { checkPolicy, type ModelPolicy, type PolicyMode } from './model-policy';
+import { checkPolicy, type ModelPolicy } from './model-policy';
 
 export interface OrganisationAccess {
   readonly granted: boolean;
@@ -55,7 +55,7 @@ export class ModelAccess {
 
   async policy(scope: Scope, tx: Tx, organisationId: number): Promise<ModelPolicy> {
     await this.requireOrganisation(scope, tx, organisationId);
-    const [row] = await tx.query<{ mode: PolicyMode; patterns: string[] }[]>(
+    const [row] = await tx.query<Row<'model_policy', 'mode, patterns'>[]>(
       'SELECT mode, patterns FROM model_policy WHERE organisation_id = $1',
       [organisationId],
     );
@@ -82,8 +82,9 @@ export class ModelAccess {
   }
 
   async department(scope: Scope, tx: Tx, departmentId: number): Promise<DepartmentAccess> {
-    const [department] = await tx.query<{ id: number; organisationId: number; name: string }[]>(
-      `SELECT id, organisation_id AS "organisationId", name FROM department
+    const [department] = await readRows<Row<'department', 'id, organisation_id, name'>>(
+      tx,
+      `SELECT id, organisation_id, name FROM department
         WHERE id = $1 AND ($2::integer IS NULL OR organisation_id = $2) AND ($3::integer IS NULL OR id = $3)`,
       [departmentId, organisationOf(scope), scope.kind === 'department' ? scope.departmentId : null],
     );
@@ -122,7 +123,7 @@ export class ModelAccess {
     names: readonly string[],
   ): Promise<void> {
     if (scope.kind === 'platform') return;
-    const open = await tx.query<{ name: string }[]>(
+    const open = await tx.query<Row<'model', 'name'>[]>(
       `SELECT m.name FROM model m
          LEFT JOIN model_organisation_access access ON access.model_id = m.id AND access.organisation_id = $1
         WHERE m.name = ANY ($2::text[]) AND ${IS_OPEN}`,

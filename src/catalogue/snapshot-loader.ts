@@ -1,5 +1,5 @@
 import { IsNull } from 'typeorm';
-import { type Database, readRows, type Tx } from '../platform';
+import { type Database, readRows, type Row, type Tx } from '../platform';
 import { Lane, Model, ModelAlias, Price, PriceSchedule, Provider } from './entities';
 import { CatalogueSnapshot } from './snapshot';
 
@@ -24,7 +24,9 @@ export function loadSnapshot(database: Database): Promise<CatalogueSnapshot> {
 }
 
 async function readRevision(tx: Pick<Tx, 'query'>): Promise<bigint> {
-  const rows = await tx.query<{ revision: string }[]>('SELECT revision FROM catalogue_revision');
+  const rows = await tx.query<Row<'catalogue_revision', 'revision'>[]>(
+    'SELECT revision FROM catalogue_revision',
+  );
   const [row] = rows;
   if (row === undefined) throw new Error('the catalogue has no revision');
   return BigInt(row.revision);

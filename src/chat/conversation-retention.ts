@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, systemActor } from '../audit';
-import { Database, RepeatingJob, type Tx } from '../platform';
+import { Database, RepeatingJob, type Row, type Tx } from '../platform';
 import { AnswerKeeper } from './answer-keeper';
 
 const ROWS_AT_ONCE = 100;
@@ -35,7 +35,7 @@ export class ConversationRetention {
 
   /** Null: until they are deleted. */
   async daysOf(organisationId: number, tx?: Tx): Promise<number | null> {
-    const [row] = await (tx ?? this.database.source).query<{ days: number }[]>(
+    const [row] = await (tx ?? this.database.source).query<Row<'conversation_retention', 'days'>[]>(
       'SELECT days FROM conversation_retention WHERE organisation_id = $1',
       [organisationId],
     );

@@ -137,7 +137,7 @@ export class Conversations {
     const { model: before } = await this.lock(tx, userId, id);
     if (before === model) return;
     await tx.query('UPDATE conversation SET model = $2 WHERE id = $1', [id, model]);
-    const [last] = await tx.query<{ id: string; role: string }[]>(
+    const [last] = await tx.query<Row<'conversation_message', 'id, role'>[]>(
       'SELECT id, role FROM conversation_message WHERE conversation_id = $1 ORDER BY id DESC LIMIT 1',
       [id],
     );

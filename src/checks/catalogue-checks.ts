@@ -1,4 +1,4 @@
-import { AddressGuard } from '../platform';
+import { AddressGuard, type Row } from '../platform';
 import { SupplierStyles } from '../routing';
 import { type Current, type CurrentModel, type CurrentProvider, readCurrent } from '../catalogue';
 import { tryConnection } from './connect';
@@ -103,7 +103,7 @@ async function supplier(what: string, baseUrl: string, guard: AddressGuard): Pro
  * accepted.
  */
 export async function credentialsAccepted({ database }: CheckContext): Promise<Finding[]> {
-  const refused = await database.query<{ provider: string; label: string }>(
+  const refused = await database.query<Row<'provider_credential', 'label'> & { readonly provider: string }>(
     `SELECT p.name AS provider, c.label FROM provider_credential c JOIN provider p ON p.id = c.provider_id
       WHERE c.health = 'rejected' AND c.disabled_at IS NULL AND p.removed_at IS NULL ORDER BY 1, 2`,
   );

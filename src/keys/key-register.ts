@@ -128,22 +128,22 @@ export class KeyRegister {
 
   /** The key that this form made; null when it made none yet. */
   async madeWith(creationToken: string): Promise<Pick<ManagedKey, 'id' | 'userId'> | null> {
-    const [row] = await this.database.query<{ id: number; user_id: number | null }>(
+    const [row] = await this.database.rows<Row<'api_key', 'id, user_id'>>(
       'SELECT id, user_id FROM api_key WHERE creation_token = $1',
       [creationToken],
     );
-    return row === undefined ? null : { id: row.id, userId: row.user_id };
+    return row ?? null;
   }
 
   /** The last use of each key, by its id; unused keys are left out. */
   async lastUsed(keys: readonly Pick<ManagedKey, 'id'>[]): Promise<ReadonlyMap<number, Date>> {
-    const rows = await this.database.query<{ id: number; created_at: Date }>(
+    const rows = await this.database.rows<Row<'api_key', 'id'> & Row<'request_record', 'created_at'>>(
       `SELECT k.id, r.created_at FROM unnest($1::integer[]) AS k (id)
         CROSS JOIN LATERAL (SELECT created_at FROM request_record WHERE key_id = k.id
           ORDER BY created_at DESC, request_id DESC LIMIT 1) AS r`,
       [keys.map(({ id }) => id)],
     );
-    return new Map(rows.map(({ id, created_at }) => [id, created_at]));
+    return new Map(rows.map(({ id, createdAt }) => [id, createdAt]));
   }
 
   /** Active keys that have used up most of their budget or end soon: the worst first, at most `limit`. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type BudgetScope, Limits } from '../billing';
 import { type Ownership, UserAccount } from '../identity';
 import { fault, platformScope, type Scope } from '../kernel';
-import { Settings, type Tx } from '../platform';
+import { type Row, Settings, type Tx } from '../platform';
 import { ApiKey } from './api-key.entity';
 import { keyFields } from './key-fields';
 import { noSuchKey } from './key-register';
@@ -214,7 +214,7 @@ const isRevoked = () => fault('conflict', { message: 'This key is revoked.' });
 /** Serialises changes of one key. A key outside the scope is not found. */
 async function lock(scope: KeyScope, tx: Tx, publicId: string): Promise<ApiKey> {
   const { sql, parameters } = withinScope(scope, 2);
-  const [found] = await tx.query<{ id: number }[]>(
+  const [found] = await tx.query<Row<'api_key', 'id'>[]>(
     `SELECT k.id FROM api_key k ${OWNERS} WHERE k.public_id = $1 AND k.kind <> 'root' AND ${sql}
         FOR NO KEY UPDATE OF k`,
     [publicId, ...parameters],

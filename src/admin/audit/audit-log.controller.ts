@@ -1,6 +1,6 @@
 import { Controller, Query, Req } from '@nestjs/common';
 import { type ActivityEntry, ActivityLog, ActivityQuery, ChainBreaks, ChainStates } from '../../audit';
-import { Database, Settings } from '../../platform';
+import { Database, type Row, Settings } from '../../platform';
 import { type BannerModel, formatTime } from '../../views';
 import {
   Access,
@@ -92,7 +92,7 @@ export class AuditLogController {
   private async organisationsOf(entries: readonly ActivityEntry[]): Promise<ReadonlyMap<number, string>> {
     const ids = new Set(entries.flatMap(({ organisationId: id }) => (id === null ? [] : [id])));
     if (ids.size === 0) return new Map();
-    const rows = await this.database.query<{ id: number; name: string }>(
+    const rows = await this.database.query<Row<'organisation', 'id, name'>>(
       'SELECT id, name FROM organisation WHERE id = ANY ($1::integer[])',
       [[...ids]],
     );

@@ -2,7 +2,7 @@ import { Body, Controller } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
 import { CatalogueEditor, listAliases, ModelSheets, refuseManaged } from '../../catalogue';
 import { fault, refuseStale } from '../../kernel';
-import { Database, type Tx } from '../../platform';
+import { Database, type Row, type Tx } from '../../platform';
 import { Access, Action, Data, type Done, PathText } from '../../web';
 import { changed } from './answers';
 import { AliasForm, AliasRemovalForm } from './forms';
@@ -76,15 +76,15 @@ export class AliasesController {
 
   private async remove(alias: string, form: Omit<AliasRemovalForm, 'alias'>): Promise<Done> {
     await this.database.transaction(async (tx) => {
-      const [row] = await tx.query<{ model: string; managed: boolean }[]>(
-        'SELECT m.name AS model, m.managed FROM model_alias a JOIN model m ON m.id = a.model_id WHERE a.name = $1',
+      const [row] = await tx.query<Row<'model', 'name, managed'>[]>(
+        'SELECT m.name, m.managed FROM model_alias a JOIN model m ON m.id = a.model_id WHERE a.name = $1',
         [alias],
       );
       if (row === undefined) throw fault('not_found', { param: 'alias' });
-      refuseStale(form.model, row.model);
-      refuseManaged({ name: row.model, managed: row.managed });
+      refuseStale(form.model, row.name);
+      refuseManaged(row);
       await this.editor.removeAlias(tx, alias);
-      await this.record(tx, 'model.alias-removed', alias, changesOf({ model: row.model }, null), form.reason);
+      await this.record(tx, 'model.alias-removed', alias, changesOf({ model: row.name }, null), form.reason);
     });
     return changed(form, {
       text: 'catalogue.done.alias-removed',

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { budgetsOfPerson, Limits, tightestOf } from '../../billing';
 import type { ListedUser } from '../../identity';
-import { Database } from '../../platform';
+import { Database, type Row } from '../../platform';
 import { monthOfBudgets } from '../../web';
 import type { UserLine } from './user-list';
 
@@ -16,7 +16,7 @@ export class UserSpending {
   async lines(users: readonly ListedUser[]): Promise<UserLine[]> {
     const ids = users.map(({ id }) => id);
     const [rows, budgets] = await Promise.all([
-      this.database.rows<{ userId: string; spent: string }>(
+      this.database.rows<Row<'usage_hour', 'user_id'> & { readonly spent: string }>(
         `SELECT user_id, sum(cost_nano)::bigint AS spent FROM usage_hour
           WHERE user_id = ANY ($1::bigint[]) AND hour >= $2 GROUP BY user_id`,
         [ids, monthOfBudgets(Date.now()).from],

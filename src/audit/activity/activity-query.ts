@@ -201,7 +201,7 @@ export class ActivityQuery {
       const found = await this.database.transaction(
         async (tx) => {
           await tx.query(`SET LOCAL statement_timeout = ${this.wordsMs}`);
-          return tx.query<{ id: string }[]>(statement, parameters.values);
+          return tx.query<Row<'activity', 'id'>[]>(statement, parameters.values);
         },
         { withoutActivity: 'reads alone' },
       );

@@ -3,8 +3,9 @@ import { Injectable } from '@nestjs/common';
 import {
   Database,
   packSealed,
-  SecretBox,
+  type Row,
   type SealedColumn,
+  SecretBox,
   type SecretPlace,
   unpackSealed,
 } from '../../platform';
@@ -44,7 +45,7 @@ export class AutoSalts {
       'INSERT INTO autorouter_salt (organisation_id, sealed) VALUES ($1, $2) ON CONFLICT DO NOTHING',
       [organisationId, fresh],
     );
-    const [row] = await this.database.query<{ sealed: Buffer }>(
+    const [row] = await this.database.query<Row<'autorouter_salt', 'sealed'>>(
       'SELECT sealed FROM autorouter_salt WHERE organisation_id = $1',
       [organisationId],
     );

@@ -65,7 +65,7 @@ export class AutoSessions {
   /** The one model that made these calls; null where it is unknown. */
   async callerOf(keyId: number, calls: readonly string[]): Promise<string | null> {
     if (calls.length === 0) return null;
-    const rows = await this.database.query<{ model: string }>(
+    const rows = await this.database.query<Row<'autorouter_session', 'model'>>(
       `SELECT DISTINCT model FROM autorouter_session
         WHERE key_id = $1 AND session_hash = ANY($2::bytea[]) AND expires_at > now()`,
       [keyId, callHashes(calls)],

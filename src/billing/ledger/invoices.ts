@@ -131,7 +131,7 @@ export class Invoices {
   /** A request in flight when its payer left the invoices is charged there all the same, and follows them here. */
   @RepeatingJob({ name: 'former-invoices', cron: '50 * * * * *' })
   async followFormer(): Promise<void> {
-    const rows = await this.database.query<{ id: number }>(
+    const rows = await this.database.query<Row<'user_account', 'id'>>(
       `SELECT u.id FROM spending_window w JOIN user_account u ON u.id = -w.owner_id AND u.billing_type <> 'invoiced'
         LEFT JOIN spending_rule r ON r.kind = w.kind AND r.owner_id = w.owner_id
        WHERE w.kind = 'wallet' AND w.owner_id < 0 AND w.limit_nano - coalesce(r.limit_nano, 0) <> w.spent

@@ -103,10 +103,9 @@ export class AutomaticTopUp {
   @RepeatingJob({ name: 'poll-automatic-top-ups', cron: '17 * * * *', deadlineMs: 600_000 })
   async pollOpen(signal?: AbortSignal): Promise<void> {
     if (!this.processor.isConnected) return;
-    const open = await this.database.rows<{
-      id: string;
-      paymentIntentId: string;
-    }>(`SELECT id, payment_intent_id FROM payment
+    const open = await this.database.rows<
+      Row<'payment', 'id'> & { readonly paymentIntentId: string }
+    >(`SELECT id, payment_intent_id FROM payment
         WHERE kind = 'automatic' AND state = 'open' AND payment_intent_id IS NOT NULL
         ORDER BY polled_at NULLS FIRST, id LIMIT ${POLLED_AT_ONCE}`);
     for (const { id, paymentIntentId: intentId } of open) {

@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { fault, formatUsd, nanoPerCent, uuidv7 } from '../../kernel';
-import { Database, Logger, RepeatingJob, Settings } from '../../platform';
+import { Database, Logger, RepeatingJob, type Row, Settings } from '../../platform';
 import { topUpCents } from '../top-up';
 import { BillingAccounts } from './billing-accounts';
 import { sessionFact } from './events';
@@ -127,7 +127,7 @@ export class Checkout {
       `UPDATE payment SET state = 'failed', failure_code = 'not_started'
         WHERE state = 'open' AND kind = 'checkout' AND session_id IS NULL AND created_at < now() - interval '1 day'`,
     );
-    const open = await this.database.rows<{ id: string; sessionId: string }>(
+    const open = await this.database.rows<Row<'payment', 'id'> & { readonly sessionId: string }>(
       `SELECT id, session_id FROM payment
         WHERE state = 'open' AND session_id IS NOT NULL AND live_mode = $1
           AND created_at < now() - interval '10 minutes'

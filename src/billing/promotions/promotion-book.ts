@@ -196,11 +196,11 @@ export class PromotionBook {
        ON CONFLICT DO NOTHING`,
       [walletId],
     );
-    const [mark] = await tx.query<{ spent: string }[]>(
+    const [mark] = await tx.query<Row<'promotion_wallet', 'spent'>[]>(
       'SELECT spent FROM promotion_wallet WHERE wallet_id = $1 FOR UPDATE',
       [walletId],
     );
-    const [now] = await tx.query<{ spent: string }[]>(
+    const [now] = await tx.query<Row<'spending_window', 'spent'>[]>(
       `SELECT spent FROM spending_window WHERE kind = 'wallet' AND owner_id = $1`,
       [walletId],
     );

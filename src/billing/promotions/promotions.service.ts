@@ -91,7 +91,7 @@ export class Promotions {
     const id = await this.database.transaction(async (tx) => {
       await requireTarget(tx, promotion);
       const { name, scope, userId, organisationId, amount, expiresAt, createdBy } = promotion;
-      const rows = await tx.query<{ id: number }[]>(
+      const rows = await tx.query<Row<'promotion_grant', 'id'>[]>(
         `INSERT INTO promotion_grant (name, scope, user_id, organisation_id, amount, expires_at, created_by)
          VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id`,
         [name, scope, userId, organisationId, amount.toString(), expiresAt, createdBy],

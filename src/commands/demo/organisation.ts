@@ -2,7 +2,7 @@ import { Limits } from '../../billing';
 import { Organisation, UserAccount } from '../../identity';
 import { parseUsd, platformScope, type Role } from '../../kernel';
 import { KeysService, type NewKey } from '../../keys';
-import type { Database, Settings, Tx } from '../../platform';
+import type { Database, Row, Settings, Tx } from '../../platform';
 
 export const DEMO_SLUG = 'demo-harbour-analytics';
 /** Addresses below a name that is reserved for examples: no mail to them can ever arrive. */
@@ -140,7 +140,7 @@ export async function makeOrganisation(
 }
 
 async function addDepartments(tx: Tx, organisationId: number): Promise<Map<string, number>> {
-  const rows = await tx.query<{ id: number; name: string }[]>(
+  const rows = await tx.query<Row<'department', 'id, name'>[]>(
     'INSERT INTO department (organisation_id, name) SELECT $1, unnest($2::text[]) RETURNING id, name',
     [organisationId, departments],
   );
@@ -173,7 +173,7 @@ async function addProjects(
   organisationId: number,
   userIds: ReadonlyMap<string, number>,
 ): Promise<Map<string, number>> {
-  const rows = await tx.query<{ id: number; name: string }[]>(
+  const rows = await tx.query<Row<'project', 'id, name'>[]>(
     `INSERT INTO project (organisation_id, name, created_by) SELECT $1, unnest($2::text[]), $3
      RETURNING id, name`,
     [organisationId, projects, idIn(userIds, 'Ada Lindqvist')],

@@ -1,4 +1,5 @@
 import { Client } from 'pg';
+import type { Row } from '../../platform';
 import { DEMO_SLUG } from './organisation';
 
 /** What belongs to the organisation by its own column, in an order that no foreign key minds. */
@@ -22,7 +23,7 @@ export async function removeDemo(ownerUrl: string): Promise<void> {
   await client.connect();
   try {
     await client.query('BEGIN');
-    const found = await client.query<{ id: number }>(
+    const found = await client.query<Row<'organisation', 'id'>>(
       'SELECT id FROM organisation WHERE slug = $1 FOR UPDATE',
       [DEMO_SLUG],
     );

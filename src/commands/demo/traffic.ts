@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type AttemptRecord, insertRequestRecords, type RecordFacts, writtenRecord } from '../../audit';
 import { ratesOf, type StoredRates } from '../../catalogue';
 import { costOf, DAY_MS, NO_USAGE, type PriceRates, type UsageCounts } from '../../kernel';
-import type { Database, Tx } from '../../platform';
+import type { Database, Row, Tx } from '../../platform';
 import type { DemoKey, DemoOrganisation } from './organisation';
 
 const AT_ONCE = 2_000;
@@ -68,17 +68,17 @@ export async function makeTraffic(
 
 /** The sandbox's models by name; none where it has never run or is retired. */
 export async function pricedModels(database: Database): Promise<ReadonlyMap<string, PricedModel>> {
-  const models = await database.query<{ id: number; name: string; price_id: string }>(
-    `SELECT DISTINCT ON (m.id) m.id, m.name, p.id AS price_id FROM model m JOIN price p ON p.model_id = m.id
+  const models = await database.rows<Row<'model', 'name'> & { readonly priceId: number }>(
+    `SELECT DISTINCT ON (m.id) m.name, p.id AS price_id FROM model m JOIN price p ON p.model_id = m.id
       WHERE m.name LIKE 'sim-%' AND p.lane_id IS NULL AND p.valid_from <= now()
       ORDER BY m.id, p.valid_from DESC, p.id DESC`,
   );
   const rows = await database.source.getRepository<StoredRates & { id: number }>('Price').find();
   const prices = new Map(rows.map((row) => [Number(row.id), ratesOf(row)]));
   return new Map(
-    models.flatMap(({ name, price_id }) => {
-      const rates = prices.get(Number(price_id));
-      return rates === undefined ? [] : [[name, { name, priceId: Number(price_id), rates }]];
+    models.flatMap(({ name, priceId }) => {
+      const rates = prices.get(priceId);
+      return rates === undefined ? [] : [[name, { name, priceId, rates }]];
     }),
   );
 }

@@ -2,7 +2,7 @@ import { SEAL_LATE_MS } from '../../audit';
 import { LIVE_NODES } from '../../boot/lone-node';
 import { isProven } from '../../identity';
 import { DAY_MS } from '../../kernel';
-import { CLOCK_TOLERANCE_MS } from '../../platform';
+import { CLOCK_TOLERANCE_MS, type Row } from '../../platform';
 import { fail, type Finding, ok, type CheckContext, warn } from '../../checks';
 
 const CLOCK_NOTICE_MS = 2_000;
@@ -65,7 +65,7 @@ export async function addressesDiffer({ database }: CheckContext): Promise<Findi
 /** Sign-ins with a provider and links of mails wait for the proof of these. */
 export async function hostsProven({ database, settings }: CheckContext): Promise<Finding[]> {
   const what = 'reseller hosts';
-  const rows = await database.query<{ host: string; proven: boolean }>(
+  const rows = await database.query<Row<'reseller_domain', 'host'> & { readonly proven: boolean }>(
     `SELECT d.host, ${isProven('d')} AS proven FROM reseller_domain d ORDER BY d.host`,
   );
   const open = rows.filter(({ proven }) => !proven).map(({ host }) => host);
@@ -140,17 +140,14 @@ export async function partitionsAhead({ database }: CheckContext): Promise<Findi
 /** A job that no node runs is as late as one that fails each time; the log of the nodes tells which it is. */
 export async function jobsSucceed({ database }: CheckContext): Promise<Finding> {
   const what = 'repeating jobs';
-  const rows = await database.query<{
-    name: string;
-    failures: number;
-    succeeded_at: Date | null;
-    late: boolean;
-  }>('SELECT name, failures, succeeded_at, succeed_by < now() AS late FROM repeating_job ORDER BY name');
+  const rows = await database.rows<
+    Row<'repeating_job', 'name, failures, succeeded_at'> & { readonly late: boolean }
+  >('SELECT name, failures, succeeded_at, succeed_by < now() AS late FROM repeating_job ORDER BY name');
   if (rows.length === 0) return ok(what, 'none yet: the first start makes them');
   const late = rows.filter((row) => row.late);
   if (late.length === 0) return ok(what, `all ${rows.length} succeeded when they had to`);
   const lines = late.map(
-    ({ name, failures, succeeded_at: at }) =>
+    ({ name, failures, succeededAt: at }) =>
       `${name} (last success: ${at?.toISOString() ?? 'never'}, failures since: ${failures})`,
   );
   return fail(

@@ -1,6 +1,6 @@
 import type { DesiredKey, LocatedText } from '../../catalogue';
 import { closestAddress, hasAddress, type Ownership } from '../../identity';
-import type { Tx } from '../../platform';
+import type { Row, Tx } from '../../platform';
 
 /** A value that cannot be what the file means. */
 export class MisplacedText extends Error {
@@ -48,7 +48,7 @@ async function personNamed(
   tx: Tx,
   { at, text }: LocatedText,
 ): Promise<{ id: number; organisation: number | null }> {
-  const [person] = await tx.query<{ id: number; organisation: number | null }[]>(
+  const [person] = await tx.query<(Row<'user_account', 'id'> & { readonly organisation: number | null })[]>(
     `SELECT id, organisation_id AS organisation FROM user_account WHERE ${hasAddress('email', '$1')}
       ORDER BY ${closestAddress('email', '$1')} LIMIT 1`,
     [text],
@@ -90,9 +90,7 @@ async function projectNamed(
   return onlyOne(rows, at, `project "${text}"`);
 }
 
-interface Found {
-  readonly id: number;
-}
+type Found = Row<'organisation' | 'department' | 'project', 'id'>;
 
 function onlyOne([found, another]: readonly Found[], at: LocatedText['at'], what: string): number {
   if (found === undefined) throw new MisplacedText(at, `there is no ${what}`);

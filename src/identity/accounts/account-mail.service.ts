@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { type ActionName, ActivityLog, systemActor } from '../../audit';
-import { Database, type Tx } from '../../platform';
+import { Database, type Row, type Tx } from '../../platform';
 import { closestAddress, hasAddress } from '../account-address';
 import { UserAccount } from '../user-account.entity';
+import type { AccountToken } from './account-token.entity';
 import { AccountTokens, type TokenPurpose } from './account-tokens.service';
 import { signsInByProviderOnly } from './provider-only';
 
@@ -59,7 +60,7 @@ export class AccountMailService {
 
   /** What the first registration chose, while no other waits beside it. */
   private async soleRegistrationOf(userId: number) {
-    const rows = await this.database.rows<{ data: object; isFirst: boolean }>(
+    const rows = await this.database.rows<Pick<AccountToken, 'data'> & { readonly isFirst: boolean }>(
       `SELECT t.data, coalesce(t.data ->> 'passwordHash' = u.password_hash, true) AS is_first
          FROM account_token t JOIN user_account u ON u.id = t.user_id
         WHERE t.user_id = $1 AND t.purpose = 'verify_email' AND t.expires_at > now() LIMIT 2`,
@@ -83,7 +84,7 @@ export class AccountMailService {
   }
 
   private async accountOf(email: string): Promise<UserAccount | null> {
-    const [found] = await this.database.query<{ id: number }>(
+    const [found] = await this.database.query<Row<'user_account', 'id'>>(
       `SELECT id FROM user_account WHERE ${hasAddress('email', '$1')}
         ORDER BY ${closestAddress('email', '$1')} LIMIT 1`,
       [email],

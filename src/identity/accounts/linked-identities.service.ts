@@ -87,7 +87,7 @@ export class LinkedIdentities {
     const { email, emailVerified, name } = identity;
     if (email === null || !emailVerified) throw fault('email_not_verified');
     if (newcomer.acceptedVersion !== newcomer.currentVersion) throw fault('tos_not_accepted');
-    const made = await tx.query<{ id: number }[]>(
+    const made = await tx.query<Row<'user_account', 'id'>[]>(
       `INSERT INTO user_account (email, display_name, status, preferred_language, time_zone)
        SELECT $1::text, $2::text, 'active', $3::text, $4::text
         WHERE NOT EXISTS (SELECT 1 FROM user_account o WHERE ${hasAddress('o.email', '$1')})

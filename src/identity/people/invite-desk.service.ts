@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { fault, mayGrant, type Role, type Scope } from '../../kernel';
-import { Database, Keyset, type Page, type PageRequest, type Tx } from '../../platform';
+import { Database, Keyset, type Page, type PageRequest, type Row, type Tx } from '../../platform';
 import { hasAddress } from '../account-address';
 import { InvitesService } from '../accounts';
 import { absent, type Acting } from './acting';
@@ -149,7 +149,7 @@ async function organisationFor(tx: Tx, scope: Scope, wanted: WantedInvite): Prom
     (scope.organisationId !== wanted.organisationId ||
       (scope.kind === 'department' && scope.departmentId !== wanted.departmentId));
   if (isForeign || scope.kind === 'user') throw fault('permission_denied');
-  const [found] = await tx.query<{ name: string }[]>(
+  const [found] = await tx.query<Row<'organisation', 'name'>[]>(
     `SELECT o.name FROM organisation o WHERE o.id = $1 AND ($2::integer IS NULL OR EXISTS (
         SELECT FROM department d WHERE d.id = $2 AND d.organisation_id = o.id)) FOR KEY SHARE`,
     [wanted.organisationId, wanted.departmentId],

@@ -80,7 +80,7 @@ export class OrganisationMarkups {
   /** What is paid of a price now; null is the price itself. */
   async factorOf(organisationId: number | null): Promise<PriceFactor> {
     if (organisationId === null) return null;
-    const [row] = await this.database.query<{ factor: number }>(
+    const [row] = await this.database.query<Row<'organisation_markup', 'factor'>>(
       `SELECT factor FROM organisation_markup WHERE organisation_id = $1 AND valid_from <= now()
         ORDER BY valid_from DESC LIMIT 1`,
       [organisationId],

@@ -233,7 +233,7 @@ async function refuseForeignOrganisation(tx: Tx, scope: Scope, id: number | null
 /** Who belongs to a project or pays for it is one of the actor's own people, and of the project's organisation. */
 async function requireUser(tx: Tx, scope: Scope, project: Project, userId: number): Promise<string> {
   const within = usersWithin(scope, 3);
-  const [user] = await tx.query<{ email: string }[]>(
+  const [user] = await tx.query<Row<'user_account', 'email'>[]>(
     `SELECT u.email FROM user_account u WHERE u.id = $1 AND u.status = 'active'
         AND ($2::integer IS NULL OR u.organisation_id = $2) AND ${within.sql} FOR KEY SHARE`,
     [userId, project.organisationId, ...within.parameters],

@@ -1,5 +1,5 @@
-import { type Actor, fault, mayGrant, type Role } from '../../kernel';
-import type { Tx } from '../../platform';
+import { type Actor, fault, mayGrant } from '../../kernel';
+import type { Row, Tx } from '../../platform';
 
 /**
  * No one spends in the name of a person above them, with a key of theirs or from their wallet. The caller has found
@@ -12,7 +12,7 @@ export async function refuseSuperior(
   param?: string,
 ): Promise<void> {
   if (userId === null || userId === actor.userId) return;
-  const [found] = await tx.query<{ role: Role }[]>(
+  const [found] = await tx.query<Row<'user_account', 'role'>[]>(
     'SELECT role FROM user_account WHERE id = $1 FOR KEY SHARE',
     [userId],
   );

@@ -90,7 +90,7 @@ export class UserRegister {
   ): Promise<number> {
     if (typeof named === 'number') return named;
     const within = usersWithin(scope, 3);
-    const [found] = await this.database.query<{ id: number }>(
+    const [found] = await this.database.query<Row<'user_account', 'id'>>(
       `SELECT u.id FROM user_account u
         WHERE u.status <> 'deleted' AND ${hasAddress('u.email', '$1')}
           AND ($2::integer IS NULL OR u.organisation_id = $2) AND ${within.sql}

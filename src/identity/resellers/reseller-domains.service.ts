@@ -95,7 +95,7 @@ export class ResellerDomains {
   }
 
   async logo(host: string): Promise<Buffer | null> {
-    const [row] = await this.database.query<{ logo: Buffer | null }>(
+    const [row] = await this.database.query<Row<'reseller_domain', 'logo'>>(
       'SELECT logo FROM reseller_domain WHERE host = $1',
       [host],
     );

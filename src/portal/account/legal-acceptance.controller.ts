@@ -2,7 +2,7 @@ import { Body, Controller, type OnModuleInit, Req } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { actorOf, UserAccount } from '../../identity';
 import type { Actor } from '../../kernel';
-import { Database } from '../../platform';
+import { Database, type Row } from '../../platform';
 import { Access, Action, Data, done, type Done, type HttpRequest, localPath, PageFrames } from '../../web';
 import { LegalLibrary } from '../public/legal/legal-library';
 import { IsNext } from './fields';
@@ -30,11 +30,11 @@ export class LegalAcceptanceController implements OnModuleInit {
   async status(@Req() request: HttpRequest) {
     const { userId } = request.actor as Actor;
     const version = this.legal.currentTerms;
-    const [row] = await this.database.query<{ accepted_at: Date }>(
+    const [row] = await this.database.rows<Row<'legal_acceptance', 'accepted_at'>>(
       'SELECT accepted_at FROM legal_acceptance WHERE user_id = $1 AND version = $2',
       [userId, version],
     );
-    return { accepted: row !== undefined, version, accepted_at: row?.accepted_at.toISOString() ?? null };
+    return { accepted: row !== undefined, version, accepted_at: row?.acceptedAt.toISOString() ?? null };
   }
 
   /** Who has accepted an earlier version is asked on every page; who was never asked is not asked there. */

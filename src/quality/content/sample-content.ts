@@ -3,6 +3,7 @@ import { parseJsonText } from '../../kernel';
 import {
   Database,
   packSealed,
+  type Row,
   type SealedColumn,
   SecretBox,
   type SecretPlace,
@@ -40,16 +41,18 @@ export class SampleContent {
 
   /** What is kept of a request that was evaluated; null where nothing is, or where it cannot be read. */
   async of(requestId: string): Promise<KeptContent | null> {
-    const rows = await this.database.query<{ request: Buffer; model: string; answer: Buffer | null }>(
-      `SELECT q.content AS request, s.model, s.content AS answer
+    const rows = await this.database.query<
+      Row<'quality_score', 'model, content'> & { readonly request: Buffer }
+    >(
+      `SELECT q.content AS request, s.model, s.content
          FROM quality_sample q JOIN quality_score s USING (request_id)
         WHERE q.request_id = $1 AND q.state = 'learned' AND q.content IS NOT NULL AND q.content_until > now()`,
       [requestId],
     );
     const request = rows[0] === undefined ? null : this.openRequest(requestId, rows[0].request);
     if (request === null) return null;
-    const answers = rows.flatMap(({ model, answer }) => {
-      const opened = answer === null ? null : this.openAnswer(requestId, answer);
+    const answers = rows.flatMap(({ model, content }) => {
+      const opened = content === null ? null : this.openAnswer(requestId, content);
       return opened === null ? [] : [[model, opened] as const];
     });
     return { request, answers: new Map(answers) };
@@ -58,7 +61,9 @@ export class SampleContent {
   /** Texts of these requests are kept until then; it holds only those whose texts are there. */
   async keptUntil(requestIds: readonly string[]): Promise<ReadonlyMap<string, Date>> {
     if (requestIds.length === 0) return new Map();
-    const rows = await this.database.rows<{ requestId: string; contentUntil: Date }>(
+    const rows = await this.database.rows<
+      Row<'quality_sample', 'request_id'> & { readonly contentUntil: Date }
+    >(
       `SELECT request_id, content_until FROM quality_sample
         WHERE request_id = ANY ($1::uuid[]) AND content IS NOT NULL AND content_until > now()`,
       [requestIds],

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, type Tx } from '../../platform';
+import { Database, type Row, type Tx } from '../../platform';
 import { AnswerSignals } from './answer-signals';
 
 export const thumbs = ['up', 'down'] as const;
@@ -63,7 +63,7 @@ export class AnswerFeedback {
   /** The thumbs that a person gave to some of their requests. */
   async thumbsOf(userId: number, requestIds: readonly string[]): Promise<ReadonlyMap<string, Thumb>> {
     if (requestIds.length === 0) return new Map();
-    const rows = await this.database.rows<{ requestId: string; verdict: Thumb }>(
+    const rows = await this.database.rows<Row<'answer_feedback', 'request_id'> & { readonly verdict: Thumb }>(
       `SELECT request_id, verdict FROM answer_feedback
         WHERE user_id = $1 AND request_id = ANY ($2::uuid[]) AND verdict IS NOT NULL`,
       [userId, requestIds],
@@ -72,7 +72,7 @@ export class AnswerFeedback {
   }
 
   private async thumbOf(tx: Tx, { requestId, userId }: AnsweredRequest): Promise<Thumb | null> {
-    const [row] = await tx.query<{ verdict: Thumb | null }[]>(
+    const [row] = await tx.query<Row<'answer_feedback', 'verdict'>[]>(
       'SELECT verdict FROM answer_feedback WHERE request_id = $1 AND user_id = $2',
       [requestId, userId],
     );

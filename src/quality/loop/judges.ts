@@ -3,7 +3,7 @@ import { CatalogueService, type ModelView } from '../../catalogue';
 import { callableModels } from '../../gateway';
 import { familyOf } from '../../autorouter';
 import type { Caller } from '../../keys';
-import { Database } from '../../platform';
+import { Database, type Row } from '../../platform';
 import type { QualitySettings } from '../settings/quality-settings';
 import { lanesWithin } from './candidates';
 import type { SampleRow } from './samples';
@@ -74,7 +74,7 @@ export class Judges {
   }
 
   private async suppliersUsed(organisationId: number): Promise<ReadonlySet<string>> {
-    const rows = await this.database.query<{ supplier: string }>(
+    const rows = await this.database.query<Row<'quality_score', 'supplier'>>(
       `SELECT DISTINCT supplier FROM (
          SELECT supplier FROM quality_score WHERE organisation_id = $1 AND role = 'served'
           ORDER BY created_at DESC, id DESC LIMIT ${SAMPLES_LOOKED_AT}) newest`,
@@ -94,7 +94,7 @@ export class Judges {
   }
 
   private async kept(organisationId: number, fitting: readonly ModelView[]): Promise<string | null> {
-    const rows = await this.database.query<{ model: string }>(
+    const rows = await this.database.query<Row<'quality_judge', 'model'>>(
       `SELECT model FROM quality_judge WHERE organisation_id = $1 AND model = ANY($2::text[])
         ORDER BY chosen_at, model LIMIT 1`,
       [organisationId, fitting.map(({ name }) => name)],

@@ -3,7 +3,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { CatalogueService, type ModelView } from '../../catalogue';
 import { fromUnknown } from '../../kernel';
 import type { Caller } from '../../keys';
-import { Database } from '../../platform';
+import { Database, type Row } from '../../platform';
 import { readAnswer } from '../content/answer-text';
 import { readRequest, type RequestText } from '../content/request-text';
 import { type RequestContent, SampleContent } from '../content/sample-content';
@@ -146,7 +146,7 @@ export class ReplayStep {
     most: number,
   ): Promise<readonly ModelView[]> {
     if (models.length <= most) return models;
-    const rows = await this.database.query<{ model: string; scores: number }>(
+    const rows = await this.database.query<Row<'quality_score', 'model'> & { readonly scores: number }>(
       `SELECT s.model, count(*)::integer AS scores FROM quality_score s JOIN quality_sample q USING (request_id)
         WHERE s.organisation_id = $1 AND q.bucket = $2 AND s.verdict = 'ok' GROUP BY 1`,
       [organisationId, bucket],

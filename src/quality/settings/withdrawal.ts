@@ -1,4 +1,4 @@
-import type { Tx } from '../../platform';
+import type { Stored, Tx } from '../../platform';
 import { isSampling, type QualityOwner, type QualitySettings } from './quality-settings';
 
 /**
@@ -60,7 +60,7 @@ async function shorten(tx: Tx, whose: Whose, days: number): Promise<void> {
   await dropAnswers(tx, over);
 }
 
-type Ended = { readonly request_id: string }[];
+type Ended = Stored<'quality_sample', 'request_id'>[];
 
 /** It is a statement of its own: it sees an answer that was written while the one before waited. */
 async function dropAnswers(tx: Tx, ended: Ended): Promise<void> {

@@ -21,7 +21,7 @@ export class ImportDrafts {
     const work = 'a draft changes nothing of the catalogue';
     return this.database.transaction(
       async (tx) => {
-        const [made] = await tx.query<{ id: string }[]>(
+        const [made] = await tx.query<Row<'catalogue_draft', 'id'>[]>(
           'INSERT INTO catalogue_draft (user_id, format, options, content) VALUES ($1, $2, $3, $4) RETURNING id',
           [userId, format, JSON.stringify(options), content],
         );

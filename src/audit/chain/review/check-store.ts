@@ -38,7 +38,7 @@ export async function noteChecked(tx: Tx, pass: CheckPass, head: SignedHead): Pr
 
 /** It returns the signers of the last block that was found right, in every chain. */
 export async function signersOfChecked(database: Database): Promise<Buffer[]> {
-  const rows = await database.query<{ signer: Buffer }>(
+  const rows = await database.query<Row<'activity_block', 'signer'>>(
     `SELECT DISTINCT b.signer FROM audit_check c JOIN activity_block b ON b.chain = c.chain AND b.number = c.number`,
   );
   return rows.map(({ signer }) => signer);

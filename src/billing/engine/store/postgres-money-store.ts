@@ -1,6 +1,6 @@
 import { insertRequestRecords, type WrittenRecord } from '../../../audit';
 import { HOUR_MS } from '../../../kernel';
-import type { Database, Tx } from '../../../platform';
+import type { Database, Row, Tx } from '../../../platform';
 import type { LimitRef, ScopeKind } from '../../scope';
 import { ChargeSheet } from './charge-sheet';
 import {
@@ -130,7 +130,7 @@ export class PostgresMoneyStore implements MoneyStore {
   }
 
   async forgotten(nodes: readonly string[]): Promise<string[]> {
-    const rows = await this.query<{ node: string }>(
+    const rows = await this.query<Row<'escrow_forgotten', 'node'>>(
       'SELECT node FROM escrow_forgotten WHERE node = ANY ($1)',
       [nodes],
     );
@@ -147,7 +147,7 @@ export class PostgresMoneyStore implements MoneyStore {
   }
 
   async liveNodes(): Promise<string[]> {
-    const rows = await this.query<{ node: string }>(
+    const rows = await this.query<Row<'escrow_lease', 'node'>>(
       'SELECT DISTINCT node FROM escrow_lease WHERE expires_at > clock_timestamp()',
       [],
     );

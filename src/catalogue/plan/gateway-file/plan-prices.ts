@@ -1,6 +1,6 @@
 import { PriceService } from '../../price.service';
 import type { PriceRates } from '../../../kernel';
-import type { Tx } from '../../../platform';
+import type { Row, Tx } from '../../../platform';
 import type { Current, CurrentModel, CurrentSchedule } from '../current';
 import type { Desired, DesiredLane, DesiredModel, DesiredSchedule } from './desired';
 import { changesBetween, type FieldChange, noTexts, priceTexts, routeName } from '../field-texts';
@@ -107,7 +107,7 @@ const priceChanges = (prefix: string, before: PriceRates | undefined, after: Pri
   changesBetween(before === undefined ? noTexts : priceTexts(prefix, before), priceTexts(prefix, after));
 
 async function laneId(tx: Tx, model: string, lane: DesiredLane): Promise<number> {
-  const [row] = await tx.query<{ id: number }[]>(
+  const [row] = await tx.query<Row<'lane', 'id'>[]>(
     `SELECT l.id FROM lane l JOIN model m ON m.id = l.model_id JOIN provider p ON p.id = l.provider_id
       WHERE m.name = $1 AND p.name = $2 AND l.upstream_model = $3 AND lower(btrim(l.region)) = $4 AND l.removed_at IS NULL`,
     [model, lane.provider, lane.upstreamModel, lane.region],

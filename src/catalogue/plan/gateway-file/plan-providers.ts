@@ -1,6 +1,6 @@
 import { CatalogueEditor } from '../../catalogue-editor.service';
 import { originsOf } from '../../credential';
-import type { Tx } from '../../../platform';
+import type { Row, Tx } from '../../../platform';
 import type { CredentialKeeper } from './credential-keeper';
 import type { Current, CurrentProvider } from '../current';
 import type { Desired, DesiredCredential, DesiredProvider } from './desired';
@@ -93,7 +93,7 @@ async function credentialStep(
 }
 
 async function providerId(tx: Tx, name: string): Promise<number> {
-  const [row] = await tx.query<{ id: number }[]>(
+  const [row] = await tx.query<Row<'provider', 'id'>[]>(
     'SELECT id FROM provider WHERE name = $1 AND removed_at IS NULL',
     [name],
   );
