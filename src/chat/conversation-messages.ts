@@ -96,7 +96,7 @@ export class ConversationMessages {
   ): Promise<string> {
     const { role, state, model, turnId, text } = message;
     const sealed = text === undefined ? null : this.content.seal(conversationId, 'content', text);
-    const [{ id }] = await tx.query<[{ id: string }]>(
+    const [{ id }] = await tx.query<[Row<'conversation_message', 'id'>]>(
       `INSERT INTO conversation_message (conversation_id, role, state, model, turn_id, content, request_id, key_id)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id`,
       [conversationId, role, state, model, turnId, sealed, origin?.requestId ?? null, origin?.keyId ?? null],

@@ -99,7 +99,7 @@ export class Conversations {
         message: `An account keeps at most ${MOST_CONVERSATIONS.toLocaleString('en')} conversations. Delete some first.`,
       });
     }
-    const [{ id }] = await tx.query<[{ id: number }]>(
+    const [{ id }] = await tx.query<[Row<'conversation', 'id'>]>(
       'INSERT INTO conversation (user_id, model) VALUES ($1, $2) RETURNING id',
       [userId, model],
     );

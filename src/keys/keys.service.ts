@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type BudgetScope, Limits } from '../billing';
 import { type Ownership, UserAccount } from '../identity';
 import { fault, platformScope, type Scope } from '../kernel';
-import { type Row, Settings, type Tx } from '../platform';
+import { readRows, type Row, Settings, type Tx } from '../platform';
 import { ApiKey } from './api-key.entity';
 import { keyFields } from './key-fields';
 import { noSuchKey } from './key-register';
@@ -156,7 +156,8 @@ export class KeysService {
   private async renew(tx: Tx, key: ApiKey, graceSeconds: number): Promise<RotatedKey> {
     if (key.status === 'revoked') throw isRevoked();
     const { text } = makeKey(key.publicId);
-    const rows = await tx.query<[{ previous_until: Date | null }[], number]>(
+    const [renewed] = await readRows<Row<'api_key', 'previous_until'>>(
+      tx,
       `UPDATE api_key SET secret_hash = $2,
          previous_hash = CASE WHEN $3::integer > 0 THEN secret_hash END,
          previous_until = CASE WHEN $3::integer > 0 THEN now() + make_interval(secs => $3::integer) END
@@ -164,7 +165,7 @@ export class KeysService {
       [key.id, hashKey(this.settings.keyPepper, text), graceSeconds],
     );
     const { id, publicId, name, createdAt } = key;
-    return { id, publicId, name, text, createdAt, previousUntil: rows[0][0]?.previous_until ?? null };
+    return { id, publicId, name, text, createdAt, previousUntil: renewed?.previousUntil ?? null };
   }
 
   private async changeBudget(

@@ -110,7 +110,7 @@ export class BillingAlerts {
 
   /** Thresholds below the highest count as told, too. */
   private async budget(tx: Tx, { windowId, percent }: ReachedBudget): Promise<void> {
-    const marked = await tx.query<{ percent: number }[]>(
+    const marked = await tx.query<Row<'budget_alert', 'percent'>[]>(
       `INSERT INTO budget_alert (window_id, percent) SELECT $1, p FROM unnest($2::int[]) AS p
        ON CONFLICT DO NOTHING RETURNING percent`,
       [windowId, PERCENTS.filter((one) => one <= percent)],

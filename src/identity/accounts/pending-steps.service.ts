@@ -1,16 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
-import type { Tx } from '../../platform';
+import { readRows, type Row, type Tx } from '../../platform';
 import { actorOf } from '../activity-actor';
 import { UserAccount } from '../user-account.entity';
 import { AccountTokens } from './account-tokens.service';
 
-interface EndedInvite {
-  readonly id: number;
-  readonly email: string;
-  readonly organisation_id: number;
-  readonly department_id: number | null;
-}
+const ENDED = 'id, email, organisation_id, department_id';
 
 /** What a person began and has not ended. A change of credentials ends it: somebody else may have begun it. */
 @Injectable()
@@ -22,15 +17,16 @@ export class PendingSteps {
 
   async end(tx: Tx, userId: number): Promise<void> {
     await this.tokens.revokePending(tx, userId);
-    const [ended] = await tx.query<[EndedInvite[], number]>(
+    const ended = await readRows<Row<'invite', typeof ENDED>>(
+      tx,
       `UPDATE invite SET revoked_at = now()
         WHERE invited_by = $1 AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > now()
-        RETURNING id, email, organisation_id, department_id`,
+        RETURNING ${ENDED}`,
       [userId],
     );
     if (ended.length === 0) return;
     const account = await tx.getRepository(UserAccount).findOneByOrFail({ id: userId });
-    for (const { id, email, organisation_id: organisationId, department_id: departmentId } of ended)
+    for (const { id, email, organisationId, departmentId } of ended)
       await this.activity.write(tx, {
         action: 'invite.revoked',
         object: { type: 'invite', id, label: email },

@@ -1,23 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { fault, mayGrant, type Role, type Scope } from '../../kernel';
-import { Database, Keyset, type Page, type PageRequest, type Row, type Tx } from '../../platform';
+import { Database, Keyset, type Page, type PageRequest, readRows, type Row, type Tx } from '../../platform';
 import { hasAddress } from '../account-address';
 import { InvitesService } from '../accounts';
 import { absent, type Acting } from './acting';
 
+const COLUMNS = 'i.id, i.email, i.role, i.organisation_id, i.department_id, i.expires_at';
+
 type InviteState = 'pending' | 'accepted' | 'revoked' | 'expired';
 
-export interface ListedInvite {
-  readonly id: number;
-  readonly email: string;
-  readonly role: Role;
-  readonly organisationId: number;
+export interface ListedInvite extends Row<'invite', typeof COLUMNS> {
   readonly organisation: string;
-  readonly departmentId: number | null;
   readonly state: InviteState;
   readonly invitedBy: string;
-  readonly expiresAt: Date;
 }
 
 export interface WantedInvite {
@@ -37,9 +33,7 @@ export interface SentInvite {
 const newestFirst = new Keyset([{ sql: 'i.id', kind: 'integer' }], 'descending');
 
 const selection = `
-  SELECT i.id, i.email, i.role, i.organisation_id AS "organisationId", o.name AS organisation,
-         i.department_id AS "departmentId", coalesce(nullif(u.display_name, ''), u.email) AS "invitedBy",
-         i.expires_at AS "expiresAt",
+  SELECT ${COLUMNS}, o.name AS organisation, coalesce(nullif(u.display_name, ''), u.email) AS invited_by,
          CASE WHEN i.revoked_at IS NOT NULL THEN 'revoked' WHEN i.accepted_at IS NOT NULL THEN 'accepted'
               WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS state, ${newestFirst.positions}
     FROM invite i JOIN organisation o ON o.id = i.organisation_id JOIN user_account u ON u.id = i.invited_by`;
@@ -57,7 +51,7 @@ export class InviteDesk {
   async page(scope: Scope, filter: PageRequest): Promise<Page<ListedInvite>> {
     const within = invitesWithin(scope, 1);
     const page = newestFirst.clause(filter, 1 + within.parameters.length);
-    const rows = await this.database.query<ListedInvite & Record<string, unknown>>(
+    const rows = await this.database.rows<ListedInvite>(
       `${selection} WHERE ${within.sql} AND ${page.where} ORDER BY ${page.orderBy} LIMIT ${page.limit}`,
       [...within.parameters, ...page.parameters],
     );
@@ -99,7 +93,7 @@ export class InviteDesk {
   private async createOne(tx: Tx, { actor, scope }: Acting, wanted: WantedInvite): Promise<SentInvite> {
     const organisation = await organisationFor(tx, scope, wanted);
     await refuseMember(tx, wanted);
-    const [replaced] = await tx.query<[{ id: number }[], number]>(
+    const [replaced] = await tx.query<[Row<'invite', 'id'>[], number]>(
       `UPDATE invite SET revoked_at = now() WHERE organisation_id = $1 AND ${hasAddress('email', '$2')}
           AND accepted_at IS NULL AND revoked_at IS NULL RETURNING id`,
       [wanted.organisationId, wanted.email],
@@ -132,7 +126,8 @@ function invitesWithin(scope: Scope, first: number): { sql: string; parameters: 
 
 async function pending(tx: Tx, scope: Scope, id: number): Promise<ListedInvite> {
   const within = invitesWithin(scope, 2);
-  const [found] = await tx.query<ListedInvite[]>(
+  const [found] = await readRows<ListedInvite>(
+    tx,
     `${selection} WHERE i.id = $1 AND ${within.sql} FOR UPDATE OF i`,
     [id, ...within.parameters],
   );

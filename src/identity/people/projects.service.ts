@@ -175,7 +175,7 @@ export class Projects {
   ): Promise<void> {
     return this.database.transaction(async (tx) => {
       const found = await lock(tx, scope, target);
-      const [rows] = await tx.query<[{ email: string }[], number]>(
+      const [rows] = await tx.query<[Row<'user_account', 'email'>[], number]>(
         `DELETE FROM project_member m USING user_account u
           WHERE m.project_id = $1 AND m.user_id = $2 AND u.id = m.user_id RETURNING u.email`,
         [found.id, userId],

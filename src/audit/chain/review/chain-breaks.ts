@@ -1,30 +1,22 @@
 import { Injectable } from '@nestjs/common';
 import { fault } from '../../../kernel';
-import { Database, type Tx } from '../../../platform';
+import { Database, readRows, type Row, type Tx } from '../../../platform';
 import { type ActivityActor, systemActor } from '../../activity/activity';
 import { ActivityLog } from '../../activity/activity-log';
 import { changesOf } from '../../activity/changes';
 import type { Finding } from '../verify/findings';
 import { chainName } from '../verify/match-strays';
 
-export interface ChainBreak {
-  readonly id: number;
-  readonly chain: number;
+export interface ChainBreak extends Row<'audit_break', typeof COLUMNS> {
   readonly kind: Finding['kind'];
-  readonly block: string;
-  readonly lastBlock: string | null;
-  /** It is 0 where no entry in particular is meant. */
-  readonly entry: string;
-  readonly detail: string | null;
-  readonly foundAt: Date;
 }
 
 const MOST_SHOWN = 100;
 /** One finding a place is enough to start an examination. */
 const MOST_AT_ONCE = 500;
 
-const COLUMNS = `id, chain, kind, block::text, last_block::text AS "lastBlock", entry::text, detail,
-  found_at AS "foundAt"`;
+/** Its entry is 0 where none in particular is meant. */
+const COLUMNS = 'id, chain, kind, block, last_block, entry, detail, found_at';
 
 const ADD = `
   INSERT INTO audit_break (chain, kind, block, last_block, entry, detail)
@@ -53,7 +45,7 @@ export class ChainBreaks {
       entry: entry ?? 0,
       detail: detail ?? null,
     }));
-    const added = await tx.query<ChainBreak[]>(ADD, [JSON.stringify(rows)]);
+    const added = await readRows<ChainBreak>(tx, ADD, [JSON.stringify(rows)]);
     for (const [chain, found] of Map.groupBy(added, (each) => each.chain)) {
       await this.activity.write(tx, {
         action: 'log.break-found',
@@ -69,7 +61,7 @@ export class ChainBreaks {
 
   /** It returns breaks that are not acknowledged yet, the newest first. */
   async open(): Promise<ChainBreak[]> {
-    return this.database.query<ChainBreak>(
+    return this.database.rows<ChainBreak>(
       `SELECT ${COLUMNS} FROM audit_break WHERE examined_at IS NULL ORDER BY id DESC LIMIT ${MOST_SHOWN}`,
     );
   }
@@ -84,7 +76,7 @@ export class ChainBreaks {
   /** Acknowledges all open breaks up to this one. Returns their number. */
   async examined(upTo: number, conclusion: string, actor: ActivityActor): Promise<number> {
     return this.database.transaction(async (tx) => {
-      const [rows] = await tx.query<[{ id: number }[], number]>(
+      const [rows] = await tx.query<[Row<'audit_break', 'id'>[], number]>(
         `UPDATE audit_break SET examined_at = now(), examination = $2
           WHERE examined_at IS NULL AND id <= $1 RETURNING id`,
         [upTo, conclusion],
@@ -107,11 +99,11 @@ export class ChainBreaks {
   }
 
   /** Breaks that no mail has reported yet. Taking them marks them as reported. */
-  async takeUnmailed(tx: Tx): Promise<ChainBreak[]> {
-    const [rows] = await tx.query<[ChainBreak[], number]>(
+  takeUnmailed(tx: Tx): Promise<ChainBreak[]> {
+    return readRows<ChainBreak>(
+      tx,
       `UPDATE audit_break SET mailed_at = now() WHERE mailed_at IS NULL RETURNING ${COLUMNS}`,
     );
-    return rows;
   }
 }
 
