@@ -49,7 +49,7 @@ export class OverseenConversationController {
     @Body() { reason }: ViewContentForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
+  ) {
     const scope = adminScope(request);
     const { overseen, head } = await this.database.transaction(async (tx) => {
       const overseen = await this.oversight.get(scope, id, tx);

@@ -37,10 +37,7 @@ export class AddressController {
 
   /** The answer is the same for a free address and for one that has an account. */
   @Action('/dashboard/settings/email', Access.session(), { body: AddressForm, audit: laterOnRecord })
-  async begin(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
+  async begin(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const again = await this.settings.of(request);
     const shown = { form: AddressForm, view: this.settings.view, model: () => again };
     return this.answers.answer(
@@ -77,10 +74,7 @@ export class AddressController {
   }
 
   @Action('/account/email', Access.anyone(), { body: LinkForm, audit: 'account.email-changed' })
-  confirm(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
+  confirm(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const shown = { form: LinkForm, view, model: () => ({ kind: 'confirm' }) };
     return this.answers.answer(request, response, shown, async ({ token }) => {
       const { userId, former, undoToken, name, language } = await this.addresses.confirm(token);
@@ -103,7 +97,7 @@ export class AddressController {
   }
 
   @Action('/account/email/undo', Access.anyone(), { body: LinkForm, audit: 'account.email-changed' })
-  undo(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse): Promise<unknown> {
+  undo(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const shown = { form: LinkForm, view, model: () => ({ kind: 'undo' }) };
     return this.answers.answer(request, response, shown, async ({ token }) => {
       await this.addresses.undo(token);

@@ -51,10 +51,7 @@ export class PasswordResetController {
   }
 
   @Action('/auth/forgot-password', Access.anyone(), { body: ForgotForm, audit: laterOnRecord })
-  forgot(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
+  forgot(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const shown = { form: ForgotForm, view: 'pages/account/forgot-password' };
     return this.answers.answer(request, response, shown, async ({ email }) => {
       await this.throttle.take({ purpose: 'mail', account: email, address: this.addresses.of(request) });
@@ -69,7 +66,7 @@ export class PasswordResetController {
   }
 
   @Action('/auth/reset-password', Access.anyone(), { body: ResetForm, audit: 'account.password-reset' })
-  reset(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse): Promise<unknown> {
+  reset(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const shown = {
       form: ResetForm,
       view: 'pages/account/reset-password',

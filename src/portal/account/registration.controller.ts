@@ -71,10 +71,7 @@ export class RegistrationController {
   }
 
   @Action('/auth/register', Access.anyone(), { body: RegisterForm, audit: laterOnRecord })
-  register(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
+  register(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const shown = {
       form: RegisterForm,
       view: 'pages/account/signup',
@@ -104,10 +101,7 @@ export class RegistrationController {
 
   /** Mail scanners open links; only the button confirms. */
   @Action('/verify-email', Access.anyone(), { body: VerifyForm, audit: 'account.email-verified' })
-  verify(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
+  verify(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const shown = { form: VerifyForm, view: 'pages/account/verify-email' };
     return this.answers.answer(request, response, shown, async ({ token }) => {
       await this.registrations.verify(token);
@@ -116,10 +110,7 @@ export class RegistrationController {
   }
 
   @Action('/auth/resend-verification', Access.anyone(), { body: ResendForm, audit: laterOnRecord })
-  resend(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
+  resend(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const shown = { form: ResendForm, view: 'pages/account/verify-email' };
     return this.answers.answer(request, response, shown, async ({ email }) => {
       await this.throttle.take({ purpose: 'mail', account: email, address: this.addresses.of(request) });

@@ -72,10 +72,7 @@ export class SecondFactorController {
 
   /** The token of the step before is used up by the right code alone. */
   @Action('/auth/second-factor', Access.anyone(), { body: ChallengeForm, audit: 'session.signed-in' })
-  async enter(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
+  async enter(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const again = await this.challengeModel(request);
     const shown = { form: ChallengeForm, view: 'pages/account/second-factor', model: () => again };
     return this.answers.answer(request, response, shown, async ({ code, remember }) => {
@@ -102,10 +99,7 @@ export class SecondFactorController {
 
   /** A passkey of the person in place of a code. */
   @Action('/auth/second-factor/passkey', Access.anyone(), { body: PasskeyForm, audit: 'session.signed-in' })
-  async enterByPasskey(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
+  async enterByPasskey(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const again = await this.challengeModel(request);
     const shown = { form: PasskeyForm, view: 'pages/account/second-factor', model: () => again };
     return this.answers.answer(request, response, shown, async ({ credential }) => {
@@ -124,10 +118,7 @@ export class SecondFactorController {
     body: SwitchForm,
     audit: 'account.two-factor-enabled',
   })
-  async enable(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
+  async enable(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const again = await this.model(request);
     const shown = { form: SwitchForm, view, model: () => again };
     return this.answers.answer(request, response, shown, async (form) => {
@@ -142,10 +133,7 @@ export class SecondFactorController {
     body: SwitchForm,
     audit: 'account.two-factor-disabled',
   })
-  async disable(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
+  async disable(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const again = await this.model(request);
     const shown = { form: SwitchForm, view, model: () => again };
     return this.answers.answer(request, response, shown, async (form) => {

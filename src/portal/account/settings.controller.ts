@@ -113,7 +113,7 @@ export class SettingsController {
   }
 
   @Action('/', Access.session(), { body: ProfileForm, audit: 'account.settings-changed' })
-  save(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse): Promise<unknown> {
+  save(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     return this.change(request, response, ProfileForm, 'profile', async (form) => {
       const { display_name, preferred_language, time_zone } = form;
       await this.accounts.changeProfile(actorOf(request).userId, {
@@ -129,10 +129,7 @@ export class SettingsController {
   }
 
   @Action('display-name', Access.session(), { body: NameForm, audit: 'account.settings-changed' })
-  rename(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
+  rename(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     return this.change(request, response, NameForm, 'profile', async ({ display_name }) => {
       await this.accounts.changeProfile(actorOf(request).userId, { displayName: display_name });
       return { ok: true, display_name };
@@ -140,10 +137,7 @@ export class SettingsController {
   }
 
   @Action('password', Access.session(), { body: PasswordForm, audit: 'account.password-changed' })
-  password(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
+  password(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     return this.change(
       request,
       response,
@@ -166,10 +160,7 @@ export class SettingsController {
 
   /** Without a session named, all others end. */
   @Action('sessions/end', Access.session(), { body: SessionForm, audit: 'session.ended' })
-  endSessions(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
+  endSessions(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     return this.change(request, response, SessionForm, 'sessions', async ({ session }) => {
       const { userId, sessionId } = actorOf(request);
       await this.accounts.endSessions(
@@ -182,10 +173,7 @@ export class SettingsController {
 
   /** It deletes for good. What stands in the way (money, keys, people who are paid for) is said by the refusal. */
   @Action('delete', Access.session(), { body: DeletionForm, audit: 'user.deleted' })
-  async deleteAccount(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
+  async deleteAccount(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const again = await this.model.of(request);
     const shown: FormView<DeletionForm> = {
       form: DeletionForm,
@@ -217,7 +205,7 @@ export class SettingsController {
     form: new () => Form,
     saved: string,
     work: (form: Form) => Promise<object>,
-  ): Promise<unknown> {
+  ) {
     const again = await this.model.of(request);
     const shown: FormView<Form> = {
       form,

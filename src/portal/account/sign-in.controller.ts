@@ -62,7 +62,7 @@ export class SignInController {
   }
 
   @Action('/auth/login', Access.anyone(), { body: LoginForm, audit: 'session.signed-in' })
-  enter(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse): Promise<unknown> {
+  enter(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const shown = {
       form: LoginForm,
       view: 'pages/account/login',
@@ -117,10 +117,7 @@ export class SignInController {
 
   /** Only the button uses the link: programs that open links in mails or terminals do not. */
   @Action('/sign-in-link', Access.anyone(), { body: LinkForm, audit: 'session.signed-in' })
-  enterByLink(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
+  enterByLink(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const shown = { form: LinkForm, view: 'pages/account/sign-in-link' };
     return this.answers.answer(request, response, shown, async ({ token }) => {
       const signedIn = await this.signIn.byLink(token, this.visitor.originOf(request));

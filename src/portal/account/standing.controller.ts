@@ -58,7 +58,7 @@ export class StandingController {
     @PathToken('token') token: string,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
+  ) {
     const again = (await this.inviteModel(token, request)) ?? { token, state: 'expired' };
     const shown = { view: 'pages/account/invite', model: () => again };
     return this.answers.answer(request, response, shown, async () => {

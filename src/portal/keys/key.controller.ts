@@ -123,7 +123,7 @@ export class KeyController {
     @Body() posted: Posted,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
+  ) {
     const key = await this.keyOf(request, keyId);
     const { action = 'save', reason, ...fields } = posted;
     const act = choiceField(action, 'action', acts);

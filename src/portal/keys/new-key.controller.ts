@@ -70,7 +70,7 @@ export class NewKeyController {
     @Body() posted: Posted,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
+  ) {
     if (!wantsPage(request)) {
       const { creation_token: token, ...body } = posted;
       const form = readNewKey(body, this.catalogue.snapshot);

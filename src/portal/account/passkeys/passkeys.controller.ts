@@ -91,7 +91,7 @@ export class PasskeysController {
 
   /** No code is asked for: a device that has verified its person is two factors. */
   @Action('/auth/passkey', Access.anyone(), { body: SignInForm, audit: 'session.signed-in' })
-  enter(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse): Promise<unknown> {
+  enter(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const shown = {
       form: SignInForm,
       view: 'pages/account/login',
@@ -112,10 +112,7 @@ export class PasskeysController {
     body: BeginForm,
     audit: { none: 'nothing is changed before the device has answered' },
   })
-  async begin(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
+  async begin(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const again = await this.model.of(request);
     const shown = { form: BeginForm, view: this.model.view, model: () => again };
     return this.answers.answer(request, response, shown, async (form) => {
@@ -134,10 +131,7 @@ export class PasskeysController {
     body: EnrolForm,
     audit: 'account.passkey-added',
   })
-  async enrol(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
+  async enrol(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const again = await this.model.of(request);
     const shown = { form: EnrolForm, view: this.model.view, model: () => again };
     return this.answers.answer(request, response, shown, async ({ credential, name }) => {
@@ -157,10 +151,7 @@ export class PasskeysController {
     body: RemoveForm,
     audit: 'account.passkey-removed',
   })
-  async remove(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
+  async remove(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const again = await this.model.of(request);
     const shown = { form: RemoveForm, view: this.model.view, model: () => again };
     return this.answers.answer(request, response, shown, async (form) => {

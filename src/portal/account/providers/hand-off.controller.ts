@@ -57,10 +57,7 @@ export class HandOffController {
     body: AgreeForm,
     audit: { none: 'the sign-in at the portal is on record' },
   })
-  async agree(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
+  async agree(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const again = (await this.asked(request)) ?? {};
     const shown = { form: AgreeForm, view, model: () => again };
     return this.answers.answer(request, response, shown, async ({ state }) => {

@@ -48,10 +48,7 @@ export class ProviderLinksController {
     body: LinkForm,
     audit: { none: 'nothing is changed before the browser is back from the provider' },
   })
-  async link(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
+  async link(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const again = await this.model.of(request);
     const shown = { form: LinkForm, view: this.model.view, model: () => again };
     return this.answers.answer(request, response, shown, async ({ provider, current_password }) => {
@@ -69,10 +66,7 @@ export class ProviderLinksController {
   }
 
   @Action('unlink', Access.session(), { body: UnlinkForm, audit: 'account.identity-unlinked' })
-  async unlink(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
+  async unlink(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const again = await this.model.of(request);
     const shown = { form: UnlinkForm, view: this.model.view, model: () => again };
     return this.answers.answer(request, response, shown, async ({ issuer }) => {

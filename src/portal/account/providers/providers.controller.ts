@@ -92,10 +92,7 @@ export class ProvidersController {
     body: TermsForm,
     audit: { none: 'kept in a cookie until there is an account' },
   })
-  accept(
-    @Req() request: HttpRequest,
-    @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<unknown> {
+  accept(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const shown = { form: TermsForm, view: 'pages/account/signup', model: () => this.signUp.read() };
     return this.answers.answer(request, response, shown, ({ terms, provider }) => {
       const version = this.legal.currentTerms;
