@@ -8,6 +8,7 @@ const stamp = inProject('dist', '.stamp');
 const folders = [
   'src',
   'migrations',
+  'packages',
   'simulator',
   'gallery',
   'proofs',

@@ -8,7 +8,18 @@ import { Browser } from '../accounts/account-house';
 
 /** What the product is built of; packages are those of the project. */
 const project = join(__dirname, '..', '..', '..');
-const parts = ['src', 'migrations', 'simulator', 'locales', 'views', 'public', 'docs', 'scripts', '.swcrc'];
+const parts = [
+  'packages',
+  'src',
+  'migrations',
+  'simulator',
+  'locales',
+  'views',
+  'public',
+  'docs',
+  'scripts',
+  '.swcrc',
+];
 const LONG = 240_000;
 
 let copy: string;
