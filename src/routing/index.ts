@@ -3,7 +3,7 @@ export type { LaneFailure, LaneTrouble } from './health/lane-facts';
 export { LaneHealth, type LaneState } from './health/lane-health';
 export type { LanePermit } from './health/lane-permit';
 export { type PlannedLane, planRoute, type RoutePlan } from './planner';
-export { PROBED_OPERATIONS, type ProbedOperation } from './probe/probe-bodies';
+export { PROBED_OPERATIONS } from './probe/probe-bodies';
 export { type ProbeResult, SupplierProbe } from './probe/supplier-probe';
 export { RoutingModule } from './routing.module';
 export {

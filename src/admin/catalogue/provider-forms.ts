@@ -1,5 +1,5 @@
 import { IsIn, IsOptional } from 'class-validator';
-import { PROBED_OPERATIONS, type ProbedOperation } from '../../routing';
+import { type OperationName, PROBED_OPERATIONS } from '../../routing';
 import { IfGiven } from '../../web';
 import { Flag, Line, LineOrNone, Secret, Settings, Whole, Words } from './fields';
 import { FromPage, VersionedForm } from './forms';
@@ -61,5 +61,5 @@ export class ProbeForm extends ProviderForm {
 
   @IsOptional()
   @IsIn([...PROBED_OPERATIONS, ''])
-  operation?: ProbedOperation | '';
+  operation?: OperationName | '';
 }

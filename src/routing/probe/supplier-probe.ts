@@ -18,7 +18,7 @@ import {
 import { laneFacts } from '../../vendors';
 import { SupplierStyles } from '../suppliers/registry';
 import { SupplierExchange, type WholeAnswer } from '../suppliers/supplier-exchange';
-import { lackOf, probeBody, PROBED_OPERATIONS, type ProbedOperation } from './probe-bodies';
+import { lackOf, probeBody, PROBED_OPERATIONS } from './probe-bodies';
 import { connectionFailure, type ProbeFailure } from './probe-failure';
 
 export interface ProbeInput {
@@ -27,7 +27,7 @@ export interface ProbeInput {
   readonly model: string;
   readonly region: string;
   /** Left out, it is the first that its style serves. */
-  readonly operation?: ProbedOperation | undefined;
+  readonly operation?: OperationName | undefined;
   /** What was typed in; left out, the stored one of this provider. */
   readonly credential?: Credential | undefined;
   /** The provider as it is stored: only where it is asked goes its secret. */

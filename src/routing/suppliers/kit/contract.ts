@@ -3,8 +3,9 @@ import type { Credential, LaneView, ProviderView } from '../../../catalogue';
 import { Fault, parseJsonText, printedJsonObject } from '../../../kernel';
 import { type ErrorMeaning, UNKNOWN_FACTS } from '../../../vendors';
 import { judgeAnswer } from './judge';
+import type { OperationName } from './operations';
 import { steeringFields } from './steering';
-import type { OperationName, OutgoingCall, PreparedCall, SupplierStyle } from './style';
+import type { OutgoingCall, PreparedCall, SupplierStyle } from './style';
 
 export interface ContractRunner {
   readonly describe: (name: string, work: () => void) => unknown;

@@ -4,12 +4,12 @@ export { encodeForm } from './form';
 export { type PictureMaker, type PictureRule, picturesOf } from './picture-rules';
 export { judgeAnswer, redactedError } from './judge';
 export { KnownFields, knownFields, limitFields, nestedFields, serviceFields } from './known-fields';
+export { type OperationName, operationNames, OPERATIONS, probeIn, type WireDialect } from './operations';
 export { authorisation, endpoint, passing, prepared } from './request';
 export { CallSecrets } from './secrets';
 export { isSteering, steeringFields } from './steering';
 export type {
   FormFile,
-  OperationName,
   Operations,
   OutgoingBody,
   OutgoingCall,
@@ -17,5 +17,4 @@ export type {
   PreparedCall,
   SupplierStyle,
   Unframer,
-  WireDialect,
 } from './style';

@@ -1,55 +1,8 @@
+import { fields, type OperationName, OPERATIONS } from './operations';
 import { steeringFields } from './steering';
-import type { OperationName } from './style';
-
-const fields = (...lists: readonly string[]): readonly string[] => lists.flatMap((list) => list.split(/\s+/));
 
 /** Known on every route: `metadata` may name the session, and `user` the person at the other end. */
 const everywhere = fields('model metadata user');
-
-const chat = fields(
-  `audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens max_tokens messages
-   modalities moderation n parallel_tool_calls prediction presence_penalty prompt_cache_key prompt_cache_options
-   prompt_cache_retention reasoning_effort response_format safety_identifier seed service_tier stop store stream
-   stream_options temperature tool_choice tools top_logprobs top_p verbosity web_search_options`,
-);
-const messages = fields(
-  `cache_control container context_management diagnostics fallback_credit_token inference_geo max_tokens mcp_servers
-   messages output_config output_format service_tier speed stop_sequences stream system temperature thinking thread
-   tool_choice tools top_k top_p user_profile_id`,
-);
-const responses = fields(
-  `background client_metadata context_management conversation include input instructions max_output_tokens
-   max_tool_calls moderation parallel_tool_calls previous_response_id prompt prompt_cache_key prompt_cache_options
-   prompt_cache_retention reasoning safety_identifier service_tier store stream stream_options temperature text
-   tool_choice tools top_logprobs top_p truncation`,
-);
-const form = fields(
-  `chunking_strategy file include keywords known_speaker_names known_speaker_references language languages prompt
-   response_format stream temperature timestamp_granularities`,
-);
-
-/** What the interfaces describe that callers speak to us in; a form's fields without the marks of a list. */
-const byOperation: Readonly<Record<OperationName, readonly string[]>> = {
-  chat,
-  messages,
-  count_tokens: messages,
-  responses,
-  native: responses,
-  completions: fields(
-    `best_of echo frequency_penalty logit_bias logprobs max_tokens n presence_penalty prompt seed stop stream
-     stream_options suffix temperature top_p`,
-  ),
-  embeddings: fields('dimensions encoding_format input'),
-  rerank: fields('documents max_chunks_per_doc max_tokens_per_doc query rank_fields return_documents top_n'),
-  speech: fields('input instructions response_format speed stream_format voice'),
-  transcription: form,
-  translation: form,
-  image: fields(
-    `background moderation n output_compression output_format partial_images prompt quality response_format size stream
-     style`,
-  ),
-  moderation: fields('input'),
-};
 
 /** What bounds an answer, or their number, on some route. On another it would be a bound that was not held. */
 export const limitFields: ReadonlySet<string> = new Set(
@@ -115,7 +68,7 @@ const known = new Map<OperationName, KnownFields>();
 export function knownFields(operation: OperationName): KnownFields {
   let found = known.get(operation);
   if (found === undefined) {
-    const names = [...everywhere, ...byOperation[operation]];
+    const names = [...everywhere, ...OPERATIONS[operation].fields];
     const others = [
       'stream',
       ...nestedFields.keys(),

@@ -1,28 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Credential, CredentialKind, LaneView, ProviderView } from '../../../catalogue';
 import type { Fault, JsonObjectText, Pieces } from '../../../kernel';
-import type { DialectName, Dropped, SupplierError, Target } from '../../../protocol';
+import type { Dropped, SupplierError, Target } from '../../../protocol';
+import type { OperationName, WireDialect } from './operations';
 import type { PictureRule } from './picture-rules';
-
-/** What a caller asks of a supplier. */
-export type OperationName =
-  | 'chat'
-  | 'messages'
-  | 'responses'
-  | 'native'
-  | 'completions'
-  | 'embeddings'
-  | 'rerank'
-  | 'speech'
-  | 'transcription'
-  | 'translation'
-  | 'image'
-  | 'moderation'
-  | 'count_tokens';
-
-/** It goes over the wire in this form. For single-shot operations the form is named like the operation. */
-export type WireDialect =
-  DialectName | 'gemini' | Exclude<OperationName, DialectName | 'native' | 'count_tokens'>;
 
 /** What a supplier speaks when it is asked for an operation; one it does not serve is absent. */
 export type Operations = Readonly<Partial<Record<OperationName, WireDialect>>>;

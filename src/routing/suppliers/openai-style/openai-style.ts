@@ -3,28 +3,15 @@ import {
   authorisation,
   endpoint,
   jsonBody,
+  OPERATIONS,
   type OutgoingCall,
   passing,
   picturesOf,
   prepared,
   type SupplierStyle,
-  type WireDialect,
 } from '../kit';
 import { applyProfile } from './edits';
 import { operationsOf, type Profile, profileOf } from './profiles';
-
-const paths: Readonly<Partial<Record<WireDialect, string>>> = {
-  chat: '/chat/completions',
-  responses: '/responses',
-  completions: '/completions',
-  embeddings: '/embeddings',
-  rerank: '/rerank',
-  speech: '/audio/speech',
-  transcription: '/audio/transcriptions',
-  translation: '/audio/translations',
-  image: '/images/generations',
-  moderation: '/moderations',
-};
 
 const passingHeaders = ['openai-beta'];
 
@@ -61,7 +48,7 @@ export function prepareWith(profile: Profile, call: OutgoingCall): ReturnType<Su
 }
 
 function urlOf(profile: Profile, { lane, wire }: OutgoingCall): URL {
-  const path = paths[wire] ?? '';
+  const path = (wire === 'gemini' ? undefined : OPERATIONS[wire].path) ?? '';
   const { provider, upstreamModel } = lane;
   if (profile.apiVersion === undefined) return endpoint(provider, profile.prefix, path);
   // A base address with a version is that of the interface without deployments and without dated versions.

@@ -1,6 +1,13 @@
 import type { ProviderView } from '../../../catalogue';
 import { type IdRule, nineLetterIds } from '../../../protocol';
-import { type OperationName, type Operations, type PictureMaker, serviceFields } from '../kit';
+import {
+  type OperationName,
+  operationNames,
+  type Operations,
+  OPERATIONS,
+  type PictureMaker,
+  serviceFields,
+} from '../kit';
 
 /** What is peculiar to one supplier of this style, as data. */
 export interface Profile {
@@ -34,18 +41,6 @@ export interface Profile {
   readonly apiVersion?: string;
 }
 
-const everything: readonly OperationName[] = [
-  'chat',
-  'completions',
-  'embeddings',
-  'rerank',
-  'speech',
-  'transcription',
-  'translation',
-  'image',
-  'moderation',
-];
-
 /** What servers of open models have in common. */
 const openModels: Profile['own'] = {
   chat: serviceFields.chat,
@@ -66,7 +61,7 @@ const ofOpenai = ['safety_identifier', 'verbosity', 'prompt_cache_retention'] as
 
 const generic: Profile = {
   prefix: '/v1',
-  serves: everything,
+  serves: operationNames.filter((name) => name !== 'responses' && OPERATIONS[name].path !== undefined),
   keyHeader: 'api-key',
   needsCredential: true,
   limitField: null,
@@ -84,7 +79,17 @@ const generic: Profile = {
 
 const openai: Profile = {
   ...generic,
-  serves: [...everything.filter((operation) => operation !== 'rerank'), 'responses'],
+  serves: [
+    'chat',
+    'completions',
+    'responses',
+    'embeddings',
+    'speech',
+    'transcription',
+    'translation',
+    'image',
+    'moderation',
+  ],
   limitField: 'max_completion_tokens',
   developerRole: true,
   pictures: 'openai',

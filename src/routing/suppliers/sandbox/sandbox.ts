@@ -11,7 +11,7 @@ const credential: BearerCredential = { kind: 'bearer', id: 'sandbox', token: 'si
 
 const profile: Profile = {
   ...profiles.openai!,
-  serves: [...profiles.openai!.serves, 'rerank'],
+  serves: [...profiles.generic!.serves, 'responses'],
   limitField: null,
 };
 
