@@ -19,4 +19,10 @@ export {
 export { isSpoken, isText, type Operation, type TextOperation } from './operations/operation';
 export { presentRecord, recordColumns } from './manage/record-presenter';
 export { gatewayComponents } from './openapi/components';
-export { describedGatewayRoutes, gatewayNotes, gatewayTags, isGatewayRoute } from './openapi/operations';
+export {
+  describedGatewayRoutes,
+  gatewayNotes,
+  gatewayTags,
+  isGatewayRoute,
+  kindAsked,
+} from './openapi/operations';

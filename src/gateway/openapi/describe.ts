@@ -1,7 +1,6 @@
 import type { Schema } from '../../kernel';
 import type { Media, OpenApiResponse, OperationNotes, Parameter } from '../../web';
 import { schemaRef, svcHeaderRefs } from './components';
-import { examples } from './examples';
 import { bodySchema, type BodyInput } from './fields';
 
 export const json = (schema: Schema, example?: unknown): Readonly<Record<string, Media>> => ({
@@ -13,6 +12,8 @@ export interface CallInput extends BodyInput {
   readonly summary: string;
   readonly description?: string;
   readonly tag: string;
+  /** A body that works, beside its model. */
+  readonly example?: object;
   readonly answer: Readonly<Record<string, Media>>;
   readonly form?: true;
   readonly free?: true;
@@ -25,6 +26,7 @@ export function call({
   summary,
   description,
   tag,
+  example,
   answer,
   form,
   free,
@@ -45,7 +47,10 @@ export function call({
     ...(free === true ? {} : { parameters: [idempotencyKey] }),
     requestBody: {
       required: true,
-      content: form === true ? { 'multipart/form-data': { schema } } : json(schema, examples[id]),
+      content:
+        form === true
+          ? { 'multipart/form-data': { schema } }
+          : json(schema, example && { model: 'MODEL', ...example }),
     },
     responses: {
       200: ok,
@@ -74,6 +79,7 @@ interface ReadInput {
   readonly answer: Readonly<Record<string, Media>>;
   readonly query?: Readonly<Record<string, Schema>>;
   readonly body?: Schema;
+  readonly example?: object;
   readonly optionalBody?: true;
 }
 
@@ -85,6 +91,7 @@ export function read({
   answer,
   query = {},
   body,
+  example,
   optionalBody,
 }: ReadInput): OperationNotes {
   return {
@@ -99,7 +106,7 @@ export function read({
     })),
     ...(body === undefined
       ? {}
-      : { requestBody: { required: optionalBody !== true, content: json(body, examples[id]) } }),
+      : { requestBody: { required: optionalBody !== true, content: json(body, example) } }),
     responses: { 200: { description: 'Done.', content: answer } },
   };
 }

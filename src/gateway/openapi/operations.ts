@@ -1,10 +1,12 @@
+import type { ModelKind } from '../../catalogue';
 import { objectSchema, type Schema } from '../../kernel';
 import { keyChangeBody, newKeyBody, rotationFields } from '../../keys';
 import type { OperationNotes, RegisteredRoute } from '../../web';
 import { schemaRef } from './components';
-import { operations } from '../operations/operation';
+import { type Operation, operations } from '../operations/operation';
 import { call, type CallInput, json, orStream, read, stream } from './describe';
 
+const hello = [{ role: 'user', content: 'Hello' }];
 const text: Schema = { type: 'string' };
 const page = (most: number): Schema => ({ type: 'integer', minimum: 1, maximum: most });
 
@@ -13,6 +15,7 @@ const rerank: Omit<CallInput, 'id' | 'summary'> = {
   tag: 'Vectors and ranking',
   operation: 'rerank',
   required: ['model', 'query', 'documents'],
+  example: { query: 'capital of France', documents: ['Paris', 'Berlin'] },
   answer: json(schemaRef('Ranking')),
 };
 /** Fields with another meaning in the messages dialect. */
@@ -35,18 +38,19 @@ export const gatewayTags = [
   serviceTag,
 ] as const;
 
-/** They document each gateway route beyond its registration. */
-const notes: Readonly<Record<string, OperationNotes>> = {
-  'POST /v1/chat/completions': call({
+/** The routes that models answer. */
+const calls: Readonly<Record<string, CallInput>> = {
+  'POST /v1/chat/completions': {
     id: 'createChatCompletion',
     summary: 'Chat completion',
     description: 'Whole, or with stream: true as events that end in [DONE].',
     tag: chatTag,
     operation: 'chat',
     required: ['model', 'messages'],
+    example: { messages: hello },
     answer: orStream('ChatCompletion'),
-  }),
-  'POST /v1/messages': call({
+  },
+  'POST /v1/messages': {
     id: 'createMessage',
     summary: 'Message',
     description: 'The messages dialect, with every model of the catalogue; `auto` lets the gateway choose.',
@@ -54,10 +58,11 @@ const notes: Readonly<Record<string, OperationNotes>> = {
     operation: 'messages',
     required: ['model', 'max_tokens', 'messages'],
     own: messagesFields,
+    example: { max_tokens: 200, messages: hello },
     answer: orStream('Message'),
     errors: 'MessagesError',
-  }),
-  'POST /v1/messages/count_tokens': call({
+  },
+  'POST /v1/messages/count_tokens': {
     id: 'countTokens',
     summary: 'Count the tokens of a message',
     description: 'Free. x-svc-token-count says whether the count is exact or an estimate.',
@@ -65,18 +70,110 @@ const notes: Readonly<Record<string, OperationNotes>> = {
     operation: 'count_tokens',
     required: ['model', 'messages'],
     own: messagesFields,
+    example: { messages: hello },
     answer: json(schemaRef('TokenCount')),
     free: true,
     errors: 'MessagesError',
-  }),
-  'POST /v1/responses': call({
+  },
+  'POST /v1/responses': {
     id: 'createResponse',
     summary: 'Response',
     tag: chatTag,
     operation: 'responses',
     required: ['model', 'input'],
+    example: { input: 'Hello' },
     answer: orStream('Response'),
-  }),
+  },
+  'POST /v1/native/responses': {
+    id: 'createNativeResponse',
+    summary: 'Response of the native agent client',
+    description: 'Passed on untouched to native suppliers; stream must be true and input a list.',
+    tag: chatTag,
+    operation: 'native',
+    required: ['model', 'input', 'stream'],
+    example: { stream: true, input: hello },
+    answer: { 'text/event-stream': stream },
+  },
+  'POST /v1/completions': {
+    id: 'createCompletion',
+    summary: 'Completion of a text',
+    tag: chatTag,
+    operation: 'completions',
+    required: ['model', 'prompt'],
+    example: { prompt: 'Once upon a time', max_tokens: 50 },
+    answer: orStream('Completion'),
+  },
+  'POST /v1/embeddings': {
+    id: 'createEmbeddings',
+    summary: 'Embeddings',
+    tag: 'Vectors and ranking',
+    operation: 'embeddings',
+    required: ['model', 'input'],
+    example: { input: ['one text', 'another'] },
+    answer: json(schemaRef('Embeddings')),
+  },
+  'POST /v1/rerank': { ...rerank, id: 'rerank', summary: 'Rerank documents' },
+  'POST /v2/rerank': { ...rerank, id: 'rerankV2', summary: 'Rerank documents, where newer SDKs ask' },
+  'POST /v1/audio/transcriptions': {
+    id: 'transcribe',
+    summary: 'Speech to text',
+    tag: audioTag,
+    operation: 'transcription',
+    required: ['file'],
+    own: { model: { type: 'string', default: 'whisper' } },
+    answer: { ...json(schemaRef('Transcript')), 'text/plain': { schema: text } },
+    form: true,
+  },
+  'POST /v1/audio/translations': {
+    id: 'translateSpeech',
+    summary: 'Speech to English text',
+    tag: audioTag,
+    operation: 'translation',
+    required: ['file', 'model'],
+    answer: { ...json(schemaRef('Transcript')), 'text/plain': { schema: text } },
+    form: true,
+  },
+  'POST /v1/audio/speech': {
+    id: 'speak',
+    summary: 'Text to speech',
+    tag: audioTag,
+    operation: 'speech',
+    required: ['model', 'input'],
+    own: {
+      response_format: { ...operations.speech.bounds.response_format?.schema, default: 'mp3' },
+    },
+    example: { input: 'Hello', response_format: 'mp3' },
+    answer: Object.fromEntries(
+      speechTypes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]),
+    ),
+  },
+  'POST /v1/images/generations': {
+    id: 'createImage',
+    summary: 'Image from a text',
+    tag: 'Images and moderation',
+    operation: 'image',
+    required: ['model', 'prompt'],
+    own: {
+      background: text,
+      response_format: text,
+    },
+    example: { prompt: 'A switchboard' },
+    answer: json(schemaRef('Images')),
+  },
+  'POST /v1/moderations': {
+    id: 'moderate',
+    summary: 'Moderation',
+    tag: 'Images and moderation',
+    operation: 'moderation',
+    required: ['model', 'input'],
+    example: { input: 'Hello' },
+    answer: json(schemaRef('Moderation')),
+  },
+};
+
+/** They document each gateway route beyond its registration. */
+const notes: Readonly<Record<string, OperationNotes>> = {
+  ...Object.fromEntries(Object.entries(calls).map(([route, input]) => [route, call(input)])),
   'GET /v1/responses/{response_id}': read({
     id: 'readResponse',
     summary: 'A kept response',
@@ -95,85 +192,6 @@ const notes: Readonly<Record<string, OperationNotes>> = {
     summary: 'Remove a kept response',
     tag: chatTag,
     answer: json(schemaRef('DeletedResponse')),
-  }),
-  'POST /v1/native/responses': call({
-    id: 'createNativeResponse',
-    summary: 'Response of the native agent client',
-    description: 'Passed on untouched to native suppliers; stream must be true and input a list.',
-    tag: chatTag,
-    operation: 'native',
-    required: ['model', 'input', 'stream'],
-    answer: { 'text/event-stream': stream },
-  }),
-  'POST /v1/completions': call({
-    id: 'createCompletion',
-    summary: 'Completion of a text',
-    tag: chatTag,
-    operation: 'completions',
-    required: ['model', 'prompt'],
-    answer: orStream('Completion'),
-  }),
-  'POST /v1/embeddings': call({
-    id: 'createEmbeddings',
-    summary: 'Embeddings',
-    tag: 'Vectors and ranking',
-    operation: 'embeddings',
-    required: ['model', 'input'],
-    answer: json(schemaRef('Embeddings')),
-  }),
-  'POST /v1/rerank': call({ ...rerank, id: 'rerank', summary: 'Rerank documents' }),
-  'POST /v2/rerank': call({ ...rerank, id: 'rerankV2', summary: 'Rerank documents, where newer SDKs ask' }),
-  'POST /v1/audio/transcriptions': call({
-    id: 'transcribe',
-    summary: 'Speech to text',
-    tag: audioTag,
-    operation: 'transcription',
-    required: ['file'],
-    own: { model: { type: 'string', default: 'whisper' } },
-    answer: { ...json(schemaRef('Transcript')), 'text/plain': { schema: text } },
-    form: true,
-  }),
-  'POST /v1/audio/translations': call({
-    id: 'translateSpeech',
-    summary: 'Speech to English text',
-    tag: audioTag,
-    operation: 'translation',
-    required: ['file', 'model'],
-    answer: { ...json(schemaRef('Transcript')), 'text/plain': { schema: text } },
-    form: true,
-  }),
-  'POST /v1/audio/speech': call({
-    id: 'speak',
-    summary: 'Text to speech',
-    tag: audioTag,
-    operation: 'speech',
-    required: ['model', 'input'],
-    own: {
-      response_format: { ...operations.speech.bounds.response_format?.schema, default: 'mp3' },
-    },
-    answer: Object.fromEntries(
-      speechTypes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]),
-    ),
-  }),
-  'POST /v1/images/generations': call({
-    id: 'createImage',
-    summary: 'Image from a text',
-    tag: 'Images and moderation',
-    operation: 'image',
-    required: ['model', 'prompt'],
-    own: {
-      background: text,
-      response_format: text,
-    },
-    answer: json(schemaRef('Images')),
-  }),
-  'POST /v1/moderations': call({
-    id: 'moderate',
-    summary: 'Moderation',
-    tag: 'Images and moderation',
-    operation: 'moderation',
-    required: ['model', 'input'],
-    answer: json(schemaRef('Moderation')),
   }),
   'GET /v1/models': read({
     id: 'listModels',
@@ -223,6 +241,7 @@ const notes: Readonly<Record<string, OperationNotes>> = {
     summary: 'Make a key',
     tag: keysTag,
     body: objectSchema(newKeyBody),
+    example: { name: 'my first key', budget_limit: 5, budget_period: 'monthly', allowed_regions: 'eu' },
     answer: json(schemaRef('NewKey')),
   }),
   'GET /v1/manage/keys': read({
@@ -248,6 +267,7 @@ const notes: Readonly<Record<string, OperationNotes>> = {
     summary: 'Change what is named of a key',
     tag: keysTag,
     body: objectSchema(keyChangeBody),
+    example: { budget_limit: 10 },
     answer: json(schemaRef('Key')),
   }),
   'DELETE /v1/manage/keys/{key_id}': read({
@@ -262,6 +282,7 @@ const notes: Readonly<Record<string, OperationNotes>> = {
     tag: keysTag,
     body: objectSchema(rotationFields),
     optionalBody: true,
+    example: { grace_seconds: 3600 },
     answer: json(schemaRef('NewKey')),
   }),
   'GET /v1/manage/keys/{key_id}/audit': read({
@@ -321,6 +342,12 @@ const notes: Readonly<Record<string, OperationNotes>> = {
     responses: { 200: { description: 'Yes.' } },
   },
 };
+
+/** The kind of model that callers of a route name. */
+export function kindAsked({ method, path }: Pick<RegisteredRoute, 'method' | 'path'>): ModelKind {
+  const asked = calls[`${method} ${path}`]?.operation;
+  return Object.values<Operation>(operations).find(({ name }) => name === asked)?.kind ?? 'chat';
+}
 
 /** Whether a route is the gateway's; all others are the portal's. */
 export const isGatewayRoute = ({ method, path }: RegisteredRoute): boolean =>

@@ -1,4 +1,5 @@
 import type { ModelKind } from '../../../catalogue';
+import { kindAsked } from '../../../gateway';
 import type { Schema } from '../../../kernel';
 import type { Media, OpenApiDocument, OpenApiOperation } from '../../../web';
 import type { PublicModel } from '../public-models';
@@ -22,7 +23,7 @@ export function referenceOf(document: OpenApiDocument, models: readonly PublicMo
       .map(({ method, path, operation }) => {
         const [type = '', media] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
         const form = type.startsWith('multipart');
-        const body = withModel(media?.example, modelFor(operation.operationId, models));
+        const body = withModel(media?.example, modelOf(kindAsked({ method, path }), models));
         return {
           id: kebab(operation.operationId),
           method,
@@ -132,19 +133,8 @@ function boundsOf({ minimum, maximum, maxLength, maxItems, default: usual }: Sch
   ].join(' ');
 }
 
-const kinds: Readonly<Record<string, ModelKind>> = {
-  createEmbeddings: 'embedding',
-  rerank: 'rerank',
-  rerankV2: 'rerank',
-  speak: 'speech',
-  createImage: 'image',
-  moderate: 'moderation',
-};
-
-function modelFor(operationId: string, models: readonly PublicModel[]): string {
-  const kind = kinds[operationId] ?? 'chat';
-  return models.find((model) => model.kind === kind && model.state === 'active')?.id ?? 'MODEL_ID';
-}
+const modelOf = (kind: ModelKind, models: readonly PublicModel[]): string =>
+  models.find((model) => model.kind === kind && model.state === 'active')?.id ?? 'MODEL_ID';
 
 /** An example asks for a model that this deployment has. */
 const withModel = (example: unknown, model: string): unknown =>
