@@ -29,3 +29,9 @@ export const saysSomething = (value: unknown, labels: readonly string[]): boolea
 
 /** The reason to stop that stands in a field; an empty text gives none. */
 export const hasReason = (value: unknown): boolean => typeof value === 'string' && value !== '';
+
+/** The answer is a list of objects in this field. */
+export const recordsIn =
+  (field: string, lacks = field): AnswerCheck =>
+  (body) =>
+    filledList(body[field])?.every(isRecord) === true ? undefined : unusable(lacks);

@@ -1,4 +1,4 @@
-export { type AnswerCheck } from './answer-check';
+export { type AnswerCheck, recordsIn } from './answer-check';
 export { checkSpeechAnswer, checkTranscriptionAnswer } from './audio/check-answer';
 export { findTranscriptionUsage, normaliseTranscriptionUsage, speechUsageByCharacters } from './audio/usage';
 export { checkCompletionsAnswer } from './chat/check-answer';
@@ -8,12 +8,10 @@ export { type AllowedTool, askedFees, ServedUses } from './fees';
 export { findImageUsage, normaliseImageUsage } from './image/usage';
 export { findEmbeddingsUsage, normaliseEmbeddingsUsage } from './embeddings/usage';
 export { gemini, type SupplierSide } from './gemini/gemini';
-export { checkImageAnswer } from './images/check-answer';
 export { findMessagesUsage, mergeMessagesUsage, normaliseMessagesUsage } from './messages/usage';
 export { checkRerankAnswer } from './rerank/check-answer';
 export { resultsIn, scoreOf } from './rerank/results';
 export { findRerankUsage, normaliseRerankUsage } from './rerank/usage';
-export { checkModerationAnswer } from './moderation/check-answer';
 export {
   AnswerCollector,
   type AnswerBlock,

@@ -255,12 +255,9 @@ const nano = (text: string | null): bigint | null => (text === null ? null : Big
 type ListedRates = Pick<ListedModel, 'kind' | 'input' | 'output' | 'perMinute' | 'perCall'>;
 type ListedRate = 'input' | 'output' | 'perMinute';
 
-/** The rates by which each kind of model is sold; a zero in any other rate means that the model has no such rate. */
-const soldBy: Readonly<Record<ModelKind, readonly ListedRate[]>> = {
+/** The rates by which a kind is sold, where it is not by input alone; a zero in any other means that there is none. */
+const soldBy: Readonly<Partial<Record<ModelKind, readonly ListedRate[]>>> = {
   chat: ['input', 'output'],
-  embedding: ['input'],
-  rerank: ['input'],
-  moderation: ['input'],
   transcription: ['perMinute'],
   speech: ['perMinute'],
   image: [],
@@ -269,8 +266,9 @@ const soldBy: Readonly<Record<ModelKind, readonly ListedRate[]>> = {
 function amountsOf({ kind, ...row }: ListedRates) {
   const rates = { input: nano(row.input), output: nano(row.output), perMinute: nano(row.perMinute) };
   const isFree = [...Object.values(rates), nano(row.perCall)].every((rate) => !rate);
+  const sold = soldBy[kind] ?? ['input'];
   const shown = (name: ListedRate): bigint | null =>
-    rates[name] === 0n && !((kind === 'chat' || isFree) && soldBy[kind].includes(name)) ? null : rates[name];
+    rates[name] === 0n && !((kind === 'chat' || isFree) && sold.includes(name)) ? null : rates[name];
   return { input: shown('input'), output: shown('output'), perMinute: shown('perMinute') };
 }
 

@@ -7,8 +7,6 @@ import {
   askedFees,
   checkCompletionsAnswer,
   checkEmbeddingsAnswer,
-  checkImageAnswer,
-  checkModerationAnswer,
   checkRerankAnswer,
   checkSpeechAnswer,
   checkTranscriptionAnswer,
@@ -23,6 +21,7 @@ import {
   normaliseImageUsage,
   normaliseRerankUsage,
   normaliseTranscriptionUsage,
+  recordsIn,
 } from '../../protocol';
 import type { OperationName, WireDialect } from '../../routing';
 import { pictureFees, pictureKey } from '../media/pictures';
@@ -284,13 +283,13 @@ export const operations = {
       'image',
       { prompt: filled(32_000), n: whole(1, 10) },
       'prompt',
-      checkImageAnswer,
+      recordsIn('data', 'images'),
       pictureUsage,
     ),
     usualOutput: USUAL_PICTURE_TOKENS,
     fees: pictureFees,
   },
-  moderation: shot('moderation', 'moderation', { input: textOrPieces }, 'input', checkModerationAnswer, () =>
+  moderation: shot('moderation', 'moderation', { input: textOrPieces }, 'input', recordsIn('results'), () =>
     byCall(1),
   ),
 } as const;
