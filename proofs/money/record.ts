@@ -1,3 +1,4 @@
+import { NO_USAGE } from '#product/kernel';
 import type { SettleOutcome } from '../../src/billing';
 
 /** The record of an ordinary chat call, apart from what matters at hand: proofs, benchmarks and tests share it. */
@@ -14,22 +15,10 @@ export const ordinaryOutcome = (rest: Partial<SettleOutcome> = {}): SettleOutcom
   supplier: 'example',
   region: 'eu',
   priceId: 1,
+  ...NO_USAGE,
   inputTokens: 1_200,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-  cacheWriteLongTokens: 0,
   outputTokens: 300,
-  reasoningTokens: 0,
-  audioInputTokens: 0,
-  audioOutputTokens: 0,
-  imageTokens: 0,
-  imageOutputTokens: 0,
   calls: 1,
-  audioMilliseconds: 0,
-  uses: null,
-  modes: null,
-  images: null,
-  parts: null,
   usageSource: 'supplier',
   costNano: 0n,
   status: 200,

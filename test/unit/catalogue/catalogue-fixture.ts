@@ -1,4 +1,7 @@
 import type { CatalogueRows } from '../../../src/catalogue/snapshot';
+import { columnsOf } from '../../../src/catalogue/price-codec';
+import { priceRates } from '../../../src/kernel';
+import { modelFields } from '../../../src/catalogue/entities/model-fields';
 import { Lane, Model, ModelAlias, Price, PriceSchedule, Provider } from '../../../src/catalogue/entities';
 
 const created = new Date('2026-01-01T00:00:00Z');
@@ -24,21 +27,8 @@ export const model = (fields: Partial<Model> = {}): Model =>
   Object.assign(new Model(), {
     id: 1,
     name: 'm',
-    displayName: 'M',
-    ownedBy: 'north',
-    kind: 'chat',
-    state: 'active',
-    displayOrder: 0,
+    ...modelFields.pick({ displayName: 'M', ownedBy: 'north', capabilities: ['tools'] }),
     redirectTo: null,
-    contextTokens: null,
-    maxOutputTokens: null,
-    facts: {},
-    inputModalities: ['text'],
-    outputModalities: ['text'],
-    capabilities: ['tools'],
-    replayIncluded: false,
-    restricted: false,
-    retiresAt: null,
     managed: false,
     createdAt: created,
     ...fields,
@@ -69,20 +59,7 @@ export const price = (fields: Partial<Price> = {}): Price =>
     id: 1,
     modelId: 1,
     laneId: null,
-    input: 1n,
-    output: 1n,
-    cacheRead: null,
-    cacheWrite: null,
-    cacheWriteLong: null,
-    reasoning: null,
-    audioInput: null,
-    audioOutput: null,
-    image: null,
-    imageOutput: null,
-    fees: {},
-    perCallNano: 0n,
-    perMinuteNano: 0n,
-    tiers: [],
+    ...columnsOf(priceRates({ input: 1n, output: 1n })),
     validFrom: created,
     source: 'test',
     createdAt: created,

@@ -9,6 +9,7 @@ import { rateFields } from '../../../src/admin/catalogue/rate-fields';
 import { ratesOfForm } from '../../../src/admin/catalogue/read-forms';
 import { ratesOf } from '../../../src/catalogue';
 import { Price } from '../../../src/catalogue/entities';
+import { modelFields } from '../../../src/catalogue/entities/model-fields';
 import type { Current } from '../../../src/catalogue/plan/current';
 import { readGatewayText } from '../../../src/catalogue/plan/gateway-file/read-file';
 import { gatewayText } from '../../../src/catalogue/plan/gateway-file/write-file';
@@ -60,27 +61,17 @@ test.each(RATES)('$name is a field of the forms, of JSON and of the table', ({ n
 });
 
 test('all of them stand in gateway.yaml, and are read from it', () => {
-  const model = { name: 'm', displayName: 'm', ownedBy: 'tests', kind: 'chat', state: 'active', order: 0 };
-  const lists = {
+  const model = {
+    name: 'm',
+    ...modelFields.pick({ displayName: 'm', ownedBy: 'tests' }),
     lanes: [],
     schedules: [],
-    inputModalities: ['text'],
-    outputModalities: ['text'],
-    capabilities: [],
-  };
-  const rest = {
-    bounds: {},
     redirect: null,
     overflow: null,
-    retiresAt: null,
-    facts: {},
-    laneOrder: 'weight',
-    answerModel: 'caller',
-    continueStreams: 'on',
   };
   const text = gatewayText({
     providers: new Map(),
-    models: new Map([['m', { ...model, ...lists, ...rest, price: { rates: price } }]]),
+    models: new Map([['m', { ...model, price: { rates: price } }]]),
     aliases: new Map(),
     organisations: new Map(),
   } as unknown as Current);

@@ -1,26 +1,10 @@
-import { knownFields, type OperationName, steeringFields } from '../../../src/routing';
-import { isSteering, nestedFields, serviceFields } from '../../../src/routing/suppliers/kit';
+import { knownFields, steeringFields } from '../../../src/routing';
+import { isSteering, nestedFields, operationNames, serviceFields } from '../../../src/routing/suppliers/kit';
 import { profiles } from '../../../src/routing/suppliers/openai-style/profiles';
-
-const operations: readonly OperationName[] = [
-  'chat',
-  'messages',
-  'responses',
-  'native',
-  'completions',
-  'embeddings',
-  'rerank',
-  'speech',
-  'transcription',
-  'translation',
-  'image',
-  'moderation',
-  'count_tokens',
-];
 
 test('no field of an interface or of a service steers', () => {
   const names = [
-    ...operations.flatMap((operation) => [...knownFields(operation).names]),
+    ...operationNames.flatMap((operation) => [...knownFields(operation).names]),
     ...Object.values(serviceFields).flat(),
     ...Object.values(profiles).flatMap(({ own }) => Object.values(own).flat()),
   ];
@@ -28,7 +12,7 @@ test('no field of an interface or of a service steers', () => {
 });
 
 test('names have no spaces or capitals, and are told once', () => {
-  for (const names of [steeringFields, ...operations.map((operation) => knownFields(operation).names)])
+  for (const names of [steeringFields, ...operationNames.map((operation) => knownFields(operation).names)])
     expect([...names].filter((name) => !/^[a-z][a-z0-9_-]*$/.test(name))).toEqual([]);
 });
 

@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { MODEL_KINDS } from '../../../../src/catalogue';
 import { readGatewayText, type FileReading } from '../../../../src/catalogue/plan/gateway-file/read-file';
 import { FileFaults } from '../../../../src/catalogue/plan/gateway-file/file-fault';
 import { keyFields } from '../../../../src/keys';
@@ -47,7 +48,7 @@ moddels: {}
   expect(faultsOf(text)).toEqual([
     '23 moddels: is not known here; did you mean "models"?',
     '1 version: expected one of 1',
-    '14 models.large.kind: expected one of chat, embedding, rerank, transcription, speech, image, moderation; did you mean "chat"?',
+    `14 models.large.kind: expected one of ${MODEL_KINDS.join(', ')}; did you mean "chat"?`,
     '17 models.large.lanes[0].weight: expected a whole number from 1 to 2147483647',
     '15 models.large.context_tokens: expected a whole number from 1 to 100000000',
     '20 models.large.price.outptu: is not known here; did you mean "output"?',
