@@ -1,16 +1,26 @@
-import { formatMultiplier, type UsagePart } from '../kernel';
+import { formatMultiplier, snakeCased, type UsageBucket, type UsagePart } from '../kernel';
 import type { RequestRecord } from './request-record';
+
+/** Cache reads and reasoning stand beside the sums of a record already. */
+const tokenFields = {
+  uncached_input_tokens: 'inputTokens',
+  cache_write_5m_tokens: 'cacheWriteTokens',
+  cache_write_1h_tokens: 'cacheWriteLongTokens',
+  visible_output_tokens: 'outputTokens',
+  audio_input_tokens: 'audioInputTokens',
+  audio_output_tokens: 'audioOutputTokens',
+  image_input_tokens: 'imageTokens',
+  image_output_tokens: 'imageOutputTokens',
+} as const satisfies Readonly<Record<string, UsageBucket>>;
+type TokenField = keyof typeof tokenFields;
+const tokenNames = Object.keys(tokenFields) as TokenField[];
 
 /** What a charge is computed from, with the price: each token in one field. */
 export const billedFields = (entry: Omit<RequestRecord, 'settlementId'>) => ({
-  uncached_input_tokens: entry.inputTokens,
-  cache_write_5m_tokens: entry.cacheWriteTokens,
-  cache_write_1h_tokens: entry.cacheWriteLongTokens,
-  visible_output_tokens: entry.outputTokens,
-  audio_input_tokens: entry.audioInputTokens,
-  audio_output_tokens: entry.audioOutputTokens,
-  image_input_tokens: entry.imageTokens,
-  image_output_tokens: entry.imageOutputTokens,
+  ...(Object.fromEntries(tokenNames.map((name) => [name, entry[tokenFields[name]]])) as Record<
+    TokenField,
+    number
+  >),
   calls: entry.calls,
   audio_milliseconds: entry.audioMilliseconds,
   tool_uses: entry.uses,
@@ -25,28 +35,15 @@ export const billedFields = (entry: Omit<RequestRecord, 'settlementId'>) => ({
 const presentPart = ({ kind, model, ...counts }: UsagePart) => ({
   kind,
   model,
-  ...Object.fromEntries(Object.entries(counts).map(([name, count]) => [PART_NAMES[name] ?? name, count])),
+  ...Object.fromEntries(Object.entries(counts).map(([bucket, count]) => [nameOf(bucket), count])),
 });
 
-const PART_NAMES: Readonly<Record<string, string>> = {
-  inputTokens: 'uncached_input_tokens',
-  cacheReadTokens: 'cache_read_tokens',
-  cacheWriteTokens: 'cache_write_5m_tokens',
-  cacheWriteLongTokens: 'cache_write_1h_tokens',
-  outputTokens: 'visible_output_tokens',
-  reasoningTokens: 'reasoning_tokens',
-};
+const nameOf = (bucket: string): string =>
+  tokenNames.find((name) => tokenFields[name] === bucket) ?? snakeCased(bucket);
 
 /** The same as columns of a file. */
 export const billedColumns = [
-  'uncached_input_tokens',
-  'cache_write_5m_tokens',
-  'cache_write_1h_tokens',
-  'visible_output_tokens',
-  'audio_input_tokens',
-  'audio_output_tokens',
-  'image_input_tokens',
-  'image_output_tokens',
+  ...tokenNames,
   'calls',
   'audio_milliseconds',
   'tool_uses',
