@@ -93,6 +93,7 @@ import { OpenInvoiceAccounts1764800110000 } from './1764800110000-open-invoice-a
 import { ForbidContinuedStreams1764800500000 } from './1764800500000-forbid-continued-streams';
 import { RestoreRevokedKeys1764800900100 } from './1764800900100-restore-revoked-keys';
 import { RecordSurcharges1764801000400 } from './1764801000400-record-surcharges';
+import { KeepGateVerdicts1764801000100 } from './1764801000100-keep-gate-verdicts';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -188,6 +189,7 @@ export const migrations = [
   ForbidContinuedStreams1764800500000,
   RestoreRevokedKeys1764800900100,
   RecordSurcharges1764801000400,
+  KeepGateVerdicts1764801000100,
   // New ones go above this line; what takes away goes below it, a release later.
   LoadMoneyFunctions1763800310000,
 ];

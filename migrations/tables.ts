@@ -816,6 +816,7 @@ export interface Tables {
     failover: boolean;
     finish_reason: string | null;
     first_token_ms: number | null;
+    gates: unknown;
     image_output_tokens: number;
     image_tokens: number;
     images: unknown;

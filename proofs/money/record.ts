@@ -38,5 +38,6 @@ export const ordinaryOutcome = (rest: Partial<SettleOutcome> = {}): SettleOutcom
   autoDecision: null,
   clientRequestId: null,
   surcharges: null,
+  gates: null,
   ...rest,
 });

@@ -1,3 +1,4 @@
+export { settledRecordOf } from './settled-record';
 export {
   actionNames,
   type ActionName,
@@ -31,7 +32,14 @@ export { type ChosenModel, ChosenModelsQuery } from './chosen-models-query';
 export { type Latencies, LatencyQuery } from './latency-query';
 export { insertRequestRecords } from './insert-records';
 export { recordFields, usageOfRow, usageColumns } from './record-columns';
-export type { AttemptRecord, Attribution, RecordFacts, RequestRecord } from './request-record';
+export type {
+  AttemptRecord,
+  Attribution,
+  GateRecord,
+  GateStage,
+  RecordFacts,
+  RequestRecord,
+} from './request-record';
 export { Refusals } from './refusals';
 export { RequestRecords } from './request-records';
 export { type RecordFilter, type RequestEntry, RequestRecordQuery } from './request-record-query';

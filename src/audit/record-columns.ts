@@ -74,6 +74,7 @@ const recordColumns = {
   parts: 'json',
   clientRequestId: 'text',
   surcharges: 'json',
+  gates: 'json',
 } as const satisfies Readonly<Record<Exclude<keyof RequestRecord, 'settlementId'>, ColumnKind>>;
 
 export type RecordField = keyof typeof recordColumns;

@@ -19,6 +19,17 @@ export interface Attribution {
   readonly walletId: number | null;
 }
 
+export type GateStage = 'request' | 'candidates' | 'answer' | 'settled';
+
+/** What a gate of an extension said of a request. */
+export interface GateRecord {
+  /** `<extension>/<gate>`. */
+  readonly name: string;
+  readonly stage: GateStage;
+  readonly verdict: string;
+  readonly ms: number;
+}
+
 /** The audit row of one request: no text of it, only what happened and what it cost. */
 export interface RequestRecord extends Attribution, UsageCounts {
   readonly requestId: string;
@@ -58,6 +69,8 @@ export interface RequestRecord extends Attribution, UsageCounts {
   readonly clientRequestId: string | null;
   /** The fees of extensions that its price held; null where there were none. */
   readonly surcharges: readonly Surcharge[] | null;
+  /** The verdicts of gates in their order; null where none was asked. */
+  readonly gates: readonly GateRecord[] | null;
 }
 
 /** The facts of the end of a request, without its identity and time. */

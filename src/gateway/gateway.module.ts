@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../audit';
 import { BillingModule } from '../billing';
+import { OutgoingModule } from '../platform';
 import { RoutingModule } from '../routing';
 import { IdempotencyModule, WebModule } from '../web';
 import { admissionStage } from './admission';
@@ -8,6 +9,8 @@ import { attemptStage } from './attempt';
 import { CountTokensController } from './count-tokens/count-tokens.controller';
 import { TokenCounter } from './count-tokens/token-counter';
 import { ErrorsController } from './errors.controller';
+import { Gates } from './gates/gate-hooks';
+import { HttpGates } from './gates/http-gates';
 import { Gauges } from './gauges';
 import { HealthController } from './health.controller';
 import { InnerChat } from './inner/inner-chat';
@@ -26,6 +29,7 @@ import { TextController } from './text.controller';
 @Module({
   imports: [
     AuditModule,
+    OutgoingModule,
     WebModule,
     RoutingModule,
     BillingModule,
@@ -44,6 +48,8 @@ import { TextController } from './text.controller';
   ],
   providers: [
     Gauges,
+    Gates,
+    HttpGates,
     Pipeline,
     ...intakeStage,
     ...admissionStage,

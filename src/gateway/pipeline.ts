@@ -1,7 +1,15 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import type { HttpRequest } from '../web';
-import { type Admission, Admissions, RegisteredChooser, Routes, standIn } from './admission';
+import {
+  type Admission,
+  Admissions,
+  isBarred,
+  RegisteredChooser,
+  type RoutedCall,
+  Routes,
+  standIn,
+} from './admission';
 import { Attempts, AttemptTools } from './attempt';
 import { type AdmittedRequest, type Call, Intake, type Work } from './intake';
 import type { Operation } from './operations/operation';
@@ -35,7 +43,10 @@ export class Pipeline {
       const received = receiving instanceof Promise ? await receiving : receiving;
       progress.inbound = received;
       const describing = intake.describe(received, operation);
-      const described = describing instanceof Promise ? await describing : describing;
+      const understood = describing instanceof Promise ? await describing : describing;
+      progress.call = understood;
+      const passing = intake.pass(understood);
+      const described = passing instanceof Promise ? await passing : passing;
       progress.call = described;
       const auto = described.byAuto ? await this.chooser.choose(described) : null;
       progress.auto = auto;
@@ -68,8 +79,16 @@ export class Pipeline {
     const { routes, relay } = this;
     if (asked.inbound.caller.rateLimitTpm !== null)
       progress.tokens ??= await routes.takeTokens(asked, admission, response);
-    const routing = routes.route(asked, admission, work);
-    const routed = routing instanceof Promise ? await routing : routing;
+    let routed: RoutedCall;
+    try {
+      const routing = routes.route(asked, admission, work);
+      routed = routing instanceof Promise ? await routing : routing;
+    } catch (error) {
+      const other = isBarred(error) ? (progress.auto?.next() ?? null) : null;
+      if (other === null) throw error;
+      progress.model = other.model.name;
+      return await this.answer(asked, other, work, progress, response, isLarger);
+    }
     const attempts = new Attempts(routed, this.tools, answerReader, progress.tries);
     progress.attempts = attempts;
     if (asked.stream) progress.early ??= relay.begin(progress, response);

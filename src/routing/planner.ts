@@ -26,6 +26,8 @@ export interface RoutePlan {
   readonly lanes: readonly PlannedLane[];
   /** Lanes that exist but lie outside the allowed regions; they are never tried. */
   readonly outside: number;
+  /** Gates took lanes away, or chose their order. */
+  readonly isGated?: true;
 }
 
 /**

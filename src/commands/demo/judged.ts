@@ -297,6 +297,7 @@ function factsOf(organisationId: number, { key, tokensIn, served, explanation }:
     autoDecision: explanation,
     clientRequestId: null,
     surcharges: null,
+    gates: null,
   };
 }
 

@@ -147,6 +147,7 @@ function factsOf(
     autoDecision: null,
     clientRequestId: null,
     surcharges: null,
+    gates: null,
   };
 }
 

@@ -1,4 +1,5 @@
 import { AdmissionChecks } from './admission-checks';
+import { LaneGates } from './lane-gates';
 import { Admissions } from './admit';
 import { Holds } from './hold';
 import { RegisteredChooser } from './model-chooser';
@@ -9,6 +10,7 @@ import { TokenRate } from './token-rate';
 export type { Admission } from './admission';
 export { Admissions } from './admit';
 export { type HeldCall, Holds } from './hold';
+export { isBarred } from './lane-gates';
 export { callableModels, isListed } from './model-access';
 export { type ChosenRoute, type ModelChooser, RegisteredChooser, standIn } from './model-chooser';
 export { answeredName, mayContinue, type RoutedCall, Routes, usageLimitsOf } from './routes';
@@ -19,6 +21,7 @@ export const admissionStage = [
   AdmissionChecks,
   Admissions,
   Holds,
+  LaneGates,
   RegisteredChooser,
   Routes,
   Surcharges,

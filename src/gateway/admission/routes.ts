@@ -6,6 +6,7 @@ import { LaneHealth, planRoute, type RoutePlan, Stickiness } from '../../routing
 import { type Call, stickyKey, type Work } from '../intake';
 import type { Admission } from './admission';
 import { type HeldCall, Holds } from './hold';
+import { LaneGates } from './lane-gates';
 import { type TakenTokens, TokenRate } from './token-rate';
 
 /** A call with its model, hold and lanes: the same for every lane. */
@@ -41,6 +42,7 @@ export class Routes {
     private readonly health: LaneHealth,
     private readonly stickiness: Stickiness,
     private readonly holds: Holds,
+    private readonly gates: LaneGates,
   ) {}
 
   /** Throws the refusal. Null where the key has no such limit. */
@@ -48,24 +50,35 @@ export class Routes {
     return this.tokenRate.take(call, admission, response);
   }
 
-  /** It returns a promise only where the money has to be waited for. */
+  /** It returns a promise only where a gate or the money has to be waited for. */
   route(asked: Call, admission: Admission, work: Work): RoutedCall | Promise<RoutedCall> {
     const plan = this.plan(asked, admission);
-    const { model } = admission;
-    const held = this.holds.hold(asked, admission);
+    return plan instanceof Promise
+      ? plan.then((late) => this.hold(asked, admission, late, work))
+      : this.hold(asked, admission, plan, work);
+  }
+
+  private hold(
+    asked: Call,
+    { model, lanes }: Admission,
+    plan: RoutePlan,
+    work: Work,
+  ): RoutedCall | Promise<RoutedCall> {
+    // Lanes that a gate took away need no money.
+    const held = this.holds.hold(asked, { model, lanes: plan.isGated ? plan.lanes : lanes });
     if (held instanceof Promise)
       return held.then((late) => ({ call: estimatedWithin(asked, late), model, held: late, plan, work }));
     return { call: estimatedWithin(asked, held), model, held, plan, work };
   }
 
-  /** The lanes of a request in the order in which they are tried. */
-  plan(call: Call, admission: Admission): RoutePlan {
+  /** The lanes of a request in the order in which they are tried: the regions come first, then gates. */
+  plan(call: Call, admission: Admission): RoutePlan | Promise<RoutePlan> {
     const plan = this.lanesFor(call, admission);
     if (plan.lanes.length === 0) throw fault('sovereign_route_unavailable');
-    return plan;
+    return this.gates.pass(call, plan);
   }
 
-  /** The same, without a lane where the regions leave none. */
+  /** The same before gates, and without a lane where the regions leave none. */
   lanesFor(call: Call, { lanes, model }: Admission): RoutePlan {
     const { health } = this;
     const now = monotonicMs();

@@ -66,10 +66,10 @@ export class LaneTurns {
 
   /** A stand-in answered: a better lane failed, or was passed over, if only for a session. */
   isFailover({ lane }: PlannedLane): boolean {
-    return (
-      this.records.some((record) => !isOfLane(record, lane)) ||
-      this.routed.plan.lanes.some(({ lane: other }) => other.priority < lane.priority)
-    );
+    const { lanes, isGated } = this.routed.plan;
+    if (this.records.some((record) => !isOfLane(record, lane))) return true;
+    // The order of gates is the one that is wanted.
+    return isGated !== true && lanes.some(({ lane: other }) => other.priority < lane.priority);
   }
 
   /** Where every lane rests, only one is tried; and after two slow failures there is no third try. */

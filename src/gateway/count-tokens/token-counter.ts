@@ -36,13 +36,13 @@ export class TokenCounter {
     const { caller, work, leave } = await this.intake.enter(request, response);
     try {
       const inbound = await this.intake.receive(request, caller);
-      const call = await this.intake.describe(inbound, operations.messages);
-      const lane = this.counting(call);
-      const told = lane === undefined ? null : await this.ask(inbound, lane, work);
+      const call = await this.intake.pass(await this.intake.describe(inbound, operations.messages));
+      const lane = await this.counting(call);
+      const told = lane === undefined ? null : await this.ask(call.inbound, lane, work);
       if (work.stopped !== null) throw work.stopped;
       if (told instanceof Fault) throw told;
       return told === null
-        ? { tokens: estimateTokens(inbound.body), exact: false }
+        ? { tokens: estimateTokens(call.inbound.body), exact: false }
         : { tokens: told, exact: true };
     } finally {
       leave();
@@ -50,10 +50,10 @@ export class TokenCounter {
   }
 
   /** The first lane, of those that the request itself would be tried on, whose supplier counts. */
-  private counting(call: Call): LaneView | undefined {
+  private async counting(call: Call): Promise<LaneView | undefined> {
     const { styles } = this.tools;
     const admission = this.admissions.find(call);
-    const { lanes } = this.routes.plan(call, admission);
+    const { lanes } = await this.routes.plan(call, admission);
     return lanes.find(
       ({ lane, why }) => why !== 'open' && styles.dialectFor(lane.provider, 'count_tokens') === 'messages',
     )?.lane;

@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../../audit';
+import type { GateRecord, RequestRecord } from '../../audit';
 import { type AskedFees, fault, NOTHING_ASKED, regionNamed } from '../../kernel';
 import { pick, type RequestMeasure, textAlone } from '../../protocol';
 import { AUTO } from './auto';
@@ -72,6 +72,8 @@ export interface Call {
   readonly textBound: number;
   /** An estimate of the input tokens: charged when the supplier reports no usage. */
   readonly inputEstimate: number;
+  /** The verdicts of gates so far; null where the installation has none. */
+  readonly gates: GateRecord[] | null;
 }
 
 const MODEL_LENGTH = 256;
@@ -82,7 +84,11 @@ const MOST_TOKENS = 100_000_000;
 const UNKNOWN_THINKING = 128_000;
 
 /** Reads the envelope by hand: a validator would cost more than the rest of this stage. */
-export function describeCall(inbound: Inbound, operation: Operation): Call {
+export function describeCall(
+  inbound: Inbound,
+  operation: Operation,
+  gates: GateRecord[] | null = null,
+): Call {
   const { body, bytes } = inbound;
   const unknown = unknownFields(inbound, operation);
   const recording = recordingOf(inbound, operation);
@@ -126,6 +132,7 @@ export function describeCall(inbound: Inbound, operation: Operation): Call {
       operation.textBound?.(body, bytes.length) ??
       textBound(Math.max(0, bytes.length - (measure?.mediaBytes ?? 0))),
     inputEstimate: recording?.inputEstimate ?? inputEstimateOf(measure ?? textAlone, bytes.length),
+    gates,
   };
 }
 

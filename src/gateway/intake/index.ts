@@ -1,3 +1,4 @@
+import { CallGates } from './call-gates';
 import { Intake } from './intake';
 import { Lifecycle } from './lifecycle';
 import { RequestGate } from './request-gate';
@@ -16,4 +17,4 @@ export { adviceBounds } from './server-tools';
 export { conversationOf, stickyKey } from './session';
 export type { Work } from './work';
 
-export const intakeStage = [Intake, Lifecycle, RequestGate];
+export const intakeStage = [CallGates, Intake, Lifecycle, RequestGate];

@@ -5,6 +5,8 @@ import { Settings } from '../../platform';
 import { type HttpRequest, Idempotency } from '../../web';
 import type { Operation } from '../operations/operation';
 import type { Reply } from '../reply/reply';
+import { Gates } from '../gates/gate-hooks';
+import { CallGates } from './call-gates';
 import { type Call, describeCall } from './describe';
 import { type Inbound, inboundOf } from './inbound';
 import { KeptAnswers } from './kept-answers';
@@ -20,6 +22,8 @@ export class Intake {
     private readonly gate: RequestGate,
     private readonly kept: KeptAnswers,
     private readonly idempotency: Idempotency,
+    private readonly gates: Gates,
+    private readonly callGates: CallGates,
   ) {}
 
   /** The key, its rate, and a place among the open requests. */
@@ -36,8 +40,13 @@ export class Intake {
   describe(received: Inbound, operation: Operation): Call | Promise<Call> {
     const expanding = operation.keepsAnswers === true ? this.kept.expand(received) : received;
     return expanding instanceof Promise
-      ? expanding.then((inbound) => describeCall(inbound, operation))
-      : describeCall(expanding, operation);
+      ? expanding.then((inbound) => describeCall(inbound, operation, this.gates.trace()))
+      : describeCall(expanding, operation, this.gates.trace());
+  }
+
+  /** What gates of extensions let through, with their texts in place of the caller's. */
+  pass(call: Call): Call | Promise<Call> {
+    return this.callGates.pass(call);
   }
 
   /** A repeated request with the same `idempotency-key` gets the answer of the first. */

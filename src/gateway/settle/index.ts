@@ -1,3 +1,4 @@
+import { SettledGates } from './settled-gates';
 import { AnswerSampling } from './answer-sampling';
 import { Observer } from './observer';
 import { Settlement } from './settlement';
@@ -13,4 +14,4 @@ export { chargedUsage, estimateUsage, usageOfStream, usageOfWhole, withServedUse
 export { begun, type RequestProgress } from './request-progress';
 export { Settlement } from './settlement';
 
-export const settleStage = [AnswerSampling, Observer, Settlement];
+export const settleStage = [AnswerSampling, Observer, SettledGates, Settlement];

@@ -1,9 +1,11 @@
-import type { Refusals } from '../../audit';
+import type { RecordFacts, Refusals } from '../../audit';
 import type { Escrow } from '../../billing';
 import { fromUnknown, monotonicMs, usageOf } from '../../kernel';
 import { recordedFor } from '../../keys';
 import { droppedCounts } from '../reply/svc-headers';
+import { recorded } from './recorded-gates';
 import type { RequestProgress } from './request-progress';
+import type { SettledGates } from './settled-gates';
 
 const { source: _source, ...nothingUsed } = usageOf({}, 'estimated');
 
@@ -14,8 +16,11 @@ const { source: _source, ...nothingUsed } = usageOf({}, 'estimated');
 export async function recordRefusal(
   { http: { caller, requestId, clientRequestId }, operation, inbound, call, tries, dropped }: RequestProgress,
   error: unknown,
-  refusals: Refusals,
-  escrow: Escrow,
+  {
+    refusals,
+    escrow,
+    gates,
+  }: { readonly refusals: Refusals; readonly escrow: Escrow; readonly gates: SettledGates },
 ): Promise<void> {
   const { code, status, outcome } = fromUnknown(error);
   if (caller === undefined) return;
@@ -26,7 +31,7 @@ export async function recordRefusal(
   }
   const last = tries.at(-1);
   const hold = escrow.tryHold({ requestId, amount: 0n, refs: [] });
-  const kept = hold?.settle({
+  const record: RecordFacts = {
     ...recordedFor(caller),
     ...nothingUsed,
     surface: operation.name,
@@ -55,7 +60,10 @@ export async function recordRefusal(
     autoDecision: call?.auto?.explained(null) ?? null,
     clientRequestId,
     surcharges: null,
-  });
+    gates: recorded(call?.gates),
+  };
+  const kept = hold?.settle(record);
+  if (hold !== null && kept !== undefined) gates.saw(hold, record, kept);
   // The failed request cost nothing: its caller gets the reason, even where it cannot be recorded.
   await kept?.catch(() => undefined);
 }

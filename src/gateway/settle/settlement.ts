@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import { type AttemptRecord, Refusals } from '../../audit';
+import { type AttemptRecord, type RecordFacts, Refusals } from '../../audit';
 import { Escrow } from '../../billing';
 import {
   completionTokens,
@@ -19,8 +19,10 @@ import { type CallFacts, droppedCounts, droppedNames, setDroppedHeader } from '.
 import { type AnswerSample, AnswerSampling } from './answer-sampling';
 import { chargedUsage, estimateUsage } from './answer-usage';
 import { Observer } from './observer';
+import { recorded } from './recorded-gates';
 import { recordRefusal } from './refuse';
 import type { RequestProgress } from './request-progress';
+import { SettledGates } from './settled-gates';
 
 export interface Settled {
   readonly facts: CallFacts;
@@ -36,15 +38,16 @@ export class Settlement {
     private readonly kept: KeptAnswers,
     private readonly observer: Observer,
     private readonly sampling: AnswerSampling,
-    private readonly refusals: Refusals,
-    private readonly escrow: Escrow,
+    readonly refusals: Refusals,
+    readonly escrow: Escrow,
+    readonly gates: SettledGates,
   ) {}
 
   /** Charges what was delivered. An `answer` that later requests may refer to is durable with it. */
   settle(delivery: Delivery, progress: RequestProgress, answer: Buffer | string | null): Settled {
     const { by, seals = [] } = delivery;
     this.tools.owners.remember(seals, by.route.lane.provider);
-    const settled = settle(delivery, progress.tries);
+    const settled = settle(delivery, progress.tries, this.gates);
     const { facts, kept } = settled;
     progress.tokens?.ended(facts.inputTokens + facts.outputTokens);
     const { operation, auto } = by.routed.call;
@@ -66,7 +69,7 @@ export class Settlement {
   async abandoned(by: LaneTry, asked: Call, progress: RequestProgress, error: unknown): Promise<void> {
     progress.isSettled = true;
     progress.tokens?.ended(asked.inputEstimate);
-    await settleAbandoned(by, progress.tries, fromUnknown(error));
+    await settleAbandoned(by, progress.tries, fromUnknown(error), this.gates);
   }
 
   /** Counts a request without an answer, and records it where it was not settled. */
@@ -75,7 +78,7 @@ export class Settlement {
     if (!response.headersSent) setDroppedHeader(response, droppedNames(dropped));
     this.observer.failed(operation.name, model, error, tries);
     if (model !== '') http.attempted = { model, supplier: tries.at(-1)?.supplier ?? null };
-    if (!isSettled) await recordRefusal(progress, error, this.refusals, this.escrow);
+    if (!isSettled) await recordRefusal(progress, error, this);
   }
 
   /** Before the last byte leaves, both the settlement and a referable answer are durable. */
@@ -95,7 +98,7 @@ export class Settlement {
 }
 
 /** Charges the delivered answer and records it. */
-function settle(delivery: Delivery, attempts: readonly AttemptRecord[]): Settled {
+function settle(delivery: Delivery, attempts: readonly AttemptRecord[], gates: SettledGates): Settled {
   const { usage } = delivery;
   const { routed, route, failover } = delivery.by;
   const { lane, price } = route;
@@ -104,7 +107,7 @@ function settle(delivery: Delivery, attempts: readonly AttemptRecord[]): Settled
   const latencyMs = Math.round(monotonicMs() - inbound.startedMs);
   const costNano = costOf(usage, price.rates, inbound.priceFactor);
   const { keyId, userId, organisationId, departmentId, projectId, walletId } = recordedFor(inbound.caller);
-  const kept = held.hold.settle({
+  const record: RecordFacts = {
     // V8 copies fast only into an object that is still empty.
     ...usage,
     usageSource: usage.source,
@@ -138,7 +141,10 @@ function settle(delivery: Delivery, attempts: readonly AttemptRecord[]): Settled
     autoDecision: call.auto?.explained(routed.model.name) ?? null,
     clientRequestId: inbound.clientRequestId,
     surcharges: price.surcharges ?? null,
-  });
+    gates: recorded(call.gates),
+  };
+  const kept = held.hold.settle(record);
+  gates.saw(held.hold, record, kept);
   const facts = {
     supplier: lane.provider.name,
     region: lane.region,
@@ -158,7 +164,12 @@ function settle(delivery: Delivery, attempts: readonly AttemptRecord[]): Settled
 const untranslated = { translation: null };
 
 /** A caller who leaves early pays for the work that the supplier was sent. */
-function settleAbandoned(by: LaneTry, attempts: readonly AttemptRecord[], problem: Fault): Promise<void> {
+function settleAbandoned(
+  by: LaneTry,
+  attempts: readonly AttemptRecord[],
+  problem: Fault,
+  gates: SettledGates,
+): Promise<void> {
   const { call } = by.routed;
   const unreported: UsageReading = { kind: 'absent' };
   const reading = soldSound(unreported, call, by.route.price.rates, { sound: null, textBytes: () => 0 });
@@ -174,5 +185,5 @@ function settleAbandoned(by: LaneTry, attempts: readonly AttemptRecord[], proble
     problem,
     body: '',
   };
-  return settle(delivery, attempts).kept;
+  return settle(delivery, attempts, gates).kept;
 }

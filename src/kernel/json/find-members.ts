@@ -98,20 +98,20 @@ function isName(bytes: Buffer, start: number, end: number, name: string): boolea
   return isSame;
 }
 
-function skipSpace(bytes: Buffer, from: number): number {
+export function skipSpace(bytes: Buffer, from: number): number {
   let at = from;
   while (bytes[at]! <= SPACE) at += 1;
   return at;
 }
 
 /** It returns the place behind the closing quotation mark. */
-function endOfString(bytes: Buffer, from: number): number {
+export function endOfString(bytes: Buffer, from: number): number {
   let at = from + 1;
   while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
   return at + 1;
 }
 
-function endOfValue(bytes: Buffer, from: number): number {
+export function endOfValue(bytes: Buffer, from: number): number {
   const first = bytes[from];
   if (first === QUOTE) return endOfString(bytes, from);
   if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) return endOfWord(bytes, from);

@@ -14,3 +14,4 @@ export {
   readJsonObject,
   readWritten,
 } from './read-json-object';
+export { type JsonChange, spliceJson } from './splice-json';

@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { allowedNetworks, type AllowedNetwork, duration, oneOf, origins, text, wholeNumber } from './readers';
 import { BillingSettings } from './billing-settings';
+import { httpGates, type HttpGateSetting, webhookSecrets } from './http-gates';
 import { Setting } from './setting.decorator';
 
 const timeOut = duration('100ms', '24h');
@@ -54,6 +55,27 @@ export class Settings extends BillingSettings {
     default: '',
   })
   readonly extensions: string;
+
+  @Setting({
+    name: 'HTTP_GATES',
+    group: 'Extensions',
+    describe:
+      'Services that are asked about requests over HTTP: NAME=URL with commas between them, each with #timeout=1s&onError=closed&stages=request where it differs; stages are request, candidates and settled, with + between them (docs/extensions.md).',
+    as: httpGates,
+    default: '',
+  })
+  readonly httpGates: readonly HttpGateSetting[];
+
+  @Setting({
+    name: 'HTTP_GATE_SECRETS',
+    group: 'Extensions',
+    describe:
+      'The secret with which the requests to each of HTTP_GATES are signed: NAME=whsec_… with commas between them.',
+    as: webhookSecrets,
+    default: '',
+    secret: true,
+  })
+  readonly httpGateSecrets: ReadonlyMap<string, Buffer>;
 
   @Setting({
     name: 'BUDGET_MIN_OUTPUT',

@@ -60,6 +60,16 @@ export class Metrics {
     'Requests refused before a supplier was asked.',
     ['reason'],
   );
+  readonly gateVerdicts = this.counter('gateway_gate_verdicts_total', 'Verdicts of gates of extensions.', [
+    'gate',
+    'stage',
+    'verdict',
+  ]);
+  readonly gateDuration = this.histogram(
+    'gateway_gate_duration_seconds',
+    'Time until a gate of an extension gave its verdict.',
+    ['gate', 'stage'],
+  );
   readonly streamsActive = this.gauge('gateway_streams_active', 'Streams open now.', ['endpoint']);
   readonly unpricedFees = this.counter(
     'gateway_unpriced_fees_total',

@@ -20,6 +20,7 @@ function namedByOperator(settings: Settings): AllowedNetwork[] {
     settings.idp1ApiUrl,
     settings.idp2ApiUrl,
     settings.processorApiUrl,
+    ...settings.httpGates.map(({ url }) => url),
   ].filter((address) => address !== undefined);
   const ours = settings.processor === 'sandbox' ? [sandbox] : [];
   const theirs = named.flatMap((address) => {

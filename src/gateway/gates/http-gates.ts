@@ -1,0 +1,76 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import type { Gate } from '#extension';
+import { parseJsonText } from '../../kernel';
+import { OutgoingClient, Settings } from '../../platform';
+
+type HttpGateSetting = Settings['httpGates'][number];
+
+const LARGEST_NOTICE = 64 * 1024;
+
+/** Gates that are services of their own: each gets the same JSON as an extension, signed as Standard Webhooks says. */
+@Injectable()
+export class HttpGates {
+  readonly all: readonly Gate[];
+
+  constructor(
+    private readonly settings: Settings,
+    private readonly client: OutgoingClient,
+  ) {
+    this.all = settings.httpGates.map((setting) => this.gateOf(setting));
+  }
+
+  private gateOf(setting: HttpGateSetting): Gate {
+    const { name, timeoutMs, onError, stages } = setting;
+    const secret = this.settings.httpGateSecrets.get(name);
+    if (secret === undefined)
+      throw new Error(`HTTP_GATES names the gate ${name}, and HTTP_GATE_SECRETS has no secret for it`);
+    const post = (body: object, signal: AbortSignal, mostBytes = this.settings.bodyLimitBytes) =>
+      this.post(setting, { secret, body: JSON.stringify(body), mostBytes, signal });
+    return {
+      name,
+      timeoutMs,
+      onError,
+      ...(stages.includes('request') && {
+        request: async (request, signal) =>
+          parseJsonText(await post({ type: 'gate.request', request }, signal)) as never,
+      }),
+      ...(stages.includes('candidates') && {
+        candidates: async (request, lanes, signal) =>
+          parseJsonText(await post({ type: 'gate.candidates', request, lanes }, signal)) as never,
+      }),
+      ...(stages.includes('settled') && {
+        settled: async (record, signal) => {
+          await post({ type: 'gate.settled', record }, signal, LARGEST_NOTICE);
+        },
+      }),
+    };
+  }
+
+  private async post(
+    { url, timeoutMs: deadlineMs }: HttpGateSetting,
+    message: {
+      readonly secret: Buffer;
+      readonly body: string;
+      readonly mostBytes: number;
+      readonly signal: AbortSignal;
+    },
+  ): Promise<string> {
+    const { secret, body, mostBytes, signal } = message;
+    const headers = { 'content-type': 'application/json', ...signed(body, secret) };
+    const answer = await this.client.read(
+      { url, method: 'POST', headers, body, signal },
+      { mostBytes, deadlineMs },
+    );
+    if (answer.status < 200 || answer.status > 299) throw new Error(`it answered with ${answer.status}`);
+    return answer.body.toString('utf8');
+  }
+}
+
+/** https://www.standardwebhooks.com, 2026-11-27. */
+function signed(body: string, secret: Buffer): Record<string, string> {
+  const id = `msg_${randomUUID()}`;
+  const timestamp = String(Math.floor(Date.now() / 1_000));
+  const signature = createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64');
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
+}
