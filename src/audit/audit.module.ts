@@ -1,4 +1,6 @@
 import { Module } from '@nestjs/common';
+import { Extensions } from '../extensions';
+import { Database } from '../platform';
 import { ActivityLog } from './activity/activity-log';
 import { ActivityQuery } from './activity/activity-query';
 import { ActivityRetention } from './activity/activity-retention';
@@ -13,6 +15,7 @@ import { RecordRetention } from './record-retention';
 import { ChosenModelsQuery } from './chosen-models-query';
 import { LatencyQuery } from './latency-query';
 import { RequestLogQuery } from './request-log/request-log-query';
+import { DatabaseRecords } from './records-port';
 import { RequestRecordQuery } from './request-record-query';
 import { RequestRecords } from './request-records';
 import { UsageDays } from './usage/usage-days';
@@ -40,4 +43,9 @@ const providers = [
 ];
 
 @Module({ providers, exports: providers })
-export class AuditModule {}
+export class AuditModule {
+  constructor(extensions: Extensions, database: Database) {
+    const records = new DatabaseRecords(database);
+    extensions.givePort('records.read', () => records);
+  }
+}

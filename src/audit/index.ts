@@ -47,6 +47,7 @@ export { readRecord, readRecords, renamedRecord, type WrittenRecord, writtenReco
 export { type RequestLogFilter, type StatusClass, statusClasses } from './request-log/log-filter';
 export { type LoggedRequest, type RequestLogPage, RequestLogQuery } from './request-log/request-log-query';
 export { withinRecordScope } from './record-scope';
+export { settledRecordOf } from './settled-record';
 export { SqlParameters } from './sql-parameters';
 export { type UsageAnswer, type UsageGroup, UsageQuery } from './usage/usage-query';
 export { type UsageBucket, usageBuckets, usageGroupings, type UsageQuestion } from './usage/usage-question';

@@ -79,7 +79,7 @@ function branchesOf(model: string | null, parameters: SqlParameters): readonly s
   return [`model = ${name}`, `served_model = ${name} AND served_model IS DISTINCT FROM model`];
 }
 
-function entryOf(row: Row): RequestEntry {
+export function entryOf(row: Row): RequestEntry {
   const named = columns.map((column) => [column.field, valueOfRow(column, row)]);
   return Object.fromEntries(named) as RequestEntry;
 }

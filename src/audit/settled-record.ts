@@ -2,34 +2,31 @@ import type { SettledRecord } from '#extension';
 import { completionTokens, formatUsd, promptTokens } from '../kernel';
 import type { RequestRecord } from './request-record';
 
-/** A request as extensions see it once it was settled; null where it was made by no key of a customer. */
-export function settledRecordOf(record: Omit<RequestRecord, 'settlementId'>): SettledRecord | null {
-  if (record.keyId === null) return null;
-  return {
-    request_id: record.requestId,
-    created_at: record.createdAt.toISOString(),
-    key_id: record.keyId,
-    user_id: record.userId,
-    organisation_id: record.organisationId,
-    department_id: record.departmentId,
-    project_id: record.projectId,
-    operation: record.surface,
-    model: record.model ?? '',
-    served_model: record.servedModel,
-    supplier: record.supplier,
-    region: record.region,
-    status: record.status,
-    error_code: record.code,
-    stream: record.stream,
-    failover: record.failover,
-    input_tokens: promptTokens(record),
-    output_tokens: completionTokens(record),
-    cached_tokens: record.cacheReadTokens,
-    cost_usd: formatUsd(record.costNano),
-    latency_ms: record.latencyMs,
-    first_token_ms: record.firstTokenMs,
-    finish_reason: record.finishReason,
-    end_user: record.endUser,
-    tags: record.tags ?? [],
-  };
-}
+/** The published form of a request, as extensions see it. The tokens are those that the caller was told. */
+export const settledRecordOf = (entry: Omit<RequestRecord, 'settlementId'>): SettledRecord => ({
+  request_id: entry.requestId,
+  created_at: entry.createdAt.toISOString(),
+  key_id: entry.keyId,
+  user_id: entry.userId,
+  organisation_id: entry.organisationId,
+  department_id: entry.departmentId,
+  project_id: entry.projectId,
+  operation: entry.surface,
+  model: entry.model,
+  served_model: entry.servedModel,
+  supplier: entry.supplier,
+  region: entry.region,
+  status: entry.status,
+  error_code: entry.code,
+  stream: entry.stream,
+  failover: entry.failover,
+  input_tokens: promptTokens(entry),
+  output_tokens: completionTokens(entry),
+  cached_tokens: entry.cacheReadTokens,
+  cost_usd: formatUsd(entry.costNano),
+  latency_ms: entry.latencyMs,
+  first_token_ms: entry.firstTokenMs,
+  finish_reason: entry.finishReason,
+  end_user: entry.endUser,
+  tags: [...(entry.tags ?? [])],
+});

@@ -1,11 +1,14 @@
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../audit';
 import { BillingModule } from '../billing';
+import { Extensions } from '../extensions';
 import { IdentityModule } from '../identity';
+import { Database } from '../platform';
 import { KeyDirectory } from './key-directory';
 import { KeyEntries } from './key-entries';
 import { KeyGate } from './key-gate';
 import { KeyManagement } from './key-management';
+import { DatabaseKeys } from './keys-port';
 import { KeyRegister } from './key-register';
 import { KeyTransfers } from './key-transfers';
 import { KeysService } from './keys.service';
@@ -36,4 +39,9 @@ import { RateModule } from './rate/rate.module';
     RateModule,
   ],
 })
-export class KeysModule {}
+export class KeysModule {
+  constructor(extensions: Extensions, database: Database) {
+    const keys = new DatabaseKeys(database);
+    extensions.givePort('keys.read', () => keys);
+  }
+}

@@ -8,6 +8,7 @@ export interface ListOf<Item> {
 
 export interface RecordQuery {
   readonly from: Date;
+  /** It is exclusive. */
   readonly to: Date;
   readonly organisationId?: number;
   readonly keyId?: number;
@@ -35,7 +36,9 @@ export interface KeyView {
 }
 
 export interface KeysPort {
+  /** It is null where there is no such key. */
   get(id: number): Promise<KeyView | null>;
+  /** Newest first. The limit is at most 1,000; left out: 100. */
   list(query: {
     readonly organisationId?: number;
     readonly limit?: number;

@@ -2,13 +2,15 @@
 export interface SettledRecord {
   readonly request_id: string;
   readonly created_at: string;
-  readonly key_id: number;
+  /** It is null where no key is known. */
+  readonly key_id: number | null;
   readonly user_id: number | null;
   readonly organisation_id: number | null;
   readonly department_id: number | null;
   readonly project_id: number | null;
   readonly operation: string;
-  readonly model: string;
+  /** As the caller wrote it; null where there is no such model. */
+  readonly model: string | null;
   readonly served_model: string | null;
   readonly supplier: string | null;
   readonly region: string | null;
@@ -16,6 +18,7 @@ export interface SettledRecord {
   readonly error_code: string | null;
   readonly stream: boolean;
   readonly failover: boolean;
+  /** With what was cached. */
   readonly input_tokens: number;
   readonly output_tokens: number;
   readonly cached_tokens: number;
@@ -26,4 +29,6 @@ export interface SettledRecord {
   readonly finish_reason: string | null;
   readonly end_user: string | null;
   readonly tags: readonly string[];
+  /** A test from the administration: nothing was settled. It is left out elsewhere. */
+  readonly test?: true;
 }
