@@ -94,6 +94,7 @@ import { ForbidContinuedStreams1764800500000 } from './1764800500000-forbid-cont
 import { RestoreRevokedKeys1764800900100 } from './1764800900100-restore-revoked-keys';
 import { RecordSurcharges1764801000400 } from './1764801000400-record-surcharges';
 import { KeepGateVerdicts1764801000100 } from './1764801000100-keep-gate-verdicts';
+import { CreateTaps1764801000200 } from './1764801000200-create-taps';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -190,6 +191,7 @@ export const migrations = [
   RestoreRevokedKeys1764800900100,
   RecordSurcharges1764801000400,
   KeepGateVerdicts1764801000100,
+  CreateTaps1764801000200,
   // New ones go above this line; what takes away goes below it, a release later.
   LoadMoneyFunctions1763800310000,
 ];

@@ -909,6 +909,39 @@ export interface Tables {
     spent: string;
     starts_at: Date;
   };
+  tap: {
+    after_id: string;
+    after_xid: string;
+    claim: string | null;
+    claimed_until: Date | null;
+    delivered: string;
+    dropped: string;
+    due_at: Date;
+    failed_at: Date | null;
+    failures: number;
+    last_error: string | null;
+    listed_at: Date;
+    name: string;
+    succeeded_at: Date | null;
+  };
+  tap_dead_letter: {
+    created_at: Date;
+    error: string;
+    failed_at: Date;
+    id: string;
+    key_id: string | null;
+    replay_at: Date | null;
+    request_id: string;
+    tap: string;
+  };
+  tap_outbox: {
+    created_at: Date;
+    id: string;
+    key_id: string | null;
+    request_id: string;
+    settled_at: Date;
+    xid: string;
+  };
   usage_day: {
     audio_tokens: string;
     cache_read_tokens: string;

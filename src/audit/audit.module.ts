@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { Extensions } from '../extensions';
-import { Database } from '../platform';
+import { Database, OutgoingModule } from '../platform';
 import { ActivityLog } from './activity/activity-log';
 import { ActivityQuery } from './activity/activity-query';
 import { ActivityRetention } from './activity/activity-retention';
@@ -18,6 +18,11 @@ import { RequestLogQuery } from './request-log/request-log-query';
 import { DatabaseRecords } from './records-port';
 import { RequestRecordQuery } from './request-record-query';
 import { RequestRecords } from './request-records';
+import { DeadLetters } from './taps/dead-letters';
+import { TapDelivery } from './taps/tap-delivery';
+import { TapTests } from './taps/tap-tests';
+import { TapUpkeep } from './taps/tap-upkeep';
+import { Taps } from './taps/taps';
 import { UsageDays } from './usage/usage-days';
 import { UsageQuery } from './usage/usage-query';
 
@@ -38,11 +43,16 @@ const providers = [
   ChosenModelsQuery,
   LatencyQuery,
   RequestLogQuery,
+  DeadLetters,
+  TapDelivery,
+  Taps,
+  TapTests,
+  TapUpkeep,
   UsageDays,
   UsageQuery,
 ];
 
-@Module({ providers, exports: providers })
+@Module({ imports: [OutgoingModule], providers, exports: providers })
 export class AuditModule {
   constructor(extensions: Extensions, database: Database) {
     const records = new DatabaseRecords(database);

@@ -47,13 +47,16 @@ export { readRecord, readRecords, renamedRecord, type WrittenRecord, writtenReco
 export { type RequestLogFilter, type StatusClass, statusClasses } from './request-log/log-filter';
 export { type LoggedRequest, type RequestLogPage, RequestLogQuery } from './request-log/request-log-query';
 export { withinRecordScope } from './record-scope';
-export { settledRecordOf } from './settled-record';
 export { SqlParameters } from './sql-parameters';
 export { type UsageAnswer, type UsageGroup, UsageQuery } from './usage/usage-query';
 export { type UsageBucket, usageBuckets, usageGroupings, type UsageQuestion } from './usage/usage-question';
 export { presentUsage, usageFileColumns, usageFileRows } from './usage/present-usage';
 export { periodOf, usageQuestionOf, zoneOf } from './usage/usage-asked';
 export { RecordParameters } from './record-parameters';
+export { DeadLetters, type DeadLetter, type TapState } from './taps/dead-letters';
+export { TapDelivery } from './taps/tap-delivery';
+export { Taps } from './taps/taps';
+export { TapTests } from './taps/tap-tests';
 export { UsageDays } from './usage/usage-days';
 export { UsageFilters, UsageParameters } from './usage/usage-parameters';
 export type { UsageChoice, UsageChoices } from './usage/usage-choices';

@@ -1,5 +1,5 @@
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
-import { AuditModule } from '../audit';
+import { AuditModule, Taps } from '../audit';
 import { Database, Notifications, OutgoingModule, Settings } from '../platform';
 import { ViewsModule } from '../views';
 import { Escrow } from './engine/escrow/escrow';
@@ -68,9 +68,15 @@ const processing = [
     MoneyWatch,
     {
       provide: MoneyEngine,
-      inject: [Database, Notifications, Settings],
-      useFactory: async (database: Database, notifications: Notifications, settings: Settings) => {
-        const engine = new MoneyEngine(new PostgresMoneyStore(database), notifications, {
+      inject: [Database, Notifications, Settings, Taps],
+      useFactory: async (
+        database: Database,
+        notifications: Notifications,
+        settings: Settings,
+        taps: Taps,
+      ) => {
+        const store = new PostgresMoneyStore(database, taps.all.length > 0);
+        const engine = new MoneyEngine(store, notifications, {
           dataFolder: settings.dataFolder,
           acknowledge: settings.settleAck,
         });

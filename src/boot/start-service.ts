@@ -6,6 +6,7 @@ import type { INestApplication } from '@nestjs/common';
 import type { Application } from 'express';
 import { migrations } from '../../migrations';
 import { AppModule, type AppOptions } from './app.module';
+import { TapDelivery } from '../audit';
 import { MoneyWatch, PaymentProcessor } from '../billing';
 import { CatalogueService } from '../catalogue';
 import { Extensions, loadExtensions } from '../extensions';
@@ -106,6 +107,7 @@ export async function startService(
     // Background work begins after the first answers.
     await delay(FIRST_ANSWERS_MS);
     application.get(QueueSupervisor).startWorkers();
+    application.get(TapDelivery).start();
     application
       .get(MoneyWatch)
       .look()

@@ -20,6 +20,8 @@ import type { LoadedExtension } from './loaded-extension';
 /** How long an extension may take to be read, and again to set itself up. */
 const LOAD_DEADLINE_MS = 15_000;
 const ID = /^[a-z][a-z0-9-]{1,30}$/;
+/** Parts of the service itself stand under these names. */
+const TAKEN: readonly string[] = ['core', 'http'];
 
 export interface LoadContext {
   readonly environment: NodeJS.ProcessEnv;
@@ -108,6 +110,7 @@ function verifyDefinition(from: string, extension: Extension<unknown, Need>): vo
   const { id, version, host, needs = [] } = extension;
   if (typeof id !== 'string' || !ID.test(id))
     throw new ExtensionRefused(from, 'its id is not 2 to 31 small letters, digits and hyphens');
+  if (TAKEN.includes(id)) throw new ExtensionRefused(from, `its id "${id}" stands for the service itself`);
   if (typeof version !== 'string' || version === '' || version.length > 64)
     throw new ExtensionRefused(id, 'it has no version');
   const isTakenIn = takesIn(String(host), CONTRACT_VERSION);

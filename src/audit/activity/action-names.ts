@@ -113,6 +113,10 @@ export const actionNames = [
   'session.sign-in-failed',
   'session.signed-in',
   'session.signed-out',
+  'tap.forgotten',
+  'tap.letters-dropped',
+  'tap.letters-replayed',
+  'tap.tested',
   'user.billing-config-changed',
   'user.billing-exempt-changed',
   'user.budget-raised',
@@ -151,6 +155,7 @@ export const objectTypes = [
   'provider',
   'session',
   'setting',
+  'tap',
 ] as const;
 
 export type ObjectType = (typeof objectTypes)[number];

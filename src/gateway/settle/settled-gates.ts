@@ -28,7 +28,6 @@ export class SettledGates {
       requestId: requestId.toLowerCase(),
       createdAt: new Date(heldAt),
     });
-    if (record === null) return;
     Object.freeze(record.tags);
     Object.freeze(record);
     const show = (): void => {

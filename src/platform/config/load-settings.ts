@@ -81,6 +81,8 @@ function crossFaults(settings: Settings): SettingFault[] {
   if (settings.migrationDatabaseUrl !== undefined && settings.databaseUrl === undefined) {
     faults.push({ name: 'MIGRATION_DATABASE_URL', problem: 'needs DATABASE_URL beside it' });
   }
+  if ((settings.httpTaps ?? []).length > 0 && settings.httpTapsSecret === undefined)
+    faults.push({ name: 'HTTP_TAPS', problem: 'needs HTTP_TAPS_SECRET beside it' });
   faults.push(...sandboxFaults(settings), ...processorFaults(settings), ...providerFaults(settings));
   if (settings.environment !== 'production') return faults;
   for (const property of secretProperties) {

@@ -1,5 +1,17 @@
 import 'reflect-metadata';
-import { allowedNetworks, type AllowedNetwork, duration, oneOf, origins, text, wholeNumber } from './readers';
+import {
+  allowedNetworks,
+  type AllowedNetwork,
+  duration,
+  type NamedAddress,
+  namedAddresses,
+  oneOf,
+  origins,
+  path,
+  signingSecret,
+  text,
+  wholeNumber,
+} from './readers';
 import { BillingSettings } from './billing-settings';
 import { httpGates, type HttpGateSetting, webhookSecrets } from './http-gates';
 import { Setting } from './setting.decorator';
@@ -76,6 +88,44 @@ export class Settings extends BillingSettings {
     secret: true,
   })
   readonly httpGateSecrets: ReadonlyMap<string, Buffer>;
+
+  @Setting({
+    name: 'HTTP_TAPS',
+    group: 'Extensions',
+    describe:
+      'Services that every settled request is sent to, as name=address with commas between them (docs/extensions.md).',
+    as: namedAddresses,
+    default: '',
+  })
+  readonly httpTaps: readonly NamedAddress[];
+
+  @Setting({
+    name: 'HTTP_TAPS_SECRET',
+    group: 'Extensions',
+    describe: 'What is sent to HTTP_TAPS is signed with it, as Standard Webhooks asks for.',
+    as: signingSecret,
+    unset: 'needed where HTTP_TAPS names a service',
+    secret: true,
+  })
+  readonly httpTapsSecret?: string;
+
+  @Setting({
+    name: 'RECORDS_FILE',
+    group: 'Extensions',
+    describe: 'A file that every settled request is appended to, one line of JSON each.',
+    as: path,
+    unset: 'there is none',
+  })
+  readonly recordsFile?: string;
+
+  @Setting({
+    name: 'TAP_BACKLOG',
+    group: 'Extensions',
+    describe: 'The most settled requests that wait for one tap; where more do, the oldest leave undelivered.',
+    as: wholeNumber(100, 100_000_000),
+    default: '1000000',
+  })
+  readonly tapBacklog: number;
 
   @Setting({
     name: 'BUDGET_MIN_OUTPUT',

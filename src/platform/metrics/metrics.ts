@@ -126,6 +126,17 @@ export class Metrics {
   readonly jobsWaiting = this.gauge('gateway_jobs_waiting', 'Jobs of a queue that no worker has taken.', [
     'queue',
   ]);
+  readonly tapRecords = this.counter(
+    'gateway_tap_records_total',
+    'Records of settled requests for taps; `failed` counts attempts, `dead` dead letters, `dropped` what left undelivered.',
+    ['tap', 'outcome'],
+  );
+  readonly tapBacklog = this.gauge('gateway_tap_backlog', 'Entries that wait for a tap.', ['tap']);
+  readonly tapOldestSeconds = this.gauge(
+    'gateway_tap_oldest_seconds',
+    'How long the oldest entry waits for a tap; 0 where none does.',
+    ['tap'],
+  );
   readonly clockAhead = this.gauge(
     'gateway_clock_ahead_seconds',
     "How far the machine's clock is ahead of the database's.",

@@ -1,2 +1,3 @@
 export { type OutgoingBounds, OutgoingClient } from './outgoing-client';
 export { outgoingClient, OutgoingModule } from './outgoing.module';
+export { webhookHeaders } from './webhook-signature';

@@ -21,6 +21,7 @@ function namedByOperator(settings: Settings): AllowedNetwork[] {
     settings.idp2ApiUrl,
     settings.processorApiUrl,
     ...settings.httpGates.map(({ url }) => url),
+    ...settings.httpTaps.map(({ url }) => url),
   ].filter((address) => address !== undefined);
   const ours = settings.processor === 'sandbox' ? [sandbox] : [];
   const theirs = named.flatMap((address) => {

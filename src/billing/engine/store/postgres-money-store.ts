@@ -59,7 +59,11 @@ export class PostgresMoneyStore implements MoneyStore {
   /** Ids of ledger transactions taken from the sequence in advance, so that records can carry theirs. */
   private reserved: bigint[] = [];
 
-  constructor(private readonly database: Database) {}
+  /** `isTapped` says whether taps are told of what is settled. */
+  constructor(
+    private readonly database: Database,
+    private readonly isTapped = false,
+  ) {}
 
   async beat(lease: string, node: string, begin: boolean, journal: string | null = null): Promise<Beat> {
     const [row] = await this.query<BeatRow>('SELECT * FROM escrow_beat($1, $2, $3, $4)', [
@@ -157,9 +161,12 @@ export class PostgresMoneyStore implements MoneyStore {
   async settle(batch: Batch): Promise<Settled> {
     const settlementOf = await this.settlementsFor(batch.records);
     try {
-      return await this.database.transaction((tx) => settleIn(tx, batch, settlementOf), {
-        attempts: 5,
-      });
+      return await this.database.transaction(
+        (tx) => settleIn(tx, batch, { settlementOf, isTapped: this.isTapped }),
+        {
+          attempts: 5,
+        },
+      );
     } catch (error) {
       throw translated(error);
     }
@@ -195,10 +202,14 @@ export class PostgresMoneyStore implements MoneyStore {
   }
 }
 
-async function settleIn(tx: Tx, batch: Batch, settlementOf: ReadonlyMap<number, bigint>): Promise<Settled> {
+async function settleIn(
+  tx: Tx,
+  batch: Batch,
+  options: { readonly settlementOf: ReadonlyMap<number, bigint>; readonly isTapped: boolean },
+): Promise<Settled> {
   const { records } = batch;
-  const known =
-    records.length === 0 ? new Set<number>() : await insertRequestRecords(tx, records, settlementOf);
+  const { settlementOf } = options;
+  const known = records.length === 0 ? new Set<number>() : await insertRequestRecords(tx, records, options);
   const sheet = new ChargeSheet(
     records.filter((_, index) => !known.has(index)),
     settlementOf,

@@ -1,0 +1,138 @@
+import { createHmac } from 'node:crypto';
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import type { SettledRecord } from '#extension';
+import { loadSettings } from '#product/platform';
+import { startTestApp, type TestApp } from '../../support/app';
+import { makeScratchFolder } from '../../support/scratch';
+import { TapSink } from '../../support/tap-sink';
+import { until } from '../../support/until';
+import { failedBefore, free, settle, tapRow } from './tap-house';
+
+const scratch = makeScratchFolder('switchboard-taps-');
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+describe('the file of records', () => {
+  const file = join(scratch, 'records.jsonl');
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startTestApp({ environment: { RECORDS_FILE: file } });
+  });
+  afterAll(() => app.close());
+
+  const linesOf = (path: string): string[] => readFileSync(path, 'utf8').split('\n').slice(0, -1);
+  const idsIn = (path: string): string[] =>
+    linesOf(path).map((line) => (JSON.parse(line) as SettledRecord).request_id);
+  const settleSome = async (count: number): Promise<string[]> => {
+    const before = Number((await tapRow(app, 'core/file')).delivered);
+    const records = Array.from({ length: count }, () => free(1));
+    await settle(app, records);
+    await until(async () => Number((await tapRow(app, 'core/file')).delivered) === before + count);
+    return records.map(({ requestId }) => requestId);
+  };
+
+  test('has a line a settled request, and may be truncated or renamed at any time', async () => {
+    const first = await settleSome(700);
+    expect(idsIn(file)).toEqual(first);
+    truncateSync(file, 0);
+    const after = await settleSome(2);
+    expect(idsIn(file)).toEqual(after);
+    renameSync(file, `${file}.1`);
+    const later = await settleSome(3);
+    expect(idsIn(file)).toEqual(later);
+    expect(idsIn(`${file}.1`)).toEqual(after);
+  });
+
+  test('begins a new line behind half a line', async () => {
+    truncateSync(file, 0);
+    appendFileSync(file, '{"request_id":"half');
+    const ids = await settleSome(1);
+    const [half, line] = linesOf(file);
+    expect(half).toBe('{"request_id":"half');
+    expect((JSON.parse(line!) as SettledRecord).request_id).toBe(ids[0]);
+  });
+
+  test('keeps the service going where it cannot be written', async () => {
+    rmSync(file);
+    mkdirSync(file);
+    const record = free(2);
+    await settle(app, [record]);
+    await until(async () => (await tapRow(app, 'core/file')).failures === 1);
+    expect((await tapRow(app, 'core/file')).last_error).toContain('EISDIR');
+    rmSync(file, { recursive: true });
+    await failedBefore(app, 1, 'core/file');
+    await until(async () => (await tapRow(app, 'core/file')).failures === 0);
+    expect(idsIn(file)).toEqual([record.requestId]);
+    chmodSync(file, 0o600);
+  });
+});
+
+describe('services in other languages', () => {
+  const key = Buffer.alloc(32, 5);
+  const secret = `whsec_${key.toString('base64')}`;
+  let sink: TapSink;
+  let app: TestApp;
+  beforeAll(async () => {
+    sink = await TapSink.open();
+    app = await startTestApp({
+      environment: { HTTP_TAPS: `siem=${sink.url}`, HTTP_TAPS_SECRET: secret },
+    });
+  });
+  afterAll(async () => {
+    await app.close();
+    await sink.close();
+  });
+
+  test('get batches as signed JSON, under the same id when they are repeated', async () => {
+    sink.behaviour = (_batch, asked) => (asked === 1 ? 302 : 204);
+    const records = [free(1), free(1)];
+    await settle(app, records);
+    await until(async () => (await tapRow(app, 'http/siem')).failures === 1);
+    expect((await tapRow(app, 'http/siem')).last_error).toBe('it answered with status 302');
+    await failedBefore(app, 1, 'http/siem');
+    await until(() => sink.accepted.length === 2);
+    expect(sink.ids).toEqual(records.map(({ requestId }) => requestId));
+    const [first, again] = sink.batches;
+    expect(again!.headers['webhook-id']).toBe(first!.headers['webhook-id']);
+    for (const { headers, body } of [first!, again!]) {
+      const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signature } = headers;
+      expect(Math.abs(Number(at) - Date.now() / 1_000)).toBeLessThan(30);
+      const expected = createHmac('sha256', key)
+        .update(`${String(id)}.${String(at)}.${body}`)
+        .digest('base64');
+      expect(signature).toBe(`v1,${expected}`);
+      expect(headers['content-type']).toBe('application/json');
+      expect((JSON.parse(body) as { type: string }).type).toBe('requests.settled');
+    }
+  });
+
+  test('are named in a setting, whose faults are told', () => {
+    const faultsOf = (environment: Record<string, string>): string => {
+      try {
+        loadSettings({ HTTP_TAPS: 'a=https://a.example/x', HTTP_TAPS_SECRET: secret, ...environment });
+        return 'none';
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    expect(faultsOf({})).toBe('none');
+    expect(faultsOf({ HTTP_TAPS_SECRET: '' })).toContain('HTTP_TAPS: needs HTTP_TAPS_SECRET beside it');
+    expect(faultsOf({ HTTP_TAPS_SECRET: 'whsec_c2hvcnQ=' })).toContain('24 to 64 random bytes');
+    for (const taps of [
+      'https://a.example',
+      'A=https://a.example',
+      'a=ftp://a.example',
+      'a=https://u:p@a.example',
+    ])
+      expect(faultsOf({ HTTP_TAPS: taps })).toContain('a comma list of name=address');
+    expect(faultsOf({ HTTP_TAPS: 'a=https://a.example,a=https://b.example' })).toContain('name=address');
+  });
+});

@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { SettledRecord } from '#extension';
+
+export interface Batch {
+  readonly records: readonly SettledRecord[];
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** What the sink does with a batch: a status, or a promise of one. */
+export type Behaviour = (batch: Batch, asked: number) => number | Promise<number>;
+
+/** A server to which a tap sends its records. It keeps what it accepted, and what it was asked at all. */
+export class TapSink {
+  readonly accepted: SettledRecord[] = [];
+  readonly batches: Batch[] = [];
+  behaviour: Behaviour = () => 200;
+
+  private constructor(
+    private readonly server: ReturnType<typeof createServer>,
+    readonly url: string,
+  ) {}
+
+  static async open(): Promise<TapSink> {
+    const server = createServer();
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const sink = new TapSink(server, `http://127.0.0.1:${(server.address() as AddressInfo).port}/records`);
+    server.on('request', (request, response) => void sink.answer(request, response));
+    return sink;
+  }
+
+  get ids(): string[] {
+    return this.accepted.map((record) => record.request_id);
+  }
+
+  async close(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const pieces: Buffer[] = [];
+    for await (const piece of request) pieces.push(piece as Buffer);
+    const body = Buffer.concat(pieces).toString('utf8');
+    const { records } = JSON.parse(body) as { records: SettledRecord[] };
+    const batch = { records, headers: request.headers, body };
+    this.batches.push(batch);
+    const status = await this.behaviour(batch, this.batches.length);
+    if (status < 300) this.accepted.push(...records);
+    response.writeHead(status).end('{}');
+  }
+}
