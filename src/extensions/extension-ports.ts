@@ -23,7 +23,7 @@ export class ExtensionPorts {
     if (Object.hasOwn(this.given, name)) this.made.set(name, maker(this.extension));
   }
 
-  private port(need: Need): object {
+  private port(need: Need) {
     const port = this.made.get(need);
     if (port === undefined)
       throw new ExtensionRefused(
