@@ -16,6 +16,7 @@ import { addressOf, type HttpRequest, type Localisation, pathOf, queryOf } from 
 import type { KeptTexts } from './kept-texts';
 import type { Thumbs } from './own-thumbs';
 import { autoItems } from './auto-items';
+import { gateItems } from './gate-items';
 import type { OptionalColumn } from './request-log.form';
 
 interface RowSurroundings {
@@ -175,6 +176,7 @@ function itemsOf(entry: LoggedRequest, texts: KeptTexts, localisation: Localisat
       ].join(' · '),
     }),
     ...autoItems(entry.autoDecision as AutoDecision | null, localisation),
+    ...gateItems(entry.gates, localisation),
     item('latency', { kind: 'latency', value: entry.latencyMs }),
     item('first-token', { kind: 'latency', value: entry.firstTokenMs }),
     ...(speed === null ? [] : [item('speed', { kind: 'number', value: Math.round(speed * 10) / 10 })]),

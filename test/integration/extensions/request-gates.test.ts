@@ -1,3 +1,5 @@
+import { UserAccount } from '#product/identity';
+import { signIn } from '../../support/people';
 import { answers, type GateHouse, openGateHouse, untilSaid } from './gate-house';
 
 let house: GateHouse;
@@ -289,4 +291,23 @@ test('metrics count verdicts by gate, stage and verdict', async () => {
     /gateway_gate_verdicts_total\{gate="tried\/closed",stage="request",verdict="reject"\} \d/,
   );
   expect(text).toMatch(/gateway_gate_duration_seconds_count\{gate="tried\/closed",stage="request"\} \d/);
+});
+
+test.each<['en' | 'de' | 'fr', RegExp]>([
+  ['en', /Gates.*tried\/open: rewritten \([\d.]+.ms\).*tried\/closed: refused \([\d.]+.ms\)/s],
+  ['de', /Gates.*tried\/open: umgeschrieben \([\d,]+.ms\).*tried\/closed: abgelehnt \([\d,]+.ms\)/s],
+  ['fr', /Filtres.*tried\/open: réécrite \(.*tried\/closed: refusée \(/s],
+])('the page of a request in %s names the gates, their verdicts and times', async (locale, expected) => {
+  const answer = await house.post(
+    '/v1/chat/completions',
+    chat('sekret-1 [[open:rewrite]] [[closed:reject]]'),
+  );
+  const record = await house.recordOf(answer);
+  const userId = Number(record?.user_id);
+  await house.app.database.source.getRepository(UserAccount).update(userId, { preferredLanguage: locale });
+  const page = await fetch(
+    `${house.app.url}/dashboard/request-log?request_id=${String(record?.request_id)}`,
+    { headers: { cookie: await signIn(house.app, userId), accept: 'text/html' } },
+  );
+  expect(await page.text()).toMatch(expected);
 });
