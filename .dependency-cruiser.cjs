@@ -139,7 +139,7 @@ const indexRules = modules.map((name) => ({
 }));
 
 /** A stage of a request knows those before it, through their index, and nothing that registers itself with them. */
-const stages = ['intake', 'admission', 'attempt', 'settle', 'relay'];
+const stages = ['intake', 'masks', 'admission', 'attempt', 'settle', 'relay'];
 const beside = ['operations', 'media', 'reply', 'gates'];
 const stageRules = stages.map((name, place) => ({
   name: `stage-${name}`,

@@ -17,6 +17,7 @@ import { InnerChat } from './inner/inner-chat';
 import { InnerEvaluation } from './inner/inner-evaluation';
 import { intakeStage, Lifecycle } from './intake';
 import { ManageModule } from './manage/manage.module';
+import { masksStage } from './masks';
 import { ModelsController } from './models.controller';
 import { Pipeline } from './pipeline';
 import { relayStage } from './relay';
@@ -52,6 +53,7 @@ import { TextController } from './text.controller';
     HttpGates,
     Pipeline,
     ...intakeStage,
+    ...masksStage,
     ...admissionStage,
     ...attemptStage,
     ...relayStage,

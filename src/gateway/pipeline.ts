@@ -13,6 +13,7 @@ import {
 import { Attempts, AttemptTools } from './attempt';
 import { type AdmittedRequest, type Call, Intake, type Work } from './intake';
 import type { Operation } from './operations/operation';
+import { Masking } from './masks';
 import { answerReader, Relay } from './relay';
 import type { Reply } from './reply/reply';
 import { begun, type RequestProgress, Settlement } from './settle';
@@ -22,6 +23,7 @@ import { begun, type RequestProgress, Settlement } from './settle';
 export class Pipeline {
   constructor(
     private readonly intake: Intake,
+    private readonly masking: Masking,
     private readonly chooser: RegisteredChooser,
     private readonly admissions: Admissions,
     private readonly routes: Routes,
@@ -48,6 +50,7 @@ export class Pipeline {
       const passing = intake.pass(understood);
       const described = passing instanceof Promise ? await passing : passing;
       progress.call = described;
+      progress.masks = this.masking.of(described);
       const auto = described.byAuto ? await this.chooser.choose(described) : null;
       progress.auto = auto;
       const call = auto === null ? described : { ...described, auto };

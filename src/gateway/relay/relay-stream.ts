@@ -1,11 +1,20 @@
-import { fault, usageOf } from '../../kernel';
-import { mayContinue } from '../admission';
+import { type Fault, fault, usageOf } from '../../kernel';
+import { answeredName, mayContinue } from '../admission';
 import type { Attempts, Delivery, LaneAnswer, LaneStream } from '../attempt';
+import type { MaskedStream } from '../masks';
 import type { TextOperation } from '../operations/operation';
 import type { StreamSink } from '../reply/stream-sink';
 import { chargedUsage } from '../settle';
 import { Delivered } from './delivered';
+import { echoOf } from './echo';
 import { SplicedStream } from './spliced-stream';
+
+/** Where a stream goes. */
+export interface StreamEnd {
+  readonly sink: StreamSink;
+  /** Null where no mask applies. */
+  readonly masked: MaskedStream | null;
+}
 
 /**
  * Forwards a stream. Its end is held back until the settlement is durable. A broken stream continues on another lane
@@ -16,18 +25,49 @@ export async function relayStream(
   operation: TextOperation,
   answer: LaneAnswer,
   attempts: Attempts,
-  sink: StreamSink,
+  end: StreamEnd,
 ): Promise<{ readonly delivery: Delivery; readonly answer: LaneAnswer }> {
   const isKept = operation.name === operation.dialect.name && attempts.hasMore && mayContinue(answer.routed);
   const delivered = isKept ? new Delivered() : null;
-  const delivery = chargeable(await pipe(answer, sink, delivered), answer, attempts);
+  const { masked } = end;
+  const delivery = chargeable(await pipe(answer, end, delivered), answer, attempts);
+  if (masked !== null && masked.failure !== null) {
+    // The lane did nothing wrong, and another would fare no better.
+    attempts.done(answer);
+    return ending(answer, delivery, end);
+  }
   noteEnd(attempts, answer, delivery);
-  if (delivery.problem === null) return { delivery, answer };
+  if (delivery.problem === null) return ending(answer, delivery, end);
   const continued = await continueElsewhere(operation, attempts, delivered);
-  if (continued === null) return { delivery, answer };
-  const rest = await pipe(continued, sink, null);
+  if (continued === null) return ending(answer, delivery, end);
+  const rest = await pipe(continued, end, null);
   noteEnd(attempts, continued, rest);
-  return { delivery: rest, answer: continued };
+  return ending(continued, rest, end);
+}
+
+interface Ending {
+  readonly delivery: Delivery;
+  readonly answer: LaneAnswer;
+}
+
+/** The last bytes as the caller may see them. */
+function ending(answer: LaneAnswer, delivery: Delivery, { masked }: StreamEnd): Ending {
+  if (masked === null) return { delivery, answer };
+  const shown = masked.take(delivery.body);
+  if (masked.failure === null) return { delivery: { ...delivery, body: shown }, answer };
+  const body = shown.toString() + maskedFailure(masked, answer, masked.failure);
+  return { delivery: { ...delivery, problem: masked.failure, body }, answer };
+}
+
+/** It repeats nothing of the answer. */
+export function maskedFailure(
+  masked: MaskedStream,
+  { routed, route: { lane } }: LaneAnswer,
+  problem: Fault,
+): string {
+  const { call } = routed;
+  const model = answeredName(routed) ?? lane.upstreamModel;
+  return masked.failureEvent(problem, call.inbound.requestId, model, echoOf(call));
 }
 
 function noteEnd(attempts: Attempts, answer: LaneAnswer, { problem }: Delivery): void {
@@ -56,16 +96,22 @@ function chargeable(delivery: Delivery, answer: LaneAnswer, attempts: Attempts):
 
 function pipe(
   { exchange, stream, early }: LaneAnswer,
-  sink: StreamSink,
+  { sink, masked }: StreamEnd,
   delivered: Delivered | null,
 ): Promise<Delivery> {
   if (stream === null) throw fault('internal_error');
   const send = (piece: Buffer | string): boolean => {
     delivered?.add(piece);
-    return sink.write(piece);
+    const shown = masked === null ? piece : masked.take(piece);
+    return shown.length === 0 || sink.write(shown);
   };
   return new Promise((resolve) => {
+    const giveUp = (problem: Fault): void => {
+      exchange.abort(problem);
+      resolve(stream.finish(problem));
+    };
     for (const piece of early.splice(0)) send(piece);
+    if (masked !== null && masked.failure !== null) return giveUp(masked.failure);
     const finish = (): void => {
       exchange.release();
       resolve(stream.finish(null));
@@ -77,7 +123,8 @@ function pipe(
         if (stream.failure !== null) return true;
         const passing = stream.take(chunk);
         const isTaken = passing.length === 0 || send(passing);
-        if (stream.failure !== null) exchange.abort(stream.failure);
+        if (masked !== null && masked.failure !== null) giveUp(masked.failure);
+        else if (stream.failure !== null) exchange.abort(stream.failure);
         else if (stream.ended) finish();
         return isTaken || stream.ended;
       },

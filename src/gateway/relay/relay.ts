@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import { fault, fromUnknown } from '../../kernel';
+import { type Fault, fault, fromUnknown } from '../../kernel';
 import { Settings } from '../../platform';
 import type { Attempts, Delivery, LaneAnswer, LaneTry } from '../attempt';
 import type { Call } from '../intake';
+import { type AnswerMasks, maskedBody, MaskedStream, MaskFailed, maskFault } from '../masks';
 import { textOperation } from '../operations/operation';
 import { EarlyHead } from '../reply/early-head';
 import { OpenStreams } from '../reply/open-streams';
@@ -12,7 +13,7 @@ import { StreamSink } from '../reply/stream-sink';
 import { droppedNames, type RouteFacts } from '../reply/svc-headers';
 import { type AnswerSample, type RequestProgress, Settlement } from '../settle';
 import { echoOf } from './echo';
-import { relayStream } from './relay-stream';
+import { maskedFailure, relayStream } from './relay-stream';
 import { contentTypeOf } from './relay-whole';
 
 const NOT_ON_RECORD = 'The cost of this answer could not be recorded, so its last event is kept back.';
@@ -33,12 +34,14 @@ export class Relay {
 
   async whole(answer: LaneAnswer, whole: Delivery<Buffer>, progress: RequestProgress): Promise<Reply> {
     const { status, routed } = answer;
-    const { body } = whole;
+    const contentType = contentTypeOf(answer);
+    const { masks } = progress;
+    const body = masks === null ? whole.body : maskedWhole(masks, routed.call, contentType, whole.body);
     const { facts, kept } = this.settlement.settle(whole, progress, body);
     await kept;
     this.settlement.served(whole, progress, facts);
     this.settlement.sample(routed.call)?.served(whole, facts, body);
-    return { status, contentType: contentTypeOf(answer), body, facts };
+    return { status, contentType, body, facts };
   }
 
   async stream(
@@ -51,7 +54,10 @@ export class Relay {
     const operation = textOperation(call.operation);
     const sink = progress.early?.take() ?? this.open(call, answer, response);
     const { sample } = sink;
-    const { delivery, answer: ending } = await relayStream(operation, answer, attempts, sink);
+    const { masks } = progress;
+    const masked = masks && new MaskedStream(operation.dialect, masks);
+    const { delivery, answer: ending } = await relayStream(operation, answer, attempts, { sink, masked });
+    masks?.over();
     const { problem, body } = delivery;
     const { facts, kept } = this.settlement.settle(delivery, progress, problem === null ? body : null);
     try {
@@ -59,7 +65,7 @@ export class Relay {
     } catch (error) {
       progress.isSettled = true;
       const unrecorded = fault('stream_error', { message: NOT_ON_RECORD, cause: error });
-      sink.cut(problem === null ? (ending.stream?.fail(unrecorded) ?? '') : body);
+      sink.cut(problem === null ? failedEnd(ending, masked, unrecorded) : body);
       throw unrecorded;
     }
     this.settlement.served(delivery, progress, facts);
@@ -99,6 +105,20 @@ export class Relay {
     return this.open(lane.routed.call, { ...lane, dropped }, response);
   }
 }
+
+function maskedWhole(masks: AnswerMasks, { operation }: Call, contentType: string, body: Buffer): Buffer {
+  try {
+    return maskedBody(masks, operation, { body, contentType });
+  } catch (cause) {
+    throw cause instanceof MaskFailed ? maskFault(cause) : cause;
+  } finally {
+    masks.over();
+  }
+}
+
+/** The end of a stream that fails after its supplier's last byte. */
+const failedEnd = (answer: LaneAnswer, masked: MaskedStream | null, problem: Fault): string =>
+  masked === null ? (answer.stream?.fail(problem) ?? '') : maskedFailure(masked, answer, problem);
 
 /** Facts for the head of the answer. */
 const routeFacts = ({

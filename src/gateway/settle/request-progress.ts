@@ -4,6 +4,7 @@ import type { HttpRequest } from '../../web';
 import type { ChosenRoute, TakenTokens } from '../admission';
 import type { Attempts } from '../attempt';
 import type { Call, Inbound } from '../intake';
+import type { AnswerMasks } from '../masks';
 import type { Operation } from '../operations/operation';
 import type { EarlyHead } from '../reply/early-head';
 import type { StreamSink } from '../reply/stream-sink';
@@ -18,6 +19,8 @@ export interface RequestProgress {
   inbound: Inbound | null;
   /** It is null until it was understood. */
   call: Call | null;
+  /** The masks that its answer passes; null where there are none. */
+  masks: AnswerMasks | null;
   /** It is null where the request names its model. */
   auto: ChosenRoute | null;
   /** The model that answers it; empty until it is known. */
@@ -40,6 +43,7 @@ export const begun = (operation: Operation, http: HttpRequest): RequestProgress 
   tries: [],
   inbound: null,
   call: null,
+  masks: null,
   auto: null,
   model: '',
   attempts: null,

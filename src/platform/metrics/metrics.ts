@@ -70,6 +70,11 @@ export class Metrics {
     'Time until a gate of an extension gave its verdict.',
     ['gate', 'stage'],
   );
+  readonly slowMasks = this.counter(
+    'gateway_slow_masks_total',
+    'Looks of masks at a text that took longer than the deadline of their gate.',
+    ['gate'],
+  );
   readonly streamsActive = this.gauge('gateway_streams_active', 'Streams open now.', ['endpoint']);
   readonly unpricedFees = this.counter(
     'gateway_unpriced_fees_total',
