@@ -4,6 +4,7 @@ import { BillingDeskModule } from './billing/billing-desk.module';
 import { AuditLogModule } from './audit/audit-log.module';
 import { CatalogueAdminModule } from './catalogue/catalogue-admin.module';
 import { EnginesModule } from './engines/engines.module';
+import { TapPagesModule } from './extensions/taps/taps.module';
 import { ConversationsModule } from './conversations/conversations.module';
 import { ObservabilityModule } from './observability/observability.module';
 import { UserUsageModule } from './usage/user-usage.module';
@@ -19,6 +20,7 @@ import { PeopleModule } from './people.module';
     EnginesModule,
     ConversationsModule,
     ObservabilityModule,
+    TapPagesModule,
     UserUsageModule,
     PeopleModule,
   ],

@@ -21,6 +21,7 @@ import { credentialsRewrap } from './credentials-rewrap';
 import { rootKeyRotate } from './root-key-rotate';
 import { secondFactorReset } from './second-factor-reset';
 import { signInLink } from './sign-in-link';
+import { tapForget, tapList, tapReplay } from './taps';
 import { terminal } from './terminal';
 
 /** By one word or by two. */
@@ -51,6 +52,9 @@ export const commands: Readonly<Record<string, Command>> = {
   'demo:seed': demoSeed,
   'money:rerate': moneyRerate,
   'processor:check': processorCheck,
+  'tap:list': tapList,
+  'tap:replay': tapReplay,
+  'tap:forget': tapForget,
 };
 
 const EXIT_USAGE = 64;

@@ -104,7 +104,22 @@ const changes: Readonly<Record<string, Change>> = {
     },
     action: 'model.changed',
   },
+  'tap:replay': {
+    words: async () => ['tap:replay', await tapWithLetter(), '--all'],
+    action: 'tap.letters-replayed',
+  },
+  'tap:forget': { words: async () => ['tap:forget', await tapWithLetter(), '--yes'], action: 'tap.forgotten' },
 };
+
+async function tapWithLetter(): Promise<string> {
+  const name = `gone/${uuidv7()}`;
+  await house.database.query("INSERT INTO tap (name, after_xid, after_id) VALUES ($1, '1', 0)", [name]);
+  await house.database.query(
+    "INSERT INTO tap_dead_letter (tap, request_id, created_at, error) VALUES ($1, gen_random_uuid(), now(), 'x')",
+    [name],
+  );
+  return name;
+}
 
 const readers: Readonly<Record<string, () => string[]>> = {
   plan: () => ['plan', yaml('plan.yaml', CATALOGUE.replace('Writer', 'Other'))],
@@ -116,6 +131,7 @@ const readers: Readonly<Record<string, () => string[]>> = {
   'audit:verify': () => ['audit:verify', join(house.folder, 'none.jsonl')],
   'money:verify': () => ['money:verify'],
   'processor:check': () => ['processor:check'],
+  'tap:list': () => ['tap:list'],
 };
 
 const withoutEntries = { 'demo:seed': 'fills an empty installation with examples, and no other' };

@@ -1,0 +1,170 @@
+import type { DeadLetter, TapState } from '../../../audit';
+import type { Page } from '../../../platform';
+import { column, type Figure, type LabelledFigure, mixed, type PagerModel, tableOf } from '../../../views';
+import { addressOf, type HttpRequest, type Localisation, queryOf } from '../../../web';
+import { type ActModel, actOf, type ObjectPageModel, type SectionModel } from '../../pages/object-page';
+
+export const TAPS_PATH = '/dashboard/admin/extensions/taps';
+
+/** A tap, and whether this node has it. */
+export interface ShownTap extends TapState {
+  readonly isLoaded: boolean;
+}
+
+export interface TapsShown {
+  readonly taps: readonly ShownTap[];
+  readonly chosen: ShownTap | null;
+  readonly letters: Page<DeadLetter>;
+}
+
+export function tapsPage(
+  request: HttpRequest,
+  { taps, chosen, letters }: TapsShown,
+  localisation: Localisation,
+): ObjectPageModel & { readonly pager: PagerModel } {
+  const { translate } = localisation;
+  const heading = translate('taps.heading');
+  const href = (cursor: string | null) => addressOf(TAPS_PATH, queryOf(request), { cursor });
+  return {
+    page: {
+      heading,
+      scope: translate('taps.scope'),
+      crumb: { href: '/dashboard/admin', label: translate('nav.operations') },
+      sections: [
+        tableSection(taps, localisation),
+        ...(chosen === null ? [] : [tapSection(chosen, localisation)]),
+        ...letters.rows.map((letter) => letterSection(letter, localisation)),
+      ],
+    },
+    pager: {
+      label: translate('list.pages', { heading }),
+      summary: translate('list.shown', { count: letters.rows.length }),
+      ...(letters.previous === null ? {} : { newerHref: href(letters.previous) }),
+      ...(letters.next === null ? {} : { olderHref: href(letters.next) }),
+    },
+  };
+}
+
+/** A tap stands for what it is at: going on, waiting after a failure, or listed no more. */
+const stateOf = ({ isLoaded, failures }: ShownTap): 'unlisted' | 'failing' | 'working' =>
+  isLoaded ? (failures > 0 ? 'failing' : 'working') : 'unlisted';
+
+const tones = { unlisted: 'neutral', failing: 'warn', working: 'ok' } as const;
+
+function badgeOf(tap: ShownTap, { translate }: Localisation): Figure {
+  const state = stateOf(tap);
+  return { kind: 'badge', value: { tone: tones[state], label: translate(`taps.state.${state}`) } };
+}
+
+const tableSection = (taps: readonly ShownTap[], localisation: Localisation): SectionModel => {
+  const { translate } = localisation;
+  return {
+    id: 'taps',
+    table: tableOf(
+      taps,
+      {
+        caption: translate('taps.heading'),
+        columns: [
+          column('taps.name', 'code', ({ name }) => name, 'heading'),
+          mixed('taps.state-label', (tap) => badgeOf(tap, localisation)),
+          column('taps.backlog', 'number', ({ backlog }) => Number(backlog)),
+          column('taps.oldest', 'time', ({ oldestAt }) => oldestAt, 'minor'),
+          column('taps.succeeded', 'time', ({ succeededAt }) => succeededAt, 'minor'),
+          column('taps.dead-letters', 'number', ({ deadLetters }) => Number(deadLetters)),
+        ],
+        row: ({ name }) => ({ href: addressOf(TAPS_PATH, new URLSearchParams(), { tap: name }) }),
+        empty: { title: translate('taps.none-title'), text: translate('taps.none-text') },
+      },
+      translate,
+    ),
+  };
+};
+
+function tapSection(tap: ShownTap, localisation: Localisation): SectionModel {
+  const { translate } = localisation;
+  const number = (key: string, value: string): LabelledFigure => ({
+    label: translate(`taps.${key}`),
+    figure: { kind: 'number', value: Number(value) },
+  });
+  const time = (key: string, value: Date | null): LabelledFigure => ({
+    label: translate(`taps.${key}`),
+    figure: { kind: 'time', value },
+  });
+  return {
+    id: 'tap',
+    heading: tap.name,
+    facts: [
+      { label: translate('taps.state-label'), figure: badgeOf(tap, localisation) },
+      number('backlog', tap.backlog),
+      time('oldest', tap.oldestAt),
+      number('delivered', tap.delivered),
+      number('dropped', tap.dropped),
+      time('succeeded', tap.succeededAt),
+      time('failed', tap.failedAt),
+      ...(tap.lastError === null
+        ? []
+        : [{ label: translate('taps.last-error'), figure: { kind: 'text', value: tap.lastError } as const }]),
+      time('listed', tap.listedAt),
+    ],
+    acts: actsOf(tap, localisation),
+  };
+}
+
+function actsOf(tap: ShownTap, { translate }: Localisation): ActModel[] {
+  const act = (name: 'test' | 'replay' | 'forget', danger = false): ActModel =>
+    actOf(
+      {
+        id: name,
+        label: translate(`taps.${name}`),
+        action: `${TAPS_PATH}/${name}`,
+        note: translate(`taps.${name}-note`),
+        submit: translate(`taps.${name}`),
+        hidden: [{ name: 'tap', value: tap.name }],
+        withoutReason: true,
+        ...(danger ? { danger } : {}),
+      },
+      translate,
+    );
+  return [
+    ...(tap.isLoaded ? [act('test')] : []),
+    ...(tap.isLoaded && tap.deadLetters !== '0' ? [act('replay')] : []),
+    ...(tap.isLoaded ? [] : [act('forget', true)]),
+  ];
+}
+
+function letterSection(letter: DeadLetter, { translate }: Localisation): SectionModel {
+  const { id, tap, requestId, createdAt, keyId, error, failedAt, replayAt } = letter;
+  const act = (name: 'replay' | 'drop', danger = false): ActModel =>
+    actOf(
+      {
+        id: `${name}-${id}`,
+        label: translate(`taps.${name}-one`),
+        action: `${TAPS_PATH}/${name}`,
+        submit: translate(`taps.${name}-one`),
+        hidden: [
+          { name: 'tap', value: tap },
+          { name: 'letter_id', value: id },
+        ],
+        withoutReason: true,
+        ...(danger ? { danger, note: translate('taps.drop-note') } : {}),
+      },
+      translate,
+    );
+  return {
+    id: `letter-${id}`,
+    heading: translate('taps.letter', { id }),
+    facts: [
+      { label: translate('taps.request'), figure: { kind: 'copy', value: requestId } },
+      { label: translate('taps.requested'), figure: { kind: 'time', value: createdAt } },
+      ...(keyId === null
+        ? []
+        : [{ label: translate('taps.key'), figure: { kind: 'code', value: keyId } as const }]),
+      { label: translate('taps.failed'), figure: { kind: 'time', value: failedAt } },
+      { label: translate('taps.last-error'), figure: { kind: 'text', value: error } },
+      ...(replayAt === null
+        ? []
+        : [{ label: translate('taps.replay-asked'), figure: { kind: 'time', value: replayAt } as const }]),
+    ],
+    acts: [...(replayAt === null ? [act('replay')] : []), act('drop', true)],
+  };
+}
