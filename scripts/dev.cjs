@@ -14,6 +14,10 @@ const others = {
   test: ['node_modules/jest/bin/jest.js', 'all tests, or those that are named'],
   check: ['scripts/check.cjs', 'types, lint, format, imports, unused code, lock file'],
   'verify:image': ['scripts/start-as-image.cjs', 'the artefact, started as the image starts it'],
+  'pack:extension': [
+    'scripts/pack-extension.cjs',
+    'the contract of extensions as a package, in dist/packages',
+  ],
   'verify:operations': [
     'scripts/verify-operations.cjs',
     'what of the contract is served, and has a scenario',

@@ -6,6 +6,7 @@ import { type Command, type CommandContext, UsageError } from './command';
 import { configCheck } from './config-check';
 import { demoSeed } from './demo';
 import { doctor } from './doctor';
+import { extensionNew } from './extensions/extension-new';
 import { applyGateway, exportGateway, planGateway } from './gateway-file';
 import { modelsCompare } from './models-compare';
 import { journalForget } from './journal-forget';
@@ -55,6 +56,7 @@ export const commands: Readonly<Record<string, Command>> = {
   'tap:list': tapList,
   'tap:replay': tapReplay,
   'tap:forget': tapForget,
+  'extension:new': extensionNew,
 };
 
 const EXIT_USAGE = 64;
