@@ -95,6 +95,7 @@ import { RestoreRevokedKeys1764800900100 } from './1764800900100-restore-revoked
 import { RecordSurcharges1764801000400 } from './1764801000400-record-surcharges';
 import { KeepGateVerdicts1764801000100 } from './1764801000100-keep-gate-verdicts';
 import { CreateTaps1764801000200 } from './1764801000200-create-taps';
+import { PublishViews1764801000300 } from './1764801000300-publish-views';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -192,6 +193,7 @@ export const migrations = [
   RecordSurcharges1764801000400,
   KeepGateVerdicts1764801000100,
   CreateTaps1764801000200,
+  PublishViews1764801000300,
   // New ones go above this line; what takes away goes below it, a release later.
   LoadMoneyFunctions1763800310000,
 ];

@@ -296,6 +296,12 @@ export interface Tables {
     purpose: 'compare' | 'judge' | 'replay';
     request_id: string;
   };
+  extension_migration: {
+    digest: string;
+    extension: string;
+    name: string;
+    run_at: Date;
+  };
   idempotent_answer: {
     ciphertext: Buffer | null;
     claim: string;

@@ -3,6 +3,7 @@ import {
   DataFolderInUse,
   EmbeddedPostgresFailure,
   EXIT_CONFIGURATION,
+  ExtensionTablesRefused,
   loadSettings,
   Logger,
   processEnvironment,
@@ -74,7 +75,7 @@ function survive(logger: Logger): void {
 }
 
 /** The operator mends these, not a restart. */
-const misconfigured = [SettingsError, ExtensionRefused];
+const misconfigured = [SettingsError, ExtensionRefused, ExtensionTablesRefused];
 
 function report(error: unknown, logger: Logger): void {
   if ([DataFolderInUse, EmbeddedPostgresFailure, ...misconfigured].some((known) => error instanceof known)) {

@@ -9,7 +9,7 @@ import { AppModule, type AppOptions } from './app.module';
 import { TapDelivery } from '../audit';
 import { MoneyWatch, PaymentProcessor } from '../billing';
 import { CatalogueService } from '../catalogue';
-import { Extensions, loadExtensions } from '../extensions';
+import { Extensions, loadExtensions, tablesOf } from '../extensions';
 import { Lifecycle } from '../gateway';
 import {
   AddressGuard,
@@ -77,7 +77,8 @@ export async function startService(
       logFor: (extension) => logger.child({ extension }),
     }),
   );
-  const database = await startDatabase(settings, migrations, logger);
+  const tables = tablesOf(extensions.all);
+  const database = await startDatabase(settings, { migrations, extensions: tables }, logger);
   let firstKeys: FirstKeys | null = null;
   let sandbox: Sandbox | null = null;
   let payments: Sandbox | null = null;

@@ -19,7 +19,7 @@ export async function withDatabase<T>(
 ): Promise<T> {
   const settings = loadSettings(environment);
   writeStderr(`Installation: ${installationOf(settings)}\n`);
-  const open = await attachDatabase(settings, migrations);
+  const open = await attachDatabase(settings, { migrations });
   return using(open, (database) => work(database, settings));
 }
 
@@ -30,7 +30,9 @@ export async function inspectDatabase<T>(
 ): Promise<T> {
   const { databaseUrl: url } = settings;
   const open =
-    url === undefined ? await attachDatabase(settings, migrations) : { url, close: () => Promise.resolve() };
+    url === undefined
+      ? await attachDatabase(settings, { migrations })
+      : { url, close: () => Promise.resolve() };
   return using(open, work);
 }
 

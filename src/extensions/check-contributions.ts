@@ -1,4 +1,5 @@
 import type { Contributions, Gate, Job, Policy, Tap } from '#extension';
+import { cronProblem } from '../platform';
 
 const NAME = /^[a-z][a-z0-9-]{0,62}$/;
 const HOOKS = ['request', 'candidates', 'answer', 'settled'] as const;
@@ -87,6 +88,8 @@ function jobProblem(job: Job): string | null {
   const { cron, deadlineMs = 60_000 } = job;
   if (typeof job.run !== 'function') return 'needs run()';
   if (typeof cron !== 'string' || !/^\S+( \S+){4,5}$/.test(cron)) return 'needs a cron of five or six fields';
+  const problem = cronProblem(cron);
+  if (problem !== null) return `has the cron "${cron}", which cannot be read: ${problem}`;
   return isWithin(deadlineMs, 1_000, 3_600_000)
     ? null
     : 'has a deadlineMs that is not from 1,000 to 3,600,000';

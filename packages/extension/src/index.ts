@@ -13,3 +13,4 @@ export type * from './records';
 export type * from './requests';
 export type * from './standard-schema';
 export type * from './taps';
+export type * from './views';

@@ -98,7 +98,7 @@ const guides = [
 
 /** What an application may not delete, the owner of the schema may. */
 async function remove(settings: Settings, context: CommandContext): Promise<number> {
-  const open = await attachDatabase(settings, migrations);
+  const open = await attachDatabase(settings, { migrations });
   try {
     await removeDemo(settings.migrationDatabaseUrl ?? open.ownerUrl);
   } finally {

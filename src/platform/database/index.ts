@@ -5,11 +5,19 @@ export { Database, type Tx } from './database';
 export { DatabaseClock } from './database-clock';
 export { DatabaseModule } from './database.module';
 export { RegionColumn, RegionsColumn } from './region-column';
+export { extensionRole, type ExtensionTables, ExtensionTablesRefused, type SqlFile } from './extension-role';
+export { RoleDatabase } from './role-database';
 export { DataFolderInUse, EmbeddedPostgresFailure } from './embedded-postgres';
 export { ChecksOf, columnsOf } from './kept-columns';
 export { everyRow, Keyset, type Page, type PageRequest } from './keyset';
 export { Notifications } from './notifications';
-export { attachDatabase, type OpenDatabase, type OpeningDatabase, startDatabase } from './open-database';
+export {
+  attachDatabase,
+  type OpenDatabase,
+  type OpeningDatabase,
+  type Schema,
+  startDatabase,
+} from './open-database';
 export { survivesLostConnections } from './pool-options';
 export { RevisionWatch } from './revision-watch';
 export { readRows, type Row, type Stored } from './row';

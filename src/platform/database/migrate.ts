@@ -4,6 +4,8 @@ import { Client } from 'pg';
 import { monotonicMs } from '../../kernel';
 import { applicationRole } from './connection-url';
 import { type Migration, migrationDataSource } from './data-source';
+import type { ExtensionTables } from './extension-role';
+import { areExtensionsCurrent, migrateExtensions } from './migrate-extensions';
 import { type ReportProgress, runMigrations } from './run-migrations';
 
 export type { MigrationProgress, ReportProgress } from './run-migrations';
@@ -21,6 +23,8 @@ export interface MigrateOptions {
   migrations: readonly Migration[];
   /** Whether the queue lives in this database, that is, without Redis. */
   queue: boolean;
+  /** The tables of extensions come after the service's own. */
+  extensions?: readonly ExtensionTables[];
   deadlineMs?: number;
   report?: ReportProgress;
 }
@@ -38,7 +42,8 @@ export async function migrate(options: MigrateOptions): Promise<void> {
   client.on('error', () => undefined);
   await client.connect();
   try {
-    if (await isCurrent(client, options)) return;
+    const { extensions = [] } = options;
+    if ((await isCurrent(client, options)) && (await areExtensionsCurrent(client, extensions))) return;
     await takeTurn(client, options.deadlineMs ?? defaultDeadlineMs);
     const source = await migrationDataSource(options.url, options.migrations).initialize();
     try {
@@ -49,6 +54,7 @@ export async function migrate(options: MigrateOptions): Promise<void> {
     }
     if (options.queue) await migrateQueue(client);
     await admitService(client, options.serviceUrl ?? options.url);
+    await migrateExtensions(options.url, extensions);
   } finally {
     await client.end();
   }

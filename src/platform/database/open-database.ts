@@ -2,6 +2,7 @@ import type { Settings } from '../config';
 import type { Logger } from '../logging';
 import type { Migration } from './data-source';
 import { runningEmbeddedPostgres, startEmbeddedPostgres, type SupervisorEvent } from './embedded-postgres';
+import type { ExtensionTables } from './extension-role';
 import { migrate, type MigrationProgress, type ReportProgress } from './migrate';
 
 export interface OpenDatabase {
@@ -19,10 +20,16 @@ export interface OpeningDatabase extends OpenDatabase {
   current: Promise<void>;
 }
 
+/** The tables that a database has to have. */
+export interface Schema {
+  readonly migrations: readonly Migration[];
+  readonly extensions?: readonly ExtensionTables[];
+}
+
 /** The configured database, or the embedded one, while it is brought up to date. */
 export async function startDatabase(
   settings: Settings,
-  migrations: readonly Migration[],
+  { migrations, extensions = [] }: Schema,
   logger?: Logger,
 ): Promise<OpeningDatabase> {
   const server = settings.databaseUrl
@@ -37,6 +44,7 @@ export async function startDatabase(
     serviceUrl: server.url,
     migrations,
     queue,
+    extensions,
     ...(logger && { report: progressTo(logger) }),
   });
   const over = current.catch(() => undefined);
@@ -45,8 +53,8 @@ export async function startDatabase(
 }
 
 /** The same, once it is up to date. */
-async function openDatabase(settings: Settings, migrations: readonly Migration[]): Promise<OpenDatabase> {
-  const opening = await startDatabase(settings, migrations);
+async function openDatabase(settings: Settings, schema: Schema): Promise<OpenDatabase> {
+  const opening = await startDatabase(settings, schema);
   try {
     await opening.current;
     return opening;
@@ -57,12 +65,9 @@ async function openDatabase(settings: Settings, migrations: readonly Migration[]
 }
 
 /** A command beside a running service gets its database, or the configured one, or one started for the moment. */
-export async function attachDatabase(
-  settings: Settings,
-  migrations: readonly Migration[],
-): Promise<OpenDatabase> {
+export async function attachDatabase(settings: Settings, schema: Schema): Promise<OpenDatabase> {
   const running = settings.databaseUrl ? undefined : runningEmbeddedPostgres(settings.dataFolder);
-  if (running === undefined) return openDatabase(settings, migrations);
+  if (running === undefined) return openDatabase(settings, schema);
   const { url, ownerUrl } = running;
   return { url, ownerUrl, exited: new Promise(() => undefined), close: () => Promise.resolve() };
 }

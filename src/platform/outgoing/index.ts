@@ -1,3 +1,3 @@
 export { type OutgoingBounds, OutgoingClient } from './outgoing-client';
-export { outgoingClient, OutgoingModule } from './outgoing.module';
 export { webhookHeaders } from './webhook-signature';
+export { extensionsClient, outgoingClient, OutgoingModule } from './outgoing.module';

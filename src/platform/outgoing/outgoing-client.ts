@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { fault } from '../../kernel';
-import type { SupplierHandler, SupplierTransport } from '../supplier-http';
+import type { RequestMethod, SupplierHandler, SupplierTransport } from '../supplier-http';
 
 export interface OutgoingRequest {
   readonly url: string;
-  readonly method?: 'GET' | 'POST' | 'DELETE';
+  readonly method?: RequestMethod;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | Buffer;
   readonly signal?: AbortSignal;
 }
 
@@ -27,7 +27,7 @@ const AGENT = { 'user-agent': 'Switchboard' };
 const MAY_HAVE_NO_BODY = new Set([204, 205, 304]);
 
 /**
- * Every read of the product that no model answers: identity providers and the payment processor. Answers are bounded in
+ * Every read of the product that no model answers: identity providers, the payment processor and what extensions ask. Answers are bounded in
  * bytes and time; redirects are ordinary answers; the address is checked at every connection.
  */
 export class OutgoingClient {
@@ -61,7 +61,7 @@ export class OutgoingClient {
       const answer = await this.read(
         {
           url,
-          method: method as 'GET' | 'POST' | 'DELETE',
+          method: method as RequestMethod,
           headers: Object.fromEntries(new Headers(headers)),
           ...(typeof body === 'string' ? { body } : {}),
           ...(signal ? { signal } : {}),

@@ -37,6 +37,10 @@ export const outgoingClient = (settings: Settings): OutgoingClient =>
     new WireTransport(settings, new AddressGuard([...settings.supplierAllow, ...namedByOperator(settings)])),
   );
 
+/** Code of extensions reaches no private network but those that the operator allows for suppliers. */
+export const extensionsClient = (settings: Settings): OutgoingClient =>
+  new OutgoingClient(new WireTransport(settings, new AddressGuard(settings.supplierAllow)));
+
 @Module({
   providers: [{ provide: OutgoingClient, inject: [Settings], useFactory: outgoingClient }],
   exports: [OutgoingClient],

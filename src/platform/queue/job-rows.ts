@@ -126,8 +126,20 @@ export class JobRows {
   }
 }
 
+/** What is wrong with a text that should say when a job runs; null where nothing is. */
+export function cronProblem(cron: string): string | null {
+  try {
+    return nextTime(cron, Date.now()) === undefined ? 'it has no next time' : null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+const nextTime = (cron: string, now: number): number | undefined =>
+  defaultRepeatStrategy(now, { pattern: cron, tz: 'UTC' });
+
 function nextOf({ name, cron }: RegisteredJob, now: number): number {
-  const next = defaultRepeatStrategy(now, { pattern: cron, tz: 'UTC' });
+  const next = nextTime(cron, now);
   if (next === undefined) throw new Error(`the repeating job ${name} has no next time: ${cron}`);
   return next;
 }

@@ -26,6 +26,8 @@ export const RepeatingJob =
 
 export interface RegisteredJob extends RepeatingJobRule {
   readonly run: Run;
+  /** It is not the service's own: it has places of its own, and no node is restarted for it. */
+  readonly isForeign?: true;
 }
 
 export function jobsOf(instance: object): RegisteredJob[] {

@@ -21,6 +21,7 @@ const LONGEST_PAUSE_MS = 1_000;
 const SHORTEST_PAUSE_MS = 250;
 /** A long job must not hold up the others; a node has better to do than to run all of them at once. */
 const MOST_AT_ONCE = 3;
+const MOST_FOREIGN_AT_ONCE = 2;
 /** The name by which metrics and the log tell these jobs from those of queues. */
 const QUEUE = 'upkeep';
 
@@ -93,11 +94,13 @@ export class RepeatingJobs implements OnApplicationBootstrap, OnModuleDestroy, B
    */
   get stuck(): string[] {
     const now = monotonicMs();
-    if (now - this.lookedAt > LATE_AFTER_MS) return this.names;
-    return [...this.dueSince].filter(([, since]) => now - since > LATE_AFTER_MS).map(([name]) => name);
+    const own = this.names.filter((name) => this.jobs.get(name)?.isForeign !== true);
+    if (now - this.lookedAt > LATE_AFTER_MS) return own;
+    return own.filter((name) => now - (this.dueSince.get(name) ?? now) > LATE_AFTER_MS);
   }
 
-  private add(job: RegisteredJob): void {
+  /** Before the start; jobs of providers come by themselves. */
+  add(job: RegisteredJob): void {
     if (this.jobs.has(job.name)) throw new Error(`two repeating jobs are called ${job.name}`);
     this.jobs.set(job.name, job);
   }
@@ -155,7 +158,7 @@ export class RepeatingJobs implements OnApplicationBootstrap, OnModuleDestroy, B
   }
 
   private async take(job: RegisteredJob): Promise<void> {
-    if (!this.clock.isRight || this.running.size >= MOST_AT_ONCE || this.running.has(job.name)) return;
+    if (!this.clock.isRight || this.running.has(job.name) || !this.hasPlaceFor(job)) return;
     const id = uuidv7();
     this.unanswered.set(id, job);
     const claim = await this.rows.claim(job, id);
@@ -163,6 +166,11 @@ export class RepeatingJobs implements OnApplicationBootstrap, OnModuleDestroy, B
     if (claim === undefined) return;
     const run = this.runClaimed(job, claim).finally(() => this.running.delete(job.name));
     this.running.set(job.name, run);
+  }
+
+  private hasPlaceFor({ isForeign }: RegisteredJob): boolean {
+    const alike = [...this.running.keys()].filter((name) => this.jobs.get(name)?.isForeign === isForeign);
+    return alike.length < (isForeign === true ? MOST_FOREIGN_AT_ONCE : MOST_AT_ONCE);
   }
 
   private async runClaimed(job: RegisteredJob, claim: JobClaim): Promise<void> {

@@ -1,9 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Fault, Pieces } from '../../kernel';
 
+export type RequestMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
 export interface SupplierRequest {
   readonly url: URL;
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: RequestMethod;
   readonly headers: Record<string, string>;
   readonly body?: Pieces | Buffer | string;
   /** The deadline of the answer's head; unset, the setting for whole answers. */

@@ -1,4 +1,5 @@
 import { fault, headerName, isValidHeaderValue } from '../../../kernel';
+import type { RequestMethod } from '../supplier-transport';
 
 /** They are written once, with the head. */
 const own: ReadonlySet<string> = new Set([
@@ -11,7 +12,7 @@ const own: ReadonlySet<string> = new Set([
 const address = /^[\x21-\x7e]+$/;
 
 export interface RequestLine {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: RequestMethod;
   readonly path: string;
   readonly host: string;
 }
@@ -30,7 +31,7 @@ export function requestHead(
     if (name === null || !isValidHeaderValue(value)) throw unsendable(spelling);
     if (!own.has(name)) text += `${spelling}: ${value}\r\n`;
   }
-  if (method === 'POST' || bodyBytes > 0) text += `content-length: ${bodyBytes}\r\n`;
+  if (method === 'POST' || method === 'PUT' || bodyBytes > 0) text += `content-length: ${bodyBytes}\r\n`;
   return `${text}\r\n`;
 }
 

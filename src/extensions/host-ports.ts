@@ -1,0 +1,42 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Database, extensionsClient, Mailer, type OutgoingClient, Settings } from '../platform';
+import { Extensions } from './extensions';
+import { DatabasePorts } from './ports/database-port';
+import { httpPort } from './ports/http-port';
+import { mailPort } from './ports/mail-port';
+
+export interface OpenPorts {
+  close(): Promise<void>;
+}
+
+/** The ports that stand on a database and on settings alone, as a command has them too. */
+export function givePlainPorts(extensions: Extensions, database: Database, settings: Settings): OpenPorts {
+  const databases = new DatabasePorts(database);
+  extensions.givePort('db', databases.portOf);
+  const clients: OutgoingClient[] = [];
+  extensions.givePort('http.out', () => {
+    const client = (clients[0] ??= extensionsClient(settings));
+    return httpPort(client);
+  });
+  return {
+    close: async () => {
+      for (const client of clients) client.close();
+      await databases.close();
+    },
+  };
+}
+
+/** Gives extensions what the platform has. Other rooms give what is theirs. */
+@Injectable()
+export class HostPorts implements OnApplicationShutdown {
+  private readonly plain: OpenPorts;
+
+  constructor(extensions: Extensions, database: Database, mailer: Mailer, settings: Settings) {
+    this.plain = givePlainPorts(extensions, database, settings);
+    extensions.givePort('mail.send', () => mailPort(mailer));
+  }
+
+  onApplicationShutdown(): Promise<void> {
+    return this.plain.close();
+  }
+}

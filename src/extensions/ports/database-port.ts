@@ -1,0 +1,22 @@
+import type { DatabasePort } from '#extension';
+import { type Database, RoleDatabase } from '../../platform';
+
+/** The pools of extensions, each made when its extension first asks for the port. */
+export class DatabasePorts {
+  private readonly open: RoleDatabase[] = [];
+
+  constructor(private readonly database: Database) {}
+
+  readonly portOf = (extension: string): DatabasePort => {
+    const own = new RoleDatabase(this.database, extension);
+    this.open.push(own);
+    return {
+      query: (sql, values) => own.query(sql, values),
+      transaction: (work) => own.transaction(work),
+    };
+  };
+
+  async close(): Promise<void> {
+    await Promise.all(this.open.map((own) => own.close()));
+  }
+}

@@ -1,0 +1,121 @@
+import { Client } from 'pg';
+import { MINUTE_MS } from '../../kernel';
+import {
+  completeRoles,
+  ensureExtensionRole,
+  extensionRole,
+  type ExtensionTables,
+  ExtensionTablesRefused,
+  type SqlFile,
+} from './extension-role';
+
+const LOCK_TIMEOUT_MS = 10_000;
+/** A start that waits longer for one file is better told so. */
+const STATEMENT_TIMEOUT_MS = 5 * MINUTE_MS;
+
+/** Whether nothing is to be done; what does not fit is not current, and is told by whoever has the lock. */
+export async function areExtensionsCurrent(
+  client: Client,
+  extensions: readonly ExtensionTables[],
+): Promise<boolean> {
+  if (extensions.length === 0) return true;
+  const roles = extensions.map(({ extension }) => extensionRole(extension));
+  const complete = await completeRoles(client, roles);
+  if (roles.some((role) => !complete.has(role))) return false;
+  for (const { extension, files } of extensions) {
+    const run = await filesRun(client, extension);
+    if (run.size !== files.length || files.some(({ name, digest }) => run.get(name) !== digest)) return false;
+  }
+  return true;
+}
+
+/**
+ * Brings the tables of extensions up to date, one after the other. The caller has the lock, on another connection: a
+ * file could let go what its own connection holds.
+ */
+export async function migrateExtensions(url: string, extensions: readonly ExtensionTables[]): Promise<void> {
+  for (const tables of extensions) {
+    const client = new Client({
+      connectionString: url,
+      application_name: 'switchboard-migrations',
+      connectionTimeoutMillis: 10_000,
+    });
+    client.on('error', () => undefined);
+    await client.connect();
+    try {
+      await ensureExtensionRole(client, tables.extension);
+      const run = await filesRun(client, tables.extension);
+      refuseRewrittenPast(tables, run);
+      for (const file of tables.files) if (!run.has(file.name)) await runFile(client, tables.extension, file);
+    } finally {
+      await client.end();
+    }
+  }
+}
+
+async function filesRun(client: Client, extension: string): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await client.query<{ name: string; digest: string }>(
+    'SELECT name, digest FROM public.extension_migration WHERE extension = $1 ORDER BY name',
+    [extension],
+  );
+  return new Map(rows.map(({ name, digest }) => [name, digest]));
+}
+
+/** Files that were run are neither changed nor taken away, and none comes before them. */
+function refuseRewrittenPast({ extension, files }: ExtensionTables, run: ReadonlyMap<string, string>): void {
+  const refuse = (reason: string): never => {
+    throw new ExtensionTablesRefused(extension, `${reason}. Migrations only go forward: add a new file`);
+  };
+  for (const [name, digest] of run) {
+    const file = files.find((each) => each.name === name);
+    if (file === undefined) refuse(`its migration ${name} was run here and is missing now`);
+    else if (file.digest !== digest) refuse(`its migration ${name} was run here and has been changed since`);
+  }
+  const newest = [...run.keys()].at(-1);
+  const late = files.find(({ name }) => !run.has(name) && newest !== undefined && name < newest);
+  if (late !== undefined) refuse(`its migration ${late.name} comes before ${newest}, which was run here`);
+}
+
+const RUNNER = 'run_migration_file';
+
+/**
+ * Runs a file whole or not at all. Inside a SECURITY DEFINER function the server refuses to set a role and to end the
+ * transaction, so a text can do neither. Its row is written first: the role has no right to it. Deferred triggers are
+ * run before the function ends, as the role.
+ */
+async function runFile(client: Client, extension: string, { name, text, digest }: SqlFile): Promise<void> {
+  const role = extensionRole(extension);
+  const runner = `${role}.${RUNNER}`;
+  try {
+    await client.query(
+      `BEGIN; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}; SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS}`,
+    );
+    await client.query(
+      'INSERT INTO public.extension_migration (extension, name, digest) VALUES ($1, $2, $3)',
+      [extension, name, digest],
+    );
+    await client.query(`
+      SET LOCAL ROLE ${role};
+      CREATE FUNCTION ${runner}(file text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+        SET search_path = ${role}, contract, pg_temp
+        AS $runner$ BEGIN EXECUTE file; SET CONSTRAINTS ALL IMMEDIATE; END $runner$`);
+    await client.query(`SELECT ${runner}($1)`, [text]);
+    await client.query(`DROP FUNCTION ${runner}(text)`);
+    await client.query('COMMIT');
+  } catch (cause) {
+    await client.query('ROLLBACK').catch(() => undefined);
+    throw new ExtensionTablesRefused(
+      extension,
+      `its migration ${name} failed: ${(cause as Error).message}${placeOf(cause, text)}`,
+      { cause },
+    );
+  }
+}
+
+/** The line of the file where the server tells one. */
+function placeOf(cause: unknown, text: string): string {
+  const { internalQuery, internalPosition } = cause as { internalQuery?: string; internalPosition?: string };
+  if (internalQuery !== text || internalPosition === undefined) return '';
+  const before = [...text].slice(0, Number(internalPosition) - 1).join('');
+  return ` (line ${before.split('\n').length})`;
+}
