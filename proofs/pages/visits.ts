@@ -171,9 +171,15 @@ async function administrationPages(world: World, people: DemoSite['people']): Pr
   return [
     visit('operator', admin),
     visit('owner', admin),
-    ...['/audit', '/billing', '/conversations', '/models', '/models/new', '/providers/new'].map((path) =>
-      visit('operator', admin + path),
-    ),
+    ...[
+      '/audit',
+      '/billing',
+      '/conversations',
+      '/extensions',
+      '/models',
+      '/models/new',
+      '/providers/new',
+    ].map((path) => visit('operator', admin + path)),
     ...['access', 'import'].map((page) => visit('operator', `${admin}/models/${page}`)),
     { ...visit('operator', `${admin}/models/import/{draft_id}`), path: await importDrawnUp(people) },
     visit('owner', `${admin}/models/access`),

@@ -5,6 +5,7 @@ import { AuditLogModule } from './audit/audit-log.module';
 import { CatalogueAdminModule } from './catalogue/catalogue-admin.module';
 import { EnginesModule } from './engines/engines.module';
 import { TapPagesModule } from './extensions/taps/taps.module';
+import { ExtensionPagesModule } from './extensions/extensions.module';
 import { ConversationsModule } from './conversations/conversations.module';
 import { ObservabilityModule } from './observability/observability.module';
 import { UserUsageModule } from './usage/user-usage.module';
@@ -19,6 +20,7 @@ import { PeopleModule } from './people.module';
     CatalogueAdminModule,
     EnginesModule,
     ConversationsModule,
+    ExtensionPagesModule,
     ObservabilityModule,
     TapPagesModule,
     UserUsageModule,

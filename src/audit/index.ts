@@ -2,7 +2,10 @@ export { settledRecordOf } from './settled-record';
 export {
   actionNames,
   type ActionName,
-  actionTextKey,
+  actionText,
+  type ExtensionAction,
+  loggedAction,
+  type LoggedAction,
   objectTextKey,
   objectTypes,
   type ObjectType,

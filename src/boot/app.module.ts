@@ -27,7 +27,7 @@ import {
 import { PortalModule } from '../portal';
 import { QualityModule } from '../quality';
 import { projectFolder } from '../views';
-import { WebModule } from '../web';
+import { extensionModules, WebModule } from '../web';
 
 const { version } = parseJsonText(readFileSync(join(projectFolder, 'package.json'), 'utf8')) as {
   version: string;
@@ -85,7 +85,7 @@ export class AppModule {
         QualityModule,
         PortalModule.forRoot(settings),
         AdminModule,
-        ...options.extensions.modules,
+        ...extensionModules(options.extensions),
         ...(options.extraModules ?? []),
       ],
       providers: [adapterProvider],

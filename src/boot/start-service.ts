@@ -25,7 +25,7 @@ import {
   Settings,
   startDatabase,
 } from '../platform';
-import { serveAssets } from '../web';
+import { lentParts, serveAssets, verifyExtensions } from '../web';
 import { assertPortsFree } from './ports';
 import { BootModule } from './boot.module';
 import { FirstBoot, type FirstKeys } from './first-boot';
@@ -75,8 +75,10 @@ export async function startService(
       environment: options.environment ?? processEnvironment,
       workingFolder: process.cwd(),
       logFor: (extension) => logger.child({ extension }),
+      lent: lentParts,
     }),
   );
+  verifyExtensions(extensions);
   const tables = tablesOf(extensions.all);
   const database = await startDatabase(settings, { migrations, extensions: tables }, logger);
   let firstKeys: FirstKeys | null = null;

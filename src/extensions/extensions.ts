@@ -1,4 +1,3 @@
-import type { Type } from '@nestjs/common';
 import type { Command, Gate, Job, Need, Policy, PriceComponent, Tap } from '#extension';
 import type { PortMaker } from './extension-ports';
 import type { LoadedExtension, Owned } from './loaded-extension';
@@ -11,7 +10,6 @@ export class Extensions {
   readonly priceComponents: readonly Owned<PriceComponent>[];
   readonly jobs: readonly Owned<Job>[];
   readonly commands: readonly Owned<Command>[];
-  readonly modules: readonly Type[];
 
   constructor(readonly all: readonly LoadedExtension[]) {
     this.gates = ownedOf(all, ({ gates }) => gates);
@@ -20,7 +18,6 @@ export class Extensions {
     this.priceComponents = ownedOf(all, ({ priceComponents }) => priceComponents);
     this.jobs = ownedOf(all, ({ jobs }) => jobs);
     this.commands = ownedOf(all, ({ commands }) => commands);
-    this.modules = all.flatMap(({ adds: { module } }) => (module === undefined ? [] : [module as Type]));
   }
 
   /** The module that has what a port needs gives it to those who asked for it. */

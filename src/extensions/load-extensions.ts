@@ -4,6 +4,7 @@ import {
   CONTRACT_VERSION,
   type Extension,
   type Host,
+  HOST_SYMBOL,
   type Log,
   type Need,
 } from '#extension';
@@ -28,6 +29,8 @@ export interface LoadContext {
   /** Paths and packages are looked up from here. */
   readonly workingFolder: string;
   readonly logFor: (extension: string) => Log;
+  /** What an extension imports from `@switchboard/extension/nest`. */
+  readonly lent: object;
 }
 
 /** Every extension that the operator listed, in that order; the first that cannot be used ends the start. */
@@ -35,6 +38,7 @@ export async function loadExtensions(
   list: string,
   context: LoadContext,
 ): Promise<readonly LoadedExtension[]> {
+  Reflect.set(globalThis, HOST_SYMBOL, context.lent);
   const loaded: LoadedExtension[] = [];
   for (const listed of listedExtensions(list)) {
     const extension = await load(listed, context);
@@ -67,9 +71,10 @@ async function load(listed: ListedExtension, context: LoadContext): Promise<Load
   } = extension;
   const settings = await settingsOf(id, schema, context.environment);
   const ports = new ExtensionPorts(id, needs);
-  const adds = await setUp(extension, { settings, log: context.logFor(id), ports: ports.given });
+  const given = { settings, log: context.logFor(id), ports: ports.given } as Host<unknown>;
+  const adds = await setUp(extension, given);
   const parts = { migrations, views, messages, navigation };
-  return { id, version, host, from, folder: files.folder, needs, parts, adds, ports };
+  return { id, version, host, from, folder: files.folder, needs, parts, adds, ports, given };
 }
 
 function verifyDigest({ from, sha256 }: ListedExtension, { folder }: ExtensionFiles): void {
@@ -130,13 +135,10 @@ function verifyDefinition(from: string, extension: Extension<unknown, Need>): vo
   if (typeof extension.setup !== 'function') throw new ExtensionRefused(id, 'it has no setup()');
 }
 
-async function setUp(
-  extension: Extension<unknown, Need>,
-  host: { readonly settings: unknown; readonly log: Log; readonly ports: object },
-): Promise<Contributions> {
+async function setUp(extension: Extension<unknown, Need>, host: Host<unknown>): Promise<Contributions> {
   let adds: Contributions;
   try {
-    adds = await inTime(Promise.resolve(extension.setup(host as Host<unknown, Need>)));
+    adds = await inTime(Promise.resolve(extension.setup(host)));
   } catch (cause) {
     if (cause instanceof ExtensionRefused) throw cause;
     throw new ExtensionRefused(extension.id, `setup() failed: ${messageOf(cause)}`, { cause });

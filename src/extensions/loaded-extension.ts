@@ -1,4 +1,4 @@
-import type { Contributions, Extension, Need } from '#extension';
+import type { Contributions, Extension, Host, Need } from '#extension';
 import type { ExtensionPorts } from './extension-ports';
 
 /** An extension as it was found, with what it adds. */
@@ -13,6 +13,8 @@ export interface LoadedExtension {
   readonly parts: Pick<Extension, 'migrations' | 'views' | 'messages' | 'navigation'>;
   readonly adds: Contributions;
   readonly ports: ExtensionPorts;
+  /** What `setup` was given, for those parts that the host makes. */
+  readonly given: Host<unknown>;
 }
 
 /** A part together with the extension that brought it. */

@@ -13,6 +13,7 @@ import {
   type TimeStyle,
 } from './formatting';
 import { dataOf, escape, safe } from './render-data';
+import { ownFirst } from './translations';
 import type { ViewContext } from './view-context';
 
 const isAbsent = (value: unknown): value is null | undefined | '' =>
@@ -71,6 +72,10 @@ function translate(key: string, options: HelperOptions): string {
   return dataOf(options).translate(key, options.hash as Record<string, unknown>);
 }
 
+/** What `t` is in a template of an extension. */
+const ownText = (extension: string, key: string, options: HelperOptions): string =>
+  ownFirst(extension, dataOf(options).translate)(key, options.hash as Record<string, unknown>);
+
 function section(this: unknown, name: string, options: HelperOptions): string {
   dataOf(options).sections[name] = safe(options.fn(this).trim());
   return '';
@@ -102,6 +107,7 @@ const written = new Map<unknown, HelperDelegate>(
 export function createHelpers(asset: AssetResolver): Record<string, HelperDelegate> {
   return {
     t: translate,
+    ownText,
     ...formHelpers,
     money,
     cost,

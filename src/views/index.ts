@@ -18,6 +18,7 @@ export {
   formatPercent,
   formatTime,
 } from './formatting';
+export { viewOfExtension, viewsOf } from './extension-views';
 export { type FieldAttributes } from './field-bounds';
 export { filterFields } from './components/filter-fields';
 export type * from './components/models';

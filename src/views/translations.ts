@@ -5,18 +5,28 @@ import { parseJsonText } from '../kernel';
 import { locales, type Locale } from './view-context';
 
 export type Translate = (key: string, values?: Record<string, unknown>) => string;
-export type Translations = (locale: Locale) => Translate;
+/** The texts of an extension come before the host's. */
+export type Translations = (locale: Locale, extension?: string) => Translate;
+
+interface ExtensionTexts {
+  readonly id: string;
+  readonly messages: Readonly<Record<Locale, object>> | null;
+}
 
 /**
  * Messages are whole sentences with plural forms. Escaping is the template's
  * business, so values go in as they are.
  */
-export async function loadTranslations(localesFolder: string): Promise<Translations> {
+export async function loadTranslations(
+  localesFolder: string,
+  extensions: readonly ExtensionTexts[] = [],
+): Promise<Translations> {
   const resources = Object.fromEntries(
-    locales.map((locale) => [
-      locale,
-      { translation: parseJsonText(readFileSync(join(localesFolder, `${locale}.json`), 'utf8')) as object },
-    ]),
+    locales.map((locale) => {
+      const host = parseJsonText(readFileSync(join(localesFolder, `${locale}.json`), 'utf8')) as object;
+      const ext = Object.fromEntries(extensions.map(({ id, messages }) => [id, messages?.[locale] ?? {}]));
+      return [locale, { translation: { ...host, ext } }];
+    }),
   );
   const instance = createInstance();
   await instance.init({
@@ -28,7 +38,17 @@ export async function loadTranslations(localesFolder: string): Promise<Translati
   });
   const of = (locale: Locale): Translate => translatorOf(instance.getFixedT(locale));
   const translators = { en: of('en'), de: of('de'), fr: of('fr'), it: of('it'), es: of('es') };
-  return (locale) => translators[locale];
+  return (locale, extension) =>
+    extension === undefined ? translators[locale] : ownFirst(extension, translators[locale]);
+}
+
+/** Looks among the texts of an extension, then among the host's. */
+export function ownFirst(extension: string, translate: Translate): Translate {
+  return (key, values) => {
+    const own = `ext.${extension}.${key}`;
+    const text = translate(own, values);
+    return text === own ? translate(key, values) : text;
+  };
 }
 
 /** A page asks for the same few messages hundreds of times, most of them without a value. */

@@ -1,11 +1,13 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join, relative, sep } from 'node:path';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import Handlebars from 'handlebars';
 import { create } from 'hbs';
 import { createAssetResolver } from './assets';
+import { type ExtensionViews, ownTemplate, viewOfExtension } from './extension-views';
 import { PageForms } from './forms';
 import { createHelpers } from './helpers';
 import type { RenderData } from './render-data';
+import { layoutOf, nameOf, partialsPrefix, readTemplates } from './templates';
 import { loadTranslations, type Translate } from './translations';
 import { defaultViewContext, type Locale, type ViewContext } from './view-context';
 
@@ -32,6 +34,7 @@ export interface ViewEngineOptions {
   /** It is false in development: templates and assets are read anew when one of their files has changed. */
   cache: boolean;
   brandName: string;
+  extensions?: readonly ExtensionViews[];
 }
 
 interface ExpressApplication {
@@ -45,7 +48,8 @@ type ExpressRender = (path: string, options: object, done: (error: unknown, html
 export abstract class ViewEngine {
   /** `view` is a path below the views folder without its ending. Synchronous; throws for an unknown view. */
   abstract render(view: string, model: object, context: ViewContext): string;
-  abstract translator(locale: Locale): Translate;
+  /** The texts of an extension come before the host's. */
+  abstract translator(locale: Locale, extension?: string): Translate;
   /** Makes `response.render('pages/…', model)` work; the context is read from `response.locals.viewContext`. */
   abstract attach(application: ExpressApplication): void;
 }
@@ -57,20 +61,6 @@ interface LoadedView {
 
 interface ExpressLocals extends Record<string, unknown> {
   viewContext?: ViewContext;
-}
-
-const partialsPrefix = 'partials/';
-const layoutLine = /^\{\{!<\s*([\w-]+)\s*\}\}\r?\n?/;
-
-function readTemplates(folder: string): [name: string, source: string][] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.hbs'))
-    .map((entry) => join(entry.parentPath, entry.name))
-    .map((path) => [nameOf(folder, path), readFileSync(path, 'utf8')]);
-}
-
-function nameOf(folder: string, path: string): string {
-  return relative(folder, path).slice(0, -'.hbs'.length).split(sep).join('/');
 }
 
 function loadViews(options: ViewEngineOptions): Map<string, LoadedView> {
@@ -85,10 +75,19 @@ function loadViews(options: ViewEngineOptions): Map<string, LoadedView> {
   };
   const views = new Map<string, LoadedView>();
   for (const [name, source] of readTemplates(options.viewsFolder)) {
-    const layout = layoutLine.exec(source)?.[1];
-    const run = hbs.handlebars.compile(source.replace(layoutLine, ''), compileOptions);
+    const { layout, body } = layoutOf(source);
+    const run = hbs.handlebars.compile(body, compileOptions);
     if (name.startsWith(partialsPrefix)) hbs.registerPartial(name.slice(partialsPrefix.length), run);
     else views.set(name, { layout, run });
+  }
+  for (const { id, viewsFolder } of options.extensions ?? []) {
+    for (const [name, source] of viewsFolder === null ? [] : readTemplates(viewsFolder)) {
+      const { layout, body } = layoutOf(source);
+      const run = hbs.handlebars.compile(ownTemplate(id, body).program, compileOptions);
+      if (name.startsWith(partialsPrefix))
+        hbs.registerPartial(`${id}/${name.slice(partialsPrefix.length)}`, run);
+      else views.set(viewOfExtension(id, name), { layout, run });
+    }
   }
   return views;
 }
@@ -102,13 +101,14 @@ function stateOf(folders: readonly string[]): string {
 }
 
 export async function createViewEngine(options: ViewEngineOptions): Promise<ViewEngine> {
-  const translations = await loadTranslations(options.localesFolder);
+  const translations = await loadTranslations(options.localesFolder, options.extensions);
   // They are read with the first page: a service may run long before anybody looks at one.
   let views: Map<string, LoadedView> | undefined;
   let loadedState: string | undefined;
 
   const forgetWhatChanged = (): void => {
-    const state = stateOf([options.viewsFolder, options.publicFolder]);
+    const own = (options.extensions ?? []).flatMap(({ viewsFolder }) => viewsFolder ?? []);
+    const state = stateOf([options.viewsFolder, options.publicFolder, ...own]);
     if (state !== loadedState) views = undefined;
     loadedState = state;
   };

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { Module } from '@nestjs/common';
+import { Extensions } from '../extensions';
 import { Settings } from '../platform';
+import { viewsOf } from './extension-views';
 import { projectFolder } from './project-folder';
 import { createViewEngine, ViewEngine } from './view-engine';
 
@@ -9,14 +11,15 @@ import { createViewEngine, ViewEngine } from './view-engine';
   providers: [
     {
       provide: ViewEngine,
-      inject: [Settings],
-      useFactory: (settings: Settings) =>
+      inject: [Settings, Extensions],
+      useFactory: (settings: Settings, { all }: Extensions) =>
         createViewEngine({
           viewsFolder: join(projectFolder, 'views'),
           publicFolder: join(projectFolder, 'public'),
           localesFolder: join(projectFolder, 'locales'),
           cache: settings.environment !== 'development',
           brandName: settings.brandName,
+          extensions: all.map((extension) => viewsOf(extension)),
         }),
     },
   ],

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { ExecutionContext } from '@nestjs/common';
+import type { Reader } from '../../packages/extension/src/pages';
 import type { FrameFacts } from './frame-facts';
 import type { Actor, Fault } from '../kernel';
 import type { Refusal } from './pages/refusal';
@@ -25,6 +26,8 @@ export interface HttpRequest extends IncomingMessage {
   reseller?: ResellerDomain;
   /** It is set with the actor: language, zone and view of the administration. */
   viewing?: Viewing;
+  /** It is set with the actor on routes of extensions. */
+  reader?: Reader;
   /** What the frame of a page shows beside its own content; set before the page is made. */
   frame?: FrameFacts;
   /** It is set where a change in the portal is read; the gateway reads its own. */

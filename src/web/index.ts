@@ -1,5 +1,8 @@
 export { Access } from './access';
 export type { Notice } from './frame-facts';
+export { extensionModules, routesOf } from './extensions/extension-modules';
+export { lentParts } from './extensions/lent-parts';
+export { extensionActions, verifyExtensions } from './extensions/verify-extensions';
 export { Audited, type AuditRule } from './audited';
 export { ClientAddress } from './client-address';
 export { addCookie, cookieOf, privateCookieName, sessionCookieName, setCookie } from './cookies';

@@ -1,4 +1,4 @@
-export { CONTRACT_VERSION, HOST_SYMBOL } from './contract-version';
+export { CONTRACT_VERSION, HOST, HOST_SYMBOL } from './contract-version';
 export type * from './commands';
 export type * from './extension';
 export { defineExtension } from './extension';

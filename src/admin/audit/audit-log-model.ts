@@ -1,8 +1,9 @@
 import {
   actionNames,
   type ActivityEntry,
-  actionTextKey,
+  actionText,
   type Changes,
+  type ExtensionAction,
   objectTextKey,
   objectTypes,
 } from '../../audit';
@@ -27,6 +28,8 @@ export interface AuditLogShown {
   readonly scope: Scope;
   readonly timeZone: string;
   readonly translate: Translate;
+  /** What extensions put on record. */
+  readonly added: readonly ExtensionAction[];
   /** The names of the organisations whose entries are on the page. */
   readonly organisations: ReadonlyMap<number, string>;
 }
@@ -38,7 +41,7 @@ export function auditLogList(shown: AuditLogShown): ListDescription<ActivityEntr
     scope: `${scopeWords(request, translate, scope)} · ${timeZone}`,
     columns: [
       column('activity.page.time', 'time', ({ occurredAt }) => occurredAt),
-      column('activity.page.what', 'text', ({ action }) => translate(actionTextKey(action)), 'heading'),
+      column('activity.page.what', 'text', ({ action }) => actionText(action, translate), 'heading'),
       mixed('activity.page.object', (entry) => objectLink(entry, shown)),
       mixed('activity.page.who', (entry) => actorFigure(entry, request)),
       ...(scope.kind === 'platform'
@@ -59,7 +62,7 @@ export function auditLogList(shown: AuditLogShown): ListDescription<ActivityEntr
   };
 }
 
-function fieldsOf({ query, translate }: AuditLogShown): FieldModel[] {
+function fieldsOf({ query, translate, added }: AuditLogShown): FieldModel[] {
   const chosen = (name: string, label: string, choices: readonly Choice[]): FieldModel => ({
     id: `filter-${name}`,
     name,
@@ -89,9 +92,9 @@ function fieldsOf({ query, translate }: AuditLogShown): FieldModel[] {
     chosen(
       'action',
       'activity.page.what',
-      actionNames.map((name) => ({
+      [...actionNames, ...added].map((name) => ({
         value: name,
-        label: translate(actionTextKey(name)),
+        label: actionText(name, translate),
         selected: query.action === name,
       })),
     ),
@@ -114,7 +117,7 @@ function detailOf(entry: ActivityEntry, shown: AuditLogShown): RowDetail {
   const { request, query, translate } = shown;
   return {
     id: `entry-${entry.id}`,
-    name: translate(actionTextKey(entry.action)),
+    name: actionText(entry.action, translate),
     href: `${addressOf(pathOf(request), queryOf(request), { open: entry.id })}#entry-${entry.id}`,
     open: query.open === entry.id,
     items: detailsOf(entry, shown),

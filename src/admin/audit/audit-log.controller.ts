@@ -1,5 +1,13 @@
 import { Controller, Query, Req } from '@nestjs/common';
-import { type ActivityEntry, ActivityLog, ActivityQuery, ChainBreaks, ChainStates } from '../../audit';
+import {
+  type ActivityEntry,
+  ActivityLog,
+  ActivityQuery,
+  ChainBreaks,
+  ChainStates,
+  type ExtensionAction,
+} from '../../audit';
+import { Extensions } from '../../extensions';
 import { Database, type Row, Settings } from '../../platform';
 import { type BannerModel, formatTime } from '../../views';
 import {
@@ -9,6 +17,7 @@ import {
   Csv,
   csvTable,
   type CsvTable,
+  extensionActions,
   type HttpRequest,
   listPage,
   type ListPageModel,
@@ -25,6 +34,8 @@ const ROWS_A_PAGE = 50;
 /** The audit log: administrators of an organisation see its entries, the platform's administrators see all. */
 @Controller()
 export class AuditLogController {
+  private readonly added: readonly ExtensionAction[];
+
   constructor(
     private readonly database: Database,
     private readonly activity: ActivityQuery,
@@ -33,7 +44,10 @@ export class AuditLogController {
     private readonly breaks: ChainBreaks,
     private readonly pages: PageRenderer,
     private readonly settings: Settings,
-  ) {}
+    extensions: Extensions,
+  ) {
+    this.added = extensionActions(extensions);
+  }
 
   @Page('/dashboard/admin/audit', 'pages/admin/audit', Access.role('org_admin'))
   async show(
@@ -49,7 +63,15 @@ export class AuditLogController {
       limit: ROWS_A_PAGE,
     });
     const organisations = await this.organisationsOf(page.rows);
-    const list = auditLogList({ request, query, scope, timeZone, translate, organisations });
+    const list = auditLogList({
+      request,
+      query,
+      scope,
+      timeZone,
+      translate,
+      organisations,
+      added: this.added,
+    });
     const cap = translate('audit.cap', { count: this.settings.auditExportMaxRows });
     const locale = this.pages.localeOf(request);
     const shown = { locale, timeZone, translate };

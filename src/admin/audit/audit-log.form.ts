@@ -1,4 +1,10 @@
-import { type ActionName, actionNames, type ActivityFilter, objectTypes, type ObjectType } from '../../audit';
+import {
+  type ActivityFilter,
+  loggedAction,
+  type LoggedAction,
+  objectTypes,
+  type ObjectType,
+} from '../../audit';
 import { day, dayAfter, fault, line, oneOf, startOfDay } from '../../kernel';
 import { Takes } from '../../platform';
 import { IsCursor } from '../../web';
@@ -17,8 +23,8 @@ export class AuditLogQuery {
   @Takes(line(200).orBlank())
   actor?: string;
 
-  @Takes(oneOf(actionNames).orBlank())
-  action?: ActionName;
+  @Takes(loggedAction.orBlank())
+  action?: LoggedAction;
 
   @Takes(oneOf(objectTypes).orBlank())
   type?: ObjectType;

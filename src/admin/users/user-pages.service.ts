@@ -1,12 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import {
-  ActivityQuery,
-  actionTextKey,
-  allTokens,
-  type Changes,
-  type UsageGroup,
-  UsageQuery,
-} from '../../audit';
+import { ActivityQuery, actionText, allTokens, type Changes, type UsageGroup, UsageQuery } from '../../audit';
 import { budgetsOfPerson, type InvoicePayment, Invoices, Ledger, Limits } from '../../billing';
 import { Departments, deviceName, SecondFactors, SessionsService } from '../../identity';
 import { periodNamed } from '../../kernel';
@@ -244,7 +237,7 @@ export class UserPages {
       rows,
       [
         column('people.when', 'time', ({ occurredAt }) => occurredAt),
-        column('people.what', 'text', ({ action }) => translate(actionTextKey(action))),
+        column('people.what', 'text', ({ action }) => actionText(action, translate)),
         column('people.who', 'text', ({ actor }) => actor.label, 'minor'),
         column('people.change', 'text', ({ changes }) => changeWords(changes)),
         column('administration.reason', 'text', ({ reason }) => reason ?? '–', 'minor'),

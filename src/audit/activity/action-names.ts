@@ -1,3 +1,5 @@
+import { Field, oneOf } from '../../kernel';
+
 /**
  * Every logged change as object.action. The texts are `activity.action.<name>` in the locales. Names are never reused
  * or renamed, since old entries keep them.
@@ -134,6 +136,22 @@ export const actionNames = [
 
 export type ActionName = (typeof actionNames)[number];
 
+/** What an extension did, as `ext.<id>.<verb>`. Its text is among those of the extension. */
+export type ExtensionAction = `ext.${string}`;
+export type LoggedAction = ActionName | ExtensionAction;
+
+const LONGEST_NAME = 120;
+const hostAction = oneOf(actionNames);
+
+const isExtensionAction = (given: unknown): given is ExtensionAction =>
+  typeof given === 'string' && given.length <= LONGEST_NAME && /^ext\.[a-z0-9-]+\.[\w.-]+$/.test(given);
+
+/** One of them, or the name of what an extension did. */
+export const loggedAction = new Field<LoggedAction>({
+  schema: { type: 'string', maxLength: LONGEST_NAME },
+  read: (given) => (isExtensionAction(given) ? given : hostAction.read(given)),
+});
+
 /** The type of object that an entry is about; the texts are `activity.object.<type>`. */
 export const objectTypes = [
   'account',
@@ -142,6 +160,7 @@ export const objectTypes = [
   'conversation',
   'credential',
   'department',
+  'extension',
   'invite',
   'journal',
   'key',
@@ -160,6 +179,12 @@ export const objectTypes = [
 
 export type ObjectType = (typeof objectTypes)[number];
 
-/** The key of an action's text in the locales. */
-export const actionTextKey = (action: ActionName): string => `activity.action.${action}`;
+/** What an action is called in the reader's words. An extension that is gone has no texts: its own words are left. */
+export function actionText(action: LoggedAction, translate: (key: string) => string): string {
+  const [, extension, verb] = /^ext\.([^.]+)\.(.+)$/.exec(action) ?? [];
+  if (extension === undefined || verb === undefined) return translate(`activity.action.${action}`);
+  const key = `ext.${extension}.activity.${verb}`;
+  const text = translate(key);
+  return text === key ? `${extension}: ${verb}` : text;
+}
 export const objectTextKey = (type: ObjectType): string => `activity.object.${type}`;

@@ -3,7 +3,7 @@ import { Injectable, Optional } from '@nestjs/common';
 import { Database, type Tx } from '../../platform';
 import { LINE_COLUMNS, type LineRow } from '../chain/entry-line';
 import { SealWitness } from '../chain/seal-witness';
-import type { ActionName } from './action-names';
+import type { ActionName, LoggedAction } from './action-names';
 import type { ActivityActor, ActivityRequest, Concerned, NewActivity } from './activity';
 import { boundedText, storedChanges } from './changes';
 
@@ -11,7 +11,7 @@ import { boundedText, storedChanges } from './changes';
 interface AuditedRequest {
   readonly request: () => ActivityRequest;
   readonly promised: readonly ActionName[];
-  readonly written: Map<Tx, Set<ActionName>>;
+  readonly written: Map<Tx, Set<LoggedAction>>;
   /** It is set once a transaction with a promised entry commits, or the handler says that nothing changed. */
   kept: boolean;
 }

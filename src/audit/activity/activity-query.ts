@@ -3,7 +3,7 @@ import { DAY_MS, type Scope } from '../../kernel';
 import { Database, everyRow, Keyset, type Page, type PageRequest, type Row } from '../../platform';
 import type { Span } from '../span';
 import { SqlParameters } from '../sql-parameters';
-import type { ActionName, ObjectType } from './action-names';
+import type { LoggedAction, ObjectType } from './action-names';
 import type { ActivityActor } from './activity';
 import type { Changes } from './changes';
 import { KEY_IDS, type ObjectIds, withObjectIds } from './object-ids';
@@ -12,7 +12,7 @@ import { searchSpans } from './search-spans';
 export interface ActivityEntry {
   readonly id: string;
   readonly occurredAt: Date;
-  readonly action: ActionName;
+  readonly action: LoggedAction;
   readonly actor: {
     readonly kind: ActivityActor['kind'];
     readonly userId: number | null;
@@ -42,7 +42,7 @@ export interface ActivityFilter extends PageRequest {
   readonly from?: Date | null;
   /** It is exclusive. */
   readonly to?: Date | null;
-  readonly action?: ActionName | null;
+  readonly action?: LoggedAction | null;
   readonly actorUserId?: number | null;
   /** It is any part of the actor's label. */
   readonly actorText?: string | null;
@@ -56,7 +56,7 @@ export interface ActivityFilter extends PageRequest {
 type Unpaged = Omit<ActivityFilter, keyof PageRequest> & ObjectIds;
 
 type EntryRow = Row<'activity'> & {
-  readonly action: ActionName;
+  readonly action: LoggedAction;
   readonly actorKind: ActivityActor['kind'];
   readonly objectType: ObjectType;
   readonly keyNumber: string | null;

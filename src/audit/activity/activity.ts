@@ -1,5 +1,5 @@
 import type { Role } from '../../kernel';
-import type { ActionName, ObjectType } from './action-names';
+import type { LoggedAction, ObjectType } from './action-names';
 import type { Changes } from './changes';
 
 /** The actor. The label is frozen in the entry, so that it stays readable after the person or key is gone. */
@@ -32,7 +32,7 @@ export interface Concerned {
 }
 
 export interface NewActivity {
-  readonly action: ActionName;
+  readonly action: LoggedAction;
   readonly object: {
     readonly type: ObjectType;
     readonly id?: string | number | bigint;

@@ -2,7 +2,7 @@ import {
   type ActivityDays,
   type ActivityEntry,
   type Changes,
-  actionTextKey,
+  actionText,
   objectTextKey,
   objectTypes,
 } from '../../audit';
@@ -45,7 +45,7 @@ export function activityList(
     scope: `${periodWords(period, localisation, { days: query.days })} · ${scopeWords(request, translate)}`,
     columns: [
       column('activity.page.time', 'time', ({ occurredAt }) => occurredAt),
-      column('activity.page.what', 'text', ({ action }) => translate(actionTextKey(action)), 'heading'),
+      column('activity.page.what', 'text', ({ action }) => actionText(action, translate), 'heading'),
       column(
         'activity.page.object',
         'text',
@@ -97,7 +97,7 @@ const detailOf = (
   translate: Translate,
 ): RowDetail => ({
   id: `entry-${entry.id}`,
-  name: translate(actionTextKey(entry.action)),
+  name: actionText(entry.action, translate),
   href: `${addressOf(pathOf(request), queryOf(request), { open: entry.id })}#entry-${entry.id}`,
   open: open === entry.id,
   items: detailsOf(entry, request, translate),

@@ -1,6 +1,6 @@
 import {
   type ActivityEntry,
-  actionTextKey,
+  actionText,
   allTokens,
   type Changes,
   type LoggedRequest,
@@ -301,7 +301,7 @@ function usedCell({ kind, state, showsAmounts }: LimitInForce, localisation: Loc
 
 const historyOf = (entries: readonly ActivityEntry[], translate: Translate): TimelineModel => ({
   items: entries.map((entry) => ({
-    title: translate(actionTextKey(entry.action)),
+    title: actionText(entry.action, translate),
     tone: entry.action === 'key.revoked' ? 'bad' : entry.action === 'key.disabled' ? 'warn' : 'neutral',
     text: [
       entry.actor.label,

@@ -39,4 +39,4 @@ export class ErrorFrame {
   }
 }
 
-const isInside = (path: string): boolean => path === '/dashboard' || path.startsWith('/dashboard/');
+const isInside = (path: string): boolean => /^\/(?:dashboard|x)(?:\/|$)/.test(path);

@@ -14,6 +14,7 @@ import {
 } from '../../kernel';
 import { isGatewayPath, isProbePath, LeanAdapter, Logger } from '../../platform';
 import { type HttpRequest, pathOf, queryOf, wantsPage } from '../http-request';
+import { extensionAt } from '../extensions/owners';
 import { ErrorFrame } from './error-frame';
 import { strayRoute } from './stray-route';
 import { PageRenderer } from '../pages/page-renderer';
@@ -160,6 +161,7 @@ export class FaultFilter implements ExceptionFilter {
     this.logger[weightOf(problem, request)]('request failed', {
       request_id: requestId,
       client_request_id: clientRequestId ?? undefined,
+      extension: extensionAt(pathOf(request)),
       key_id: caller?.keyId,
       model: attempted?.model,
       provider: attempted?.supplier ?? undefined,

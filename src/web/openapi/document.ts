@@ -193,6 +193,7 @@ function summaryOf({ method, path, answer }: RegisteredRoute): string {
 function tagOf({ path }: RegisteredRoute): string {
   const [first = '', second = ''] = path.split('/').slice(1);
   if (path.startsWith('/dashboard/admin')) return 'administration';
+  if (first === 'x' || second === 'x') return 'extensions';
   if (first === 'api') return second === '' ? 'api' : second.replaceAll(/[{}]/g, '');
   return ['dashboard', 'auth', 'account', 'legal', 'invite', 'dev'].includes(first) ? first : 'public';
 }

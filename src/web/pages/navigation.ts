@@ -1,16 +1,17 @@
+import type { LoadedExtension } from '../../extensions';
 import { atLeast, type Role } from '../../kernel';
 import type { NavigationGroup, Translate } from '../../views';
 
 interface NavigationPage {
-  /** The locales name it as `navigation.<name>`. */
-  readonly name: string;
+  /** The key of its text. */
+  readonly label: string;
   readonly href: string;
   readonly icon: string;
   readonly minimum: Role;
 }
 
 const page = (name: string, href: string, icon: string, minimum: Role = 'user'): NavigationPage => ({
-  name,
+  label: `navigation.${name}`,
   href,
   icon,
   minimum,
@@ -40,7 +41,27 @@ const administrationPages = [
   page('billing-desk', '/dashboard/admin/billing', 'billing', 'platform_admin'),
   page('conversations', '/dashboard/admin/conversations', 'chat', 'org_admin'),
   page('audit', '/dashboard/admin/audit', 'shield', 'org_admin'),
+  page('extensions', '/dashboard/admin/extensions', 'plus', 'platform_admin'),
 ];
+
+/** The entries of extensions, by the group that they stand in. */
+export interface ExtensionPages {
+  readonly own: readonly NavigationPage[];
+  readonly administration: readonly NavigationPage[];
+}
+
+export function extensionPages(extensions: readonly LoadedExtension[]): ExtensionPages {
+  const pagesIn = (wanted: 'own' | 'administration', least: Role) =>
+    extensions.flatMap(({ id, parts: { navigation = [] } }) =>
+      navigation
+        .filter(({ group = 'own' }) => group === wanted)
+        .map(({ name, href, icon = 'switchboard', minimum = least }) => ({
+          label: `ext.${id}.navigation.${name}`,
+          ...{ href, icon, minimum },
+        })),
+    );
+  return { own: pagesIn('own', 'user'), administration: pagesIn('administration', 'department_admin') };
+}
 
 export interface NavigationReader {
   readonly role: Role;
@@ -50,18 +71,22 @@ export interface NavigationReader {
 }
 
 /** The pages a person may open, the one they are on marked. */
-export function navigationFor(reader: NavigationReader, translate: Translate): NavigationGroup[] {
+export function navigationFor(
+  reader: NavigationReader,
+  added: ExtensionPages,
+  translate: Translate,
+): NavigationGroup[] {
   const itemsOf = (pages: readonly NavigationPage[]) =>
     pages
       .filter(({ href, minimum }) => atLeast(reader.role, minimum) && reader.isServed(href))
-      .map(({ name, href, icon }) => ({
-        label: translate(`navigation.${name}`),
+      .map(({ label, href, icon }) => ({
+        label: translate(label),
         href,
         icon,
-        ...(isCurrent(href, reader.path) ? { current: true } : {}),
+        ...(isCurrent(href, reader.path, pages) ? { current: true } : {}),
       }));
-  const administration = itemsOf(administrationPages);
-  const groups: NavigationGroup[] = [{ items: itemsOf(ownPages) }];
+  const administration = itemsOf([...administrationPages, ...added.administration]);
+  const groups: NavigationGroup[] = [{ items: itemsOf([...ownPages, ...added.own]) }];
   if (administration.length > 0) {
     groups.push({ label: translate('navigation.administration'), items: administration });
   }
@@ -71,5 +96,8 @@ export function navigationFor(reader: NavigationReader, translate: Translate): N
 /** Pages whose address others begin with. */
 const starts = new Set(['/dashboard', '/dashboard/admin']);
 
-const isCurrent = (href: string, path: string): boolean =>
-  path === href || (!starts.has(href) && path.startsWith(`${href}/`));
+const isCurrent = (href: string, path: string, others: readonly { readonly href: string }[]): boolean =>
+  path === href ||
+  (!starts.has(href) &&
+    path.startsWith(`${href}/`) &&
+    !others.some((other) => other.href.startsWith(`${href}/`) && path.startsWith(other.href)));

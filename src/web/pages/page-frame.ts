@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
+import { Extensions } from '../../extensions';
 import { AdminViewService, type OrganisationName } from '../../identity';
 import { type Actor, atLeast, isAdministrator } from '../../kernel';
 import { LeanAdapter } from '../../platform';
@@ -7,18 +8,22 @@ import type { AdminStrip, NavigationGroup, Translate, ViewContext } from '../../
 import type { FrameFacts } from '../frame-facts';
 import { type HttpRequest, pathOf } from '../http-request';
 import { Notices } from '../notices';
-import { navigationFor } from './navigation';
+import { extensionPages, type ExtensionPages, navigationFor } from './navigation';
 
 /** What surrounds every page of a signed-in person: navigation, name, the administration's strip, a notice. */
 @Injectable()
 export class PageFrames {
+  private readonly added: ExtensionPages;
   private waitingTerms: (userId: number) => Promise<string | null> = () => Promise.resolve(null);
 
   constructor(
     private readonly adapter: LeanAdapter,
     private readonly adminViews: AdminViewService,
     private readonly notices: Notices,
-  ) {}
+    { all }: Extensions,
+  ) {
+    this.added = extensionPages(all);
+  }
 
   /** Legal texts are kept above this floor. */
   termsFrom(waitingTerms: (userId: number) => Promise<string | null>): void {
@@ -49,7 +54,7 @@ export class PageFrames {
   /** The pages that the person may open and this installation serves. */
   navigationOf(request: HttpRequest, { role }: Actor, translate: Translate): NavigationGroup[] {
     const isServed = (page: string): boolean => this.adapter.routes.methodsOf(page).includes('GET');
-    return navigationFor({ role, path: pathOf(request), isServed }, translate);
+    return navigationFor({ role, path: pathOf(request), isServed }, this.added, translate);
   }
 
   /** The page of a refused form, else the nearest page above that the person may open. */

@@ -83,9 +83,9 @@ export class PageRenderer {
     return timeZoneOf(request.viewing?.timeZone ?? cookieOf(request.headers, timeZoneCookie));
   }
 
-  /** The texts in the visitor's language. */
-  textsFor(request: HttpRequest): Translate {
-    return this.engine.translator(localeOf(request));
+  /** The texts in the visitor's language; those of an extension come before the host's. */
+  textsFor(request: HttpRequest, extension?: string): Translate {
+    return this.engine.translator(localeOf(request), extension);
   }
 
   /** The address and the name under which this visitor sees the portal. */

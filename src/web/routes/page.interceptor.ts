@@ -9,10 +9,12 @@ import {
 import { Reflector } from '@nestjs/core';
 import { mergeMap, type Observable } from 'rxjs';
 import { portalStatusOf } from '../../kernel';
+import { extensionOf } from '../extensions/owners';
 import { queryOf, requestOf } from '../http-request';
 import { encoded } from '../pages/compression';
 import { PageFrames } from '../pages/page-frame';
 import { PageRenderer } from '../pages/page-renderer';
+import { viewOfExtension } from '../../views';
 import { type PageOptions, type PageView, viewMetadata } from './page-view';
 
 const UNPROCESSABLE = 422;
@@ -28,6 +30,8 @@ export class PageInterceptor implements NestInterceptor {
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const page = this.reflector.get<PageView>(viewMetadata, context.getHandler());
+    const extension = extensionOf(context.getClass());
+    const view = extension === undefined ? page.view : viewOfExtension(extension, page.view);
     const response = context.switchToHttp().getResponse<ServerResponse>();
     const request = requestOf(context);
     const asksForData = page.data === true && queryOf(request).get('format') === 'json';
@@ -35,13 +39,13 @@ export class PageInterceptor implements NestInterceptor {
     return next.handle().pipe(
       mergeMap(async (answer: unknown) => {
         const model = (answer as { data?: unknown } | undefined) ?? {};
-        setCaching(response, request.refusedAddress === undefined ? page : { view: page.view }, asksForData);
+        setCaching(response, request.refusedAddress === undefined ? page : { view }, asksForData);
         if (asksForData) return model.data;
         if (page.cacheSeconds === undefined) await this.frames.load(request, response);
         response.setHeader('content-type', 'text/html; charset=utf-8');
         if (request.refusedAddress !== undefined) response.statusCode = UNPROCESSABLE;
         if (request.refusal !== undefined) response.statusCode = portalStatusOf(request.refusal.problem);
-        const html = Buffer.from(this.pages.page(page.view, model, request));
+        const html = Buffer.from(this.pages.page(view, model, request));
         return new StreamableFile((await encoded(html, request, response)) ?? html);
       }),
     );

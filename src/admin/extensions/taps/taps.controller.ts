@@ -30,7 +30,7 @@ export class TapsController {
   ) {}
 
   @Page(TAPS_PATH, 'pages/admin/object', Access.role('platform_admin'))
-  async show(@Query() query: TapsQuery, @Req() request: HttpRequest): Promise<ObjectPageModel & object> {
+  async show(@Query() query: TapsQuery, @Req() request: HttpRequest): Promise<ObjectPageModel> {
     const states = await this.letters.states();
     const taps = states.map((state) => ({ ...state, isLoaded: this.taps.named(state.name) !== undefined }));
     const chosen = taps.find(({ name }) => name === query.tap) ?? null;

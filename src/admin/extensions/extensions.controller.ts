@@ -1,0 +1,34 @@
+import { Controller, Req } from '@nestjs/common';
+import { CONTRACT_VERSION } from '#extension';
+import { Extensions } from '../../extensions';
+import { Access, type HttpRequest, localisationOf, Page, PageRenderer } from '../../web';
+import { extensionModel, type ExtensionFacts, factsOf } from './extensions-model';
+
+/** What teams have added to this service: the same on every node, as it comes from the configuration. */
+@Controller()
+export class ExtensionsController {
+  private readonly facts: readonly ExtensionFacts[];
+
+  constructor(
+    private readonly pages: PageRenderer,
+    { all }: Extensions,
+  ) {
+    this.facts = all.map(factsOf);
+  }
+
+  @Page('/dashboard/admin/extensions', 'pages/admin/extensions', Access.role('platform_admin'), {
+    data: true,
+  })
+  show(@Req() request: HttpRequest) {
+    const localisation = localisationOf(this.pages, request);
+    return {
+      contract: CONTRACT_VERSION,
+      extensions: this.facts.map((facts) => extensionModel(facts, localisation)),
+      empty: {
+        title: localisation.translate('extensions.nothing-title'),
+        text: localisation.translate('extensions.nothing-text'),
+      },
+      data: { contract: CONTRACT_VERSION, extensions: this.facts },
+    };
+  }
+}

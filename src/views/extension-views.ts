@@ -1,0 +1,190 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Handlebars from 'handlebars';
+import { ExtensionRefused, type LoadedExtension } from '../extensions';
+import { parseJsonText } from '../kernel';
+import { createHelpers } from './helpers';
+import { projectFolder } from './project-folder';
+import { layoutOf, partialsPrefix, readTemplates } from './templates';
+import { type Locale, locales } from './view-context';
+
+/** Where the views and texts of an extension are, as they were found right. */
+export interface ExtensionViews {
+  readonly id: string;
+  readonly viewsFolder: string | null;
+  readonly messages: Readonly<Record<Locale, object>> | null;
+}
+
+export const viewOfExtension = (extension: string, view: string): string => `x/${extension}/${view}`;
+
+/** Keys that something else than a template uses, such as the navigation. */
+export interface UsedParts {
+  readonly views: readonly string[];
+  readonly keys: readonly string[];
+}
+
+/** The views and texts of an extension. What is missing or does not compile refuses the start. */
+export function viewsOf(
+  { id, folder, parts }: LoadedExtension,
+  used: UsedParts = { views: [], keys: [] },
+): ExtensionViews {
+  const refuse = (reason: string): never => {
+    throw new ExtensionRefused(id, reason);
+  };
+  const folderOf = (name: 'views' | 'messages'): string | null => {
+    const given = parts[name];
+    if (given === undefined) return null;
+    const path = join(folder, given);
+    return existsSync(path) ? path : refuse(`its folder of ${name}, ${path}, is missing`);
+  };
+  const viewsFolder = folderOf('views');
+  const messagesFolder = folderOf('messages');
+  const messages = messagesFolder === null ? null : messagesIn(messagesFolder, refuse);
+  const known = new Set(messages === null ? [] : keysOf(messages.en).map(withoutPlural));
+  const host = hostKeys();
+  for (const key of used.keys)
+    if (!known.has(key)) refuse(`its messages in ${locales[0]} lack the key ${key}`);
+  const templates = new Map(viewsFolder === null ? [] : readTemplates(viewsFolder));
+  const view = used.views.find((name) => !templates.has(name));
+  if (view !== undefined)
+    refuse(`one of its pages shows the view ${view}, which is not in its folder of views`);
+  for (const [name, source] of templates) {
+    const problem = problemIn(id, source, templates, (key) => known.has(key) || host.has(key));
+    if (problem !== null) refuse(`its template ${name} ${problem}`);
+  }
+  return { id, viewsFolder, messages };
+}
+
+function problemIn(
+  id: string,
+  source: string,
+  templates: ReadonlyMap<string, string>,
+  isKnown: (key: string) => boolean,
+): string | null {
+  const { layout, body } = layoutOf(source);
+  if (layout !== undefined && !existsSync(join(projectFolder, 'views', 'layouts', `${layout}.hbs`)))
+    return `names the layout ${layout}, which the host does not have`;
+  try {
+    const { program, keys, partials } = ownTemplate(id, body);
+    const key = keys.find((name) => !isKnown(name));
+    if (key !== undefined) return `uses the key ${key}, which neither its messages nor the host's have`;
+    const partial = partials.find((name) => !hasPartial(id, name, templates));
+    if (partial !== undefined) return `uses the partial ${partial}, which there is not`;
+    Handlebars.precompile(program, { knownHelpers: helperNames(), knownHelpersOnly: true });
+    return null;
+  } catch (error) {
+    return `does not compile: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+function hasPartial(id: string, name: string, templates: ReadonlyMap<string, string>): boolean {
+  if (name === '@partial-block') return true;
+  if (name.startsWith(`${id}/`)) return templates.has(partialsPrefix + name.slice(id.length + 1));
+  return existsSync(join(projectFolder, 'views', 'partials', `${name}.hbs`));
+}
+
+const helperNames = (): Record<string, boolean> =>
+  Object.fromEntries(Object.keys(createHelpers(() => '')).map((name) => [name, true]));
+
+/** A template of an extension, whose `t` finds the texts of the extension before those of the host. */
+export function ownTemplate(id: string, source: string) {
+  const reader = new OwnTexts(id);
+  const program = Handlebars.parse(source);
+  reader.accept(program);
+  return { program, keys: reader.keys, partials: reader.partials };
+}
+
+type Call = hbs.AST.MustacheStatement | hbs.AST.SubExpression;
+
+class OwnTexts extends Handlebars.Visitor {
+  readonly keys: string[] = [];
+  readonly partials: string[] = [];
+
+  constructor(private readonly id: string) {
+    super();
+  }
+
+  override MustacheStatement(call: hbs.AST.MustacheStatement): void {
+    super.MustacheStatement(call);
+    this.takeText(call);
+  }
+
+  override SubExpression(call: hbs.AST.SubExpression): void {
+    super.SubExpression(call);
+    this.takeText(call);
+  }
+
+  override PartialStatement(partial: hbs.AST.PartialStatement): void {
+    super.PartialStatement(partial);
+    this.takePartial(partial.name);
+  }
+
+  override PartialBlockStatement(partial: hbs.AST.PartialBlockStatement): void {
+    super.PartialBlockStatement(partial);
+    this.takePartial(partial.name);
+  }
+
+  private takePartial(name: hbs.AST.PathExpression | hbs.AST.SubExpression): void {
+    if ('original' in name) this.partials.push(String(name.original));
+  }
+
+  private takeText(call: Call): void {
+    const path = call.path as hbs.AST.PathExpression;
+    if (path.original !== 't') return;
+    const [key] = call.params;
+    if (key?.type === 'StringLiteral') this.keys.push((key as hbs.AST.StringLiteral).value);
+    Object.assign(path, { original: 'ownText', parts: ['ownText'], head: 'ownText', tail: [] });
+    const id: hbs.AST.StringLiteral = {
+      type: 'StringLiteral',
+      value: this.id,
+      original: this.id,
+      loc: call.loc,
+    };
+    call.params.unshift(id);
+  }
+}
+
+function messagesIn(folder: string, refuse: (reason: string) => never): Record<Locale, object> {
+  const messages = Object.fromEntries(
+    locales.map((locale) => [locale, messagesOf(join(folder, `${locale}.json`), locale, refuse)]),
+  ) as Record<Locale, object>;
+  const all = new Set(locales.flatMap((locale) => keysOf(messages[locale]).map(withoutPlural)));
+  for (const locale of locales) {
+    const own = new Set(keysOf(messages[locale]).map(withoutPlural));
+    const missing = [...all].find((key) => !own.has(key));
+    if (missing !== undefined) refuse(`its messages in ${locale} lack the key ${missing}`);
+  }
+  return messages;
+}
+
+function messagesOf(file: string, locale: Locale, refuse: (reason: string) => never): object {
+  if (!existsSync(file)) return refuse(`it has no messages in ${locale}: ${file} is missing`);
+  try {
+    const found = parseJsonText(readFileSync(file, 'utf8')) as object;
+    const key = entriesOf(found).find(([, text]) => typeof text !== 'string')?.[0];
+    return key === undefined ? found : refuse(`its messages in ${locale} have no text at ${key}`);
+  } catch (error) {
+    if (error instanceof ExtensionRefused) throw error;
+    return refuse(`its messages in ${locale} are no JSON: ${file}`);
+  }
+}
+
+const isBranch = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const entriesOf = (messages: object, start = ''): [key: string, text: unknown][] =>
+  Object.entries(messages).flatMap(([name, value]: [string, unknown]) =>
+    isBranch(value) ? entriesOf(value, `${start}${name}.`) : [[start + name, value] as [string, unknown]],
+  );
+
+const keysOf = (messages: object): string[] => entriesOf(messages).map(([key]) => key);
+
+/** Languages differ in how many plural forms they have. */
+const withoutPlural = (key: string): string => key.replace(/_(?:zero|one|two|few|many|other)$/, '');
+
+let ofHost: ReadonlySet<string> | undefined;
+
+function hostKeys(): ReadonlySet<string> {
+  const file = join(projectFolder, 'locales', `${locales[0]}.json`);
+  return (ofHost ??= new Set(keysOf(parseJsonText(readFileSync(file, 'utf8')) as object).map(withoutPlural)));
+}

@@ -1,0 +1,22 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative, sep } from 'node:path';
+
+export const partialsPrefix = 'partials/';
+const layoutLine = /^\{\{!<\s*([\w-]+)\s*\}\}\r?\n?/;
+
+/** The first line of a view may name its layout. */
+export const layoutOf = (source: string): { readonly layout: string | undefined; readonly body: string } => ({
+  layout: layoutLine.exec(source)?.[1],
+  body: source.replace(layoutLine, ''),
+});
+
+export function readTemplates(folder: string): [name: string, source: string][] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.hbs'))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((path) => [nameOf(folder, path), readFileSync(path, 'utf8')]);
+}
+
+export function nameOf(folder: string, path: string): string {
+  return relative(folder, path).slice(0, -'.hbs'.length).split(sep).join('/');
+}

@@ -1,0 +1,33 @@
+import { applyDecorators, SetMetadata, UseInterceptors } from '@nestjs/common';
+import type { ActionOptions, AccessDecorator, PageParts } from '../../../packages/extension/src/pages';
+import { Action, Csv, Data, Page, Redirects } from '../routes/kinds';
+import { ExtensionHandler, routeMetadata, type ExtensionRoute } from './extension-handler';
+
+type Kinds = Pick<PageParts, 'Page' | 'Data' | 'Action' | 'Csv' | 'Redirects'>;
+
+/** The five kinds of routes, as extensions have them. */
+export const extensionKinds: Kinds = {
+  Page: (path, view, access) => route({ view }, path, access, Page(path, view, access)),
+  Data: (path, access) => route({}, path, access, Data(path, access)),
+  Action: (path, access, { audit, ...options }: ActionOptions) =>
+    route(
+      typeof audit === 'string' ? { audit } : {},
+      path,
+      access,
+      // The handler of an extension has tables of its own: its entry is written beside it.
+      Action(path, access, { ...options, audit: { none: 'an entry of an extension follows its handler' } }),
+    ),
+  Csv: (path, access, fileName) => route({}, path, access, Csv(path, access, fileName)),
+  Redirects: (from, to, access) => route({}, from, access, Redirects(from, to, access)),
+};
+
+function route(
+  facts: ExtensionRoute,
+  path: string,
+  access: AccessDecorator | undefined,
+  kind: MethodDecorator,
+): MethodDecorator {
+  if (typeof access !== 'function')
+    throw new TypeError(`the route ${path} does not say who may call it, such as Access.session()`);
+  return applyDecorators(kind, SetMetadata(routeMetadata, facts), UseInterceptors(ExtensionHandler));
+}

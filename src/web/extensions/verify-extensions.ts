@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { NavigationEntry } from '#extension';
+import type { ExtensionAction } from '../../audit';
+import { ExtensionRefused, type Extensions, type LoadedExtension } from '../../extensions';
+import { isRole } from '../../kernel';
+import { projectFolder, viewsOf } from '../../views';
+import { isBelow, routesOf } from './extension-modules';
+
+const NAME = /^[a-z][a-z0-9-]{0,62}$/;
+
+/** What the extensions of this process put on record. */
+export const extensionActions = ({ all }: Extensions): ExtensionAction[] =>
+  all.flatMap((extension) =>
+    [...new Set(routesOf(extension).flatMap(({ audit }) => (audit === undefined ? [] : [audit])))].map(
+      (verb): ExtensionAction => `ext.${extension.id}.${verb}`,
+    ),
+  );
+
+/** Refuses the start for pages, texts and entries of the navigation that could not be shown. */
+export function verifyExtensions({ all }: Extensions): void {
+  for (const extension of all) {
+    const routes = routesOf(extension);
+    const entries = extension.parts.navigation ?? [];
+    verifyNavigation(extension, entries);
+    viewsOf(extension, {
+      views: routes.flatMap(({ view = [] }) => view),
+      keys: [
+        ...routes.flatMap(({ audit }) => (audit === undefined ? [] : `activity.${audit}`)),
+        ...entries.map(({ name }) => `navigation.${name}`),
+      ],
+    });
+  }
+}
+
+function verifyNavigation({ id }: LoadedExtension, entries: readonly NavigationEntry[]): void {
+  if (!Array.isArray(entries)) throw new ExtensionRefused(id, 'its navigation is no list');
+  for (const entry of entries as readonly NavigationEntry[]) {
+    const problem = problemOf(id, entry);
+    if (problem !== null)
+      throw new ExtensionRefused(id, `${String(entry?.name)} of its navigation ${problem}`);
+  }
+}
+
+function problemOf(id: string, entry: NavigationEntry | null): string | null {
+  const { name, href, icon, minimum, group } = entry ?? ({} as Partial<NavigationEntry>);
+  if (typeof name !== 'string' || !NAME.test(name)) return 'has no name of small letters, digits and hyphens';
+  if (typeof href !== 'string' || !isBelow(href, `/x/${id}`))
+    return `leads to ${href}, and not below /x/${id}`;
+  if (icon !== undefined && !iconNames().has(icon))
+    return `has the icon ${icon}; there are ${[...iconNames()].join(', ')}`;
+  if (minimum !== undefined && !isRole(minimum))
+    return `has the minimum ${String(minimum)}, which is no role`;
+  if (group !== undefined && group !== 'own' && group !== 'administration')
+    return `has the group ${String(group)}, which is neither own nor administration`;
+  return null;
+}
+
+let icons: ReadonlySet<string> | undefined;
+
+function iconNames(): ReadonlySet<string> {
+  const drawn = () => readFileSync(join(projectFolder, 'public', 'icons.svg'), 'utf8');
+  return (icons ??= new Set([...drawn().matchAll(/<symbol id="([\w-]+)"/g)].map(([, name = '']) => name)));
+}
