@@ -70,15 +70,7 @@ export async function startService(
   options: ServiceOptions = {},
 ): Promise<RunningService> {
   await assertPortsFree(settings);
-  const extensions = new Extensions(
-    await loadExtensions(settings.extensions, {
-      environment: options.environment ?? processEnvironment,
-      workingFolder: process.cwd(),
-      logFor: (extension) => logger.child({ extension }),
-      lent: lentParts,
-    }),
-  );
-  verifyExtensions(extensions);
+  const extensions = await extensionsFor(settings, logger, options.environment ?? processEnvironment);
   const tables = tablesOf(extensions.all);
   const database = await startDatabase(settings, { migrations, extensions: tables }, logger);
   let firstKeys: FirstKeys | null = null;
@@ -109,13 +101,7 @@ export async function startService(
         .useSandbox(payments.url, `${url}/api/billing/processor/webhook`);
     // Background work begins after the first answers.
     await delay(FIRST_ANSWERS_MS);
-    application.get(QueueSupervisor).startWorkers();
-    application.get(TapDelivery).start();
-    application
-      .get(MoneyWatch)
-      .look()
-      .catch((error: unknown) => logger.warn('money could not be verified', { error }));
-    if (options.schedule !== false) application.get(RepeatingJobs).start();
+    startBackgroundWork(application, logger, options.schedule !== false);
     const stopWatching = warnOfOtherNodes(settings, application.get(Database), logger);
     return {
       application,
@@ -132,6 +118,32 @@ export async function startService(
     await database.close();
     throw error;
   }
+}
+
+async function extensionsFor(
+  settings: Settings,
+  logger: Logger,
+  environment: NodeJS.ProcessEnv,
+): Promise<Extensions> {
+  const loaded = await loadExtensions(settings.extensions, {
+    environment,
+    workingFolder: process.cwd(),
+    logFor: (extension) => logger.child({ extension }),
+    lent: lentParts,
+  });
+  const extensions = new Extensions(loaded);
+  verifyExtensions(extensions);
+  return extensions;
+}
+
+function startBackgroundWork(application: INestApplication, logger: Logger, isScheduled: boolean): void {
+  application.get(QueueSupervisor).startWorkers();
+  application.get(TapDelivery).start();
+  application
+    .get(MoneyWatch)
+    .look()
+    .catch((error: unknown) => logger.warn('money could not be verified', { error }));
+  if (isScheduled) application.get(RepeatingJobs).start();
 }
 
 function createApplication(

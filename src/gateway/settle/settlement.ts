@@ -8,6 +8,7 @@ import {
   type Fault,
   fromUnknown,
   monotonicMs,
+  type Nano,
   promptTokens,
   type UsageReading,
 } from '../../kernel';
@@ -145,20 +146,26 @@ function settle(delivery: Delivery, attempts: readonly AttemptRecord[], gates: S
   };
   const kept = held.hold.settle(record);
   gates.saw(held.hold, record, kept);
-  const facts = {
+  return { facts: factsOf(delivery, latencyMs, costNano), kept };
+}
+
+function factsOf({ by, usage, dropped }: Delivery, latencyMs: number, costNano: Nano): CallFacts {
+  const { routed, route, failover } = by;
+  const { lane } = route;
+  const { call, held } = routed;
+  return {
     supplier: lane.provider.name,
     region: lane.region,
     failover,
     outputCap: held.cappedOutput,
     upstreamModel: lane.upstreamModel,
-    dropped: droppedNames(delivery.dropped),
+    dropped: droppedNames(dropped),
     ...(call.auto !== null && { auto: call.auto.told(routed.model.name) }),
     latencyMs,
     inputTokens: promptTokens(usage),
     outputTokens: completionTokens(usage),
     costNano,
   };
-  return { facts, kept };
 }
 
 const untranslated = { translation: null };
