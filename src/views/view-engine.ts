@@ -92,6 +92,12 @@ function loadViews(options: ViewEngineOptions): Map<string, LoadedView> {
   return views;
 }
 
+const foldersOf = ({ viewsFolder, publicFolder, extensions = [] }: ViewEngineOptions): string[] => [
+  viewsFolder,
+  publicFolder,
+  ...extensions.flatMap((extension) => extension.viewsFolder ?? []),
+];
+
 /** Another text once a file was added, changed or removed. */
 function stateOf(folders: readonly string[]): string {
   const files = folders.flatMap((folder) =>
@@ -107,8 +113,7 @@ export async function createViewEngine(options: ViewEngineOptions): Promise<View
   let loadedState: string | undefined;
 
   const forgetWhatChanged = (): void => {
-    const own = (options.extensions ?? []).flatMap(({ viewsFolder }) => viewsFolder ?? []);
-    const state = stateOf([options.viewsFolder, options.publicFolder, ...own]);
+    const state = stateOf(foldersOf(options));
     if (state !== loadedState) views = undefined;
     loadedState = state;
   };

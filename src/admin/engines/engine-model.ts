@@ -29,17 +29,8 @@ export interface SettingsPageModel {
   readonly versions: { readonly qualitative: string; readonly autorouter: string };
 }
 
-export function settingsModel({
-  qualitative,
-  envelope,
-  isPlatform,
-  autorouter,
-  ended,
-  endedScope,
-  scope,
-  models,
-  translate,
-}: SettingsShown): SettingsPageModel {
+/** The controls of a setting, labelled by its name. */
+function controlsIn(translate: Translate) {
   const text = (name: string): string => translate(`engines.${name}`);
   const choice = (name: string, values: readonly string[], chosen: string, labels: string): FieldModel => ({
     id: `setting-${name}`,
@@ -63,6 +54,21 @@ export function settingsModel({
   });
   const yesOrNo = (name: string, chosen: boolean): FieldModel =>
     choice(name, ['on', 'off'], chosen ? 'on' : 'off', 'switch');
+  return { text, choice, number, yesOrNo };
+}
+
+export function settingsModel({
+  qualitative,
+  envelope,
+  isPlatform,
+  autorouter,
+  ended,
+  endedScope,
+  scope,
+  models,
+  translate,
+}: SettingsShown): SettingsPageModel {
+  const { text, choice, number, yesOrNo } = controlsIn(translate);
   const envelopeFields = (): readonly FieldModel[] => [
     {
       ...choice('availability', availabilities, qualitative.availability, 'availabilities'),
