@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { Gate } from '#extension';
-import { parseJsonText } from '../../kernel';
+import { parseJsonText, SECOND_MS } from '../../kernel';
 import { OutgoingClient, Settings } from '../../platform';
 
 type HttpGateSetting = Settings['httpGates'][number];
@@ -22,9 +22,8 @@ export class HttpGates {
 
   private gateOf(setting: HttpGateSetting): Gate {
     const { name, timeoutMs, onError, stages } = setting;
-    const secret = this.settings.httpGateSecrets.get(name);
-    if (secret === undefined)
-      throw new Error(`HTTP_GATES names the gate ${name}, and HTTP_GATE_SECRETS has no secret for it`);
+    // The settings were refused without it.
+    const secret = this.settings.httpGateSecrets.get(name)!;
     const post = (body: object, signal: AbortSignal, mostBytes = this.settings.bodyLimitBytes) =>
       this.post(setting, { secret, body: JSON.stringify(body), mostBytes, signal });
     return {
@@ -48,7 +47,7 @@ export class HttpGates {
   }
 
   private async post(
-    { url, timeoutMs: deadlineMs }: HttpGateSetting,
+    { url, timeoutMs }: HttpGateSetting,
     message: {
       readonly secret: Buffer;
       readonly body: string;
@@ -60,7 +59,8 @@ export class HttpGates {
     const headers = { 'content-type': 'application/json', ...signed(body, secret) };
     const answer = await this.client.read(
       { url, method: 'POST', headers, body, signal },
-      { mostBytes, deadlineMs },
+      // The signal comes first, at the gate's own deadline.
+      { mostBytes, deadlineMs: timeoutMs + SECOND_MS },
     );
     if (answer.status < 200 || answer.status > 299) throw new Error(`it answered with ${answer.status}`);
     return answer.body.toString('utf8');

@@ -132,7 +132,8 @@ class Texts {
     for (const [name, value] of Object.entries(block)) {
       const inner = [...path, name];
       if (name === 'source' && isRecord(value)) this.saySource(value, inner, speaker);
-      else if (path[0] === 'documents' || name === 'variables') this.sayAll(value, inner, speaker);
+      else if (path[0] === 'documents') this.sayAll(value, inner, speaker);
+      else if (name === 'variables' && isRecord(value)) this.sayVariables(value, inner, speaker);
       else if (isMark(name)) continue;
       else if (name === 'tools') this.define(value, inner);
       else if (isOfCall(name, value)) this.addCall(value, inner);
@@ -148,6 +149,11 @@ class Texts {
   private saySource(source: Readonly<Record<string, unknown>>, path: Path, speaker: Speaker): void {
     if (source.type === 'text') this.say(source.data, [...path, 'data'], speaker);
     else this.say(source.content, [...path, 'content'], speaker);
+  }
+
+  /** Their names are the caller's own. */
+  private sayVariables(variables: Readonly<Record<string, unknown>>, path: Path, speaker: Speaker): void {
+    for (const [name, value] of Object.entries(variables)) this.say(value, [...path, name], speaker);
   }
 
   private sayAll(value: unknown, path: Path, speaker: Speaker): void {

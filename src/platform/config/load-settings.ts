@@ -84,6 +84,7 @@ function crossFaults(settings: Settings): SettingFault[] {
   if ((settings.httpTaps ?? []).length > 0 && settings.httpTapsSecret === undefined)
     faults.push({ name: 'HTTP_TAPS', problem: 'needs HTTP_TAPS_SECRET beside it' });
   faults.push(...sandboxFaults(settings), ...processorFaults(settings), ...providerFaults(settings));
+  faults.push(...gateFaults(settings));
   if (settings.environment !== 'production') return faults;
   for (const property of secretProperties) {
     const problem = placeholderFault(settings[property]);
@@ -94,6 +95,14 @@ function crossFaults(settings: Settings): SettingFault[] {
     if (problem) faults.push({ name: nameOf(property), problem });
   }
   return faults;
+}
+
+/** What is not readable is a fault of its own. */
+function gateFaults({ httpGates, httpGateSecrets }: Settings): SettingFault[] {
+  if (!Array.isArray(httpGates) || !(httpGateSecrets instanceof Map)) return [];
+  return (httpGates as Settings['httpGates'])
+    .filter(({ name }) => !httpGateSecrets.has(name))
+    .map(({ name }) => ({ name: 'HTTP_GATE_SECRETS', problem: `has no secret for the gate ${name}` }));
 }
 
 const slots = ['idp1', 'idp2'] as const;
