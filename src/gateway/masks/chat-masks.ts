@@ -37,7 +37,7 @@ export class ChatMasks extends EventMasks {
     const { choices } = chunk;
     const list = Array.isArray(choices) ? choices.filter(isRecord) : [];
     const { changes } = this.masks;
-    this.differs = false;
+    this.begin();
     for (const name of Object.keys(chunk))
       if (!REST_OF_CHUNK.has(name)) chunk[name] = maskedValue(this.masks, chunk[name], name);
     if (list.length > 0) {
@@ -59,6 +59,7 @@ export class ChatMasks extends EventMasks {
       choice.tokens.add(fields.logprobs);
       fields.logprobs = null;
       this.differs = true;
+      this.pieces += 1;
     }
     const { hits } = this.masks;
     if (isRecord(message)) maskMembers(this.masks, message);
@@ -129,7 +130,7 @@ export class ChatMasks extends EventMasks {
     if (open === undefined) {
       if (text === '') return text;
       const mask = isJsonName(name) ? this.masks.jsonText() : this.masks.text();
-      open = { mask, carry: around, isThinking: THINKING.test(path) };
+      open = { mask, name, carry: around, isThinking: THINKING.test(path) };
       choice.texts.set(path, open);
     }
     return this.pushed(open, text);
@@ -150,6 +151,7 @@ export class ChatMasks extends EventMasks {
       choice.hasMasked ||= open.mask.changed;
     }
     choice.texts.clear();
+    this.sole = null;
     const tokens = choice.tokens.take();
     if (tokens === null || choice.hasMasked) return;
     const isText = Array.isArray(tokens.tokens);

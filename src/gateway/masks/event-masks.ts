@@ -8,6 +8,8 @@ export type Fate = 'same' | 'changed' | 'held';
 /** A text of a stream that is not over. */
 export interface OpenText {
   readonly mask: PieceMask;
+  /** The member that its pieces stand in. */
+  readonly name: string;
   /** The event, or the part of one, that carries a piece of it. */
   readonly carry: (text: string) => JsonObject;
 }
@@ -19,6 +21,8 @@ export abstract class EventMasks {
 
   /** A piece of the event that is being read goes out in another way. */
   protected differs = false;
+  /** How many pieces it has. */
+  protected pieces = 0;
 
   constructor(protected readonly masks: AnswerMasks) {}
 
@@ -28,8 +32,25 @@ export abstract class EventMasks {
   /** The last event of the answer has come, and is no JSON. */
   abstract over(): void;
 
-  protected pushed({ mask }: OpenText, text: string): string {
-    const shown = mask.push(text);
+  /** The only piece of the event that was read last, where nothing else of it was changed. */
+  sole: { readonly open: OpenText; readonly piece: string } | null = null;
+
+  /** By how much the numbers of events have moved. */
+  readonly shift: number = 0;
+
+  /** An event with this number goes out. */
+  passed(_number: number): void {}
+
+  protected begin(): void {
+    this.differs = false;
+    this.pieces = 0;
+    this.sole = null;
+  }
+
+  protected pushed(open: OpenText, text: string): string {
+    this.pieces += 1;
+    this.sole = this.pieces === 1 ? { open, piece: text } : null;
+    const shown = open.mask.push(text);
     this.differs ||= shown !== text;
     return shown;
   }

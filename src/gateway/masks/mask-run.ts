@@ -58,15 +58,24 @@ export class MaskRun {
   /** Null where it failed and answers go on without it; otherwise a failure is thrown. */
   find(text: string): readonly MaskedSpan[] | null {
     const startedMs = monotonicMs();
+    let found: unknown;
     try {
-      return this.checked(this.mask.find(text), text.length);
+      found = this.mask.find(text);
+    } catch (cause) {
+      this.took(monotonicMs() - startedMs);
+      return this.fail(cause);
+    }
+    this.took(monotonicMs() - startedMs);
+    try {
+      return this.checked(found, text.length);
     } catch (cause) {
       return this.fail(cause);
-    } finally {
-      const took = monotonicMs() - startedMs;
-      this.milliseconds += took;
-      if (took > this.options.timeoutMs) this.options.watch.slow(this.name, took);
     }
+  }
+
+  private took(milliseconds: number): void {
+    this.milliseconds += milliseconds;
+    if (milliseconds > this.options.timeoutMs) this.options.watch.slow(this.name, milliseconds);
   }
 
   /** A short replacement of many spans can be too much as well. */

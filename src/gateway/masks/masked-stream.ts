@@ -2,7 +2,8 @@ import { type Fault, fault, formatEvent, parseJsonText, SseScanner } from '../..
 import { type Dialect, isRecord, type JsonObject } from '../../protocol';
 import type { AnswerMasks } from './answer-masks';
 import { ChatMasks } from './chat-masks';
-import type { EventMasks, Fate } from './event-masks';
+import type { EventMasks, Fate, OpenText } from './event-masks';
+import { EventTemplate } from './event-template';
 import { MaskFailed } from './mask-run';
 import { MessagesMasks } from './messages-masks';
 import { ResponsesMasks } from './responses-masks';
@@ -38,6 +39,7 @@ export class MaskedStream {
   private bytes: Buffer = nothing;
   private from = 0;
   private passed = 0;
+  private template: EventTemplate | null = null;
 
   constructor(
     private readonly dialect: Dialect,
@@ -48,8 +50,12 @@ export class MaskedStream {
 
   take(piece: Buffer | string): Buffer | string {
     if (this.failure !== null || piece.length === 0) return nothing;
-    this.bytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
-    this.out = [];
+    const rest = this.template === null ? piece : this.takeAlike(this.template, piece);
+    if (rest === null) return piece;
+    const begun = rest === piece ? '' : this.alike;
+    if (rest.length === 0 || this.failure !== null) return begun;
+    this.bytes = typeof rest === 'string' ? Buffer.from(rest) : rest;
+    this.out = begun === '' ? [] : [begun];
     this.scanner.push(this.bytes);
     if (this.failure === null) this.pass(this.scanner.blockEnd);
     this.from += this.bytes.length;
@@ -59,6 +65,39 @@ export class MaskedStream {
     return out.every((each) => typeof each === 'string')
       ? out.join('')
       : Buffer.concat(out.map((each) => (typeof each === 'string' ? Buffer.from(each) : each)));
+  }
+
+  /** What became of the events at the beginning that are like the one before. */
+  private alike = '';
+
+  /** What follows those events; null where they are all, and stay as they are. */
+  private takeAlike(template: EventTemplate, piece: Buffer | string): Buffer | string | null {
+    const { events } = this;
+    const text = typeof piece === 'string' ? piece : piece.toString('utf8');
+    let differs = false;
+    let at = 0;
+    this.alike = '';
+    try {
+      for (let match = template.match(text, at); match !== null; match = template.match(text, at)) {
+        const { piece: came, number } = match;
+        const shown = template.open.mask.push(came);
+        const moved = Number(number) + events.shift;
+        differs ||= shown !== came || events.shift > 0;
+        this.alike += differs ? template.written(shown, moved) : text.slice(at, match.end);
+        at = match.end;
+        if (number !== '') events.passed(moved);
+      }
+    } catch (cause) {
+      this.fail(cause);
+      return '';
+    }
+    if (at === 0) return piece;
+    if (at < text.length) return text.slice(at);
+    return differs ? '' : null;
+  }
+
+  private fail(cause: unknown): void {
+    this.failure = cause instanceof MaskFailed ? maskFault(cause) : fault('internal_error', { cause });
   }
 
   /** The failure as the last event, with nothing of what was held back. */
@@ -81,9 +120,10 @@ export class MaskedStream {
           : events.read(event, (isChanged) => (isChanged ? this.written(event) : this.came()));
     } catch (cause) {
       this.pass(scanner.blockStart);
-      this.failure = cause instanceof MaskFailed ? maskFault(cause) : fault('internal_error', { cause });
+      this.fail(cause);
       return;
     }
+    this.learn();
     if (fate === 'same' && events.before.length === 0) return;
     this.pass(scanner.blockStart);
     for (const before of events.before.splice(0))
@@ -93,7 +133,20 @@ export class MaskedStream {
     this.passed = scanner.blockEnd;
   }
 
+  /** The next event may be like this one. */
+  private learn(): void {
+    const { sole, before } = this.events;
+    if (sole === null || before.length > 0) this.template = null;
+    else this.template = EventTemplate.of(this.came(), sole.open, sole.piece) ?? this.ofSame(sole.open);
+  }
+
+  /** An event that is spelt in another way does not end the text. */
+  private ofSame(open: OpenText): EventTemplate | null {
+    return this.template?.open === open ? this.template : null;
+  }
+
   private over(text: string): Fate {
+    this.events.sole = null;
     if (text.trim() === '[DONE]') this.events.over();
     return 'same';
   }

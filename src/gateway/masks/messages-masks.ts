@@ -18,11 +18,15 @@ export class MessagesMasks extends EventMasks {
     const { type, index, content_block: block, delta } = event;
     const { changes } = this.masks;
     const isMoved = this.leftOut > 0 && typeof index === 'number';
-    this.differs = isMoved;
-    if (isMoved) event.index = index - this.leftOut;
+    this.begin();
+    if (isMoved) {
+      event.index = index - this.leftOut;
+      this.differs = true;
+      this.pieces = 1;
+    }
     const shown = (): string => written(isMoved);
     if (type === 'content_block_start' && isRecord(block)) {
-      if (this.begin(event, block, shown)) return 'held';
+      if (this.start(event, block, shown)) return 'held';
     } else if (type === 'content_block_delta' && isRecord(delta)) {
       if (this.more(event, delta, shown)) return 'held';
     } else if (type === 'content_block_stop') {
@@ -36,7 +40,7 @@ export class MessagesMasks extends EventMasks {
   }
 
   /** It is true where the event is held. */
-  private begin(event: JsonObject, block: JsonObject, shown: () => string): boolean {
+  private start(event: JsonObject, block: JsonObject, shown: () => string): boolean {
     const at = event.index;
     if (block.type === 'thinking') {
       this.held.set(at, { events: [shown()], thinking: textOf(block.thinking) });
@@ -96,7 +100,7 @@ export class MessagesMasks extends EventMasks {
         index,
         delta: { type, [name]: rest },
       });
-      texts.set(name, (open = { mask, carry }));
+      texts.set(name, (open = { mask, name, carry }));
     }
     return this.pushed(open, text);
   }

@@ -18,25 +18,29 @@ interface OpenPart extends OpenText {
 export class ResponsesMasks extends EventMasks {
   override opening: JsonObject | null = null;
   private readonly open = new Map<string, OpenPart>();
-  private added = 0;
+  override shift = 0;
 
   read(event: JsonObject): Fate {
     const { type, response, sequence_number: number } = event;
     const name = typeof type === 'string' ? type : '';
     const [, piece] = PIECE.exec(name) ?? [];
     const { changes } = this.masks;
-    this.differs = false;
+    this.begin();
     if (piece === undefined || typeof event.delta !== 'string') {
       this.close(event, name);
       maskMembers(this.masks, event);
     } else if (!BYTES.test(piece)) this.piece(event, piece, event.delta);
     if (name === 'response.created' && isRecord(response)) this.opening = { type, response };
-    if (typeof number === 'number' && this.added > 0) {
-      event.sequence_number = number + this.added;
+    if (typeof number === 'number' && this.shift > 0) {
+      event.sequence_number = number + this.shift;
       this.differs = true;
     }
-    if (this.opening !== null) this.opening.sequence_number = event.sequence_number;
+    if (typeof event.sequence_number === 'number') this.passed(event.sequence_number);
     return this.differs || this.masks.changes > changes ? 'changed' : 'same';
+  }
+
+  override passed(number: number): void {
+    if (this.opening !== null) this.opening.sequence_number = number;
   }
 
   over(): void {
@@ -51,13 +55,14 @@ export class ResponsesMasks extends EventMasks {
       const mask = JSON_TEXT.test(name) ? this.masks.jsonText() : this.masks.text();
       const tokens = Array.isArray(event.logprobs) ? { logprobs: [] } : {};
       const carry = (delta: string): JsonObject => ({ type: `${name}.delta`, ...place, delta, ...tokens });
-      this.open.set(key, (part = { mask, carry, outputIndex: event.output_index }));
+      this.open.set(key, (part = { mask, name: 'delta', carry, outputIndex: event.output_index }));
     }
     event.delta = this.pushed(part, text);
     if (!Array.isArray(event.logprobs) || event.logprobs.length === 0) return;
     // The event that ends the text has them all, unless something was masked.
     event.logprobs = [];
     this.differs = true;
+    this.sole = null;
   }
 
   /** A text ends with its own last event, or with that of its item or answer. */
@@ -79,8 +84,8 @@ export class ResponsesMasks extends EventMasks {
     const event = part.carry(rest);
     if (typeof number !== 'number') return void this.before.push(event);
     const { type, ...others } = event;
-    this.before.push({ type, sequence_number: number + this.added, ...others });
-    this.added += 1;
+    this.before.push({ type, sequence_number: number + this.shift, ...others });
+    this.shift += 1;
   }
 }
 

@@ -5,15 +5,16 @@ import {
   charactersOf,
   chatStream,
   closeHouse,
-  costOf,
   joined,
   openHouse,
+  recordOf,
   responsesStream,
   streamed,
   supplier,
   TEXT,
   text,
   usage,
+  verdictsOf,
 } from './mask-house';
 import { chunk, type Json, messageEnd, messageStart, named, stop } from '../streams/stream-house';
 
@@ -30,7 +31,8 @@ describe('a mask that fails', () => {
   const surfaces = ['chat', 'messages', 'responses'] as const;
 
   test.each(surfaces)('closed ends a stream of %s with an error of its dialect', async (surface) => {
-    const { raw, list, status } = await streamed(surface, `on-${surface}`, streams[surface], ['closed']);
+    const answer = await streamed(surface, `on-${surface}`, streams[surface], ['closed']);
+    const { raw, list, status } = answer;
     expect(status).toBe(200);
     expect(raw).not.toMatch(/BOO|is over|\[DONE\]|message_stop|response\.completed/);
     expect(JSON.stringify(list.at(-1))).toContain('masking/closed');
@@ -39,6 +41,7 @@ describe('a mask that fails', () => {
         ? { type: 'response.failed', response: { id: 'resp_1', output: [] } }
         : { error: {} },
     );
+    expect(await verdictsOf(answer)).toEqual(['masking/closed answer failed']);
     if (surface === 'responses') expect(numbersOf(list)).toEqual(list.map((_, place) => place));
     expect(
       app.log.filter((line) => line.includes('a mask failed') && line.includes('masking/closed')),
@@ -77,8 +80,18 @@ describe('a mask that fails', () => {
     expect(answer.json()).toMatchObject({
       error: { code: 'service_unavailable', message: expect.stringContaining('masking/closed') as unknown },
     });
-    expect(await costOf(answer)).toBe('0');
+    expect(await recordOf(answer)).toMatchObject({ cost_nano: '0', status: 503 });
+    expect(await verdictsOf(answer)).toEqual(['masking/closed answer failed']);
     expect((await ask('chat', 'on-chat', ['open'])).raw).toContain(boom);
+  });
+
+  test('one that takes long is told, as nothing can interrupt it', async () => {
+    const answer = await streamed('chat', 'on-chat', chatStream(chunk({ content: TEXT }), stop), ['slow']);
+    expect(joined(answer.list, (delta) => delta.content)).toBe(TEXT);
+    expect(await verdictsOf(answer)).toEqual(['masking/slow answer abstain']);
+    expect(
+      app.log.filter((line) => line.includes('a mask was slow') && line.includes('masking/slow')),
+    ).not.toEqual([]);
   });
 
   test('one that cannot say whether it applies fails before a supplier is asked', async () => {
@@ -106,5 +119,6 @@ describe('the native lane, which passes byte for byte,', () => {
     const body = responsesStream('BOOM', '{}');
     const answer = await streamed('native', 'on-native', body, ['open'], { store: false });
     expect(answer.raw).toBe(body);
+    expect(await verdictsOf(answer)).toEqual(['masking/open answer failed']);
   });
 });

@@ -211,11 +211,17 @@ export const streamed = async (
   );
   return { ...answer, list };
 };
-export const costOf = async (answer: { headers: Headers }): Promise<unknown> => {
-  const [row] = await app.database.query<Json>('SELECT * FROM request_record WHERE request_id = $1', [
+export const recordOf = async (answer: { headers: Headers }): Promise<Json> => {
+  const [row = {}] = await app.database.query<Json>('SELECT * FROM request_record WHERE request_id = $1', [
     answer.headers.get('x-request-id'),
   ]);
-  return row?.cost_nano;
+  return row;
+};
+
+/** What the masks of a request made of its answer. */
+export const verdictsOf = async (answer: { headers: Headers }): Promise<string[]> => {
+  const { gates } = await recordOf(answer);
+  return ((gates ?? []) as Json[]).map(({ name, stage, verdict }) => [name, stage, verdict].join(' '));
 };
 
 export const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');

@@ -4,17 +4,18 @@ import {
   chatStream,
   choicesIn,
   closeHouse,
-  costOf,
   joined,
   LEAK,
   logprobs,
   MASKED,
   openHouse,
   piecesOf,
+  recordOf,
   streamed,
   supplier,
   TEXT,
   usage,
+  verdictsOf,
 } from './mask-house';
 import { chunk, data, type Json, stop } from '../streams/stream-house';
 
@@ -43,7 +44,9 @@ describe('chat', () => {
     expect(choicesIn(answer.list).at(-1)).toMatchObject({ delta: {}, finish_reason: 'stop' });
     const plain = await streamed('chat', 'on-chat', body, []);
     expect(joined(plain.list, (delta) => delta.content)).toBe(TEXT);
-    expect(await costOf(answer)).toBe(await costOf(plain));
+    expect((await recordOf(answer)).cost_nano).toBe((await recordOf(plain)).cost_nano);
+    expect(await verdictsOf(answer)).toEqual(['masking/mail answer masked']);
+    expect((await recordOf(plain)).gates).toBeNull();
   });
 
   test('events without a text keep their bytes', async () => {
