@@ -176,6 +176,7 @@ async function administrationPages(world: World, people: DemoSite['people']): Pr
       '/billing',
       '/conversations',
       '/extensions',
+      '/extensions/taps',
       '/models',
       '/models/new',
       '/providers/new',

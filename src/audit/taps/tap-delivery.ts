@@ -19,6 +19,8 @@ import { Taps } from './taps';
 const PAUSE_MS = 500;
 const PAUSE_WITHOUT_DATABASE_MS = 1_000;
 const MEASURED_EVERY_MS = 15_000;
+/** To count a long backlog takes a while: one part in so many of the time at most. */
+const MEASURING_SHARE = 50;
 const ANNOUNCED_EVERY_MS = MINUTE_MS;
 /** The time that the database may take beside a delivery before another node may have the claim. */
 const GRACE_MS = 5_000;
@@ -32,7 +34,7 @@ export class TapDelivery implements OnModuleInit, OnModuleDestroy, BeforeApplica
   private readonly running = new Map<string, Promise<void>>();
   private readonly stopping = new AbortController();
   private looking?: Promise<void>;
-  private measuredAt = -Infinity;
+  private measureAt = -Infinity;
   private announcedAt = -Infinity;
   private isAway = false;
 
@@ -93,7 +95,7 @@ export class TapDelivery implements OnModuleInit, OnModuleDestroy, BeforeApplica
       this.counts.oldest(look.name, look.oldestMs);
       this.runWhere(look);
     }
-    if (now - this.measuredAt > MEASURED_EVERY_MS) await this.measure();
+    if (now > this.measureAt) await this.measure();
   }
 
   private async announce(): Promise<void> {
@@ -102,8 +104,10 @@ export class TapDelivery implements OnModuleInit, OnModuleDestroy, BeforeApplica
   }
 
   private async measure(): Promise<void> {
-    this.measuredAt = monotonicMs();
+    const begun = monotonicMs();
     for (const [name, count] of await this.rows.backlogs(this.names)) this.counts.backlog(name, count);
+    const ended = monotonicMs();
+    this.measureAt = ended + Math.max(MEASURED_EVERY_MS, (ended - begun) * MEASURING_SHARE);
   }
 
   private runWhere({ name, dueInMs, isClaimed, oldestMs, isAsked }: TapLook): void {

@@ -7,7 +7,7 @@ import type { TapCounts, TapOutcome } from './tap-counts';
 import type { AtFault, LetterEntry, TapClaim, TapEntry, TapRows } from './tap-rows';
 
 /** After so many failures in a row, the records that are at fault are looked for. */
-export const MOST_FAILURES = 8;
+const MOST_FAILURES = 8;
 /** A tap that takes none of so many records, one by one, is taken to be down. */
 const MOST_AT_FAULT = 5;
 /** What waits in the outbox comes in between. */

@@ -51,6 +51,9 @@ const jobs: Readonly<Record<string, ActionName | { readonly none: string }>> = {
   'poll-checkouts': 'billing.topped-up',
   'poll-processor-events': { none: 'the inbox keeps what the processor told, as for its webhook' },
   promotions: { none: 'the grant says when it ends' },
+  taps: {
+    none: 'requests and charges stay; the page, the log and a metric tell of entries that left a full backlog',
+  },
   'token-events': { none: 'events of tokens are a log of their own' },
   'usage-days': { none: 'sums of records that are there' },
   'verify-audit': 'log.break-found',

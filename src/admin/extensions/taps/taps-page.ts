@@ -7,11 +7,11 @@ import { type ActModel, actOf, type ObjectPageModel, type SectionModel } from '.
 export const TAPS_PATH = '/dashboard/admin/extensions/taps';
 
 /** A tap, and whether this node has it. */
-export interface ShownTap extends TapState {
+interface ShownTap extends TapState {
   readonly isLoaded: boolean;
 }
 
-export interface TapsShown {
+interface TapsShown {
   readonly taps: readonly ShownTap[];
   readonly chosen: ShownTap | null;
   readonly letters: Page<DeadLetter>;
@@ -29,7 +29,7 @@ export function tapsPage(
     page: {
       heading,
       scope: translate('taps.scope'),
-      crumb: { href: '/dashboard/admin', label: translate('nav.operations') },
+      crumb: { href: '/dashboard/admin', label: translate('navigation.operations') },
       sections: [
         tableSection(taps, localisation),
         ...(chosen === null ? [] : [tapSection(chosen, localisation)]),
