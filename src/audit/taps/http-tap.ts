@@ -1,19 +1,23 @@
 import { createHash } from 'node:crypto';
 import type { Tap } from '#extension';
+import { SECOND_MS } from '../../kernel';
 import { type OutgoingClient, type Settings, webhookHeaders } from '../../platform';
 
-const TIMEOUT_MS = 10_000;
 /** What a service says in its answer is of no use. */
 const MOST_ANSWER_BYTES = 65_536;
 
 /** Services in any language that take batches of records as signed JSON. Any 2xx says that they have them. */
-export const httpTaps = (settings: Settings, outgoing: OutgoingClient): Tap[] =>
-  settings.httpTaps.map(({ name, url }) => httpTap(name, url, settings.httpTapsSecret ?? '', outgoing));
+export const httpTaps = ({ httpTaps: listed, httpTapSecrets }: Settings, outgoing: OutgoingClient): Tap[] =>
+  // The settings were refused without a secret for each.
+  listed.map((tap) => httpTap(tap, httpTapSecrets.get(tap.name)!, outgoing));
 
-const httpTap = (name: string, url: string, secret: string, outgoing: OutgoingClient): Tap => ({
+const httpTap = (
+  { name, url, timeoutMs }: Settings['httpTaps'][number],
+  secret: Buffer,
+  outgoing: OutgoingClient,
+): Tap => ({
   name,
-  batchSize: 100,
-  timeoutMs: TIMEOUT_MS,
+  timeoutMs,
   async deliver(records, signal) {
     const body = JSON.stringify({ type: 'requests.settled', records });
     const { status } = await outgoing.read(
@@ -27,7 +31,8 @@ const httpTap = (name: string, url: string, secret: string, outgoing: OutgoingCl
         body,
         signal,
       },
-      { mostBytes: MOST_ANSWER_BYTES, deadlineMs: TIMEOUT_MS },
+      // The signal comes first, at the tap's own deadline.
+      { mostBytes: MOST_ANSWER_BYTES, deadlineMs: timeoutMs + SECOND_MS },
     );
     if (status < 200 || status > 299) throw new Error(`it answered with status ${status}`);
   },

@@ -1,8 +1,8 @@
-import { createHmac, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { Gate } from '#extension';
 import { parseJsonText, SECOND_MS } from '../../kernel';
-import { OutgoingClient, Settings } from '../../platform';
+import { OutgoingClient, Settings, webhookHeaders } from '../../platform';
 
 type HttpGateSetting = Settings['httpGates'][number];
 
@@ -56,7 +56,8 @@ export class HttpGates {
     },
   ): Promise<string> {
     const { secret, body, mostBytes, signal } = message;
-    const headers = { 'content-type': 'application/json', ...signed(body, secret) };
+    const signature = webhookHeaders(secret, { id: `msg_${randomUUID()}`, body, now: Date.now() });
+    const headers = { 'content-type': 'application/json', ...signature };
     const answer = await this.client.read(
       { url, method: 'POST', headers, body, signal },
       // The signal comes first, at the gate's own deadline.
@@ -65,12 +66,4 @@ export class HttpGates {
     if (answer.status < 200 || answer.status > 299) throw new Error(`it answered with ${answer.status}`);
     return answer.body.toString('utf8');
   }
-}
-
-/** https://www.standardwebhooks.com, 2026-11-27. */
-function signed(body: string, secret: Buffer): Record<string, string> {
-  const id = `msg_${randomUUID()}`;
-  const timestamp = String(Math.floor(Date.now() / 1_000));
-  const signature = createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64');
-  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
 }

@@ -81,10 +81,9 @@ function crossFaults(settings: Settings): SettingFault[] {
   if (settings.migrationDatabaseUrl !== undefined && settings.databaseUrl === undefined) {
     faults.push({ name: 'MIGRATION_DATABASE_URL', problem: 'needs DATABASE_URL beside it' });
   }
-  if ((settings.httpTaps ?? []).length > 0 && settings.httpTapsSecret === undefined)
-    faults.push({ name: 'HTTP_TAPS', problem: 'needs HTTP_TAPS_SECRET beside it' });
   faults.push(...sandboxFaults(settings), ...processorFaults(settings), ...providerFaults(settings));
-  faults.push(...gateFaults(settings));
+  faults.push(...unsigned(settings, 'gate', 'httpGates', 'httpGateSecrets'));
+  faults.push(...unsigned(settings, 'tap', 'httpTaps', 'httpTapSecrets'));
   if (settings.environment !== 'production') return faults;
   for (const property of secretProperties) {
     const problem = placeholderFault(settings[property]);
@@ -97,12 +96,18 @@ function crossFaults(settings: Settings): SettingFault[] {
   return faults;
 }
 
-/** What is not readable is a fault of its own. */
-function gateFaults({ httpGates, httpGateSecrets }: Settings): SettingFault[] {
-  if (!Array.isArray(httpGates) || !(httpGateSecrets instanceof Map)) return [];
-  return (httpGates as Settings['httpGates'])
-    .filter(({ name }) => !httpGateSecrets.has(name))
-    .map(({ name }) => ({ name: 'HTTP_GATE_SECRETS', problem: `has no secret for the gate ${name}` }));
+/** Every service has a secret. A list that cannot be read is a fault of its own. */
+function unsigned(
+  settings: Settings,
+  kind: string,
+  services: 'httpGates' | 'httpTaps',
+  secrets: 'httpGateSecrets' | 'httpTapSecrets',
+): SettingFault[] {
+  const [listed, known]: readonly unknown[] = [settings[services], settings[secrets]];
+  if (!Array.isArray(listed) || !(known instanceof Map)) return [];
+  return (listed as Settings['httpTaps'])
+    .filter(({ name }) => !known.has(name))
+    .map(({ name }) => ({ name: nameOf(secrets), problem: `has no secret for the ${kind} ${name}` }));
 }
 
 const slots = ['idp1', 'idp2'] as const;

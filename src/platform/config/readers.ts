@@ -97,38 +97,6 @@ export const folder: Reader<string> = { expects: 'a folder', read: (value) => re
 
 export const path: Reader<string> = { expects: 'the path of a file', read: (value) => resolve(value) };
 
-/** The address of a service, under a name of the operator's. */
-export interface NamedAddress {
-  readonly name: string;
-  readonly url: string;
-}
-
-/** Names are lower case, as they stand in metrics and on pages. */
-export const namedAddresses: Reader<readonly NamedAddress[]> = {
-  expects: 'a comma list of name=address, such as siem=https://siem.example.com/records',
-  read(value) {
-    const parts = list(value).map(namedAddress);
-    const names = new Set(parts.map((part) => part?.name));
-    return parts.every((part) => part !== undefined) && names.size === parts.length ? parts : undefined;
-  },
-};
-
-function namedAddress(part: string): NamedAddress | undefined {
-  const [, name = '', address = ''] = /^([a-z][a-z0-9-]{0,62})=(.+)$/.exec(part) ?? [];
-  const url = parseUrl(address);
-  const isPlain = url && ['http:', 'https:'].includes(url.protocol) && !url.username && !url.password;
-  return isPlain && !url.hash ? { name, url: url.href } : undefined;
-}
-
-/** As Standard Webhooks writes it: 24 to 64 bytes behind a word. */
-export const signingSecret: Reader<string> = {
-  expects: 'whsec_ and 24 to 64 random bytes in base64',
-  read(value) {
-    const [, encoded = ''] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(value) ?? [];
-    return within(Buffer.from(encoded, 'base64').length, 24, 64) === undefined ? undefined : value;
-  },
-};
-
 const mailAddress = /^[^\s@<>"(),;:\\]+@[^\s@<>"(),;:\\]+$/;
 
 export const email = text('a mail address', (value) => mailAddress.test(value));

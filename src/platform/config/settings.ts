@@ -3,17 +3,20 @@ import {
   allowedNetworks,
   type AllowedNetwork,
   duration,
-  type NamedAddress,
-  namedAddresses,
   oneOf,
   origins,
   path,
-  signingSecret,
   text,
   wholeNumber,
 } from './readers';
 import { BillingSettings } from './billing-settings';
-import { httpGates, type HttpGateSetting, webhookSecrets } from './http-gates';
+import {
+  httpGates,
+  type HttpGateSetting,
+  httpTaps,
+  type HttpTapSetting,
+  webhookSecrets,
+} from './http-services';
 import { Setting } from './setting.decorator';
 
 const timeOut = duration('100ms', '24h');
@@ -93,21 +96,22 @@ export class Settings extends BillingSettings {
     name: 'HTTP_TAPS',
     group: 'Extensions',
     describe:
-      'Services that every settled request is sent to, as name=address with commas between them (docs/extensions.md).',
-    as: namedAddresses,
+      'Services that every settled request is sent to over HTTP: NAME=URL with commas between them, each with #timeout=10s where it differs (docs/extensions.md).',
+    as: httpTaps,
     default: '',
   })
-  readonly httpTaps: readonly NamedAddress[];
+  readonly httpTaps: readonly HttpTapSetting[];
 
   @Setting({
-    name: 'HTTP_TAPS_SECRET',
+    name: 'HTTP_TAP_SECRETS',
     group: 'Extensions',
-    describe: 'What is sent to HTTP_TAPS is signed with it, as Standard Webhooks asks for.',
-    as: signingSecret,
-    unset: 'needed where HTTP_TAPS names a service',
+    describe:
+      'The secret with which the requests to each of HTTP_TAPS are signed: NAME=whsec_… with commas between them.',
+    as: webhookSecrets,
+    default: '',
     secret: true,
   })
-  readonly httpTapsSecret?: string;
+  readonly httpTapSecrets: ReadonlyMap<string, Buffer>;
 
   @Setting({
     name: 'RECORDS_FILE',

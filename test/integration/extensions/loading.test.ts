@@ -91,6 +91,13 @@ describe('the start is refused, with the name of the culprit,', () => {
     expect(await refusalOf(folder)).toContain('half a file');
   });
 
+  test('for an id that stands for the service itself', async () => {
+    for (const id of ['core', 'http'])
+      expect(await refusalOf(extensionWith(`id: '${id}'`))).toContain(
+        `its id "${id}" stands for the service itself`,
+      );
+  });
+
   test('for two under one id', async () => {
     const [one, other] = [extensionWith(''), extensionWith('')];
     expect(await refusalOf(`${one},${other}`)).toContain('two are listed under this id');

@@ -83,7 +83,7 @@ describe('services in other languages', () => {
   beforeAll(async () => {
     sink = await TapSink.open();
     app = await startTestApp({
-      environment: { HTTP_TAPS: `siem=${sink.url}`, HTTP_TAPS_SECRET: secret },
+      environment: { HTTP_TAPS: `siem=${sink.url}#timeout=5s`, HTTP_TAP_SECRETS: `siem=${secret}` },
     });
   });
   afterAll(async () => {
@@ -117,22 +117,23 @@ describe('services in other languages', () => {
   test('are named in a setting, whose faults are told', () => {
     const faultsOf = (environment: Record<string, string>): string => {
       try {
-        loadSettings({ HTTP_TAPS: 'a=https://a.example/x', HTTP_TAPS_SECRET: secret, ...environment });
+        loadSettings({ HTTP_TAPS: 'a=https://a.example/x', HTTP_TAP_SECRETS: `a=${secret}`, ...environment });
         return 'none';
       } catch (error) {
         return (error as Error).message;
       }
     };
     expect(faultsOf({})).toBe('none');
-    expect(faultsOf({ HTTP_TAPS_SECRET: '' })).toContain('HTTP_TAPS: needs HTTP_TAPS_SECRET beside it');
-    expect(faultsOf({ HTTP_TAPS_SECRET: 'whsec_c2hvcnQ=' })).toContain('24 to 64 random bytes');
+    expect(faultsOf({ HTTP_TAP_SECRETS: '' })).toContain('HTTP_TAP_SECRETS: has no secret for the tap a');
+    expect(faultsOf({ HTTP_TAP_SECRETS: 'a=whsec_c2hvcnQ=' })).toContain('24 to 64 bytes');
     for (const taps of [
       'https://a.example',
       'A=https://a.example',
       'a=ftp://a.example',
-      'a=https://u:p@a.example',
+      'a=https://a.example#timeout=2m',
+      'a=https://a.example#batch=5',
+      'a=https://a.example,a=https://b.example',
     ])
-      expect(faultsOf({ HTTP_TAPS: taps })).toContain('a comma list of name=address');
-    expect(faultsOf({ HTTP_TAPS: 'a=https://a.example,a=https://b.example' })).toContain('name=address');
+      expect(faultsOf({ HTTP_TAPS: taps })).toContain('HTTP_TAPS: expected NAME=URL');
   });
 });
