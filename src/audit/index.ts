@@ -1,4 +1,3 @@
-export { settledRecordOf } from './settled-record';
 export {
   actionNames,
   type ActionName,
@@ -44,6 +43,7 @@ export type {
   RequestRecord,
 } from './request-record';
 export { Refusals } from './refusals';
+export { DatabaseRecords } from './records-port';
 export { RequestRecords } from './request-records';
 export { type RecordFilter, type RequestEntry, RequestRecordQuery } from './request-record-query';
 export { readRecord, readRecords, renamedRecord, type WrittenRecord, writtenRecord } from './written-record';

@@ -1,4 +1,5 @@
-import { errorCode, EXIT_CONFIGURATION, SettingsError } from '../platform';
+import { ExtensionRefused } from '../extensions';
+import { errorCode, EXIT_CONFIGURATION, ExtensionTablesRefused, SettingsError } from '../platform';
 import { auditBreaks } from './audit-breaks';
 import { auditExport } from './audit-export';
 import { auditVerify } from './audit-verify';
@@ -7,6 +8,9 @@ import { configCheck } from './config-check';
 import { demoSeed } from './demo';
 import { doctor } from './doctor';
 import { extensionNew } from './extensions/extension-new';
+import { extensionCommands, isForeignName } from './extensions/extension-commands';
+import { extensionDrop } from './extensions/extension-drop';
+import { extensionList } from './extensions/extension-list';
 import { applyGateway, exportGateway, planGateway } from './gateway-file';
 import { modelsCompare } from './models-compare';
 import { journalForget } from './journal-forget';
@@ -57,24 +61,29 @@ export const commands: Readonly<Record<string, Command>> = {
   'tap:replay': tapReplay,
   'tap:forget': tapForget,
   'extension:new': extensionNew,
+  'extension:list': extensionList,
+  'extension:drop': extensionDrop,
 };
 
 const EXIT_USAGE = 64;
 
 export async function runCommand(words: string[]): Promise<void> {
   process.exitCode = await executeCommand(words, terminal);
+  // What an extension left running, such as a timer, must not keep the program.
+  if (find(words) === null) process.stdout.write('', () => process.exit());
 }
 
 /** Returns the exit code; every failure is reported in a sentence, never as an exception. */
 export async function executeCommand(words: string[], context: CommandContext): Promise<number> {
-  const { command, rest } = find(words);
-  if (command === undefined) {
-    const isAsked = words.length === 0 || words[0] === '--help';
-    // A misspelt command that is led into a file leaves it empty.
-    if (isAsked) context.write(overview());
-    else context.writeStderr(overview());
-    return isAsked ? 0 : EXIT_USAGE;
+  try {
+    const found = find(words) ?? (await findForeign(words, context));
+    return found === null ? await misspelt(words, context) : await execute(found, context);
+  } catch (error) {
+    return failed(error, context);
   }
+}
+
+async function execute({ command, rest }: Found, context: CommandContext): Promise<number> {
   if (rest.includes('--help')) {
     context.write(`${command.usage}\n\n${command.summary}\n`);
     return 0;
@@ -82,28 +91,72 @@ export async function executeCommand(words: string[], context: CommandContext): 
   try {
     return await command.run(rest, context);
   } catch (error) {
-    context.writeStderr(`${error instanceof Error ? error.message : String(error)}\n`);
-    if (!isMisuse(error)) return error instanceof SettingsError ? EXIT_CONFIGURATION : 1;
-    context.writeStderr(`Usage: ${command.usage}\n`);
-    return EXIT_USAGE;
+    const code = failed(error, context);
+    if (code === EXIT_USAGE) context.writeStderr(`Usage: ${command.usage}\n`);
+    return code;
   }
 }
 
-function find(words: string[]): { command: Command | undefined; rest: string[] } {
+/** A misspelt command that is led into a file leaves it empty. */
+async function misspelt(words: string[], context: CommandContext): Promise<number> {
+  const isAsked = words.length === 0 || words[0] === '--help';
+  const text = await overview(context);
+  if (isAsked) context.write(text);
+  else context.writeStderr(text);
+  return isAsked ? 0 : EXIT_USAGE;
+}
+
+function failed(error: unknown, context: CommandContext): number {
+  context.writeStderr(`${error instanceof Error ? error.message : String(error)}\n`);
+  if (isMisuse(error)) return EXIT_USAGE;
+  return misconfigured.some((known) => error instanceof known) ? EXIT_CONFIGURATION : 1;
+}
+
+const misconfigured = [SettingsError, ExtensionRefused, ExtensionTablesRefused];
+
+interface Found {
+  readonly command: Command;
+  readonly rest: string[];
+}
+
+function find(words: string[]): Found | null {
   for (const length of [2, 1]) {
-    const name = words.slice(0, length).join(' ');
-    if (Object.hasOwn(commands, name)) return { command: commands[name], rest: words.slice(length) };
+    const command = commandCalled(words.slice(0, length).join(' '));
+    if (command !== undefined) return { command, rest: words.slice(length) };
   }
-  return { command: undefined, rest: [] };
+  return null;
+}
+
+const commandCalled = (name: string): Command | undefined =>
+  Object.hasOwn(commands, name) ? commands[name] : undefined;
+
+const isOurs = (name: string): boolean => commandCalled(name) !== undefined;
+
+/** Extensions are loaded only for a word that none of our own commands has. */
+async function findForeign([name, ...rest]: string[], context: CommandContext): Promise<Found | null> {
+  if (!isForeignName(name)) return null;
+  const command = (await extensionCommands(context, isOurs)).get(name);
+  return command === undefined ? null : { command, rest };
 }
 
 /** `parseArgs` of Node says so by the code of its error. */
 const isMisuse = (error: unknown): boolean =>
   error instanceof UsageError || errorCode(error).startsWith('ERR_PARSE_ARGS_');
 
-const overview = (): string =>
-  [
-    'Commands:',
-    ...Object.values(commands).map(({ usage, summary }) => `  ${usage}\n      ${summary}`),
-    '',
-  ].join('\n');
+async function overview(context: CommandContext): Promise<string> {
+  const lines = [...Object.values(commands), ...(await foreignCommands(context))].map(
+    ({ usage, summary }) => `  ${usage}\n      ${summary}`,
+  );
+  return ['Commands:', ...lines, ''].join('\n');
+}
+
+/** The list of our own commands has to be there, whatever is wrong with the configuration. */
+async function foreignCommands(context: CommandContext): Promise<Command[]> {
+  if (!context.environment['EXTENSIONS']) return [];
+  try {
+    return [...(await extensionCommands(context, isOurs)).values()];
+  } catch (error) {
+    context.writeStderr(`Commands of extensions are not listed: ${(error as Error).message}\n`);
+    return [];
+  }
+}

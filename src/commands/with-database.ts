@@ -6,6 +6,7 @@ import {
   applicationUrl,
   attachDatabase,
   Database,
+  type ExtensionTables,
   loadSettings,
   type OpenDatabase,
   type Settings,
@@ -16,11 +17,23 @@ import {
 export async function withDatabase<T>(
   work: (database: Database, settings: Settings) => Promise<T>,
   { environment, writeStderr }: Pick<CommandContext, 'environment' | 'writeStderr'>,
+  extensions: readonly ExtensionTables[] = [],
+): Promise<T> {
+  const settings = loadSettings(environment);
+  writeStderr(`Installation: ${installationOf(settings)}\n`);
+  const open = await attachDatabase(settings, { migrations, extensions });
+  return using({ ...open, url: applicationUrl(open.url) }, (database) => work(database, settings));
+}
+
+/** The same as the owner of the schema, for a command that changes it. */
+export async function withOwnedDatabase<T>(
+  work: (database: Database, settings: Settings) => Promise<T>,
+  { environment, writeStderr }: Pick<CommandContext, 'environment' | 'writeStderr'>,
 ): Promise<T> {
   const settings = loadSettings(environment);
   writeStderr(`Installation: ${installationOf(settings)}\n`);
   const open = await attachDatabase(settings, { migrations });
-  return using(open, (database) => work(database, settings));
+  return using({ ...open, url: open.ownerUrl }, (database) => work(database, settings));
 }
 
 /** The same for a command that only looks: an external database is not migrated. */
@@ -33,9 +46,10 @@ export async function inspectDatabase<T>(
     url === undefined
       ? await attachDatabase(settings, { migrations })
       : { url, close: () => Promise.resolve() };
-  return using(open, work);
+  return using({ ...open, url: applicationUrl(open.url) }, work);
 }
 
+/** The address is that of the role that works. */
 async function using<T>(
   open: Pick<OpenDatabase, 'url' | 'close'>,
   work: (database: Database) => Promise<T>,
@@ -43,7 +57,7 @@ async function using<T>(
   try {
     const source = new DataSource({
       type: 'postgres',
-      url: applicationUrl(open.url),
+      url: open.url,
       extra: survivesLostConnections,
       poolSize: 3,
       entities,

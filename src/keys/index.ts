@@ -18,6 +18,7 @@ export { type NewKeyForm, readGrace, readKeyChanges, readNewKey } from './key-fo
 export { actingOnKey, type ActingOnKey, mayActOnKey, refuseKeyAct, refuseKeyChanges } from './key-policy';
 export { keyOfPage } from './key-of-page';
 export { KeyManagement } from './key-management';
+export { DatabaseKeys } from './keys-port';
 export {
   presentFields,
   presentIssued,

@@ -57,6 +57,7 @@ export const actionNames = [
   'department.created',
   'department.deleted',
   'department.model-access-changed',
+  'extension.dropped',
   'invite.accepted',
   'invite.created',
   'invite.revoked',

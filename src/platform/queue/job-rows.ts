@@ -62,10 +62,11 @@ export class JobRows {
     );
   }
 
-  /** Removes what no version runs any more. */
+  /** Removes what no version runs any more, and what extensions have left behind: these announce themselves again. */
   async forget(known: readonly string[]): Promise<void> {
     await this.answer(
-      `DELETE FROM repeating_job WHERE name <> ALL($1) AND due_at < now() - interval '${FORGOTTEN_AFTER}'`,
+      `DELETE FROM repeating_job
+        WHERE name <> ALL($1) AND (due_at < now() - interval '${FORGOTTEN_AFTER}' OR name LIKE '%/%')`,
       [known],
     );
   }

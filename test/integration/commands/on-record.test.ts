@@ -90,6 +90,17 @@ const changes: Readonly<Record<string, Change>> = {
     words: async () => ['journal:forget', await lostNode(), '--yes'],
     action: 'journal.forgotten',
   },
+  'extension:drop': {
+    words: async () => {
+      await administer(
+        house.test.ownerUrl,
+        `INSERT INTO extension_migration (extension, name, digest)
+         VALUES ('gone', '001-some.sql', repeat('0', 64)) ON CONFLICT DO NOTHING`,
+      );
+      return ['extension:drop', 'gone', '--yes'];
+    },
+    action: 'extension.dropped',
+  },
   'money:rerate': {
     words: async () => {
       await mispricedRequest();
@@ -132,6 +143,7 @@ const readers: Readonly<Record<string, () => string[]>> = {
   'money:verify': () => ['money:verify'],
   'processor:check': () => ['processor:check'],
   'tap:list': () => ['tap:list'],
+  'extension:list': () => ['extension:list'],
 };
 
 const withoutEntries = { 'demo:seed': 'fills an empty installation with examples, and no other' };

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { migrations } from '#migrations';
-import { applicationUrl } from '#inside/platform/database/connection-url';
+import { applicationUrl, withSessionSettings } from '#inside/platform/database/connection-url';
+import { extensionRole, type ExtensionTables } from '#product/platform';
 import { migrate } from '#inside/platform/database/migrate';
 import { runChild } from '../../support/child';
 import { driftOf } from '../../support/drift';
@@ -127,6 +128,57 @@ test('an owner that may not admit anybody is told what an administrator has to r
   const url = owner.as(await emptyDatabase(owner.name));
   const attempt = migrate({ url, migrations: [], queue: false });
   await expect(attempt).rejects.toThrow(`GRANT switchboard_app TO "${owner.name}";`);
+});
+
+/** An extension of its own, as roles belong to the whole server, with one file. */
+function someExtension(): { tables: ExtensionTables; role: string } {
+  const extension = unique('ext').replaceAll('_', '-');
+  const role = extensionRole(extension);
+  made.push(`DROP ROLE IF EXISTS ${role}`);
+  const text = 'CREATE TABLE own (id int)';
+  return { tables: { extension, files: [{ name: '001-own.sql', text, digest: '0'.repeat(64) }] }, role };
+}
+
+test('an owner that is no superuser makes the tables of an extension, and its service works on them', async () => {
+  const owner = await login('CREATEROLE');
+  await administer(ownerUrl, `GRANT switchboard_app TO ${owner.name} WITH ADMIN OPTION`);
+  const { tables, role } = someExtension();
+  const url = owner.as(await emptyDatabase(owner.name));
+  await migrate({ url, migrations, queue: true, extensions: [tables] });
+  expect(await ask(url, `SELECT tableowner::text FROM pg_tables WHERE schemaname = '${role}'`)).toEqual([
+    role,
+  ]);
+  const inRole = withSessionSettings(applicationUrl(url), { role });
+  expect(await ask(inRole, `SELECT count(*)::int, current_user::text FROM ${role}.own`)).toEqual([0, role]);
+  // The rights of the service itself are not wider for it.
+  await expect(ask(applicationUrl(url), `SELECT * FROM ${role}.own`)).rejects.toThrow('permission denied');
+});
+
+test('an owner that may not make the role of an extension is told what an administrator has to run', async () => {
+  const owner = await login('');
+  await administer(ownerUrl, `GRANT switchboard_app TO ${owner.name} WITH ADMIN OPTION`);
+  const { tables, role } = someExtension();
+  const url = owner.as(await emptyDatabase(owner.name));
+  const attempt = (): Promise<void> => migrate({ url, migrations, queue: true, extensions: [tables] });
+  const refusal = await attempt().catch((error: Error) => error.message);
+  expect(refusal).toContain(
+    `The extension ${tables.extension} cannot be used: the database user ${owner.name} may not`,
+  );
+  const [, advice = ''] = /Let an administrator run: (.*)$/.exec(String(refusal)) ?? [];
+  expect(advice).toContain(`CREATE ROLE ${role} NOLOGIN; GRANT ${role} TO ${owner.name} WITH ADMIN OPTION;`);
+  const administrator = new URL(ownerUrl);
+  administrator.pathname = new URL(url).pathname;
+  await administer(administrator.href, advice);
+  await attempt();
+  expect(await ask(url, 'SELECT name FROM extension_migration')).toEqual(['001-own.sql']);
+});
+
+test('a schema that somebody else made is not taken for that of an extension', async () => {
+  const { tables, role } = someExtension();
+  const url = await emptyDatabase();
+  await administer(url, `CREATE SCHEMA ${role}`);
+  const attempt = migrate({ url, migrations, queue: true, extensions: [tables] });
+  await expect(attempt).rejects.toThrow(`the database has a role or a schema ${role} of other make`);
 });
 
 test('an entity that does not fit its table is found', async () => {

@@ -67,6 +67,28 @@ describe('the jobs of an extension', () => {
   });
 });
 
+test('a start without the extension forgets its jobs, and one with it knows them again', async () => {
+  const database = await createTestDatabase();
+  const names = (): Promise<{ name: string }[]> =>
+    rowsOf(database.ownerUrl, `SELECT name FROM repeating_job WHERE name LIKE '%/%' ORDER BY name`);
+  const jobsOf = async (list: string, count: number): Promise<void> => {
+    const app = await startTestApp({
+      sharedDatabase: database,
+      schedule: true,
+      environment: { EXTENSIONS: list },
+    });
+    await until(async () => (await names()).length === count);
+    await app.close();
+  };
+  try {
+    await jobsOf(notes.path, 3);
+    await jobsOf('', 0);
+    await jobsOf(notes.path, 3);
+  } finally {
+    await database.drop();
+  }
+});
+
 test.each([
   ["'0 3 * * *'", "'61 3 * * *'", 'work of jobs has the cron "61 3 * * *", which cannot be read'],
   ["'0 3 * * *'", "'0 3 31 2 *'", 'work of jobs has the cron "0 3 31 2 *", which cannot be read'],

@@ -1,0 +1,182 @@
+import { closeSync, fsyncSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { ActivityLog, changesOf } from '../../audit';
+import { type Database, errorCode, extensionRole, type Settings, type Tx } from '../../platform';
+import { type Command, type CommandContext, UsageError } from '../command';
+import { commandActor } from '../key-entries';
+import { withOwnedDatabase } from '../with-database';
+import { extensionsOf } from './extension-commands';
+import { dumpedTables, lockTables } from './table-dump';
+
+const ID = /^[a-z][a-z0-9-]{1,30}$/;
+
+export const extensionDrop: Command = {
+  usage: 'extension:drop ID [--to FILE] [--yes]',
+  summary:
+    'Takes away what an extension left in the database once it is no longer in EXTENSIONS: its rows are written to a new ' +
+    'file first, in the data folder or at --to, as SQL that puts them back; then its schema, role and jobs go.',
+  async run(words, context) {
+    const { values, positionals } = parseArgs({
+      args: words,
+      options: { yes: { type: 'boolean', default: false }, to: { type: 'string' } },
+      allowPositionals: true,
+    });
+    const [id, ...others] = positionals;
+    if (id === undefined || others.length > 0 || !ID.test(id))
+      throw new UsageError('Name one extension by its id.');
+    if ((await extensionsOf(context)).all.some((extension) => extension.id === id)) {
+      context.writeStderr(
+        `${id} is listed in EXTENSIONS. Take it out there and restart every node; then drop it.\n`,
+      );
+      return 1;
+    }
+    return withOwnedDatabase(async (database, settings) => {
+      const left = await leftBy(database, id);
+      if (left === null) {
+        context.write(`Nothing of ${id} is in this database.\n`);
+        return 0;
+      }
+      context.write(described(id, left));
+      const question = `Every table of ${id} is dumped, and then dropped. Go on?`;
+      if (!values.yes && !(await context.confirm(question))) {
+        context.writeStderr('Nothing was changed. Confirm at a terminal, or with --yes.\n');
+        return 1;
+      }
+      await dropWithFile(database, { id, left, path: pathOf(settings, id, values.to), context });
+      return 0;
+    }, context);
+  },
+};
+
+interface Left {
+  readonly hasSchema: boolean;
+  readonly hasRole: boolean;
+  readonly tables: readonly string[];
+  readonly migrations: readonly string[];
+  readonly jobs: readonly string[];
+}
+
+/** A schema of this name that its role does not own is somebody else's. */
+async function leftBy(database: Database, id: string): Promise<Left | null> {
+  const role = extensionRole(id);
+  const [left] = await database.query<Left & { readonly isForeign: boolean }>(
+    `SELECT n.oid IS NOT NULL AS "hasSchema", r.oid IS NOT NULL AS "hasRole",
+            n.oid IS NOT NULL AND n.nspowner IS DISTINCT FROM r.oid AS "isForeign",
+            ARRAY(SELECT relname::text FROM pg_class WHERE relnamespace = n.oid AND relkind = 'r' ORDER BY 1) AS tables,
+            ARRAY(SELECT name FROM extension_migration WHERE extension = $2 ORDER BY 1) AS migrations,
+            ARRAY(SELECT name FROM repeating_job WHERE starts_with(name, $2 || '/') ORDER BY 1) AS jobs
+       FROM (SELECT) one LEFT JOIN pg_namespace n ON n.nspname = $1 LEFT JOIN pg_roles r ON r.rolname = $1`,
+    [role, id],
+  );
+  if (left === undefined) return null;
+  if (left.isForeign) throw new Error(`The schema ${role} is not the extension's own, and stays.`);
+  const { hasSchema, migrations, jobs } = left;
+  return hasSchema || migrations.length > 0 || jobs.length > 0 ? left : null;
+}
+
+const described = (id: string, { tables, migrations, jobs }: Left): string =>
+  [
+    `${id} left behind:`,
+    `  tables      ${tables.join(', ') || 'none'}`,
+    `  migrations  ${migrations.join(', ') || 'none'}`,
+    `  jobs        ${jobs.join(', ') || 'none'}`,
+    '',
+  ].join('\n');
+
+const pathOf = ({ dataFolder }: Settings, id: string, to: string | undefined): string =>
+  resolve(to ?? join(dataFolder, `extension-${id}-${new Date().toISOString().replaceAll(/[:.]/g, '-')}.sql`));
+
+interface Drop {
+  readonly id: string;
+  readonly left: Left;
+  readonly path: string;
+  readonly context: CommandContext;
+}
+
+/** The file is whole and on the disk before anything is dropped; where that fails, neither is there. */
+async function dropWithFile(database: Database, drop: Drop): Promise<void> {
+  const { id, path, context } = drop;
+  const file = newFile(path);
+  const rows = { count: 0 };
+  let roleStays: string | null;
+  try {
+    roleStays = await database.transaction(async (tx) => {
+      await takeTurn(tx);
+      await dumpTo(tx, drop, { write: (text) => writeSync(file, text), rows });
+      fsyncSync(file);
+      return dropAll(tx, database, drop);
+    });
+  } catch (error) {
+    rmSync(path, { force: true });
+    throw error;
+  } finally {
+    closeSync(file);
+  }
+  context.write(`${rows.count} rows are in ${path}, which puts them back; its first lines say how.\n`);
+  context.write(`The schema, the record of migrations and the jobs of ${id} are gone.\n`);
+  if (roleStays !== null) context.writeStderr(`The role ${extensionRole(id)} stays: ${roleStays}.\n`);
+}
+
+function newFile(path: string): number {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    return openSync(path, 'wx', 0o600);
+  } catch (error) {
+    throw new UsageError(`The rows need a new file, and ${path} cannot be made (${errorCode(error)}).`);
+  }
+}
+
+/** The same lock as that of a start: see `migrate`. */
+async function takeTurn(tx: Tx): Promise<void> {
+  const [turn] = await tx.query<{ taken: boolean }[]>('SELECT pg_try_advisory_xact_lock(5719024) AS taken');
+  if (turn?.taken !== true)
+    throw new Error('A node is starting and migrates the database: try again after it.');
+  await tx.query(`SET LOCAL lock_timeout = '10s'`);
+}
+
+async function dumpTo(
+  tx: Tx,
+  { id, left }: Drop,
+  { write, rows }: { readonly write: (text: string) => void; readonly rows: { count: number } },
+): Promise<void> {
+  write(
+    `-- The rows of the extension ${id}, as they stood when its tables were dropped on ${new Date().toISOString()}.\n` +
+      '-- To have them back, list the extension in EXTENSIONS again and start the service once: its migrations make the\n' +
+      '-- tables. Then run this file as the owner of the database, such as with psql -v ON_ERROR_STOP=1 -f. It empties the\n' +
+      '-- tables first. Foreign keys of a table to itself, or in a circle, have to be taken off for that time.\n' +
+      `-- Its migrations were: ${left.migrations.join(', ') || 'none'}\n`,
+  );
+  const schema = extensionRole(id);
+  const tables = await lockTables(tx, schema);
+  for await (const text of dumpedTables(tx, schema, { tables, rows })) write(text);
+}
+
+/** Answers why the role stays, or null where it is gone. */
+async function dropAll(tx: Tx, database: Database, { id, left }: Drop): Promise<string | null> {
+  const role = extensionRole(id);
+  await tx.query(`DROP SCHEMA IF EXISTS ${role} CASCADE`);
+  await tx.query('DELETE FROM extension_migration WHERE extension = $1', [id]);
+  await tx.query(`DELETE FROM repeating_job WHERE starts_with(name, $1 || '/')`, [id]);
+  await new ActivityLog(database).write(tx, {
+    action: 'extension.dropped',
+    object: { type: 'extension', label: id },
+    concerns: {},
+    changes: changesOf({ tables: left.tables, migrations: left.migrations }, null),
+    actor: commandActor,
+  });
+  return left.hasRole ? dropRole(tx, role) : null;
+}
+
+/** A role belongs to the whole server, where another database may have an extension of the same name. */
+async function dropRole(tx: Tx, role: string): Promise<string | null> {
+  await tx.query(`DROP OWNED BY ${role} CASCADE`);
+  await tx.query('SAVEPOINT role');
+  try {
+    await tx.query(`DROP ROLE ${role}`);
+    return null;
+  } catch (error) {
+    await tx.query('ROLLBACK TO SAVEPOINT role');
+    return (error as Error).message;
+  }
+}
