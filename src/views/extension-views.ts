@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import Handlebars from 'handlebars';
 import { ExtensionRefused, type LoadedExtension } from '../extensions';
 import { parseJsonText } from '../kernel';
@@ -34,8 +34,11 @@ export function viewsOf(
   const folderOf = (name: 'views' | 'messages'): string | null => {
     const given = parts[name];
     if (given === undefined) return null;
+    if (typeof given !== 'string') return refuse(`its ${name} is no path of a folder`);
     const path = join(folder, given);
-    return existsSync(path) ? path : refuse(`its folder of ${name}, ${path}, is missing`);
+    if (!existsSync(path)) return refuse(`its folder of ${name}, ${path}, is missing`);
+    const inside = relative(realpathSync(folder), realpathSync(path));
+    return inside.startsWith('..') ? refuse(`its folder of ${name} lies outside of it, in ${path}`) : path;
   };
   const viewsFolder = folderOf('views');
   const messagesFolder = folderOf('messages');

@@ -1,5 +1,6 @@
 import type { Gate } from '#extension';
 import type { LoadedExtension } from '../../extensions';
+import { isRole } from '../../kernel';
 import { column, formatNumber, type LabelledFigure, type TableModel, tableOf } from '../../views';
 import { type Localisation, routesOf } from '../../web';
 
@@ -14,6 +15,8 @@ interface PartFacts {
   readonly timeout_ms?: number;
   readonly cron?: string;
   readonly summary?: string;
+  /** Who may call a route, or sees an entry: anyone, key, session, or the least role. */
+  readonly access?: string;
 }
 
 /** An extension as programs read of it. */
@@ -96,7 +99,11 @@ export function extensionModel(facts: ExtensionFacts, localisation: Localisation
 }
 
 function detailOf(part: PartFacts, { locale, translate }: Localisation): string {
-  const { stages: at, on_error: onError, timeout_ms: timeoutMs, cron, summary } = part;
+  const { stages: at, on_error: onError, timeout_ms: timeoutMs, cron, summary, access } = part;
+  if (access !== undefined)
+    return isRole(access)
+      ? translate('extensions.access.role', { role: translate(`audit.roles.${access}`) })
+      : translate(`extensions.access.${access}`);
   if (at === undefined || onError === undefined || timeoutMs === undefined)
     return cron === undefined ? (summary ?? '–') : translate('extensions.by-schedule', { cron });
   return [

@@ -15,7 +15,7 @@ import {
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE, MetadataScanner, Reflector } from '@nestjs/core';
 import { HOST } from '#extension';
 import { ExtensionRefused, type Extensions, type LoadedExtension } from '../../extensions';
-import { accessMetadata } from '../access-rule';
+import { accessMetadata, type AccessRule } from '../access-rule';
 import { WebModule } from '../web.module';
 import { type ExtensionRoute, routeMetadata } from './extension-handler';
 import { isDecorated } from './lent-parts';
@@ -25,6 +25,7 @@ import { claim } from './owners';
 export interface OwnRoute extends ExtensionRoute {
   readonly method: string;
   readonly path: string;
+  readonly access: AccessRule;
 }
 
 type Imported = Type | DynamicModule | ForwardReference<() => Type>;
@@ -118,8 +119,11 @@ class ModuleWalk {
       this.refuse(
         `${handlerName} is none of Page, Data, Action, Csv and Redirects of @switchboard/extension/nest`,
       );
-    if (this.reflector.getAllAndOverride(accessMetadata, [handler, controller]) === undefined)
-      this.refuse(`${handlerName} lacks @Access`);
+    const access = this.reflector.getAllAndOverride<AccessRule | undefined>(accessMetadata, [
+      handler,
+      controller,
+    ]);
+    if (access === undefined) this.refuse(`${handlerName} lacks @Access`);
     const [prefix = ''] = [
       this.reflector.get<string | string[] | undefined>(PATH_METADATA, controller),
     ].flat();
@@ -128,7 +132,7 @@ class ModuleWalk {
       const whole = `/${`${prefix}/${path}`.split('/').filter(Boolean).join('/')}`;
       if (!isBelow(whole, `/x/${this.id}`) && !isBelow(whole, `/v1/x/${this.id}`))
         this.refuse(`${handlerName} is at ${whole}, and not below /x/${this.id} or /v1/x/${this.id}`);
-      return { ...route, method, path: whole };
+      return { ...route, method, path: whole, access };
     });
   }
 

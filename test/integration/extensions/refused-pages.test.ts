@@ -120,6 +120,12 @@ describe('the start is refused, with the name of the extension,', () => {
       'folder of views',
     ],
     [
+      'for a folder elsewhere',
+      edited('dist/index.js', "'./messages'", "'..'"),
+      'desk',
+      'its folder of messages lies outside of it',
+    ],
+    [
       'for a helper that there is not',
       edited('views/note.hbs', 'note.title}}{{/section', 'shout note.title}}{{/section'),
       'desk',
