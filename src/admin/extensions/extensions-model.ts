@@ -8,11 +8,13 @@ const stages = ['request', 'candidates', 'answer', 'settled'] as const;
 
 /** One thing that an extension adds. */
 interface PartFacts {
-  readonly kind: 'gate' | 'tap' | 'job' | 'command' | 'route' | 'entry';
+  readonly kind: 'gate' | 'tap' | 'policy' | 'fee' | 'job' | 'command' | 'route' | 'entry';
   readonly name: string;
   readonly stages?: readonly string[];
   readonly on_error?: Gate['onError'];
   readonly timeout_ms?: number;
+  /** How often this node has had each verdict since it started. */
+  readonly verdicts?: Readonly<Record<string, number>>;
   readonly cron?: string;
   readonly summary?: string;
   /** Who may call a route, or sees an entry: anyone, key, session, or the least role. */
@@ -32,7 +34,7 @@ export interface ExtensionFacts {
 
 export function factsOf(extension: LoadedExtension): ExtensionFacts {
   const { id, version, host, from, needs, parts, adds } = extension;
-  const { gates = [], taps = [], jobs = [], commands = [] } = adds;
+  const { gates = [], taps = [], policies = [], priceComponents = [], jobs = [], commands = [] } = adds;
   const folders = (['migrations', 'views', 'messages'] as const).filter((name) => parts[name] !== undefined);
   return {
     ...{ id, version, host, from, needs, folders },
@@ -45,6 +47,8 @@ export function factsOf(extension: LoadedExtension): ExtensionFacts {
         timeout_ms: gate.timeoutMs,
       })),
       ...taps.map(({ name }) => ({ kind: 'tap' as const, name })),
+      ...policies.map(({ name }) => ({ kind: 'policy' as const, name })),
+      ...priceComponents.map(({ name }) => ({ kind: 'fee' as const, name })),
       ...jobs.map(({ name, cron }) => ({ kind: 'job' as const, name, cron })),
       ...commands.map(({ name, summary }) => ({ kind: 'command' as const, name: `${id}:${name}`, summary })),
       ...routesOf(extension).map(({ method, path }) => ({
@@ -54,6 +58,32 @@ export function factsOf(extension: LoadedExtension): ExtensionFacts {
       ...(parts.navigation ?? []).map(({ href }) => ({ kind: 'entry' as const, name: href })),
     ],
   };
+}
+
+interface CountedVerdict {
+  readonly labels: Readonly<Record<'gate' | 'verdict', string>>;
+  readonly state: { readonly value: number };
+}
+
+/** The facts with what gates have said on this node. */
+export const withVerdicts = (
+  extensions: readonly ExtensionFacts[],
+  counted: readonly CountedVerdict[],
+): ExtensionFacts[] =>
+  extensions.map((extension) => ({
+    ...extension,
+    parts: extension.parts.map((part) =>
+      part.kind === 'gate'
+        ? { ...part, verdicts: verdictsOf(`${extension.id}/${part.name}`, counted) }
+        : part,
+    ),
+  }));
+
+function verdictsOf(gate: string, counted: readonly CountedVerdict[]): Record<string, number> {
+  const verdicts: Record<string, number> = {};
+  for (const { labels, state } of counted)
+    if (labels.gate === gate) verdicts[labels.verdict] = (verdicts[labels.verdict] ?? 0) + state.value;
+  return verdicts;
 }
 
 export interface ExtensionModel {
@@ -99,7 +129,7 @@ export function extensionModel(facts: ExtensionFacts, localisation: Localisation
 }
 
 function detailOf(part: PartFacts, { locale, translate }: Localisation): string {
-  const { stages: at, on_error: onError, timeout_ms: timeoutMs, cron, summary, access } = part;
+  const { stages: at, on_error: onError, timeout_ms: timeoutMs, verdicts = {}, cron, summary, access } = part;
   if (access !== undefined)
     return isRole(access)
       ? translate('extensions.access.role', { role: translate(`audit.roles.${access}`) })
@@ -110,5 +140,15 @@ function detailOf(part: PartFacts, { locale, translate }: Localisation): string 
     at.map((stage) => translate(`extensions.stage.${stage}`)).join(', '),
     translate('extensions.deadline', { milliseconds: formatNumber(locale, timeoutMs) }),
     translate(`extensions.on-error.${onError}`),
+    ...Object.entries(verdicts).map(
+      ([verdict, count]) => `${verdictWords(verdict, translate)} ${formatNumber(locale, count)}`,
+    ),
   ].join(' · ');
+}
+
+/** A verdict of another version may have no words here. */
+function verdictWords(verdict: string, translate: Localisation['translate']): string {
+  const key = `request-log.gate-verdicts.${verdict}`;
+  const text = translate(key);
+  return text === key ? verdict : text;
 }

@@ -1,8 +1,9 @@
 import { Controller, Req } from '@nestjs/common';
 import { CONTRACT_VERSION } from '#extension';
 import { Extensions } from '../../extensions';
+import { Metrics } from '../../platform';
 import { Access, type HttpRequest, localisationOf, Page, PageRenderer } from '../../web';
-import { extensionModel, type ExtensionFacts, factsOf } from './extensions-model';
+import { extensionModel, type ExtensionFacts, factsOf, withVerdicts } from './extensions-model';
 
 /** What teams have added to this service: the same on every node, as it comes from the configuration. */
 @Controller()
@@ -11,6 +12,7 @@ export class ExtensionsController {
 
   constructor(
     private readonly pages: PageRenderer,
+    private readonly metrics: Metrics,
     { all }: Extensions,
   ) {
     this.facts = all.map(factsOf);
@@ -21,14 +23,15 @@ export class ExtensionsController {
   })
   show(@Req() request: HttpRequest) {
     const localisation = localisationOf(this.pages, request);
+    const counted = withVerdicts(this.facts, this.metrics.gateVerdicts.all());
     return {
       contract: CONTRACT_VERSION,
-      extensions: this.facts.map((facts) => extensionModel(facts, localisation)),
+      extensions: counted.map((facts) => extensionModel(facts, localisation)),
       empty: {
         title: localisation.translate('extensions.nothing-title'),
         text: localisation.translate('extensions.nothing-text'),
       },
-      data: { contract: CONTRACT_VERSION, extensions: this.facts },
+      data: { contract: CONTRACT_VERSION, extensions: counted },
     };
   }
 }

@@ -51,6 +51,11 @@ abstract class Series<Label extends string, State> {
     return labelNames.length > 0 && isTooMuch ? this.other() : this.remember(key, labels);
   }
 
+  /** What was counted since this process started. */
+  all(): readonly { readonly labels: Labels<Label>; readonly state: State }[] {
+    return [...this.states.values()];
+  }
+
   private other(): State {
     const labels = Object.fromEntries(this.description.labelNames.map((name) => [name, 'other']));
     const key = this.description.labelNames.map(() => 'other\u0000').join('');

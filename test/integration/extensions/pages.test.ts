@@ -1,3 +1,4 @@
+import { Metrics } from '#product/platform';
 import { builtExtension, type ExtensionFolder } from '../../support/extension-folder';
 import { addKey } from '../../support/people';
 import { House, type Person } from '../admin/house';
@@ -210,6 +211,8 @@ test('a route of the programming interface takes a key, and answers in its words
 
 test('the administration lists each extension with its parts; without any it says how to add one', async () => {
   const operator = await house.person('platform_admin');
+  for (const stage of ['request', 'request', 'settled'])
+    house.app.application.get(Metrics).gateVerdicts.inc({ gate: 'desk/quiet', stage, verdict: 'abstain' });
   const { status, text } = await page(operator, '/dashboard/admin/extensions');
   expect(status).toBe(200);
   for (const shown of [

@@ -29,7 +29,7 @@ export function tapsPage(
     page: {
       heading,
       scope: translate('taps.scope'),
-      crumb: { href: '/dashboard/admin', label: translate('navigation.operations') },
+      crumb: { href: '/dashboard/admin/extensions', label: translate('extensions.heading') },
       sections: [
         tableSection(taps, localisation),
         ...(chosen === null ? [] : [tapSection(chosen, localisation)]),
