@@ -51,11 +51,16 @@ export function factsOf(extension: LoadedExtension): ExtensionFacts {
       ...priceComponents.map(({ name }) => ({ kind: 'fee' as const, name })),
       ...jobs.map(({ name, cron }) => ({ kind: 'job' as const, name, cron })),
       ...commands.map(({ name, summary }) => ({ kind: 'command' as const, name: `${id}:${name}`, summary })),
-      ...routesOf(extension).map(({ method, path }) => ({
+      ...routesOf(extension).map(({ method, path, access }) => ({
         kind: 'route' as const,
         name: `${method} ${path}`,
+        access: access.kind === 'role' ? access.minimum : access.kind,
       })),
-      ...(parts.navigation ?? []).map(({ href }) => ({ kind: 'entry' as const, name: href })),
+      ...(parts.navigation ?? []).map(({ href, minimum = 'session' }) => ({
+        kind: 'entry' as const,
+        name: href,
+        access: minimum,
+      })),
     ],
   };
 }

@@ -223,6 +223,10 @@ test('the administration lists each extension with its parts; without any it say
     'desk:count',
     'POST /x/desk/notes',
     '0 4 * * *',
+    'let through 3',
+    '1,500 ms',
+    'at least Organisation administrator',
+    'with a client key',
   ])
     expect(text).toContain(shown);
   const { text: json } = await page(operator, '/dashboard/admin/extensions?format=json');
