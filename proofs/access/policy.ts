@@ -26,6 +26,8 @@ const minima: Readonly<Record<string, Minimum>> = {
   '/api/admin/conversations': 'org_admin',
   '/admin': 'platform_admin',
   'POST /invite': 'session',
+  // The extension that the proofs load.
+  '/x/cost-centres': 'org_admin',
   '/dashboard': 'session',
   '/dashboard/set-admin-org': 'platform_admin',
   '/dashboard/set-admin-domain': 'platform_admin',

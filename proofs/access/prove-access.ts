@@ -1,4 +1,5 @@
 import { World } from '../operations/world';
+import { builtExtension } from '../../test/support/extension-folder';
 import { Findings, runProof } from '../../test/system/findings';
 import { type Route, servedRoutes } from '../../test/system/routes';
 import { runLeaks } from './leaks';
@@ -18,7 +19,8 @@ const isOurs = ({ access, path }: Route): boolean =>
  */
 async function main(): Promise<void> {
   const findings = new Findings('prove:access');
-  const world = await World.open();
+  const example = builtExtension('examples/extensions/cost-centres');
+  const world = await World.open({ EXTENSIONS: example.path });
   try {
     const places = await Places.open(world);
     const isPart = process.argv.includes('--only');
@@ -56,6 +58,7 @@ async function main(): Promise<void> {
     );
   } finally {
     await world.close();
+    example.remove();
   }
   findings.end();
 }

@@ -1,6 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { type Viewing, withPage } from '../../test/support/browser/launch';
 import { type PageFaults, checkPage } from '../../test/support/browser/page-gate';
+import { builtExtension, type ExtensionFolder } from '../../test/support/extension-folder';
 import { deliver } from '../../simulator/processor/processor-simulator';
 import { expectStatus, jsonOf } from '../operations/http';
 import { type Person, World } from '../operations/world';
@@ -29,20 +30,24 @@ export class DemoSite {
   private constructor(
     readonly world: World,
     readonly people: DemoPeople,
+    private readonly example: ExtensionFolder,
   ) {}
 
   static async open(requests: number): Promise<DemoSite> {
     const port = await freePort();
+    const example = builtExtension('examples/extensions/cost-centres');
     const world = await World.open({
       NODE_ENV: 'development',
       PORT: String(port),
       BASE_URL: `http://127.0.0.1:${port}`,
       SETTLE_ACK: 'commit',
+      EXTENSIONS: example.path,
     });
     try {
-      return new DemoSite(world, await fill(world, requests));
+      return new DemoSite(world, await fill(world, requests), example);
     } catch (error) {
       await world.close();
+      example.remove();
       throw error;
     }
   }
@@ -73,8 +78,9 @@ export class DemoSite {
     });
   }
 
-  close(): Promise<void> {
-    return this.world.close();
+  async close(): Promise<void> {
+    await this.world.close();
+    this.example.remove();
   }
 }
 

@@ -1,6 +1,7 @@
 import { mailTo, confirmed, cookiesOf, newAddress, password, signedIn } from '../operations/accounts';
 import { expectStatus, jsonOf } from '../operations/http';
 import { resellerOrigin, type World } from '../operations/world';
+import { servedPages } from '../../test/system/routes';
 import { setUp } from './second-factor';
 import type { Role, DemoSite } from './demo-site';
 
@@ -26,10 +27,17 @@ export async function visitsOf({ world, people }: DemoSite): Promise<Visit[]> {
     ...(await accountPages(world)),
     ...(await dashboardPages(world, people)),
     ...(await administrationPages(world, people)),
+    ...(await extensionPages(world)),
     { ...visit('anonymous', '/absent'), status: 404 },
     { ...visit('developer', '/dashboard/absent'), status: 404 },
     { ...visit('developer', `${admin}/users`), status: 403 },
   ];
+}
+
+/** Pages of extensions, without those of one thing. */
+async function extensionPages({ url }: World): Promise<Visit[]> {
+  const pages = (await servedPages(url)).filter((page) => page.startsWith('/x/') && !page.includes('{'));
+  return pages.flatMap((page) => [visit('owner', page), visit('operator', page)]);
 }
 
 const publicPages = (): Visit[] => [

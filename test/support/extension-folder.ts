@@ -1,9 +1,10 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { transformSync } from '@swc/core';
 import { makeScratchFolder } from './scratch';
 
-const project = resolve(__dirname, '..', '..');
+/** Proofs run this file from the build, below the project. */
+const project = nearestWith('.swcrc', __dirname);
 
 export interface ExtensionFolder {
   /** It goes into `EXTENSIONS`. */
@@ -39,4 +40,8 @@ function compile(from: string, to: string): void {
     mkdirSync(dirname(written), { recursive: true });
     writeFileSync(written, code);
   }
+}
+
+function nearestWith(file: string, folder: string): string {
+  return existsSync(join(folder, file)) ? folder : nearestWith(file, dirname(folder));
 }
