@@ -13,7 +13,7 @@ import {
 import { Attempts, AttemptTools } from './attempt';
 import { type AdmittedRequest, type Call, Intake, type Work } from './intake';
 import type { Operation } from './operations/operation';
-import { Masking } from './masks';
+import { maskedFault, Masking } from './masks';
 import { answerReader, Relay } from './relay';
 import type { Reply } from './reply/reply';
 import { begun, type RequestProgress, Settlement } from './settle';
@@ -60,7 +60,9 @@ export class Pipeline {
       return await intake.once(received, { call, work }, () =>
         this.answer(call, admission, work, progress, response),
       );
-    } catch (error) {
+    } catch (failure) {
+      const { masks } = progress;
+      const error = masks === null ? failure : maskedFault(masks, failure);
       await this.settlement.failed(progress, error, response);
       this.relay.failed(progress, error);
       throw error;

@@ -6,6 +6,8 @@ const BARE = /[^\s{}[\],:"]/;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const WORDS: ReadonlySet<string> = new Set(['true', 'false', 'null']);
 const BEGINS = /^(?:[-\d.eE+]+|t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?)$/;
+/** No number of a tool call is longer. */
+const LONGEST_BARE = 64;
 const STRING_PIECE = /[^"\\]+/y;
 const ESCAPE = /\\(?:u[0-9a-fA-F]{4}|[^u])/y;
 /** The beginning of an escape that goes on in the next piece. */
@@ -96,7 +98,8 @@ export class JsonMask implements PieceMask {
     }
     if (BARE.test(character)) {
       const goesOn = this.bare + character;
-      if (!this.hasBegun || !BEGINS.test(goesOn)) return this.giveUp(character);
+      if (!this.hasBegun || goesOn.length > LONGEST_BARE || !BEGINS.test(goesOn))
+        return this.giveUp(character);
       this.bare = goesOn;
       return '';
     }

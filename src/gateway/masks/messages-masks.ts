@@ -2,8 +2,12 @@ import { isRecord, type JsonObject } from '../../protocol';
 import { EventMasks, type Fate, type OpenText } from './event-masks';
 import { isJsonName, isTextName, maskedValue, maskMembers } from './masked-values';
 
+/** A thinking block with more is left out. */
+const MOST_HELD = 16 * 1024 * 1024;
+
 interface HeldBlock {
   readonly events: string[];
+  size: number;
   thinking: string;
 }
 
@@ -43,7 +47,7 @@ export class MessagesMasks extends EventMasks {
   private start(event: JsonObject, block: JsonObject, shown: () => string): boolean {
     const at = event.index;
     if (block.type === 'thinking') {
-      this.held.set(at, { events: [shown()], thinking: textOf(block.thinking) });
+      this.held.set(at, { events: [shown()], size: 0, thinking: textOf(block.thinking) });
       return true;
     }
     this.blocks.set(at, new Map());
@@ -60,7 +64,9 @@ export class MessagesMasks extends EventMasks {
     const held = this.held.get(event.index);
     if (held !== undefined) {
       held.thinking += textOf(delta.thinking);
-      held.events.push(shown());
+      const written = shown();
+      held.size += written.length;
+      if (held.size <= MOST_HELD) held.events.push(written);
       return true;
     }
     for (const name of Object.keys(delta)) {
@@ -78,7 +84,7 @@ export class MessagesMasks extends EventMasks {
       this.held.delete(event.index);
       const { hits } = this.masks;
       this.masks.whole(held.thinking);
-      if (this.masks.hits > hits) this.leftOut += 1;
+      if (this.masks.hits > hits || held.size > MOST_HELD) this.leftOut += 1;
       else this.before.push(...held.events, shown());
       return true;
     }

@@ -18,6 +18,7 @@ import {
   text,
   usage,
 } from './mask-house';
+import { until } from '../../../support/until';
 import { chunk, data, type Json, messageEnd, messageStart, named, stop } from '../streams/stream-house';
 
 beforeAll(openHouse);
@@ -116,6 +117,36 @@ test('a stream that breaks off and goes on at another lane is masked as one', as
   const { raw, list } = await streamed('chat', 'again-chat', cut);
   expect(raw).not.toMatch(LEAK);
   expect(joined(list, (delta) => delta.content)).toBe(MASKED);
+});
+
+test('a stream that breaks off for good shows nothing of what was held back, nor what its failure quotes', async () => {
+  const before = 'A long and harmless beginning that is shown for it is more than what is held back. ';
+  const said = charactersOf(`${before}Yes, jane.doe@exam`).map((piece) => chunk({ content: piece }));
+  const failure = { error: { message: `${TEXT} failed`, type: 'server_error' } };
+  supplier.answer = {
+    headers: { 'content-type': 'text/event-stream' },
+    body: data(...said),
+    rest: data(failure),
+  };
+  supplier.resume = () => undefined;
+  const idle = supplier.resume;
+  const asking = ask('chat', 'on-chat', ['mail'], { stream: true });
+  await until(() => supplier.resume !== idle);
+  supplier.resume();
+  const { raw } = await asking;
+  expect(raw).not.toMatch(LEAK);
+  expect(raw).toContain('"error":');
+});
+
+test('an error that quotes its supplier is masked too', async () => {
+  supplier.answer = {
+    status: 400,
+    body: { error: { message: `No: ${TEXT}`, type: 'invalid_request_error' } },
+  };
+  const { raw, status } = await ask('chat', 'on-chat', ['mail']);
+  expect(status).toBe(400);
+  expect(raw).toContain(MASKED);
+  expect(raw).not.toMatch(LEAK);
 });
 
 test('each mask sees what the one before wrote', async () => {

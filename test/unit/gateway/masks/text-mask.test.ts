@@ -183,6 +183,11 @@ describe('the JSON of a tool call', () => {
       expect(inPieces(numbers(), [text.slice(0, at), text.slice(at)])).toBe(whole);
   });
 
+  test('a number without end is no number', () => {
+    const text = `{"n":${'7'.repeat(20_000)}}`;
+    expect(inPieces(numbers(), text.split(''))).not.toContain('7777777777');
+  });
+
   test('nothing of it is changed where nothing matches', () => {
     const text = '{"a" : ["x", 1.50, {"b":null}],\n "c":"é😀"}';
     expect(inPieces(numbers(), text.split(''))).toBe(text);

@@ -1,0 +1,66 @@
+import { AnswerMasks } from '../../../../src/gateway/masks/answer-masks';
+import { maskedBody } from '../../../../src/gateway/masks/masked-body';
+import { MaskRun } from '../../../../src/gateway/masks/mask-run';
+import { operations, type Operation } from '../../../../src/gateway/operations/operation';
+
+const mask = {
+  longest: 5,
+  find: (text: string) =>
+    [...text.matchAll(/\d{4}/g)].map(({ index }) => ({ start: index, end: index + 4, text: '#' })),
+};
+const watch = { failed: () => undefined, slow: () => undefined };
+
+const shown = (operation: Operation, body: object | string, contentType = 'application/json'): unknown => {
+  const run = new MaskRun({ name: 'a/b', mask, onError: 'closed', timeoutMs: 1_000, watch });
+  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  const masked = maskedBody(new AnswerMasks([run], () => undefined), operation, {
+    body: bytes,
+    contentType,
+  }).toString();
+  return contentType === 'application/json' ? JSON.parse(masked) : masked;
+};
+
+test('a recording: its text, without the pieces that repeat it', () => {
+  const said = {
+    text: 'Pin 1234.',
+    duration: 1234.5,
+    words: [{ word: '12' }, { word: '34' }],
+    segments: [{ text: '1234' }],
+  };
+  expect(shown(operations.transcription, said)).toEqual({ ...said, text: 'Pin #.', words: [], segments: [] });
+  expect(shown(operations.transcription, { ...said, text: 'No', segments: [] })).toEqual({
+    ...said,
+    text: 'No',
+    segments: [],
+  });
+  expect(shown(operations.translation, 'Pin 1234.', 'text/plain')).toBe('Pin #.');
+});
+
+test('a picture: the prompt that was made of the request, not its bytes', () => {
+  const picture = { created: 1234, data: [{ b64_json: 'ab1234cd', revised_prompt: 'The year 1234' }] };
+  expect(shown(operations.image, picture)).toEqual({
+    created: 1234,
+    data: [{ b64_json: 'ab1234cd', revised_prompt: 'The year #' }],
+  });
+});
+
+test('documents of a ranking, and no numbers of an embedding or bytes of a sound', () => {
+  expect(shown(operations.rerank, { results: [{ index: 0, document: { text: '1234' } }] })).toEqual({
+    results: [{ index: 0, document: { text: '#' } }],
+  });
+  expect(shown(operations.embeddings, { data: [{ embedding: 'AAAA1234' }] })).toEqual({
+    data: [{ embedding: 'AAAA1234' }],
+  });
+  expect(shown(operations.speech, '1234', 'audio/mpeg')).toBe('1234');
+});
+
+test('numbers and bytes stay as they were written', () => {
+  const whole =
+    '{"id":"c1234","object":"x","choices":[{"index":0,"message":{"content":"1234"},"odd":12345678901234567890}],"one":1.0}';
+  const run = new MaskRun({ name: 'a/b', mask, onError: 'closed', timeoutMs: 1_000, watch });
+  const masked = maskedBody(new AnswerMasks([run], () => undefined), operations.chat, {
+    body: Buffer.from(whole),
+    contentType: 'application/json',
+  });
+  expect(masked.toString()).toBe(whole.replace('"content":"1234"', '"content":"#"'));
+});
