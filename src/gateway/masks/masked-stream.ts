@@ -43,7 +43,7 @@ export class MaskedStream {
 
   constructor(
     private readonly dialect: Dialect,
-    masks: AnswerMasks,
+    private readonly masks: AnswerMasks,
   ) {
     this.events = masksOf(dialect, masks);
   }
@@ -112,6 +112,7 @@ export class MaskedStream {
     if (this.failure !== null || !complete) return;
     const { scanner, events } = this;
     const event = parsed(text);
+    const { changes } = this.masks;
     let fate: Fate;
     try {
       fate =
@@ -123,6 +124,8 @@ export class MaskedStream {
       this.fail(cause);
       return;
     }
+    // What is beside the piece can only be repeated where nothing of it was masked.
+    if (this.masks.changes > changes) events.sole = null;
     this.learn();
     if (fate === 'same' && events.before.length === 0) return;
     this.pass(scanner.blockStart);

@@ -49,6 +49,14 @@ describe('chat', () => {
     expect((await recordOf(plain)).gates).toBeNull();
   });
 
+  test('what every event repeats beside its text is masked in each of them', async () => {
+    const beside = { citations: ['https://x.org/jane.doe@example.com'] };
+    const said = charactersOf(TEXT.repeat(3)).map((content) => chunk({ content }, beside));
+    const { raw, list } = await streamed('chat', 'on-chat', chatStream(...said, stop));
+    expect(raw).not.toMatch(LEAK);
+    expect(joined(list, (delta) => delta.content)).toBe(MASKED.repeat(3));
+  });
+
   test('events without a text keep their bytes', async () => {
     const odd =
       'data: {"id":"c",  "object":"chat.completion.chunk","created":1.0,"model":"on-chat","choices":[{"index":0,"delta":{"role":"assistant"},"finish_reason":null}]}\n\n';
