@@ -42,6 +42,8 @@ export class TapRun {
       }
       if (this.isStopping) return;
       const wentOn = failed + 1 >= MOST_FAILURES && (await this.findFaults(entries));
+      // A search that was broken off found nothing.
+      if (this.isStopping) return;
       if (!wentOn) return this.failed(error);
     }
   }

@@ -119,7 +119,10 @@ const changes: Readonly<Record<string, Change>> = {
     words: async () => ['tap:replay', await tapWithLetter(), '--all'],
     action: 'tap.letters-replayed',
   },
-  'tap:forget': { words: async () => ['tap:forget', await tapWithLetter(), '--yes'], action: 'tap.forgotten' },
+  'tap:forget': {
+    words: async () => ['tap:forget', await tapWithLetter(), '--yes'],
+    action: 'tap.forgotten',
+  },
 };
 
 async function tapWithLetter(): Promise<string> {
