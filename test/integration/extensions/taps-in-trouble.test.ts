@@ -30,11 +30,11 @@ describe('a node that is killed', () => {
       const records = [free(1), free(1)];
       await settle(app, records);
       start();
-      await until(() => sink.accepted.length === 2, 30_000);
+      await until(() => sink.accepted.length === 2, 60_000);
       sink.behaviour = () => 200;
       start();
       await app.database.query("UPDATE tap SET claimed_until = now() - interval '1 second'");
-      await until(() => sink.accepted.length === 4, 30_000);
+      await until(() => sink.accepted.length === 4, 60_000);
       const ids = records.map(({ requestId }) => requestId);
       expect(sink.ids).toEqual([...ids, ...ids]);
     } finally {
@@ -44,7 +44,7 @@ describe('a node that is killed', () => {
       await supplier.stop();
       await database.drop();
     }
-  });
+  }, 150_000);
 });
 
 describe.each([
