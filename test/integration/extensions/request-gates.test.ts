@@ -1,4 +1,5 @@
 import { UserAccount } from '#product/identity';
+import { ChatClient } from '../chat/chat-client';
 import { signIn } from '../../support/people';
 import { answers, type GateHouse, openGateHouse, untilSaid } from './gate-house';
 
@@ -282,6 +283,69 @@ describe('a rewrite', () => {
     });
     expect(answer.status).toBe(503);
   });
+});
+
+test('a streamed request is rewritten and refused alike', async () => {
+  const [first, last] = [
+    {
+      ...answers.chat,
+      object: 'chat.completion.chunk',
+      usage: undefined,
+      choices: [{ index: 0, delta: { content: 'Good.' } }],
+    },
+    {
+      ...answers.chat,
+      object: 'chat.completion.chunk',
+      choices: [{ index: 0, delta: {}, finish_reason: 'stop' }],
+    },
+  ];
+  house.supplier.answer = {
+    headers: { 'content-type': 'text/event-stream' },
+    body: `data: ${JSON.stringify(first)}\n\ndata: ${JSON.stringify(last)}\n\ndata: [DONE]\n\n`,
+  };
+  const answer = await house.post(
+    '/v1/chat/completions',
+    chat('sekret-1 [[open:rewrite]]', { stream: true }),
+  );
+  expect(await answer.text()).toContain('Good.');
+  const [sent] = house.heard();
+  expect((JSON.parse(sent!) as { messages: object[] }).messages).toEqual([
+    { role: 'user', content: '“hidden” \\ 🙂 [[open:rewrite]]' },
+  ]);
+  expect((await verdictsOf(answer)) as string[]).toContain('tried/open rewrite');
+});
+
+test('embeddings are rewritten, and responses with what they refer to', async () => {
+  house.supplier.answer = {
+    body: { ...answers.embeddings, data: [0, 1].map((index) => ({ ...answers.embeddings.data[0], index })) },
+  };
+  const vectors = await house.post('/v1/embeddings', {
+    model: 'vectors',
+    input: ['sekret-1', '[[open:rewrite]]'],
+  });
+  expect(vectors.status).toBe(200);
+  expect(JSON.parse(house.heard()[0]!)).toMatchObject({ input: ['“hidden” \\ 🙂', '[[open:rewrite]]'] });
+  house.supplier.answer = { body: answers.chat };
+  const first = await house.post('/v1/responses', { model: 'one', input: 'sekret-1' });
+  const { id } = (await first.json()) as { id: string };
+  house.heard();
+  // The text of the first turn was sent as it was; the gate sees it again in the second.
+  await house.post('/v1/responses', { model: 'one', input: '[[open:rewrite]]', previous_response_id: id });
+  expect(house.heard()[0]).not.toContain('sekret');
+});
+
+test('the web chat passes the gates', async () => {
+  const client = new ChatClient(house.app);
+  const record = await house.recordOf(await house.post('/v1/chat/completions', chat('Hello')));
+  const userId = Number(record?.user_id);
+  const person = { userId, cookie: await signIn(house.app, userId) };
+  const { id } = JSON.parse((await client.post('/api/conversations', person, { model: 'one' })).body) as {
+    id: string;
+  };
+  house.heard();
+  const refused = await client.post(`/api/chat/${id}`, person, { content: '[[closed:reject]]' });
+  expect(refused.body).toContain('request_rejected');
+  expect(house.heard()).toEqual([]);
 });
 
 test('metrics count verdicts by gate, stage and verdict', async () => {
