@@ -42,6 +42,7 @@ export type {
   RecordFacts,
   RequestRecord,
 } from './request-record';
+export { settledRecordOf } from './settled-record';
 export { Refusals } from './refusals';
 export { DatabaseRecords } from './records-port';
 export { RequestRecords } from './request-records';

@@ -1,7 +1,7 @@
 import { AdmissionChecks } from './admission-checks';
-import { LaneGates } from './lane-gates';
 import { Admissions } from './admit';
 import { Holds } from './hold';
+import { LaneGates } from './lane-gates';
 import { RegisteredChooser } from './model-chooser';
 import { Routes } from './routes';
 import { Surcharges } from './surcharges';

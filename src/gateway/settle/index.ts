@@ -1,6 +1,6 @@
-import { SettledGates } from './settled-gates';
 import { AnswerSampling } from './answer-sampling';
 import { Observer } from './observer';
+import { SettledGates } from './settled-gates';
 import { Settlement } from './settlement';
 
 export {
