@@ -1,9 +1,12 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { withDeadline } from '../kernel';
 import { Database, extensionsClient, Mailer, type OutgoingClient, Settings } from '../platform';
 import { Extensions } from './extensions';
 import { DatabasePorts } from './ports/database-port';
 import { httpPort } from './ports/http-port';
 import { mailPort } from './ports/mail-port';
+
+const CLOSE_DEADLINE_MS = 5_000;
 
 export interface OpenPorts {
   close(): Promise<void>;
@@ -36,7 +39,8 @@ export class HostPorts implements OnApplicationShutdown {
     extensions.givePort('mail.send', () => mailPort(mailer));
   }
 
-  onApplicationShutdown(): Promise<void> {
-    return this.plain.close();
+  /** A transaction that an extension still holds does not hold up the end. */
+  async onApplicationShutdown(): Promise<void> {
+    await withDeadline(CLOSE_DEADLINE_MS, this.plain.close()).catch(() => undefined);
   }
 }

@@ -10,7 +10,7 @@ export interface Command {
   /** The words that follow its name, such as `--month YYYY-MM`. */
   readonly usage?: string;
   readonly summary: string;
-  /** Answers the exit code; nothing is 0. */
+  /** Answers the exit code, from 0 to 255; nothing is 0. All ports answer but `mail.send`. */
   run(words: readonly string[], context: CommandContext): Promise<number | void> | number | void;
 }
 

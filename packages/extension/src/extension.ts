@@ -47,7 +47,7 @@ export interface Extension<Settings = undefined, Needs extends Need = never> {
   readonly needs?: readonly Needs[];
   /** Any Standard Schema over the variables `EXT_<ID>_…`. Without one there are no settings. */
   readonly settings?: StandardSchema<Settings>;
-  /** A folder beside the entry with SQL files, which run in the order of their names. */
+  /** A folder of the extension with files such as `001-what-it-does.sql`, which run in the order of their names. */
   readonly migrations?: string;
   /** A folder beside the entry with Handlebars templates. */
   readonly views?: string;

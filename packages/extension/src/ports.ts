@@ -47,19 +47,23 @@ export interface KeysPort {
 }
 
 export interface MailPort {
-  /** It is sent soon, and tried again where the server of mail is away. */
+  /** Plain text of at most 100,000 characters; 60 mails a minute. It is sent soon, and tried again where the server of mail is away. */
   send(mail: { readonly to: string; readonly subject: string; readonly text: string }): Promise<void>;
 }
 
 export type SqlValue = string | number | bigint | boolean | Date | null | readonly (string | number)[];
 
-/** The tables of the extension, and the published views `contract.request`, `contract.key`, `contract.organisation`. */
+/**
+ * The tables of the extension, and the views of `PublishedViews`. Times are read as `Date`, exact decimals as texts, and
+ * 64-bit integers as numbers; one that a number does not hold exactly is refused.
+ */
 export interface DatabaseSession {
+  /** One statement, which has five seconds and answers at most 10,000 rows. */
   query<Row extends object>(sql: string, values?: readonly SqlValue[]): Promise<Row[]>;
 }
 
 export interface DatabasePort extends DatabaseSession {
-  /** The work is done whole or not at all. */
+  /** The work is done whole or not at all, within 30 seconds. In it only the session is asked. */
   transaction<Result>(work: (session: DatabaseSession) => Promise<Result>): Promise<Result>;
 }
 
@@ -78,8 +82,9 @@ export interface HttpAnswer {
   readonly body: Uint8Array;
 }
 
-/** Addresses of private networks are refused, but for those that the operator allows. */
+/** Addresses of private networks are refused, but for those that the operator allows in `SUPPLIER_ALLOW`. */
 export interface HttpPort {
+  /** The answer has at most 4 MiB. Redirects are ordinary answers. 32 requests may be open at once. */
   request(request: HttpRequest, signal?: AbortSignal): Promise<HttpAnswer>;
 }
 

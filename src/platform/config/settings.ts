@@ -27,7 +27,7 @@ export class Settings extends BillingSettings {
     name: 'SUPPLIER_ALLOW',
     group: 'Suppliers',
     describe:
-      'Private networks that suppliers, and the token and key addresses of identity providers, may live in: NETWORK, or HOST[:PORT]=NETWORK. Only there may they speak plain http or use a port other than 443.',
+      'Private networks that suppliers, the token and key addresses of identity providers, and what extensions ask may live in: NETWORK, or HOST[:PORT]=NETWORK. Only there may they speak plain http or use a port other than 443.',
     as: allowedNetworks,
     default: '',
   })

@@ -15,7 +15,6 @@ export {
   attachDatabase,
   type OpenDatabase,
   type OpeningDatabase,
-  type Schema,
   startDatabase,
 } from './open-database';
 export { survivesLostConnections } from './pool-options';

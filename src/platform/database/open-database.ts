@@ -21,7 +21,7 @@ export interface OpeningDatabase extends OpenDatabase {
 }
 
 /** The tables that a database has to have. */
-export interface Schema {
+interface Schema {
   readonly migrations: readonly Migration[];
   readonly extensions?: readonly ExtensionTables[];
 }

@@ -27,8 +27,8 @@ const AGENT = { 'user-agent': 'Switchboard' };
 const MAY_HAVE_NO_BODY = new Set([204, 205, 304]);
 
 /**
- * Every read of the product that no model answers: identity providers, the payment processor and what extensions ask. Answers are bounded in
- * bytes and time; redirects are ordinary answers; the address is checked at every connection.
+ * Every read of the product that no model answers: identity providers, the payment processor and what extensions ask.
+ * Answers are bounded in bytes and time; redirects are ordinary answers; the address is checked at every connection.
  */
 export class OutgoingClient {
   constructor(private readonly transport: SupplierTransport) {}

@@ -63,17 +63,20 @@ describe('a migration only adds, so that the version before it goes on', () => {
   });
 
   test.each([
-    ['ALTER TABLE api_key DROP COLUMN name', ['api_key.name is gone']],
+    ['ALTER TABLE api_key DROP COLUMN created_by', ['api_key.created_by is gone']],
     [
-      'ALTER TABLE api_key RENAME COLUMN name TO title',
-      ['api_key.name is gone', 'api_key.title is new and has to be given'],
+      'ALTER TABLE api_key RENAME COLUMN created_by TO title',
+      ['api_key.created_by is gone', 'api_key.title is new and has to be given'],
     ],
     ['ALTER TABLE session RENAME TO visit', ['session is gone']],
     [
       'ALTER TABLE organisation ADD COLUMN motto text NOT NULL',
       ['organisation.motto is new and has to be given'],
     ],
-    ['ALTER TABLE api_key ALTER COLUMN name TYPE varchar(200)', ['api_key.name has another type']],
+    [
+      'ALTER TABLE api_key ALTER COLUMN created_by TYPE varchar(200)',
+      ['api_key.created_by has another type'],
+    ],
     [
       'ALTER TABLE api_key ALTER COLUMN expires_at SET NOT NULL',
       ['api_key.expires_at has to have a value now'],
