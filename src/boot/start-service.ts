@@ -25,6 +25,7 @@ import {
   Settings,
   startDatabase,
 } from '../platform';
+import { SupplierStyles } from '../routing';
 import { lentParts, serveAssets, verifyExtensions } from '../web';
 import { assertPortsFree } from './ports';
 import { BootModule } from './boot.module';
@@ -133,6 +134,8 @@ async function extensionsFor(
   });
   const extensions = new Extensions(loaded);
   verifyExtensions(extensions);
+  // Two styles of one name are refused before anything runs.
+  new SupplierStyles(extensions.suppliers);
   return extensions;
 }
 

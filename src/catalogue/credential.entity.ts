@@ -1,8 +1,14 @@
+import type { CredentialKind } from '#extension';
 import { Check, Column, CreateDateColumn, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { Provider } from './entities';
 
-export const CREDENTIAL_KINDS = ['bearer', 'header', 'sigv4', 'oauth-pool'] as const;
-export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
+export const CREDENTIAL_KINDS = [
+  'bearer',
+  'header',
+  'sigv4',
+  'oauth-pool',
+] as const satisfies readonly CredentialKind[];
+export type { CredentialKind };
 
 /** `limited`: the supplier asked to wait. `rejected`: it no longer takes the secret. */
 export type CredentialHealth = 'unknown' | 'ok' | 'limited' | 'rejected';

@@ -1,38 +1,22 @@
+import type {
+  BearerCredential,
+  HeaderCredential,
+  SigningCredential,
+  TokenCredential as OwnToken,
+} from '#extension';
 import { err, fault, type Fault, ok, parseJsonText, type Result } from '../kernel';
 import type { SealedColumn, SecretPlace } from '../platform';
 import { CREDENTIAL_TABLE, type CredentialKind } from './credential.entity';
 
-export interface BearerCredential {
-  readonly kind: 'bearer';
-  readonly id: string;
-  readonly token: string;
-}
-/** It is sent in the header that the supplier expects. */
-interface HeaderCredential {
-  readonly kind: 'header';
-  readonly id: string;
-  readonly value: string;
-}
-export interface SigningCredential {
-  readonly kind: 'sigv4';
-  readonly id: string;
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  readonly sessionToken?: string;
-}
-/** It is one token of a pool. */
-export interface TokenCredential {
-  readonly kind: 'oauth-pool';
-  readonly id: string;
-  readonly accessToken: string;
+/** The token of a pool, with what only its renewal needs. */
+export interface TokenCredential extends OwnToken {
   readonly refreshToken?: string;
   readonly clientSecret?: string;
   /** Milliseconds since the epoch; absent: as long as the supplier takes it. */
   readonly expiresAt?: number;
-  /** The account of the token, where the supplier wants to know it. */
-  readonly account?: string;
 }
 export type Credential = BearerCredential | HeaderCredential | SigningCredential | TokenCredential;
+export type { BearerCredential, SigningCredential };
 
 /** The input: one text for a key, fields for a credential of several parts. */
 export type CredentialSecret = string | Readonly<Record<string, unknown>>;

@@ -1,25 +1,19 @@
+import type { SupplierLane, SupplierProvider } from '#extension';
 import type { ErrorCode, PriceRates, Surcharge } from '../kernel';
 import type { LaneFacts, Wire } from '../vendors';
 import type { ModelValues, ProviderBreaker, ProviderTimeouts } from './entities';
 
 /** What the hot path sees of the catalogue: frozen, plain, and complete enough never to ask the database. */
-export interface ProviderView {
+export interface ProviderView extends SupplierProvider {
   readonly id: number;
-  readonly name: string;
-  readonly style: string;
-  readonly baseUrl: string;
-  readonly regions: readonly string[];
   readonly visible: boolean;
-  readonly settings: Readonly<Record<string, unknown>>;
   readonly timeouts: ProviderTimeouts;
   readonly breaker: ProviderBreaker;
 }
 
-export interface LaneView {
+export interface LaneView extends SupplierLane {
   readonly id: number;
   readonly provider: ProviderView;
-  readonly upstreamModel: string;
-  readonly region: string;
   readonly priority: number;
   readonly weight: number;
   /** How often it is asked again for one request, after a short limit or an internal error. */

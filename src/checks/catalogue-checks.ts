@@ -1,5 +1,4 @@
 import { AddressGuard, type Row } from '../platform';
-import { SupplierStyles } from '../routing';
 import { type Current, type CurrentModel, type CurrentProvider, readCurrent } from '../catalogue';
 import { tryConnection } from './connect';
 import { fail, type Finding, ok, type CheckContext, reasonOf, warn } from './finding';
@@ -36,10 +35,9 @@ export const isServedByReal = (current: Current): boolean => {
 };
 
 /** A provider that needs a key and has none serves no request. */
-export async function suppliersPaid({ database }: CheckContext): Promise<Finding> {
+export async function suppliersPaid({ database, styles }: CheckContext): Promise<Finding> {
   const what = 'supplier keys';
   const { providers } = await database.transaction((tx) => readCurrent(tx));
-  const styles = new SupplierStyles();
   const visible = [...providers.values()].filter((provider) => provider.visible);
   const unknown = visible.filter(({ style }) => !styles.names.includes(style));
   const without = visible.filter(

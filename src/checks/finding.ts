@@ -1,3 +1,4 @@
+import type { SupplierStyles } from '../routing';
 import type { Database, Settings } from '../platform';
 
 type Verdict = 'ok' | 'warn' | 'fail';
@@ -14,6 +15,7 @@ export interface Finding {
 export interface CheckContext {
   readonly settings: Settings;
   readonly database: Database;
+  readonly styles: SupplierStyles;
 }
 
 export const ok = (what: string, found: string): Finding => ({ verdict: 'ok', what, found });

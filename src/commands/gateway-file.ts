@@ -15,8 +15,8 @@ import {
 } from '../catalogue';
 import { keyFields, KeyRegister } from '../keys';
 import { AddressGuard, type Database, MasterKeys, SecretBox, type Tx } from '../platform';
-import { SupplierStyles } from '../routing';
 import { COMMAND_LINE, type Command, type CommandContext, UsageError } from './command';
+import { loadedStyles } from './extensions/loaded';
 import { exportedKeys, FileKeys, type FreshKey } from './file-keys';
 import { commandActor } from './key-entries';
 import { changeCount, renderPlan } from './render-plan';
@@ -140,11 +140,11 @@ function withFile(
   context: CommandContext,
   work: (file: Subject) => Promise<number>,
 ): Promise<number> {
-  return withDatabase((database, settings) => {
+  return withDatabase(async (database, settings) => {
     const references = { environment: context.environment, folder: dirname(path) };
     const reading = readGatewayText(readFileSync(path, 'utf8'), references, {
       guard: new AddressGuard(settings.supplierAllow),
-      styles: new SupplierStyles(),
+      styles: await loadedStyles(settings, context),
       keyFields,
     });
     const box = new SecretBox(MasterKeys.parse(settings.masterKey));

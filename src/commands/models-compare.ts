@@ -22,11 +22,12 @@ import {
   compareWithVendors,
   factsToTake,
   ModelLists,
-  SupplierStyles,
+  type SupplierStyles,
   takeToldFacts,
 } from '../routing';
 import { overrideFields } from '../vendors';
 import { type Command, type CommandContext, UsageError } from './command';
+import { loadedStyles } from './extensions/loaded';
 import { commandActor } from './key-entries';
 import { listOf } from './readers';
 import { withDatabase } from './with-database';
@@ -49,7 +50,12 @@ export const modelsCompare: Command = {
     const take = values.take === undefined ? [] : listOf(values.take);
     if (values.lower && take.length === 0) throw new UsageError('--lower goes with --take.');
     return withDatabase(async (database, settings) => {
-      const compared = await comparedWithVendors(database, settings, values.provider);
+      const compared = await comparedWithVendors(
+        database,
+        settings,
+        await loadedStyles(settings, context),
+        values.provider,
+      );
       if (compared.length === 0 && values.provider !== undefined)
         throw new UsageError(`There is no provider "${values.provider}".`);
       for (const provider of compared) context.write(linesOf(provider));
@@ -64,6 +70,7 @@ export const modelsCompare: Command = {
 export async function comparedWithVendors(
   database: Database,
   settings: Settings,
+  styles: SupplierStyles,
   only?: string,
 ): Promise<readonly ComparedProvider[]> {
   const guard = new AddressGuard(settings.supplierAllow);
@@ -74,7 +81,7 @@ export async function comparedWithVendors(
       new SecretBox(MasterKeys.parse(settings.masterKey)),
       await loadSnapshot(database),
     );
-    const lists = new ModelLists(transport, new SupplierStyles(), credentials, guard);
+    const lists = new ModelLists(transport, styles, credentials, guard);
     return await compareWithVendors(lists, await database.transaction((tx) => readCurrent(tx)), only);
   } finally {
     transport.close();

@@ -1,4 +1,4 @@
-import type { Contributions, Gate, Job, Policy, Tap } from '#extension';
+import type { Contributions, CredentialKind, Gate, Job, Policy, SupplierStyle, Tap } from '#extension';
 import { cronProblem } from '../platform';
 
 const NAME = /^[a-z][a-z0-9-]{0,62}$/;
@@ -9,6 +9,7 @@ export function problemOf(adds: Contributions): string | null {
   if (typeof adds !== 'object' || adds === null) return 'setup() did not return an object';
   return (
     unknownPart(adds) ??
+    firstOf('suppliers', adds.suppliers, styleProblem) ??
     firstOf('gates', adds.gates, gateProblem) ??
     firstOf('taps', adds.taps, tapProblem) ??
     firstOf('policies', adds.policies, policyProblem) ??
@@ -26,6 +27,7 @@ export function problemOf(adds: Contributions): string | null {
 
 const parts: ReadonlySet<string> = new Set<keyof Contributions>([
   'module',
+  'suppliers',
   'gates',
   'taps',
   'policies',
@@ -60,6 +62,18 @@ function firstOf<Part extends { readonly name: string }>(
     if (problem !== null) return `${name} of ${kind} ${problem}`;
   }
   return null;
+}
+
+const CREDENTIALS: readonly string[] = ['bearer', 'header', 'sigv4', 'oauth-pool'] satisfies CredentialKind[];
+const STYLE_METHODS = ['needsCredential', 'operations', 'fields', 'target', 'prepare', 'readError'] as const;
+const STYLE_MORE = ['pictures', 'modelList', 'unwrap', 'unframer'] as const;
+
+function styleProblem(style: SupplierStyle): string | null {
+  if (!CREDENTIALS.includes(style.credential)) return `needs a credential: ${CREDENTIALS.join(', ')}`;
+  const missing = STYLE_METHODS.find((name) => typeof style[name] !== 'function');
+  if (missing !== undefined) return `needs ${missing}()`;
+  const other = STYLE_MORE.find((name) => style[name] !== undefined && typeof style[name] !== 'function');
+  return other === undefined ? null : `has a ${other} that is no function`;
 }
 
 function gateProblem(gate: Gate): string | null {

@@ -1,9 +1,10 @@
-import type { Command, Gate, Job, Need, Policy, PriceComponent, Tap } from '#extension';
+import type { Command, Gate, Job, Need, Policy, PriceComponent, SupplierStyle, Tap } from '#extension';
 import type { PortMaker } from './extension-ports';
 import type { LoadedExtension, Owned } from './loaded-extension';
 
 /** The extensions of this process. They never change while it runs. */
 export class Extensions {
+  readonly suppliers: readonly Owned<SupplierStyle>[];
   readonly gates: readonly Owned<Gate>[];
   readonly taps: readonly Owned<Tap>[];
   readonly policies: readonly Owned<Policy>[];
@@ -12,6 +13,7 @@ export class Extensions {
   readonly commands: readonly Owned<Command>[];
 
   constructor(readonly all: readonly LoadedExtension[]) {
+    this.suppliers = ownedOf(all, ({ suppliers }) => suppliers);
     this.gates = ownedOf(all, ({ gates }) => gates);
     this.taps = ownedOf(all, ({ taps }) => taps);
     this.policies = ownedOf(all, ({ policies }) => policies);

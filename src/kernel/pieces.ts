@@ -1,8 +1,10 @@
+import type { Pieces as Bytes } from '#extension';
+
 /** In a text every character is one byte, as in latin1. */
 type Piece = Buffer | string;
 
 /** Bytes that lie in several places and are one text to their reader: long ones need not be copied to be joined. */
-export class Pieces {
+export class Pieces implements Bytes {
   readonly length: number;
 
   constructor(readonly parts: readonly Piece[]) {

@@ -1,7 +1,8 @@
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../audit';
 import { CatalogueModule } from '../catalogue';
-import { SecretsModule, SupplierHttpModule } from '../platform';
+import { Extensions } from '../extensions';
+import { Logger, SecretsModule, SupplierHttpModule } from '../platform';
 import { CredentialAlarm } from './credential-alarm';
 import { LaneEvents } from './health/lane-events';
 import { LaneHealth } from './health/lane-health';
@@ -19,7 +20,14 @@ import { SupplierClient } from './suppliers/supplier-client';
     LaneEvents,
     LaneHealth,
     Stickiness,
-    SupplierStyles,
+    {
+      provide: SupplierStyles,
+      inject: [Extensions, Logger],
+      useFactory: ({ suppliers }: Extensions, logger: Logger) =>
+        new SupplierStyles(suppliers, (style, method, said) =>
+          logger.warn('a style of suppliers failed', { style, method, said }),
+        ),
+    },
     TokenPool,
     SupplierClient,
     SupplierProbe,

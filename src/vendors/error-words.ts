@@ -1,16 +1,6 @@
-/** What an error of a supplier means, whichever vendor words it. */
-export type ErrorMeaning =
-  | 'context_length'
-  | 'content_filter'
-  | 'rate_limit'
-  /** Our credential is refused. */
-  | 'auth'
-  /** Our account is spent, limited or closed: no request of ours is served until an operator acts. */
-  | 'account'
-  | 'overloaded'
-  | 'not_found'
-  | 'invalid'
-  | 'unknown';
+import type { ErrorMeaning } from '#extension';
+
+export type { ErrorMeaning };
 
 type Vendor =
   | 'openai'

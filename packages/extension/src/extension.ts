@@ -5,6 +5,7 @@ import type { NavigationEntry } from './navigation';
 import type { Policy } from './policies';
 import type { Need, Ports } from './ports';
 import type { StandardSchema } from './standard-schema';
+import type { SupplierStyle } from './suppliers';
 import type { Tap } from './taps';
 
 /** A class that the host makes, such as a Nest module. */
@@ -29,6 +30,7 @@ export interface Host<Settings = undefined, Needs extends Need = Need> {
 export interface Contributions {
   /** An ordinary Nest module, with pages and providers of its own. */
   readonly module?: ModuleClass;
+  readonly suppliers?: readonly SupplierStyle[];
   readonly gates?: readonly Gate[];
   readonly taps?: readonly Tap[];
   readonly policies?: readonly Policy[];

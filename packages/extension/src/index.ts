@@ -12,5 +12,6 @@ export type * from './ports';
 export type * from './records';
 export type * from './requests';
 export type * from './standard-schema';
+export type * from './suppliers';
 export type * from './taps';
 export type * from './views';

@@ -32,6 +32,7 @@ import {
   roleRights,
   schemaComplete,
 } from './database-checks';
+import { loadedStyles } from '../extensions/loaded';
 import { modelsKnown, vendorsAgree } from './model-checks';
 
 export const doctor: Command = {
@@ -45,7 +46,7 @@ export const doctor: Command = {
     const settings = loadSettings(context.environment);
     const findings = [
       ...(await surroundings(settings, context)),
-      ...(await database(settings, values.vendors)),
+      ...(await database(settings, values.vendors, context)),
     ];
     context.write(`${installationOf(settings)}\n`);
     for (const finding of findings) context.write(lineOf(finding));
@@ -90,13 +91,18 @@ const databaseChecks: readonly (readonly [string, Check])[] = [
 
 const vendorLists = ['vendors', vendorsAgree] as const;
 
-async function database(settings: Settings, asksVendors: boolean): Promise<Finding[]> {
+async function database(
+  settings: Settings,
+  asksVendors: boolean,
+  commandContext: CommandContext,
+): Promise<Finding[]> {
   try {
     return await inspectDatabase(settings, async (opened) => {
       const findings: Finding[] = [];
+      const styles = await loadedStyles(settings, commandContext);
       // One after the other: each may depend on what the one before found out about the connection.
       for (const [what, check] of asksVendors ? [...databaseChecks, vendorLists] : databaseChecks)
-        findings.push(...(await examine(what, check, { settings, database: opened })));
+        findings.push(...(await examine(what, check, { settings, database: opened, styles })));
       return findings;
     });
   } catch (error) {

@@ -7,7 +7,7 @@ import {
   readCurrent,
 } from '../../catalogue';
 import { DAY_MS } from '../../kernel';
-import { SupplierStyles } from '../../routing';
+import type { SupplierStyles } from '../../routing';
 import { factsOf, laneFacts, type LaneFacts } from '../../vendors';
 import { comparedWithVendors, differencesOf } from '../models-compare';
 import { type CheckContext, type Finding, ok, warn } from '../../checks';
@@ -24,19 +24,19 @@ interface ServedLane {
 }
 
 /** What vendors say of the models that are served: unknown ones, ends, and rates of long requests without a price. */
-export async function modelsKnown({ database }: CheckContext): Promise<Finding[]> {
+export async function modelsKnown({ database, styles }: CheckContext): Promise<Finding[]> {
   const served = lanesServed(await database.transaction((tx) => readCurrent(tx)));
   return [
     ...unknownModels(served),
-    ...ignoredWires(served),
+    ...ignoredWires(served, styles),
     ...endingModels(served, Date.now()),
     ...unpricedLength(served),
   ];
 }
 
 /** A vendor that cannot be asked is nothing that fails: the lanes themselves tell of it. */
-export async function vendorsAgree({ database, settings }: CheckContext): Promise<Finding[]> {
-  const compared = await comparedWithVendors(database, settings);
+export async function vendorsAgree({ database, settings, styles }: CheckContext): Promise<Finding[]> {
+  const compared = await comparedWithVendors(database, settings, styles);
   return compared.map(({ provider, listed, problem, models }) => {
     const what = `models of ${provider}`;
     if (listed === null)
@@ -70,8 +70,7 @@ function lanesServed({ models, providers }: Current): ServedLane[] {
     );
 }
 
-function ignoredWires(served: readonly ServedLane[]): Finding[] {
-  const styles = new SupplierStyles();
+function ignoredWires(served: readonly ServedLane[], styles: SupplierStyles): Finding[] {
   return served.flatMap(({ model, lane, provider }) => {
     const wire = chosenWire(lane, model, provider);
     const instead = styles.spokenInsteadOf(wire, provider);

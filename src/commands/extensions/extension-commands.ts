@@ -1,32 +1,13 @@
-import type { Command as ExtensionCommand, Log } from '#extension';
-import { ExtensionRefused, Extensions, loadExtensions, type Owned, tablesOf } from '../../extensions';
-import { loadSettings } from '../../platform';
+import type { Command as ExtensionCommand } from '#extension';
+import { ExtensionRefused, type Extensions, type Owned, tablesOf } from '../../extensions';
 import type { Command, CommandContext } from '../command';
 import { withDatabase } from '../with-database';
 import { giveCommandPorts } from './command-ports';
+import { extensionsOf } from './loaded';
 
 /** A word that can only be a command of an extension, where the service has none of that name. */
 export const isForeignName = (word: string | undefined): word is string =>
   word !== undefined && /^[a-z][a-z0-9-]*:[a-z][a-z0-9-]*$/.test(word);
-
-/** The extensions that the service would load; they are set up as there. */
-export async function extensionsOf(
-  context: Pick<CommandContext, 'environment' | 'writeStderr'>,
-): Promise<Extensions> {
-  const { extensions } = loadSettings(context.environment);
-  const loaded = await loadExtensions(extensions, {
-    environment: context.environment,
-    workingFolder: process.cwd(),
-    logFor: (extension) => logTo(extension, context.writeStderr),
-  });
-  return new Extensions(loaded);
-}
-
-/** What went as expected is no news at a terminal. */
-function logTo(extension: string, write: (text: string) => void): Log {
-  const line = (message: string): void => write(`${extension}: ${message}\n`);
-  return { info: () => undefined, warn: line, error: line };
-}
 
 /** The commands of extensions by their names. None may have a name that is the service's. */
 export async function extensionCommands(

@@ -6,7 +6,7 @@ import { type Database, errorCode, extensionRole, type Settings, type Tx } from 
 import { type Command, type CommandContext, UsageError } from '../command';
 import { commandActor } from '../key-entries';
 import { withOwnedDatabase } from '../with-database';
-import { extensionsOf } from './extension-commands';
+import { extensionsOf } from './loaded';
 import { dumpedTables, lockTables } from './table-dump';
 
 const ID = /^[a-z][a-z0-9-]{1,30}$/;

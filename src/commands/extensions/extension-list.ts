@@ -1,7 +1,7 @@
 import { CONTRACT_VERSION } from '#extension';
 import { type Extensions, migrationFilesOf } from '../../extensions';
 import { type Command, UsageError } from '../command';
-import { extensionsOf } from './extension-commands';
+import { extensionsOf } from './loaded';
 
 export const extensionList: Command = {
   usage: 'extension:list',

@@ -1,4 +1,5 @@
 import { isAscii } from 'node:buffer';
+import type { JsonObjectText as WrittenObject } from '#extension';
 import { Fault, fault } from '../errors';
 import { DuplicateName } from './duplicate-name';
 import { JsonReader, readJsonText, type WrittenFields } from './json-reader';
@@ -10,9 +11,8 @@ import { type JsonMember, StructureScan } from './structure-scan';
 export type JsonFields = Readonly<Record<string, unknown>>;
 
 /** A JSON object as it was written: its bytes, what they say, and where its fields stand in them. */
-export interface JsonObjectText {
+export interface JsonObjectText extends WrittenObject {
   readonly bytes: Buffer;
-  readonly body: JsonFields;
   readonly members: readonly JsonMember[];
   /** Whether `body` holds a number that a double changed. */
   readonly isRounded: boolean;

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { BillingModule } from '../../billing';
 import { CatalogueModule } from '../../catalogue';
+import { RoutingModule } from '../../routing';
 import { WebModule } from '../../web';
 import { NoticesModule } from '../notices/notices.module';
 import { PublicModule } from '../public/public.module';
@@ -9,7 +10,7 @@ import { SpendableFunds } from './funds.service';
 import { SetUpState } from './set-up.service';
 
 @Module({
-  imports: [WebModule, CatalogueModule, BillingModule, PublicModule, NoticesModule],
+  imports: [WebModule, CatalogueModule, RoutingModule, BillingModule, PublicModule, NoticesModule],
   controllers: [OverviewController],
   providers: [SpendableFunds, SetUpState],
 })

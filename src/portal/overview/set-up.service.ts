@@ -12,6 +12,7 @@ import {
 } from '../../checks';
 import { MINUTE_MS } from '../../kernel';
 import { Database, processEnvironment, Settings } from '../../platform';
+import { SupplierStyles } from '../../routing';
 
 export const setUpSteps = [
   'sign-in',
@@ -63,6 +64,7 @@ export class SetUpState {
   constructor(
     private readonly database: Database,
     private readonly settings: Settings,
+    private readonly styles: SupplierStyles,
   ) {}
 
   async of(userId: number): Promise<SetUp> {
@@ -102,8 +104,8 @@ export class SetUpState {
   }
 
   private async examine(): Promise<Examined> {
-    const { database, settings } = this;
-    const context = { database, settings };
+    const { database, settings, styles } = this;
+    const context = { database, settings, styles };
     const [current, paid, reachable, model, mails] = await Promise.all([
       database.transaction((tx) => readCurrent(tx), { withoutActivity: 'reads alone' }),
       suppliersPaid(context),

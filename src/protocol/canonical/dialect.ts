@@ -1,3 +1,4 @@
+import type { SupplierTarget } from '#extension';
 import {
   type Fault,
   type Result,
@@ -18,32 +19,16 @@ import { type SupplierError } from './supplier-error';
 import { type Dropped } from './tally';
 import { type ToolNames } from './tool-names';
 
-/** What is known of the target; everything has a default that the dialect's own supplier takes. */
-export interface Target {
-  /** The supplier's name of the model. */
-  readonly model?: string;
+/** What a style says of the target, with what the service knows of it. */
+export interface Target extends SupplierTarget {
   /** It is filled in where the dialect wants a limit and the caller gave none. */
   readonly maxOutputTokens?: number;
   /** What the vendor says of the model. */
   readonly facts?: LaneFacts;
-  /** messages: how a JSON schema is enforced. */
-  readonly structuredOutput?: 'native' | 'tool';
   /** messages, responses: which signed reasoning is the supplier's own; all that its dialect signed, unless said. */
   readonly reads?: ReadsReasoning;
   /** The supplier refused the request before: it is asked without reasoning of earlier turns. */
   readonly withoutReasoning?: boolean;
-  /** messages: the supplier marks the end of the prompt for its cache when it is told to once. */
-  readonly cacheMark?: boolean;
-  /** messages: instructions may stand between turns. */
-  readonly systemInTurns?: boolean;
-  /** chat: the model gets its earlier reasoning again. */
-  readonly reasoningHistory?: boolean;
-  /** chat: which field limits the output. */
-  readonly limitField?: 'max_tokens' | 'max_completion_tokens';
-  /** chat: false where the supplier knows only the role `system`. */
-  readonly developerRole?: boolean;
-  /** chat, responses: the supplier takes tools that are called with plain text. */
-  readonly customTools?: boolean;
 }
 
 /** What the decoder of the answer must know about the request. */

@@ -1,4 +1,5 @@
-export type DialectName = 'chat' | 'messages' | 'responses';
+import type { DialectName } from '#extension';
+export type { DialectName };
 export type JsonObject = Record<string, unknown>;
 
 /** A field that only some dialects know. It travels to a target of those dialects and to no other. */

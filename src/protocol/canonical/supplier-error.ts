@@ -1,21 +1,8 @@
+import type { SupplierError } from '#extension';
 import { type ErrorCode, type Fault, fault, type FaultOptions } from '../../kernel';
 import type { ErrorMeaning } from '../../vendors';
 
-/** A supplier's error, as it was read. */
-export interface SupplierError {
-  readonly kind: ErrorMeaning;
-  /** The supplier's own words. */
-  readonly message: string;
-  readonly type?: string;
-  /** A number where the supplier's own is one. */
-  readonly code?: string | number;
-  /** Finer than the type, where a vendor has such. */
-  readonly reason?: string;
-  readonly param?: string;
-  /** Structured facts that clients act on, such as an unsupported thread. */
-  readonly details?: Record<string, unknown>;
-  readonly raw: unknown;
-}
+export type { SupplierError };
 
 const codeOfKind: Readonly<Record<ErrorMeaning, ErrorCode>> = {
   context_length: 'context_length_exceeded',

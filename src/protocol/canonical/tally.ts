@@ -1,21 +1,10 @@
+import type { Dropped } from '#extension';
 import { type DialectName, type JsonObject, type Opaque } from './request';
 import { unsupported } from './fields';
 
-/** `fulfilled`: left out of what is sent, for the gateway does what it asks. */
-export type Loss = 'dropped' | 'approximated' | 'fulfilled';
+export type { Dropped };
 
-/** Something that did not reach the target as it was. */
-export interface Dropped {
-  readonly loss: Loss;
-  /** The field, with `*` for positions: `messages.*.content.*.cache_control`. */
-  readonly path: string;
-  /** What callers know it by, where the path says too little. */
-  readonly name?: string;
-  readonly reason: string;
-  /** The first place it was seen. */
-  readonly at: string;
-  readonly count: number;
-}
+type Loss = Dropped['loss'];
 
 const MOST_ENTRIES = 200;
 const position = /(^|\.)\d+(?=\.|$)/g;

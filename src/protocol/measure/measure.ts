@@ -1,13 +1,9 @@
+import type { Picture } from '#extension';
 import type { JsonObject } from '../canonical/request';
-import { type PictureSize, pictureSizeIn } from './picture-size';
+import { pictureSizeIn } from './picture-size';
 
 /** A picture that a request carries or points at. */
-export interface Picture {
-  /** How closely the model is to look, in the caller's word. */
-  readonly detail: string | null;
-  /** What the header of inline bytes tells; null where there is none, or where it cannot be trusted. */
-  readonly size: PictureSize | null;
-}
+export type { Picture };
 
 /** A file that a supplier turns into text and pictures itself. */
 export interface CarriedDocument {

@@ -1,9 +1,6 @@
-export interface PictureSize {
-  readonly width: number;
-  readonly height: number;
-  /** It is false where a decoder may find another size than the header says: then it serves estimates only. */
-  readonly isBinding: boolean;
-}
+import type { PictureSize } from '#extension';
+
+export type { PictureSize };
 
 /** It is enough for the header of most pictures, and for one behind a profile and a thumbnail. */
 const SHORT_BYTES = 1_536;

@@ -12,12 +12,14 @@ import {
   CallSecrets,
   judgeAnswer,
   type OperationName,
+  type PreparedCall,
   type SupplierStyle,
   type WireDialect,
 } from '../suppliers/kit';
 import { laneFacts } from '../../vendors';
 import { SupplierStyles } from '../suppliers/registry';
 import { SupplierExchange, type WholeAnswer } from '../suppliers/supplier-exchange';
+import { unwrappingFor } from '../suppliers/unwrapping';
 import { lackOf, probeBody, PROBED_OPERATIONS } from './probe-bodies';
 import { connectionFailure, type ProbeFailure } from './probe-failure';
 
@@ -51,6 +53,7 @@ interface Probe {
   readonly operation: OperationName;
   readonly body: Record<string, unknown>;
   readonly credential: Credential | null;
+  readonly call: PreparedCall;
 }
 
 const DEADLINE_MS = 10_000;
@@ -87,13 +90,14 @@ export class SupplierProbe {
     const probe = this.prepare(input);
     if (typeof probe === 'string')
       return ended({ failure: 'configuration', message: probe, status: null, address: null });
-    const call = callOf(input, probe);
+    const { call, style, operation } = probe;
     const secrets = new CallSecrets();
     secrets.add(probe.credential, call.headers);
     const address = `${call.url.origin}${call.url.pathname}`;
     try {
-      const exchange = new SupplierExchange(undefined).begin((handler) =>
-        this.transport.dispatch({ ...call, firstByteMs: DEADLINE_MS, totalMs: DEADLINE_MS }, handler),
+      const exchange = new SupplierExchange(unwrappingFor(style, { operation, stream: false })).begin(
+        (handler) =>
+          this.transport.dispatch({ ...call, firstByteMs: DEADLINE_MS, totalMs: DEADLINE_MS }, handler),
       );
       await exchange.head;
       const answer = await exchange.complete(LARGEST_ANSWER);
@@ -104,7 +108,8 @@ export class SupplierProbe {
     }
   }
 
-  private prepare({ provider, model, operation, credential, stored }: ProbeInput): Probe | string {
+  private prepare(input: ProbeInput): Probe | string {
+    const { provider, model, operation, credential, stored } = input;
     let style: SupplierStyle;
     try {
       style = this.styles.of(provider);
@@ -119,7 +124,13 @@ export class SupplierProbe {
       if (dialect === undefined || body === undefined) continue;
       const secret = credential ?? this.storedFor(provider, stored);
       if (secret === null && style.needsCredential(provider)) return 'A secret is needed: type it in.';
-      return { style, dialect, operation: one, body, credential: secret };
+      const asked = { style, dialect, operation: one, body, credential: secret };
+      try {
+        return { ...asked, call: callOf(input, asked) };
+      } catch (error) {
+        if (error instanceof Fault) return error.humanMessage;
+        throw error;
+      }
     }
     return `This style does not serve ${wanted.join(', ')}.`;
   }
@@ -134,7 +145,7 @@ export class SupplierProbe {
 
 function callOf(
   { provider, model, region }: ProbeInput,
-  { style, dialect, operation, body, credential }: Probe,
+  { style, dialect, operation, body, credential }: Omit<Probe, 'call'>,
 ) {
   const lane: LaneView = {
     id: 0,

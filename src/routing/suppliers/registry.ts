@@ -1,9 +1,11 @@
-import { Injectable } from '@nestjs/common';
+import type * as contract from '#extension';
 import type { CredentialKind, LaneView, ProviderView } from '../../catalogue';
+import { ExtensionRefused, type Owned } from '../../extensions';
 import { fault } from '../../kernel';
 import type { Wire } from '../../vendors';
 import { bedrock } from './bedrock/bedrock';
 import { cohereRerank } from './cohere-rerank/cohere-rerank';
+import { guardedStyle, type ReportFailure } from './extensions/guarded-style';
 import { geminiStyle } from './gemini/gemini-style';
 import {
   type OperationName,
@@ -19,8 +21,10 @@ import { openaiStyle } from './openai-style/openai-style';
 import { sandbox } from './sandbox/sandbox';
 import { wireFor, type WireNeeds } from './wire';
 
+const CORE = 'core';
+
 /** What the service itself brings; extensions register beside these in the same way. */
-const coreStyles: readonly SupplierStyle[] = [
+const coreStyles: readonly Owned<SupplierStyle>[] = [
   openaiStyle,
   messagesStyle,
   geminiStyle,
@@ -28,37 +32,50 @@ const coreStyles: readonly SupplierStyle[] = [
   cohereRerank,
   nativeOauth,
   sandbox,
-];
+].map((part) => ({ extension: CORE, name: `${CORE}/${part.name}`, part }));
 
-@Injectable()
 export class SupplierStyles {
-  private readonly styles = new Map<string, SupplierStyle>();
+  private readonly owned = new Map<string, Owned<SupplierStyle>>();
   /** Asked for several times a request; a provider's views are replaced, never changed. */
   private readonly served = new WeakMap<ProviderView, Operations>();
 
-  constructor() {
+  constructor(
+    extensions: readonly Owned<contract.SupplierStyle>[] = [],
+    report: ReportFailure = () => undefined,
+  ) {
     for (const style of coreStyles) this.register(style);
+    for (const style of extensions) this.register({ ...style, part: guardedStyle(style, report) });
   }
 
   /** Two styles of one name would make it a matter of order which of them gets the secrets. */
-  register(style: SupplierStyle): void {
-    if (this.styles.has(style.name)) throw new Error(`there are two supplier styles named ${style.name}`);
-    this.styles.set(style.name, style);
+  private register(style: Owned<SupplierStyle>): void {
+    const { name } = style.part;
+    const other = this.owned.get(name);
+    if (other !== undefined)
+      throw new ExtensionRefused(
+        style.extension,
+        `its style of suppliers ${name} has the name of one of ${other.extension}; names in gateway.yaml mean one style`,
+      );
+    this.owned.set(name, style);
   }
 
   get names(): string[] {
-    return [...this.styles.keys()];
+    return [...this.owned.keys()];
   }
 
   of(provider: ProviderView): SupplierStyle {
-    const style = this.styles.get(provider.style);
+    const style = this.styleNamed(provider.style);
     if (style !== undefined) return style;
     throw fault('configuration_error', { details: { provider: provider.name, style: provider.style } });
   }
 
+  private styleNamed(name: string): SupplierStyle | undefined {
+    return this.owned.get(name)?.part;
+  }
+
   /** What suppliers of a style are paid with; undefined for a style that there is not. */
   kindFor(name: string): CredentialKind | undefined {
-    return this.styles.get(name)?.credential;
+    return this.styleNamed(name)?.credential;
   }
 
   /** What the supplier of a lane bills for pictures. */
@@ -93,7 +110,7 @@ export class SupplierStyles {
   dialectFor(provider: ProviderView, operation: OperationName): WireDialect | undefined {
     const known = this.served.get(provider);
     if (known !== undefined) return known[operation];
-    const served = this.styles.get(provider.style)?.operations(provider);
+    const served = this.styleNamed(provider.style)?.operations(provider);
     if (served !== undefined) this.served.set(provider, served);
     return served?.[operation];
   }

@@ -21,6 +21,7 @@ import { PooledCall } from './native-oauth/pooled-call';
 import { TokenPool } from './native-oauth/token-pool';
 import { SupplierStyles } from './registry';
 import { type AnswerHead, SupplierExchange } from './supplier-exchange';
+import { unwrappingFor } from './unwrapping';
 
 /** How long a call may take, and whether it is still to be sent once it can be. */
 export type CallDeadlines = Pick<SupplierRequest, 'firstByteMs' | 'idleMs' | 'totalMs' | 'changedMind'>;
@@ -136,12 +137,12 @@ const now = (): Date => new Date();
 
 function sent(
   style: SupplierStyle,
-  { stream, wire: dialect }: SupplierCallInput,
+  { operation, stream, wire: dialect }: SupplierCallInput,
   { prepared: { dropped }, secrets }: { readonly prepared: PreparedCall; readonly secrets: CallSecrets },
   dispatch: (handler: SupplierHandler) => SupplierCall,
 ): SentCall {
   return {
-    exchange: new SupplierExchange(stream ? style.unframer?.() : undefined).begin(dispatch),
+    exchange: new SupplierExchange(unwrappingFor(style, { operation, stream })).begin(dispatch),
     dialect,
     dropped,
     secrets,

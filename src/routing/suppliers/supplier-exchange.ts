@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Fault, fault } from '../../kernel';
 import { errorCode, type SupplierCall, type SupplierHandler } from '../../platform';
-import type { Unframer } from './kit';
+import type { Unwrapping } from './unwrapping';
 
 export interface AnswerHead {
   readonly status: number;
@@ -19,8 +19,6 @@ export interface AnswerReader {
   end(): void;
   broken(cause: Fault): void;
 }
-
-const EVENTS = 'text/event-stream';
 
 const LARGEST_ANSWER = 64 * 1024 * 1024;
 
@@ -47,10 +45,10 @@ export class SupplierExchange implements SupplierHandler {
   private ending: Ending | null = null;
   private refused: Fault | null = null;
   private call: SupplierCall | null = null;
-  private unframer: Unframer | undefined;
+  private unwrapping: Unwrapping | undefined;
 
-  /** `wrapped` takes a stream out of what the supplier wraps it in. */
-  constructor(private readonly wrapped?: Unframer) {}
+  /** `wrapped` takes an answer out of what the supplier wraps it in. */
+  constructor(private readonly wrapped?: Unwrapping) {}
 
   /** It resolves when the supplier begins to answer. */
   get head(): Promise<AnswerHead> {
@@ -140,21 +138,27 @@ export class SupplierExchange implements SupplierHandler {
   }
 
   onHead(status: number, headers: IncomingHttpHeaders): void {
-    this.unframer = status < 300 ? this.wrapped : undefined;
-    this.known = { status, headers: this.unframer ? { ...headers, 'content-type': EVENTS } : headers };
+    this.unwrapping = status < 300 ? this.wrapped : undefined;
+    const { contentType } = this.unwrapping ?? {};
+    this.known = {
+      status,
+      headers: contentType === undefined ? headers : { ...headers, 'content-type': contentType },
+    };
     this.waiter?.resolve(this.known);
   }
 
   onData(chunk: Buffer): void {
-    const piece = this.unframer?.push(chunk) ?? chunk;
+    const piece = this.unwrapping?.push(chunk) ?? chunk;
     if (!(piece instanceof Fault)) return this.pass(piece);
     this.finish({ kind: 'broken', cause: piece });
     this.abort(piece);
   }
 
   onEnd(): void {
-    const cause = this.unframer?.end();
-    this.finish(cause ? { kind: 'broken', cause } : { kind: 'end' });
+    const last = this.unwrapping?.end();
+    if (last instanceof Fault) return this.finish({ kind: 'broken', cause: last });
+    if (last !== undefined) this.pass(last);
+    this.finish({ kind: 'end' });
   }
 
   onBroken(error: Error): void {

@@ -61,6 +61,17 @@ describe('the start is refused, with the name of the culprit,', () => {
       'g of gates needs a timeoutMs',
     ],
     [
+      'for a style of suppliers that cannot make a call',
+      `setup: () => ({ suppliers: [{ name: 's', credential: 'bearer' }] })`,
+      's of suppliers needs needsCredential()',
+    ],
+    [
+      'for a style of suppliers with the name of one of ours',
+      `setup: () => ({ suppliers: [{ name: 'openai-style', credential: 'bearer', needsCredential() {}, operations() {},
+        fields() {}, target() {}, prepare() {}, readError() {} }] })`,
+      'its style of suppliers openai-style has the name of one of core',
+    ],
+    [
       'for a port that is used too early',
       `needs: ['db'], setup: ({ ports }) => ({ gates: ports.db })`,
       'used the port db before the service had started',

@@ -1,7 +1,7 @@
 export { BodyEdits, jsonBody, withoutListMark } from './body';
 export { type ContractFixtures, describeSupplierContract } from './contract';
 export { encodeForm } from './form';
-export { type PictureMaker, type PictureRule, picturesOf } from './picture-rules';
+export { type PictureMaker, picturesOf } from './picture-rules';
 export { judgeAnswer, redactedError } from './judge';
 export { KnownFields, knownFields, limitFields, nestedFields, serviceFields } from './known-fields';
 export { type OperationName, operationNames, OPERATIONS, probeIn, type WireDialect } from './operations';
@@ -14,6 +14,7 @@ export type {
   OutgoingBody,
   OutgoingCall,
   ListCall,
+  PictureRule,
   PreparedCall,
   SupplierStyle,
   Unframer,

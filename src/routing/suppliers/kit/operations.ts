@@ -1,4 +1,6 @@
-import type { DialectName } from '../../../protocol';
+import type { OperationName, WireDialect } from '#extension';
+
+export type { OperationName, WireDialect };
 
 /** What is known of an operation, whoever serves it. */
 interface OperationFacts {
@@ -41,7 +43,7 @@ const form = fields(
 );
 
 /** What a caller asks of a supplier. A connectivity test tries them in this order. */
-const table = {
+export const OPERATIONS: Readonly<Record<OperationName, OperationFacts>> = {
   chat: {
     path: '/chat/completions',
     fields: fields(
@@ -97,16 +99,9 @@ const table = {
     fields: fields('input'),
     probe: { body: { input: WORD }, list: 'results' },
   },
-} satisfies Readonly<Record<string, OperationFacts>>;
+};
 
-export type OperationName = keyof typeof table;
-
-/** It goes over the wire in this form. For single-shot operations the form is named like the operation. */
-export type WireDialect =
-  DialectName | 'gemini' | Exclude<OperationName, DialectName | 'native' | 'count_tokens'>;
-
-export const OPERATIONS: Readonly<Record<OperationName, OperationFacts>> = table;
-export const operationNames = Object.keys(table) as OperationName[];
+export const operationNames = Object.keys(OPERATIONS) as OperationName[];
 
 const gemini: Probe = {
   body: {

@@ -1,13 +1,5 @@
-import type { Picture } from '../../../protocol';
+import type { PictureRule } from '#extension';
 import type { LaneFacts, PictureFacts } from '../../../vendors';
-
-/** What a supplier bills for pictures. */
-export interface PictureRule {
-  /** The most it bills for this one. */
-  readonly most: (picture: Picture) => number;
-  /** How many tokens it bills at most for one token of the context window. */
-  readonly factor: number;
-}
 
 /** Squares of `side` pixels, each `factor` tokens; what does not fit into `most` squares is scaled down until it does. */
 function bySquares({ side, most, factor = 1 }: { side: number; most: number; factor?: number }): PictureRule {
