@@ -200,8 +200,15 @@ module.exports = {
       name: 'contract-stands-alone',
       comment: 'the host depends on the contract of extensions, which depends on nothing',
       severity: 'error',
-      from: { path: '^packages/extension/' },
-      to: { pathNot: '^(packages/extension/|node_modules/@nestjs/common/)' },
+      from: { path: '^packages/extension/', pathNot: '^packages/extension/src/kit/' },
+      to: { pathNot: '^(packages/extension/(?!src/kit/)|node_modules/@nestjs/common/)' },
+    },
+    {
+      name: 'kit-stands-alone',
+      comment: 'the kit is given to teams: it has the contract, and what comes with Node',
+      severity: 'error',
+      from: { path: '^packages/extension/src/kit/' },
+      to: { pathNot: '^packages/extension/', dependencyTypesNot: ['core'] },
     },
     {
       name: 'migrations-stand-alone',

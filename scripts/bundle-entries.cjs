@@ -80,7 +80,12 @@ const entries = {
   },
   'boot/commands': {
     start: 'commands/run-command',
-    offers: ['commands/processor-check', 'commands/run-command', 'commands/sealed-columns'],
+    offers: [
+      'commands/processor-check',
+      'commands/run-command',
+      'commands/sealed-columns',
+      '../packages/extension/src/kit/index',
+    ],
   },
 };
 

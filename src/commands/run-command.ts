@@ -7,6 +7,7 @@ import { type Command, type CommandContext, UsageError } from './command';
 import { configCheck } from './config-check';
 import { demoSeed } from './demo';
 import { doctor } from './doctor';
+import { extensionCheck } from './extensions/extension-check';
 import { extensionNew } from './extensions/extension-new';
 import { extensionCommands, isForeignName } from './extensions/extension-commands';
 import { extensionDrop } from './extensions/extension-drop';
@@ -60,6 +61,7 @@ export const commands: Readonly<Record<string, Command>> = {
   'tap:list': tapList,
   'tap:replay': tapReplay,
   'tap:forget': tapForget,
+  'extension:check': extensionCheck,
   'extension:new': extensionNew,
   'extension:list': extensionList,
   'extension:drop': extensionDrop,

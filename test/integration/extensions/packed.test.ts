@@ -2,7 +2,13 @@ import { copyFileSync, cpSync, existsSync, readdirSync, readFileSync, renameSync
 import { join } from 'node:path';
 import { executeCommand } from '#inside/commands/run-command';
 import { startTestApp } from '../../support/app';
-import { compileFolder, installOffline, packContract, withOwnCompiler } from '../../support/packed-contract';
+import {
+  compileFolder,
+  installOffline,
+  packContract,
+  testFolder,
+  withOwnCompiler,
+} from '../../support/packed-contract';
 import { makeScratchFolder } from '../../support/scratch';
 import { projectFolder } from '../../system/program';
 
@@ -74,7 +80,13 @@ describe('extension:new', () => {
     await compileFolder(folder);
     await expect(linesOf(folder)).rejects.toThrow('words: name at least one word');
     await linesOf(folder, { EXT_HOUSE_RULES_WORDS: 'falcon' });
-  });
+    // Its own test has the kit try it on the service.
+    const { code, text: said } = await testFolder(folder, { SWITCHBOARD_PRODUCT: projectFolder });
+    expect(said).toMatch(/^# fail 0$/m);
+    expect(said).toContain('does not apply: taps: ');
+    expect(code).toBe(0);
+    expect(readdirSync(folder).filter((name) => name.startsWith('.kit-'))).toEqual([]);
+  }, 240_000);
 
   test('writes nothing over what is there, and nothing under a name that is no id', async () => {
     const folder = join(scratch, 'once');

@@ -1,0 +1,47 @@
+import { parseArgs } from 'node:util';
+import { checkExtension, type KitResult } from '#extension/kit';
+import { projectFolder } from '../../views';
+import { type Command, UsageError } from '../command';
+
+export const extensionCheck: Command = {
+  usage: 'extension:check PATH [--prompt TEXT] [--text TEXT]… [--page /x/…]… [--product FOLDER]',
+  summary:
+    'Starts the service, on data of its own, with an extension, and tries what can go wrong: versions, failures, masks, ' +
+    'taps, tables, pages, bills. Its settings are variables that begin with EXT_<ID>_. --prompt is a request that it ' +
+    'lets through, --text an answer in which its masks find something, --page a page that its navigation does not name, --product ' +
+    'another folder with a built service.',
+  async run(words, context) {
+    const { values, positionals } = parseArgs({
+      args: words,
+      allowPositionals: true,
+      options: {
+        prompt: { type: 'string' },
+        text: { type: 'string', multiple: true },
+        page: { type: 'string', multiple: true },
+        product: { type: 'string', default: projectFolder },
+      },
+    });
+    const [path, ...others] = positionals;
+    if (path === undefined || others.length > 0) throw new UsageError('It takes the path of one extension.');
+    const given = Object.entries(context.environment).filter(([name]) => name.startsWith('EXT_'));
+    const { prompt, text: texts, page: pages, product } = values;
+    const options = {
+      product,
+      environment: Object.fromEntries(given) as Record<string, string>,
+      ...(prompt === undefined ? {} : { prompt }),
+      ...(texts === undefined ? {} : { texts }),
+      ...(pages === undefined ? {} : { pages }),
+    };
+    const results = await checkExtension(path, options, (result) => context.write(lineOf(result)));
+    const count = (outcome: KitResult['outcome']): number =>
+      results.filter((result) => result.outcome === outcome).length;
+    const untried = count('does not apply') + count('not run');
+    context.write(`\n${count('held')} held, ${count('failed')} failed, ${untried} not tried\n`);
+    return count('failed') === 0 ? 0 : 1;
+  },
+};
+
+const lineOf = ({ topic, check, outcome, reason }: KitResult): string => {
+  const what = `${outcome.padEnd(14)}  ${topic.padEnd(8)}  ${check}`;
+  return `${what}${reason === '' ? '' : `\n                ${reason.replaceAll('\n', '\n                ')}`}\n`;
+};

@@ -1,0 +1,55 @@
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describeExtension } from '#extension/kit';
+import { makeScratchFolder } from '../../support/scratch';
+import { Program, projectFolder } from '../../system/program';
+
+const fixtures = join(projectFolder, 'test/fixtures/extensions');
+const scratch = makeScratchFolder('switchboard-kit-');
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+/** An extension in a folder of its own. */
+function written(name: string, adds: string): string {
+  const folder = join(scratch, name);
+  mkdirSync(folder);
+  const text = `exports.default = { id: '${name}', version: '1.0.0', host: '^1', setup: (host) => (${adds}) };`;
+  writeFileSync(join(folder, 'index.js'), text);
+  return folder;
+}
+
+const partsOf = (file: string): string => `require('${join(fixtures, file)}').default.setup(host)`;
+
+// As a team with Jest would have it.
+describeExtension(written('both', `{ ...${partsOf('fees.cjs')}, ...${partsOf('policies.cjs')} }`), {
+  product: projectFolder,
+});
+
+test('what was tried leaves nothing behind', () => {
+  expect(readdirSync(join(scratch, 'both'))).toEqual(['index.js']);
+});
+
+describe('extension:check', () => {
+  const check = (path: string) =>
+    Program.run(process.execPath, [
+      join(projectFolder, 'bin/switchboard.cjs'),
+      'extension:check',
+      path,
+    ]).finish(200_000);
+
+  test('ends with 1 where something failed, and says what', async () => {
+    const all = `{ policies: [{ name: 'all', forbidsModel: () => 'Nothing is allowed.' }] }`;
+    const { code, output } = await check(written('strict', all));
+    expect(output).toMatch(/^failed +start +the service starts with it, and serves\n.*Nothing is allowed\./m);
+    expect(output).toMatch(/^held +versions /m);
+    expect(output).toMatch(/\n\d+ held, [1-9]\d* failed, \d+ not tried\n$/);
+    expect(code).toBe(1);
+  }, 240_000);
+
+  test('says why an extension cannot be loaded at all', async () => {
+    const { code, output } = await check(written('broken', `{ doors: [] }`));
+    expect(output).toContain('setup() returned "doors", which this contract does not know');
+    // It is asked once.
+    expect(output.match(/^failed /gm)).toHaveLength(1);
+    expect(code).toBe(1);
+  }, 240_000);
+});
