@@ -20,8 +20,13 @@ export const notRun: readonly NotRun[] = [
     commands: /^npm test -- --selectProjects /,
     why: 'it runs for minutes; that the project is there is checked',
   },
+  {
+    commands:
+      /^npm run dev -- pack extension$|^npm run cli -- extension:|^cd \.\.\/house-rules |^EXT_HOUSE_RULES_WORDS=/,
+    why: 'tests of `test/integration/extensions` type it, in folders of their own and without a network',
+  },
   { commands: /^export /, why: 'it sets what the commands beside it read' },
-  { commands: /^[A-Z_]+=/, why: 'it is a setting of a program of somebody else' },
+  { commands: /^(?!EXT_)[A-Z_]+=/, why: 'it is a setting of a program of somebody else' },
   {
     commands: /^\{\{claudeCodeSettings\}\}$/,
     why: 'the portal puts settings for the command after it there',

@@ -12,7 +12,7 @@ export const extensionNew: Command = {
   usage: 'extension:new ID [FOLDER] [--contract FILE]',
   summary:
     'Writes a small extension in TypeScript, with a gate and its test, into a new folder. --contract names the packed ' +
-    'contract; else it is the one that "npm run dev -- pack extension" made.',
+    'contract, where it is not in dist/packages.',
   run(words, context) {
     const { values, positionals } = parseArgs({
       args: words,
