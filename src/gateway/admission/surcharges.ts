@@ -82,8 +82,9 @@ function surchargeOf({ name, part }: Owned<PriceComponent>, request: FeeRequest)
 const isAmount = (value: unknown): boolean =>
   value === undefined || (typeof value === 'bigint' && value >= 0n && value <= MOST_NANO);
 
+/** A promise has no amounts, and would pass for a fee of nothing. */
 const isFee = (fee: unknown): fee is Fee => {
-  if (typeof fee !== 'object' || fee === null) return false;
+  if (typeof fee !== 'object' || fee === null || 'then' in fee) return false;
   const { perCall, perMillionTokens, share = 0 } = fee as Fee;
   return (
     isAmount(perCall) &&

@@ -83,7 +83,7 @@ test('several fees add up, and a share is one of the price alone', async () => {
   expect(record?.cost_nano).toBe(costBy(3_376_500_000n, 7_876_500_000n, 250n));
 });
 
-test.each(['throws', 'rubbish'])('a fee that %s refuses the request, by its name', async (tag) => {
+test.each(['throws', 'rubbish', 'waits'])('a fee that %s refuses the request, by its name', async (tag) => {
   const { status, body } = await ask('in-eu', [tag]);
   expect(status).toBe(503);
   expect(body.error).toMatchObject({
