@@ -65,6 +65,11 @@ const dialects: readonly Dialect[] = [
   },
 ];
 
+function answered({ status, text }: Answer): string {
+  if (status !== 200) throw new Error(`a request was answered ${status}: ${text}`);
+  return text;
+}
+
 const splitCheck = (dialect: Dialect): Check => ({
   topic: 'masks',
   name: `cut at every place, a stream of ${dialect.name} shows what the whole answer shows`,
@@ -78,11 +83,11 @@ const splitCheck = (dialect: Dialect): Check => ({
     let masked = 0;
     for (const text of kit.options.texts ?? TEXTS) {
       Object.assign(standIn, { answer: text, cuts: [] });
-      const whole = dialect.whole((await dialect.ask(house, kit.prompt, false)).text);
+      const whole = dialect.whole(answered(await dialect.ask(house, kit.prompt, false)));
       if (whole !== text) masked += 1;
       for (let cut = 1; cut < text.length; cut += 1) {
         standIn.cuts = [cut];
-        const { text: said } = await dialect.ask(house, kit.prompt, true);
+        const said = answered(await dialect.ask(house, kit.prompt, true));
         const shown = dialect.streamed(said);
         if (shown !== whole) throw new Error(`cut at ${cut} it shows "${shown}", whole "${whole}"`);
         // Repeats of a text at its end are shown as well.

@@ -70,7 +70,7 @@ const usual = (dataFolder: string): Record<string, string> => ({
   KEY_FAILURES_PER_MINUTE: '1000000',
 });
 
-/** One model, whose million tokens cost a dollar in and two dollars out. */
+/** One model of a supplier that speaks chat alone: a million tokens cost a dollar in and two dollars out. */
 const catalogue = (supplier: string): object => ({
   version: 1,
   providers: {
@@ -79,7 +79,7 @@ const catalogue = (supplier: string): object => ({
       base_url: `${supplier}/v1`,
       regions: ['local'],
       api_key: '${SUPPLIER_KEY}',
-      settings: { profile: 'openai' },
+      settings: { profile: 'vllm' },
     },
   },
   models: {
