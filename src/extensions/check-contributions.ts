@@ -1,4 +1,13 @@
-import type { Contributions, CredentialKind, Gate, Job, Policy, SupplierStyle, Tap } from '#extension';
+import type {
+  Contributions,
+  CredentialKind,
+  Gate,
+  IdentityProvider,
+  Job,
+  Policy,
+  SupplierStyle,
+  Tap,
+} from '#extension';
 import { cronProblem } from '../platform';
 
 const NAME = /^[a-z][a-z0-9-]{0,62}$/;
@@ -12,6 +21,7 @@ export function problemOf(adds: Contributions): string | null {
     firstOf('suppliers', adds.suppliers, styleProblem) ??
     firstOf('gates', adds.gates, gateProblem) ??
     firstOf('taps', adds.taps, tapProblem) ??
+    firstOf('identityProviders', adds.identityProviders, directoryProblem) ??
     firstOf('policies', adds.policies, policyProblem) ??
     firstOf('priceComponents', adds.priceComponents, (component) =>
       typeof component.fee === 'function' ? null : 'needs fee()',
@@ -30,6 +40,7 @@ const parts: ReadonlySet<string> = new Set<keyof Contributions>([
   'suppliers',
   'gates',
   'taps',
+  'identityProviders',
   'policies',
   'priceComponents',
   'jobs',
@@ -91,6 +102,15 @@ function tapProblem(tap: Tap): string | null {
   if (typeof tap.deliver !== 'function') return 'needs deliver()';
   if (!isWithin(batchSize, 1, 1_000)) return 'has a batchSize that is not from 1 to 1,000';
   return isWithin(timeoutMs, 100, 60_000) ? null : 'has a timeoutMs that is not from 100 to 60,000';
+}
+
+const LONGEST_LABEL = 60;
+
+function directoryProblem(directory: IdentityProvider): string | null {
+  const { label } = directory;
+  if (typeof directory.authenticate !== 'function') return 'needs authenticate()';
+  const isLabel = typeof label === 'string' && label.trim() !== '' && label.length <= LONGEST_LABEL;
+  return isLabel ? null : `needs a label of at most ${LONGEST_LABEL} characters`;
 }
 
 const policyProblem = (policy: Policy): string | null =>

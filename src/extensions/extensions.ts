@@ -1,4 +1,14 @@
-import type { Command, Gate, Job, Need, Policy, PriceComponent, SupplierStyle, Tap } from '#extension';
+import type {
+  Command,
+  Gate,
+  IdentityProvider,
+  Job,
+  Need,
+  Policy,
+  PriceComponent,
+  SupplierStyle,
+  Tap,
+} from '#extension';
 import type { PortMaker } from './extension-ports';
 import type { LoadedExtension, Owned } from './loaded-extension';
 
@@ -7,6 +17,7 @@ export class Extensions {
   readonly suppliers: readonly Owned<SupplierStyle>[];
   readonly gates: readonly Owned<Gate>[];
   readonly taps: readonly Owned<Tap>[];
+  readonly identityProviders: readonly Owned<IdentityProvider>[];
   readonly policies: readonly Owned<Policy>[];
   readonly priceComponents: readonly Owned<PriceComponent>[];
   readonly jobs: readonly Owned<Job>[];
@@ -16,6 +27,7 @@ export class Extensions {
     this.suppliers = ownedOf(all, ({ suppliers }) => suppliers);
     this.gates = ownedOf(all, ({ gates }) => gates);
     this.taps = ownedOf(all, ({ taps }) => taps);
+    this.identityProviders = ownedOf(all, ({ identityProviders }) => identityProviders);
     this.policies = ownedOf(all, ({ policies }) => policies);
     this.priceComponents = ownedOf(all, ({ priceComponents }) => priceComponents);
     this.jobs = ownedOf(all, ({ jobs }) => jobs);

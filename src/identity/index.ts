@@ -25,6 +25,7 @@ export {
   type AccountMailKind,
   PASSWORD_LEAST,
   type ProvenIdentity,
+  type SignUpContext,
   PASSWORD_MOST,
   Passkeys,
   PasswordResetService,

@@ -1,6 +1,7 @@
 import type { Command, Job } from './commands';
 import type { PriceComponent } from './fees';
 import type { Gate } from './gates';
+import type { IdentityProvider } from './identity';
 import type { NavigationEntry } from './navigation';
 import type { Policy } from './policies';
 import type { Need, Ports } from './ports';
@@ -34,6 +35,7 @@ export interface Contributions {
   readonly gates?: readonly Gate[];
   readonly taps?: readonly Tap[];
   readonly policies?: readonly Policy[];
+  readonly identityProviders?: readonly IdentityProvider[];
   readonly priceComponents?: readonly PriceComponent[];
   readonly jobs?: readonly Job[];
   readonly commands?: readonly Command[];

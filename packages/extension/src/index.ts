@@ -5,6 +5,7 @@ export { defineExtension } from './extension';
 export type * from './fees';
 export type * from './gates';
 export { abstain, order, reject, restrict, rewrite } from './gates';
+export type * from './identity';
 export type * from './masks';
 export type * from './navigation';
 export type * from './policies';

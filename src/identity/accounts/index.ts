@@ -28,7 +28,7 @@ export { bindingOf, type HandOff } from './hand-offs.service';
 export { endPasswords, hasLinkedIdentity } from './provider-only';
 export { PASSWORD_LEAST, PASSWORD_MOST } from './password-rules';
 export type { InviteShown } from './invites.service';
-export type { ProvenIdentity } from './linked-identities.service';
+export type { ProvenIdentity, SignUpContext } from './linked-identities.service';
 export type { SignedIn, SignInOrigin } from './sign-in.service';
 export { resetSecondFactor } from './second-factor-reset';
 export {

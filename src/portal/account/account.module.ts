@@ -8,6 +8,7 @@ import { WebModule } from '../../web';
 import { accountMailQueue, AccountMails, AccountMailWorker } from './account-mails';
 import { AccountNotices } from './account-notices';
 import { AddressController } from './address.controller';
+import { Directories } from './directories';
 import { Entrance } from './entrance';
 import { FormAnswers } from './form-answers';
 import { PasswordResetController } from './password-reset.controller';
@@ -64,6 +65,7 @@ import { Visitor } from './visitor';
     AccountMails,
     AccountMailWorker,
     AccountNotices,
+    Directories,
     Entrance,
     FormAnswers,
     PersonalData,

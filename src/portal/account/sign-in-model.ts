@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { HttpRequest } from '../../web';
+import { LegalLibrary } from '../public/legal/legal-library';
+import { Directories } from './directories';
 import { PasskeyDoor } from './passkeys/passkey-door';
 import { Providers } from './providers/providers';
 
@@ -7,12 +9,23 @@ import { Providers } from './providers/providers';
 @Injectable()
 export class SignInModel {
   constructor(
+    private readonly directories: Directories,
+    private readonly legal: LegalLibrary,
     private readonly providers: Providers,
     private readonly passkeys: PasskeyDoor,
   ) {}
 
-  of(request: HttpRequest, next = '') {
-    const providers = this.providers.shown(next);
+  /** `within` is the directory whose form is shown. */
+  of(request: HttpRequest, next = '', within = '') {
+    const directory = this.directories.find(within);
+    if (directory !== undefined)
+      return {
+        directory: { id: directory.name, name: directory.part.label, version: this.legal.currentTerms },
+        providers: [],
+        isProviderOnly: false,
+        offersPasskeys: false,
+      };
+    const providers = [...this.directories.shown(next), ...this.providers.shown(next)];
     const isProviderOnly = request.reseller?.isProviderOnly === true && providers.length > 0;
     return { providers, isProviderOnly, offersPasskeys: this.passkeys.isOffered(request) };
   }

@@ -1,19 +1,37 @@
 import type { ServerResponse } from 'node:http';
+import { ValidateIf } from 'class-validator';
 import { Controller, Get, Header, Query, Req, Res } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { SignInService } from '../../identity';
 import { Fault, fault } from '../../kernel';
-import { Access, Action, Audited, type HttpRequest, localPath, Page, portalHostOf, queryOf } from '../../web';
+import {
+  Access,
+  Action,
+  Audited,
+  type HttpRequest,
+  localPath,
+  Page,
+  PageRenderer,
+  portalHostOf,
+  queryOf,
+} from '../../web';
+import { LegalLibrary } from '../public/legal/legal-library';
 import { AccountMails } from './account-mails';
 import { Entrance } from './entrance';
-import { IsLineIfAny, IsMail, IsNext, IsPassword } from './fields';
+import { Directories } from './directories';
+import { IsLineIfAny, IsMail, IsNext, IsPassword, IsTicked } from './fields';
 import { LinkForm, LinkQuery } from './link-forms';
 import { FormAnswers } from './form-answers';
 import { PasswordStrategy } from './password-strategy';
 import { SignInModel } from './sign-in-model';
 import { Visitor } from './visitor';
 
+const isOwn = ({ provider }: { readonly provider?: string }): boolean =>
+  provider === undefined || provider === '';
+
 class LoginForm {
+  /** To a directory, it is the name that the person has there. */
+  @ValidateIf(isOwn)
   @IsMail()
   email: string;
 
@@ -22,6 +40,14 @@ class LoginForm {
 
   @IsNext()
   next?: string;
+
+  /** The directory of an extension that is asked; left out: the service itself. */
+  @IsLineIfAny(100)
+  provider?: string;
+
+  /** It serves who signs in for the first time, and has no account yet. */
+  @IsTicked()
+  terms?: unknown;
 }
 
 class LoginQuery {
@@ -30,7 +56,12 @@ class LoginQuery {
 
   @IsLineIfAny(40)
   notice?: string;
+
+  @IsLineIfAny(100)
+  with?: string;
 }
+
+const LONGEST_NAME = 254;
 
 const notices = new Set([
   'verified',
@@ -52,13 +83,16 @@ export class SignInController {
     private readonly visitor: Visitor,
     private readonly model: SignInModel,
     private readonly entrance: Entrance,
+    private readonly directories: Directories,
+    private readonly legal: LegalLibrary,
+    private readonly pages: PageRenderer,
   ) {}
 
   @Page('/login', 'pages/account/login', Access.anyone())
   login(@Query() query: LoginQuery, @Req() request: HttpRequest) {
     const notice = notices.has(query.notice ?? '') ? query.notice : undefined;
     const next = localPath(query.next, '');
-    return { values: { next }, notice, ...this.model.of(request, next) };
+    return { values: { next }, notice, ...this.model.of(request, next, query.with) };
   }
 
   @Action('/auth/login', Access.anyone(), { body: LoginForm, audit: 'session.signed-in' })
@@ -66,15 +100,36 @@ export class SignInController {
     const shown = {
       form: LoginForm,
       view: 'pages/account/login',
-      model: ({ email, next }: Readonly<Record<string, string>>) => ({
+      model: ({ email, next, provider }: Readonly<Record<string, string>>) => ({
         values: { email, next },
-        ...this.model.of(request, localPath(next, '')),
+        ...this.model.of(request, localPath(next, ''), provider),
       }),
     };
-    return this.answers.answer(request, response, shown, async ({ email, next }) => {
-      const userId = await this.recognise(email, request);
+    return this.answers.answer(request, response, shown, async (form) => {
+      const { email, next } = form;
+      const userId = isOwn(form)
+        ? await this.recognise(email, request)
+        : await this.recogniseIn(form, request);
       return this.entrance.enter(userId, request, response, next === undefined ? {} : { next });
     });
+  }
+
+  private recogniseIn(form: LoginForm, request: HttpRequest): Promise<number> {
+    const { provider = '', email: name, password, terms } = form;
+    if (typeof name !== 'string' || name.length > LONGEST_NAME)
+      throw fault('validation_error', { param: 'email' });
+    const { address } = this.visitor.originOf(request);
+    const currentVersion = this.legal.currentTerms;
+    return this.directories.enter(
+      provider,
+      { name, password, address },
+      {
+        language: this.pages.localeOf(request),
+        timeZone: this.pages.timeZoneOf(request),
+        acceptedVersion: terms === undefined ? null : currentVersion,
+        currentVersion,
+      },
+    );
   }
 
   private async recognise(email: string, request: HttpRequest): Promise<number> {

@@ -1,0 +1,85 @@
+import { Injectable } from '@nestjs/common';
+import type { IdentityProvider } from '#extension';
+import { Extensions, type Owned } from '../../extensions';
+import { AttemptThrottle, LinkedIdentities, type ProvenIdentity, type SignUpContext } from '../../identity';
+import { fault, withDeadline } from '../../kernel';
+import { Logger } from '../../platform';
+import { identityFrom } from './providers/claims';
+
+/** What a person typed into the form of a directory, and where from. */
+export interface DirectoryAttempt {
+  readonly name: string;
+  readonly password: string;
+  readonly address: string;
+}
+
+const DEADLINE_MS = 10_000;
+
+/** The directories that extensions bring: people sign in with the name and the password that they have there. */
+@Injectable()
+export class Directories {
+  constructor(
+    private readonly extensions: Extensions,
+    private readonly throttle: AttemptThrottle,
+    private readonly identities: LinkedIdentities,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Pages need a name and where its button leads. */
+  shown(next = ''): { name: string; href: string }[] {
+    return this.extensions.identityProviders.map(({ name: id, part: { label } }) => {
+      const query = new URLSearchParams({ with: id, ...(next !== '' && { next }) });
+      return { name: label, href: `/login?${query.toString()}` };
+    });
+  }
+
+  find(id: string): Owned<IdentityProvider> | undefined {
+    return this.extensions.identityProviders.find(({ name }) => name === id);
+  }
+
+  /** The account of a person whom a directory recognises. Attempts count as those of passwords do. */
+  async enter(id: string, typed: DirectoryAttempt, newcomer: SignUpContext): Promise<number> {
+    const directory = this.find(id);
+    if (directory === undefined) throw fault('not_found', { message: 'No such directory is set up.' });
+    const name = typed.name.trim();
+    // An empty password would be an anonymous sign-in to some directories, and succeed.
+    if (name === '' || typed.password === '') throw fault('invalid_credentials', { param: 'password' });
+    const account = `${directory.name}:${name.toLowerCase()}`;
+    const attempt = { purpose: 'sign-in', account, address: typed.address } as const;
+    await this.throttle.take(attempt);
+    const identity = await this.ask(directory, { name, password: typed.password });
+    if (identity === null) throw fault('invalid_credentials', { param: 'password' });
+    await this.throttle.succeeded(attempt);
+    return this.identities.recognise(identity, newcomer);
+  }
+
+  /** A directory that does not answer, or answers rubbish, says nothing about the password. */
+  private async ask(
+    { name, part }: Owned<IdentityProvider>,
+    typed: Pick<DirectoryAttempt, 'name' | 'password'>,
+  ): Promise<ProvenIdentity | null> {
+    const left = new AbortController();
+    try {
+      const profile: unknown = await withDeadline(DEADLINE_MS, answerOf(part, typed, left.signal));
+      if (profile === null) return null;
+      if (typeof profile !== 'object') throw new TypeError('a profile is an object, or null');
+      const { subject, email, emailVerified, displayName } = profile as Readonly<Record<string, unknown>>;
+      return identityFrom(`extension:${name}`, { subject, email, emailVerified, name: displayName }, null);
+    } catch (error) {
+      const said = error instanceof Error ? error.message : String(error);
+      // Its message may repeat what was typed.
+      const blanked = said.replaceAll(typed.password, '[redacted]').slice(0, 500);
+      this.logger.warn('a directory could not be asked', { directory: name, said: blanked });
+      throw fault('auth_unavailable', { retryAfterSeconds: 5 });
+    } finally {
+      left.abort();
+    }
+  }
+}
+
+/** What it throws at once is a rejection, too. */
+const answerOf = async (
+  part: IdentityProvider,
+  typed: Pick<DirectoryAttempt, 'name' | 'password'>,
+  signal: AbortSignal,
+): Promise<unknown> => part.authenticate(Object.freeze({ ...typed }), signal);
