@@ -30,7 +30,6 @@ const isOwn = ({ provider }: { readonly provider?: string }): boolean =>
   provider === undefined || provider === '';
 
 class LoginForm {
-  /** To a directory, it is the name that the person has there. */
   @ValidateIf(isOwn)
   @IsMail()
   email: string;
@@ -44,6 +43,10 @@ class LoginForm {
   /** The directory of an extension that is asked; left out: the service itself. */
   @IsLineIfAny(100)
   provider?: string;
+
+  /** The name that the person has in the directory. */
+  @IsLineIfAny(254)
+  user_name?: string;
 
   /** It serves who signs in for the first time, and has no account yet. */
   @IsTicked()
@@ -60,8 +63,6 @@ class LoginQuery {
   @IsLineIfAny(100)
   with?: string;
 }
-
-const LONGEST_NAME = 254;
 
 const notices = new Set([
   'verified',
@@ -100,8 +101,8 @@ export class SignInController {
     const shown = {
       form: LoginForm,
       view: 'pages/account/login',
-      model: ({ email, next, provider }: Readonly<Record<string, string>>) => ({
-        values: { email, next },
+      model: ({ email, next, provider, user_name }: Readonly<Record<string, string>>) => ({
+        values: { email, next, user_name },
         ...this.model.of(request, localPath(next, ''), provider),
       }),
     };
@@ -115,9 +116,7 @@ export class SignInController {
   }
 
   private recogniseIn(form: LoginForm, request: HttpRequest): Promise<number> {
-    const { provider = '', email: name, password, terms } = form;
-    if (typeof name !== 'string' || name.length > LONGEST_NAME)
-      throw fault('validation_error', { param: 'email' });
+    const { provider = '', user_name: name = '', password, terms } = form;
     const { address } = this.visitor.originOf(request);
     const currentVersion = this.legal.currentTerms;
     return this.directories.enter(

@@ -12,11 +12,11 @@ beforeAll(async () => {
 afterAll(() => app.close());
 
 const enter = (
-  email: string,
+  user_name: string,
   password = PASSWORD,
   more: Record<string, string> = { terms: 'on' },
 ): Promise<Answer> =>
-  new Browser(app.url).submit('/auth/login', { provider: 'directory/acme', email, password, ...more });
+  new Browser(app.url).submit('/auth/login', { provider: 'directory/acme', user_name, password, ...more });
 
 const accounts = (): Promise<object[]> =>
   app.database.query(
@@ -29,6 +29,9 @@ test('the sign-in page leads to the form of a directory', async () => {
   expect(page.text).toContain('/login?with&#x3D;directory%2Facme&amp;next&#x3D;%2Fdashboard%2Fkeys');
   const form = await browser.page('/login?with=directory/acme');
   expect(form.text).toContain('Continue with Acme directory');
+  // A browser would not send a name to a field that takes addresses.
+  expect(form.text).toMatch(/<input[^>]*name="user_name"/);
+  expect(form.text).not.toMatch(/name="email"/);
   expect(form.text).toMatch(/name="provider" value="directory\/acme"/);
 });
 
@@ -85,7 +88,7 @@ test('an address that has an account already is never taken over', async () => {
 
 test('an unknown directory, an empty name and a form of another site are refused', async () => {
   const browser = new Browser(app.url);
-  const form = { email: 'ina', password: PASSWORD };
+  const form = { user_name: 'ina', password: PASSWORD };
   expect((await browser.submit('/auth/login', { ...form, provider: 'directory/none' })).status).toBe(404);
   expect((await enter(' ')).status).toBe(401);
   const other = { 'sec-fetch-site': 'cross-site' };
@@ -100,7 +103,7 @@ test('attempts are counted as those of passwords are', async () => {
     const attempt = (): Promise<Answer> =>
       new Browser(other.url).post('/auth/login', {
         provider: 'directory/acme',
-        email: 'INA',
+        user_name: 'INA',
         password: 'wrong',
       });
     const statuses = [];
