@@ -1,10 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { meddle, type Plan } from './meddle';
-import { nodeOf } from './product';
 
 /** The extension beside a module that stands in its place, and lets it fail where it is told to. */
 export interface ExtensionCopy {
@@ -49,30 +47,3 @@ let found = await import(${JSON.stringify(pathToFileURL(entry).href)});
 for (let depth = 0; depth < 2 && found?.default !== undefined; depth += 1) found = found.default;
 export default meddle(found, ${JSON.stringify(plan)});
 `;
-
-export interface FoundDefinition {
-  readonly id: string;
-  readonly host: string;
-  readonly needs: readonly string[];
-  readonly migrations: string | null;
-  readonly messages: string | null;
-  readonly navigation: readonly { readonly href: string }[];
-}
-
-const known = new Map<string, FoundDefinition>();
-
-/** What the extension says of itself, read by another process. */
-export function definitionOf(entry: string, product: string): FoundDefinition {
-  const before = known.get(entry);
-  if (before !== undefined) return before;
-  const program = `let found = await import(${JSON.stringify(pathToFileURL(entry).href)});
-    for (let depth = 0; depth < 2 && found?.default !== undefined; depth += 1) found = found.default;
-    const { id, host, needs = [], migrations = null, messages = null, navigation = [] } = found;
-    process.stdout.write(JSON.stringify({ id, host, needs, migrations, messages, navigation }), () => process.exit());`;
-  const words = ['--input-type=module', '--eval', program];
-  const { stdout, stderr } = spawnSync(nodeOf(product), words, { encoding: 'utf8', timeout: 30_000 });
-  if (stdout === '') throw new Error(`${basename(entry)} could not be read: ${stderr}`);
-  const found = JSON.parse(stdout) as FoundDefinition;
-  known.set(entry, found);
-  return found;
-}

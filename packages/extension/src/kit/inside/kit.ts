@@ -1,10 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KitOptions, KitResult } from '../options';
-import { copyOf, definitionOf, type ExtensionCopy, type FoundDefinition } from './copy';
+import { copyOf, type ExtensionCopy } from './copy';
 import { House } from './house';
-import type { Facts, Plan } from './meddle';
+import type { Facts, FoundDefinition, Plan } from './meddle';
 import { productIn } from './product';
 import { StandIn } from './stand-in';
 
@@ -35,6 +35,7 @@ export function wanted<Part>(parts: readonly Part[], reason: string): readonly [
 export async function resultOf(check: Check, kit: Kit): Promise<KitResult> {
   const { topic, name } = check;
   try {
+    await kit.read();
     await check.run(kit);
     return { topic, check: name, outcome: 'held', reason: '' };
   } catch (error) {
@@ -59,15 +60,32 @@ export class Kit {
 
   get plan(): Plan {
     const inFolder = (name: string): string => join(this.folder, name);
-    return { facts: inFolder('facts.json'), control: inFolder('control'), delivered: inFolder('delivered') };
+    return {
+      definition: inFolder('definition.json'),
+      facts: inFolder('facts.json'),
+      control: inFolder('control'),
+      delivered: inFolder('delivered'),
+    };
   }
 
   get extension(): ExtensionCopy {
     return (this.copy ??= copyOf(this.path, this.plan));
   }
 
+  /** What it says of itself, once it has been read. */
   get definition(): FoundDefinition {
-    return definitionOf(this.extension.entry, productIn(this.options.product));
+    return JSON.parse(readFileSync(this.plan.definition, 'utf8')) as FoundDefinition;
+  }
+
+  /** It is read by the service, which lends it what it is made of; the start is then refused for its version. */
+  async read(): Promise<void> {
+    if (existsSync(this.plan.definition)) return;
+    if (this.hasFailed) throw new NotTried('not run', 'the service cannot read it');
+    this.hasFailed = true;
+    const wrapper = this.extension.wrapperWith({ ...this.plan, host: '^0' });
+    const said = await House.refused(this.optionsOf({ EXTENSIONS: wrapper }, 'read'));
+    if (!existsSync(this.plan.definition)) throw new Error(said.slice(-2_000));
+    this.hasFailed = false;
   }
 
   get prompt(): string {
@@ -125,20 +143,21 @@ export class Kit {
   }
 
   private houseOptions(extension: string | null, data: string) {
-    const { options, folder } = this;
+    const { options } = this;
     const prefix = `EXT_${this.definition.id.toUpperCase().replaceAll('-', '_')}_`;
     const settings = Object.entries(options.settings ?? {}).map(([name, value]) => [
       prefix + name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase(),
       value,
     ]);
+    const own = Object.fromEntries(settings) as Record<string, string>;
+    return this.optionsOf({ ...own, ...options.environment, EXTENSIONS: extension ?? '' }, data);
+  }
+
+  private optionsOf(environment: Readonly<Record<string, string>>, data: string) {
     return {
-      product: productIn(options.product),
-      dataFolder: join(folder, data),
-      environment: {
-        ...(Object.fromEntries(settings) as Record<string, string>),
-        ...options.environment,
-        EXTENSIONS: extension ?? '',
-      },
+      product: productIn(this.options.product),
+      dataFolder: join(this.folder, data),
+      environment,
     };
   }
 }

@@ -2,11 +2,22 @@ import type { Contributions, Extension, Gate, Mask, Need, Policy, PriceComponent
 
 /** Where the two processes leave word for each other. */
 export interface Plan {
+  readonly definition: string;
   readonly facts: string;
   readonly control: string;
   readonly delivered: string;
   /** It takes the place of the range that the extension names. */
   readonly host?: string;
+}
+
+/** What an extension says of itself. */
+export interface FoundDefinition {
+  readonly id: string;
+  readonly host: string;
+  readonly needs: readonly string[];
+  readonly migrations: string | null;
+  readonly messages: string | null;
+  readonly navigation: readonly { readonly href: string }[];
 }
 
 /** What an extension adds. */
@@ -27,6 +38,9 @@ export interface Facts {
 export function meddle(extension: Extension<unknown, Need>, plan: Plan): Extension<unknown, Need> {
   const { appendFileSync, existsSync, readFileSync, writeFileSync } = process.getBuiltinModule('node:fs');
   const foreign = new Set<string>();
+  const { id, host: range, needs = [], migrations = null, messages = null, navigation = [] } = extension;
+  const definition: FoundDefinition = { id, host: range, needs, migrations, messages, navigation };
+  writeFileSync(plan.definition, JSON.stringify(definition));
 
   const fail = (fault: string): never => {
     if (fault === 'throws') throw new Error('the kit lets it throw');
