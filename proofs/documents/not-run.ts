@@ -25,6 +25,10 @@ export const notRun: readonly NotRun[] = [
       /^npm run dev -- pack extension$|^npm run cli -- extension:|^cd \.\.\/house-rules |^EXT_HOUSE_RULES_WORDS=/,
     why: 'tests of `test/integration/extensions` type it, in folders of their own and without a network',
   },
+  {
+    commands: /^npm run cli -- tap:|^psql "\$MIGRATION_DATABASE_URL"/,
+    why: 'it needs an extension of a team; `test/integration/extensions` and `test/integration/commands` run it',
+  },
   { commands: /^export /, why: 'it sets what the commands beside it read' },
   { commands: /^(?!EXT_)[A-Z_]+=/, why: 'it is a setting of a program of somebody else' },
   {
