@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Findings } from '../../test/system/findings';
 import { FAULTY, type Came, type Testbed } from './testbed';
 
@@ -6,6 +7,8 @@ type Faults = Readonly<Record<Hook, Readonly<Record<string, unknown>>>>;
 
 // eslint-disable-next-line @typescript-eslint/no-require-imports
 const { faults } = require(FAULTY) as { readonly faults: Faults };
+
+const COUNT_DEADLINE_MS = 5_000;
 
 /** How each request or visit has to end, and who is named. */
 interface Trial {
@@ -26,9 +29,13 @@ async function wrongIn(testbed: Testbed, trial: Trial): Promise<string | null> {
     return `nobody is named: ${text.slice(0, 300)}`;
   const ill = await testbed.illness();
   if (ill !== null) return ill;
-  return !trial.isCounted || (await testbed.failuresOf(trial.culprit)) > before
-    ? null
-    : 'its failure is not counted';
+  if (!trial.isCounted) return null;
+  // What hangs is counted at its deadline, after the answer has gone out.
+  for (let waited = 0; waited < COUNT_DEADLINE_MS; waited += 50) {
+    if ((await testbed.failuresOf(trial.culprit)) > before) return null;
+    await delay(50);
+  }
+  return 'its failure is not counted';
 }
 
 async function tryAll(
@@ -76,4 +83,56 @@ export async function proveVisits(findings: Findings, testbed: Testbed): Promise
     },
   }));
   await tryAll(findings, testbed, 'policies of visits', trials);
+}
+
+const stages = ['request', 'candidates'] as const;
+const errorPolicies = ['open', 'closed'] as const;
+
+/** An open gate is counted, a closed one refuses in its name. */
+const gateTrials = (stage: (typeof stages)[number]): Trial[] =>
+  errorPolicies.flatMap((onError) =>
+    Object.keys(faults[stage]).map((fault) => ({
+      what: `${onError}: ${fault}`,
+      culprit: `faulty/${stage}-${onError}`,
+      isRefused: onError === 'closed',
+      isCounted: onError === 'open',
+      ask: (testbed: Testbed) => testbed.chat([`${stage}-${onError}.${fault}`]),
+    })),
+  );
+
+/** What was settled has gone out: whatever the gate's policy, only its count tells. */
+const settledTrials: readonly Trial[] = errorPolicies.flatMap((onError) =>
+  Object.keys(faults.settled).map((fault) => ({
+    what: `${onError}: ${fault}`,
+    culprit: `faulty/settled-${onError}`,
+    isRefused: false,
+    isCounted: true,
+    ask: (testbed: Testbed) => testbed.chat([`settled-${onError}.${fault}`]),
+  })),
+);
+
+export async function proveGates(findings: Findings, testbed: Testbed): Promise<void> {
+  for (const stage of stages) await tryAll(findings, testbed, `gates at ${stage}`, gateTrials(stage));
+  await tryAll(findings, testbed, 'gates at settled', settledTrials);
+}
+
+/** A stream that has begun cannot be refused: it ends with an error, and shows nothing that was not masked. */
+const maskTrials = (stream: boolean): Trial[] =>
+  errorPolicies.flatMap((onError) =>
+    Object.keys(faults.answer).map((fault, at) => ({
+      what: `${onError}: ${fault}`,
+      culprit: `faulty/answer-${onError}-${at}`,
+      isRefused: onError === 'closed',
+      isCounted: onError === 'open',
+      ask: async (testbed: Testbed): Promise<Came> => {
+        const came = await testbed.chat([`answer-${onError}.${fault}`], stream);
+        const isCut = stream && came.status === 200 && came.text.includes('"error"');
+        return isCut ? { ...came, status: 502 } : came;
+      },
+    })),
+  );
+
+export async function proveMasks(findings: Findings, testbed: Testbed): Promise<void> {
+  await tryAll(findings, testbed, 'masks of whole answers', maskTrials(false));
+  await tryAll(findings, testbed, 'masks of streams', maskTrials(true));
 }

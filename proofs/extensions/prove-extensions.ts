@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Findings, inParallel, partsGiven, runProof } from '../../test/system/findings';
 import { endWithThisProcess, Program } from '../../test/system/program';
-import { proveRequests, proveVisits } from './hooks';
+import { proveGates, proveMasks, proveRequests, proveVisits } from './hooks';
 import { type RefusedStart, refusedStarts } from './refusals';
 import { Testbed } from './testbed';
 
@@ -55,6 +55,8 @@ async function proveBooks(findings: Findings, testbed: Testbed): Promise<void> {
 const parts: Readonly<Record<string, (findings: Findings, testbed: Testbed) => Promise<void>>> = {
   requests: proveRequests,
   visits: proveVisits,
+  gates: proveGates,
+  masks: proveMasks,
 };
 
 /** Faults of extensions at every hook: the service goes on, names who is at fault, and loses nothing. */
