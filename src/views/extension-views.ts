@@ -147,10 +147,12 @@ class OwnTexts extends Handlebars.Visitor {
   }
 }
 
-function messagesIn(folder: string, refuse: (reason: string) => never): Record<Locale, object> {
+type Messages = Readonly<Record<string, unknown>>;
+
+function messagesIn(folder: string, refuse: (reason: string) => never): Record<Locale, Messages> {
   const messages = Object.fromEntries(
     locales.map((locale) => [locale, messagesOf(join(folder, `${locale}.json`), locale, refuse)]),
-  ) as Record<Locale, object>;
+  ) as Record<Locale, Messages>;
   const all = new Set(locales.flatMap((locale) => keysOf(messages[locale]).map(withoutPlural)));
   for (const locale of locales) {
     const own = new Set(keysOf(messages[locale]).map(withoutPlural));
@@ -160,10 +162,10 @@ function messagesIn(folder: string, refuse: (reason: string) => never): Record<L
   return messages;
 }
 
-function messagesOf(file: string, locale: Locale, refuse: (reason: string) => never): object {
+function messagesOf(file: string, locale: Locale, refuse: (reason: string) => never): Messages {
   if (!existsSync(file)) return refuse(`it has no messages in ${locale}: ${file} is missing`);
   try {
-    const found = parseJsonText(readFileSync(file, 'utf8')) as object;
+    const found = parseJsonText(readFileSync(file, 'utf8')) as Messages;
     const key = entriesOf(found).find(([, text]) => typeof text !== 'string')?.[0];
     return key === undefined ? found : refuse(`its messages in ${locale} have no text at ${key}`);
   } catch (error) {

@@ -11,12 +11,7 @@ export { DataFolderInUse, EmbeddedPostgresFailure } from './embedded-postgres';
 export { ChecksOf, columnsOf } from './kept-columns';
 export { everyRow, Keyset, type Page, type PageRequest } from './keyset';
 export { Notifications } from './notifications';
-export {
-  attachDatabase,
-  type OpenDatabase,
-  type OpeningDatabase,
-  startDatabase,
-} from './open-database';
+export { attachDatabase, type OpenDatabase, type OpeningDatabase, startDatabase } from './open-database';
 export { survivesLostConnections } from './pool-options';
 export { RevisionWatch } from './revision-watch';
 export { readRows, type Row, type Stored } from './row';
