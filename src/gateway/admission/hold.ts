@@ -73,8 +73,8 @@ export class Holds {
   }
 
   /**
-   * Which of several models the caller cannot pay for, even with the shortest answer. It queries only near a budget's
-   * end.
+   * The caller cannot pay for these of several models, even with the shortest answer. It queries only near a
+   * budget's end.
    */
   async unaffordable(call: Call, admissions: readonly Admission[]): Promise<ReadonlySet<Admission>> {
     const { requestId } = call.inbound;
@@ -172,7 +172,10 @@ function boundFor(call: Call, inputTokens: number): RequestBound {
 const LONGEST_SUMMARY = 128_000;
 const NO_PARTS: readonly PartBound[] = [];
 
-/** What a supplier may read and write beside the answer: once before it, and once after each use of a server tool. */
+/**
+ * A supplier reads and writes these parts beside the answer: once before it, and after each use of a server
+ * tool.
+ */
 function partsFor(
   { measure, serverTools, maxOutputTokens }: Call,
   inputTokens: number,

@@ -6,7 +6,7 @@ import { windowOf } from '../../vendors';
 import type { Call } from '../intake';
 import { recordingTokens } from '../media/audio';
 
-/** What suppliers add around a conversation, around tools, and as the description of their own tools. */
+/** Suppliers add so much around a conversation, around tools, and as the description of their own tools. */
 const FRAME = 256;
 const FRAME_OF_TOOLS = 768;
 const VENDOR_TOOL = 1_280;

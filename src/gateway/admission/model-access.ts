@@ -3,8 +3,9 @@ import type { Caller } from '../../keys';
 import { AUTO } from '../intake';
 
 /**
- * Whether a key's list names a model, by its own name or an alias. The target of a redirect must be on the list
- * itself. A list of `auto` alone names no model and leaves all of them to the choice of the service (`byAuto`).
+ * A key's list names a model by its own name or an alias. The target of a redirect must be on the list
+ * itself. A list of `auto` alone names no model and leaves all of them to the choice of the service
+ * (`byAuto`).
  */
 export const isListed = (
   { allowedModels }: Pick<Caller, 'allowedModels'>,
@@ -20,7 +21,7 @@ interface Asking extends Pick<Caller, 'allowedModels' | 'allowedRegions'> {
   readonly attribution: ModelAudience;
 }
 
-/** What a key may call, of one kind or of all, in the order of the catalogue. */
+/** A key may call these models, of one kind or of all, in the order of the catalogue. */
 export const callableModels = (
   caller: Asking,
   snapshot: CatalogueSnapshot,

@@ -23,7 +23,7 @@ export interface ModelChooser {
   modelFor(caller: Caller): Promise<JsonFields | null>;
 }
 
-/** Where automatic choice registers itself. Without it, the reference model answers for `auto`. */
+/** Automatic choice registers itself here. Without it, the reference model answers for `auto`. */
 @Injectable()
 export class RegisteredChooser {
   private chooser: ModelChooser | null = null;

@@ -24,7 +24,7 @@ export interface RoutedCall {
 export const answeredName = ({ call, model }: RoutedCall): string | null =>
   (call.inbound.caller.answerModel ?? model.answerModel) === 'supplier' ? null : model.name;
 
-/** Whether another lane may go on where a stream broke off: neither its model nor its key forbids it. */
+/** Another lane goes on where a stream broke off, unless its model or its key forbids it. */
 export const mayContinue = ({ call, model }: RoutedCall): boolean =>
   model.continueStreams === 'on' && call.inbound.caller.continueStreams !== 'off';
 

@@ -2,8 +2,8 @@ import type { LaneView } from '../../catalogue';
 import type { LaneFacts } from '../../vendors';
 
 /**
- * What callers may rely on, whichever lane serves them: a fact that differs between lanes, or is unknown on one of
- * them, is null.
+ * Callers may rely on these facts whichever lane serves them: a fact is null where lanes differ or one is
+ * unknown.
  */
 export function sharedFacts(lanes: readonly LaneView[]) {
   const shared = <Value>(factOf: (facts: LaneFacts) => Value | undefined): Value | null => {

@@ -48,12 +48,12 @@ export class Attempts {
     return this.routed.work.stopped !== null;
   }
 
-  /** Whether lanes of another model could be tried. */
+  /** This says whether lanes of another model could be tried. */
   get mayGoOn(): boolean {
     return !this.stopped && lanesIn(this.records) < MOST_LANES;
   }
 
-  /** Whether another lane could be tried. */
+  /** This says whether another lane could be tried. */
   get hasMore(): boolean {
     return this.turns.hasMore;
   }

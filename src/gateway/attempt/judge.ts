@@ -9,7 +9,7 @@ export type Judgement =
       readonly kind: 'failed';
       readonly status: number | null;
       readonly problem: Fault;
-      /** How long the supplier asks to be left alone (Retry-After). */
+      /** The supplier asks to be left alone for so long (Retry-After). */
       readonly pauseMs: number;
     }
   | {

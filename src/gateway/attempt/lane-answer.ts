@@ -24,7 +24,7 @@ export interface LaneAnswer extends LaneTry {
   readonly exchange: SupplierExchange;
   /** Secrets to redact from the answer when it is a failure. */
   readonly secrets: CallSecrets;
-  /** What of the request was not sent, by the translation too. */
+  /** These parts of the request were not sent, those lost by the translation included. */
   readonly dropped: readonly Dropped[];
   /** One of the two, as it was asked for. */
   stream: LaneStream | null;
@@ -33,13 +33,13 @@ export interface LaneAnswer extends LaneTry {
   readonly early: (Buffer | string)[];
 }
 
-/** How the style of a supplier reads the failure that a body may hold. */
+/** The style of a supplier reads the failure that a body may hold. */
 export type ReadError = (body: unknown) => SupplierError | undefined;
 
-/** What becomes of the stream of a lane that has begun to answer. */
+/** It makes the stream of a lane that has begun to answer. */
 export type StreamOf = (answer: LaneAnswer) => LaneStream;
 
-/** How answers are read on their way to the caller. */
+/** The reader reads answers on their way to the caller. */
 export interface AnswerReader {
   readonly stream: StreamOf;
   /** Reads a whole answer, or the failure in its place. */
@@ -50,7 +50,7 @@ export interface AnswerReader {
   ) => Delivery<Buffer> | SupplierError;
 }
 
-/** What reached the caller, or is about to: everything settlement needs to know of it. */
+/** A delivery reached the caller, or is about to: it has everything that settlement needs to know. */
 export interface Delivery<Body extends Buffer | string = Buffer | string> {
   readonly by: LaneTry;
   readonly status: number;
@@ -62,15 +62,15 @@ export interface Delivery<Body extends Buffer | string = Buffer | string> {
   /** Reasoning in it that only its author can read. */
   readonly seals?: readonly string[];
   readonly firstTokenMs: number | null;
-  /** What the supplier did not get, and what a translation lost on the way there or back. */
+  /** These parts did not reach the supplier, or were lost in translation there or back. */
   readonly dropped: readonly Dropped[];
   /** It is set when the answer did not become whole. */
   readonly problem: Fault | null;
-  /** What leaves once it is settled: the whole answer, or the last bytes of a stream. */
+  /** The body leaves once it is settled: the whole answer, or the last bytes of a stream. */
   readonly body: Body;
 }
 
-/** What becomes of one lane's stream on its way to the caller. */
+/** It carries the stream of one lane to the caller. */
 export interface LaneStream {
   /** Takes what came and answers what goes on now. */
   take(chunk: Buffer): Buffer | string;

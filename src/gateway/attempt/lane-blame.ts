@@ -15,8 +15,8 @@ const ofTheConnection: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * Whether the request may have caused a failure: a 404, an internal error, an unreadable answer, long silence over a
- * long prompt. A single one could also be the lane's fault, so they count by key.
+ * The request may have caused such a failure: a 404, an internal error, an unreadable answer, or silence over
+ * a long prompt. A single one could also be the lane's fault, so they count by key.
  */
 const isCallerMayBeCause = ({ status, problem }: Pick<Judgement, 'status' | 'problem'>): boolean => {
   if (inItsWords.has(problem.code)) return false;

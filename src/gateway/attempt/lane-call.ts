@@ -21,7 +21,7 @@ export type Tried = { readonly kind: 'answered'; readonly answer: LaneAnswer } |
 /** One call to one lane, until the first useful event of a stream or the whole answer. */
 export class LaneCall {
   private exchange: SupplierExchange | null = null;
-  /** What of the request the lane does not get. */
+  /** The lane does not get these parts of the request. */
   dropped: readonly Dropped[] = [];
   private outbound: Outbound | null = null;
   private readonly reader: ReasoningReader;
@@ -43,7 +43,7 @@ export class LaneCall {
     return this.reader.shown;
   }
 
-  /** Whether bytes may have left: the supplier may be at work. */
+  /** This says whether bytes may have left: the supplier may be at work. */
   get begun(): boolean {
     return this.exchange?.begun === true;
   }
@@ -102,7 +102,9 @@ export class LaneCall {
     }
   }
 
-  /** Whether a refusal may be due to the reasoning of earlier turns: without it, the lane would be asked otherwise. */
+  /**
+   * A refusal may be due to the reasoning of earlier turns: without it, the lane would be asked otherwise.
+   */
   async mayBeMended(tried: Tried): Promise<boolean> {
     if (tried.kind !== 'refused' || tried.status !== BAD_REQUEST || tried.problem.code !== 'invalid_request')
       return false;

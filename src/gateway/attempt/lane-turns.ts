@@ -23,7 +23,7 @@ export class LaneTurns {
     private readonly startedMs: number,
   ) {}
 
-  /** Whether another lane could be tried. Healthy ones come first in a plan. */
+  /** This says whether another lane could be tried. Healthy ones come first in a plan. */
   get hasMore(): boolean {
     const next = this.routed.plan.lanes[this.place];
     if (next === undefined || next.why === 'open' || lanesIn(this.records) >= MOST_LANES) return false;
@@ -99,7 +99,7 @@ const isOfLane = (record: AttemptRecord, { provider, upstreamModel, region }: La
 const isSameLane = (a: AttemptRecord, b: AttemptRecord): boolean =>
   a.supplier === b.supplier && a.model === b.model && a.region === b.region;
 
-/** How many lanes were tried: one that was asked again counts once. */
+/** The count is of lanes that were tried: one that was asked again counts once. */
 export const lanesIn = (records: readonly AttemptRecord[]): number =>
   records.filter((record, place) => place === 0 || !isSameLane(record, records[place - 1]!)).length;
 

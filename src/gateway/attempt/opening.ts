@@ -5,7 +5,10 @@ import { failureOf } from './stream-failure';
 /** A longer opening is forwarded, useful or not. */
 const MOST_EARLY = 1024 * 1024;
 
-/** How long a stream may take to its first token. `onEnd` keeps one listener, the last one set. */
+/**
+ * The timer bounds the time that a stream may take to its first token. `onEnd` keeps one listener, the last
+ * one set.
+ */
 export class FirstTokenTimer {
   over = false;
   private notify: (() => void) | null = null;

@@ -28,12 +28,12 @@ import { stateless } from './stateless';
 
 /** A request for one lane: the caller's bytes where both sides speak one dialect, else a translation. */
 export interface Outbound {
-  /** What the supplier is asked in. */
+  /** The supplier is asked in this dialect. */
   readonly wire: WireDialect;
   /** The same where it is a dialect. */
   readonly dialect: SupplierSide | null;
   readonly body: OutgoingBody;
-  /** What was lost in translation; null where there was none. */
+  /** The translation says what was lost; null where there was none. */
   readonly translation: { readonly reply: ReplyContext; readonly dropped: readonly Dropped[] } | null;
   /** Fields of the caller's body that are not forwarded. */
   readonly dropped: readonly Dropped[];

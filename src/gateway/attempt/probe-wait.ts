@@ -16,7 +16,7 @@ export class ProbeWait {
     this.keyId = routed.call.inbound.caller.keyId;
   }
 
-  /** Whether a lane is open to everybody again, within two seconds in all. */
+  /** The answer says whether a lane is open to everybody again, within two seconds in all. */
   async succeeded(): Promise<boolean> {
     this.until ??= monotonicMs() + LONGEST_WAIT_MS;
     while (this.routed.work.stopped === null) {

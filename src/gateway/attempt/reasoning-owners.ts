@@ -6,15 +6,15 @@ import { laneMark, type ReadsReasoning } from '../../protocol';
 const MOST_SEALS = 100_000;
 const NOBODY = '';
 
-/** Whose account reads what it signed: a provider at its address. */
+/** The mark names the account that can read what it signed: a provider at its address. */
 export const markOf = ({ name, baseUrl }: Pick<ProviderView, 'name' | 'baseUrl'>): string =>
   laneMark(`${name}\n${baseUrl}`);
 
-/** What one lane is shown of the reasoning in a conversation. */
+/** One lane is shown the reasoning in a conversation that this reader lets through. */
 export interface ReasoningReader {
   readonly reads: ReadsReasoning;
   readonly withoutReasoning: boolean;
-  /** What it was shown. */
+  /** These parts were shown to it. */
   readonly shown: readonly string[];
 }
 

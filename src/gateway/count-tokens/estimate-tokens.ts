@@ -4,7 +4,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const tokens = (count: number): number => count * PER_TOKEN;
 
-/** What models make of the frame around a message, a block or a tool. */
+/** The frame around a message, a block or a tool costs these tokens. */
 const MESSAGE = tokens(4);
 const BLOCK = tokens(1);
 /** Names, quotes and commas around a value of JSON. */

@@ -1,7 +1,10 @@
 /** Weights are hundredths of a token. */
 export const PER_TOKEN = 100;
 
-/** What a character of a script takes on average in the tokenizers in use; a later row narrows an earlier one. */
+/**
+ * A character of a script takes this weight on average in the tokenizers in use; later rows narrow earlier
+ * ones.
+ */
 const weights: readonly (readonly [first: number, last: number, weight: number])[] = [
   [0x0000, 0xffff, 60],
   [0x0000, 0x001f, 100],

@@ -59,7 +59,7 @@ export class TokenCounter {
     )?.lane;
   }
 
-  /** What the supplier says: a number, a refusal of the request itself, or null for anything else. */
+  /** The supplier answers with a number or a refusal of the request itself; anything else is null. */
   private async ask(inbound: Inbound, lane: LaneView, work: Work): Promise<number | Fault | null> {
     // It costs nothing, so nothing is set aside; without billing's leave no supplier is called all the same.
     const { requestId, headers } = inbound;

@@ -5,14 +5,14 @@ import { operations } from '../operations/operation';
 import { Pipeline } from '../pipeline';
 import { InnerRequest, InnerResponse } from './inner-exchange';
 
-/** Where an answer comes from, known when the supplier has answered. */
+/** The route of an answer is known when the supplier has answered. */
 export interface InnerRoute {
   readonly supplier: string;
   readonly region: string | null;
   readonly failover: boolean;
 }
 
-/** What an answer came to, known in the end. */
+/** The cost of an answer is known in the end. */
 export interface InnerAccount {
   readonly inputTokens: number;
   readonly outputTokens: number;

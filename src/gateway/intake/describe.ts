@@ -15,7 +15,7 @@ import { checkLabels, endUserOf, tagsOf } from './labels';
 import { type ServerTools, serverToolsOf } from './server-tools';
 import { sessionOf } from './session';
 
-/** How `auto` chose the model of a request. */
+/** The trace says how `auto` chose the model of a request. */
 export interface AutoTrace {
   /** The record says why, and which model answered in the end. */
   explained(answeredBy: string | null): RequestRecord['autoDecision'];
@@ -39,33 +39,33 @@ export interface Call {
   readonly stream: boolean;
   /** The caller wants the usage chunk that chat streams carry only on demand. */
   readonly includeUsage: boolean;
-  /** How many answers are asked for. */
+  /** The request asks for so many answers. */
   readonly choices: number;
   /** The most calls it can be charged for. */
   readonly calls: number;
   /** Fields that the route does not know: only some suppliers may get them. */
   readonly unknownFields: readonly string[];
-  /** What is to be transcribed; null where something else is asked. */
+  /** This recording is to be transcribed; null where something else is asked. */
   readonly recording: Recording | null;
-  /** What is to be spoken; null where something else is asked. */
+  /** This text is to be spoken; null where something else is asked. */
   readonly speech: Speech | null;
   /** The caller's own bound on each answer; null when there is none. */
   readonly maxOutputTokens: number | null;
-  /** What it may make a supplier write beyond the bound of each answer. */
+  /** It may make a supplier write so much beyond the bound of each answer. */
   readonly writtenBeside: number;
-  /** What it may make a supplier bill beside the tokens of its text. */
+  /** It may make a supplier bill these fees beside the tokens of its text. */
   readonly fees: AskedFees;
   /** It is null where the caller names no region. */
   readonly region: string | null;
   /** The conversation it says it belongs to; null when it says nothing. */
   readonly session: string | null;
-  /** Who it is made for, in the caller's words; null when it does not say. */
+  /** The request is made for this user, in the caller's words; null when it does not say. */
   readonly endUser: string | null;
-  /** What the caller sorts its requests by; null when there are none. */
+  /** The caller sorts its requests by these tags; null when there are none. */
   readonly tags: readonly string[] | null;
-  /** What of it decides on the supplier's wire. */
+  /** These parts of it decide on the supplier's wire. */
   readonly needs: WireNeeds;
-  /** What a conversation carries beside its text; null where something else is asked. */
+  /** A conversation carries this beside its text; null where something else is asked. */
   readonly measure: RequestMeasure | null;
   readonly serverTools: ServerTools;
   /** An upper bound of the tokens in the text. */

@@ -11,12 +11,12 @@ export interface Inbound extends JsonObjectText {
   readonly clientRequestId: string | null;
   readonly startedMs: number;
   readonly caller: Caller;
-  /** What the caller pays of any price: pinned for the hold and the charge alike. */
+  /** The caller pays this share of any price: pinned for the hold and the charge alike. */
   readonly priceFactor: PriceFactor;
   readonly headers: IncomingHttpHeaders;
   /** It is null where the body is JSON; else `body` holds the fields of the form. */
   readonly form: Form | null;
-  /** What `previous_response_id` said, once the body holds what it stands for. */
+  /** The body holds what this `previous_response_id` stands for. */
   readonly previousResponseId?: string;
   /** The models of the earlier answers it refers to that hold something sealed. */
   readonly writers?: readonly string[];

@@ -36,7 +36,7 @@ export class Intake {
     return inboundOf(http, caller, this.settings.bodyLimitBytes);
   }
 
-  /** What is asked, with earlier answers in place of references to them. */
+  /** The call has earlier answers in place of references to them. */
   describe(received: Inbound, operation: Operation): Call | Promise<Call> {
     const expanding = operation.keepsAnswers === true ? this.kept.expand(received) : received;
     return expanding instanceof Promise

@@ -9,11 +9,17 @@ const LONGEST_PATH = 200;
 /** Property names with a meaning in JavaScript: code that copies labels would misbehave. */
 const reserved: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** Who the caller makes a request for; cut, not refused, as it changes nothing of the answer. */
+/**
+ * The caller makes a request for this user; the text is cut, not refused, as it changes nothing of the
+ * answer.
+ */
 export const endUserOf = ({ user }: Fields): string | null =>
   typeof user === 'string' && user !== '' ? user.slice(0, LONGEST_END_USER) : null;
 
-/** What the caller sorts its requests by: each tag once, the first ten. Most requests have no metadata at all. */
+/**
+ * The caller sorts its requests by these tags, each once and the first ten. Most requests have no metadata at
+ * all.
+ */
 export function tagsOf({ metadata }: Fields): readonly string[] | null {
   if (typeof metadata !== 'object' || metadata === null) return null;
   const given: unknown = Reflect.get(metadata, 'tags');

@@ -4,11 +4,11 @@ import { fault, SwapList } from '../../kernel';
 import { Settings } from '../../platform';
 import { Work } from './work';
 
-/** How long cut work may take to settle. */
+/** Cut work may take so long to settle. */
 const CUT_GRACE_MS = 3_000;
 const FULL = 'The service has as many requests under way as it can carry.';
 
-/** Whether new work is accepted, and how much is in progress. */
+/** The lifecycle knows whether new work is accepted, and how much is in progress. */
 @Injectable()
 export class Lifecycle {
   private leaving = false;
@@ -23,7 +23,7 @@ export class Lifecycle {
     return this.leaving;
   }
 
-  /** How many requests are under way. */
+  /** So many requests are under way. */
   get openRequests(): number {
     return this.open.size;
   }

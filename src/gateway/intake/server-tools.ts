@@ -61,7 +61,7 @@ const bounded = (tool: object, isOpen: boolean) => ({
   ...(isUnbounded(tool) && { max_tokens: USUAL_ADVICE }),
 });
 
-/** What each advisor may be billed for, beside the answer. */
+/** Each advisor may be billed for these parts, beside the answer. */
 export function adviceBounds(
   { advisors }: RequestMeasure,
   { tools }: ServerTools,

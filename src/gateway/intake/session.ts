@@ -4,15 +4,14 @@ import type { Inbound } from './inbound';
 /** Longer identifiers say no more; they are cut, not refused, since they only ask for a preference. */
 const LONGEST = 128;
 const LONGEST_USER_ID = 1_024;
-/** How much of a text the fingerprint uses. */
+/** The fingerprint uses so much of a text. */
 const SAMPLE = 2_048;
 const SAMPLE_PARTS = 16;
 
 type Naming = Pick<Inbound, 'headers' | 'body'>;
 
 /**
- * What ties the requests of a conversation to one lane: its name, else fields that clients use for other purposes;
- * null when there are none.
+ * The requests of a conversation go to one lane by its name, or by fields of other purpose; null without any.
  */
 export const sessionOf = ({ headers, body }: Naming): string | null =>
   conversationOf({ headers, body }) ?? named(body.prompt_cache_key) ?? named(body.user);
@@ -67,7 +66,10 @@ function firstIn(turns: unknown): unknown {
   return turns.slice(0, first + 1 || 1);
 }
 
-/** Who says what in a value, however it is wrapped, as far as the sample goes: a long prompt would cost too much. */
+/**
+ * The sample has speakers and words however they are wrapped, as far as it goes: a long prompt would cost too
+ * much.
+ */
 function sample(value: unknown): string {
   let text = '';
   const gather = (part: unknown): void => {

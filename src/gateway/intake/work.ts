@@ -19,7 +19,7 @@ export class Work implements Listed {
   private outlivesCaller = false;
   private left = false;
 
-  /** Why it was stopped; null while it runs. */
+  /** The work was stopped for this reason; null while it runs. */
   get stopped(): Fault | null {
     return this.cause;
   }

@@ -33,7 +33,7 @@ const presentRate = ({ limit, used, remaining, resetsAt }: RateState) => ({
   resets_at: resetsAt?.toISOString() ?? null,
 });
 
-/** What a key may ask about itself and about its own requests. */
+/** A key may ask these questions about itself and about its own requests. */
 @Controller('/v1')
 @Access.eitherHeader()
 export class OwnKeyController {
@@ -65,7 +65,7 @@ export class OwnKeyController {
     };
   }
 
-  /** What this key used: sums by bucket, grouped and narrowed as asked. */
+  /** The sums say what this key used, by bucket, grouped and narrowed as asked. */
   @Get('usage')
   async usageOfKey(@Req() request: HttpRequest) {
     const { keyId } = callerOf(request);

@@ -8,13 +8,13 @@ import { oggSeconds } from './ogg-packets';
 import { LEAST_RATE } from './sound-codecs';
 import { wavSeconds } from './wav';
 
-/** What a recording comes in, told by its first bytes: names and types are the caller's to choose. */
+/** The first bytes tell the kind of a recording: names and types are the caller's to choose. */
 export type AudioKind = 'wav' | 'mp3' | 'aac' | 'mp4' | 'flac' | 'ogg' | 'webm';
 
 export interface AudioLength {
   /** No recording of so many bytes, frames or packets is longer: what is held for. */
   readonly boundMs: number;
-  /** What a decoder plays: charged when the supplier reports no usage. */
+  /** A decoder plays so much, which is charged when the supplier reports no usage. */
   readonly estimateMs: number;
 }
 
@@ -36,7 +36,7 @@ const leastRates: Readonly<Record<AudioKind, number>> = {
 };
 
 /**
- * How long a recording is, by what its frames, packets and samples hold. What a head claims makes no answer free: no
+ * Frames, packets and samples tell the length of a recording. What a head claims makes no answer free: no
  * decoder needs it. Where they cannot be counted, the bytes count at the least rate of a codec.
  */
 export function audioLengthOf(kind: AudioKind, file: Buffer): AudioLength {
@@ -48,7 +48,7 @@ export function audioLengthOf(kind: AudioKind, file: Buffer): AudioLength {
   return { boundMs: milliseconds(bound), estimateMs: milliseconds(estimate) };
 }
 
-/** What sums of fractions may be beside the truth. */
+/** Sums of fractions may be so far beside the truth. */
 const FRACTION = 1e-6;
 
 const milliseconds = (seconds: number): number =>

@@ -20,7 +20,7 @@ const LEAST_CHARGED_MS = 10_000;
 const MOST_TOKENS_IN = 50;
 const MOST_TOKENS_OUT = 16;
 const USUAL_TOKENS_IN = 10;
-/** What may come out of silence: a sentence or two that was never said. */
+/** Silence may come out as a sentence or two that was never said. */
 const LEAST_TOKENS_OUT = 256;
 /** A report of so many times the longest that the file can be is no report. */
 const ABSURD_FACTOR = 10;
@@ -47,7 +47,9 @@ export function recordingIn({ fields, files }: Form): Recording {
   };
 }
 
-/** What a recording within a conversation takes. Of an unknown kind it is as long as any of its size. */
+/**
+ * A recording within a conversation takes these tokens. Of an unknown kind it is as long as any of its size.
+ */
 export function recordingTokens(base64: string): { readonly bound: number; readonly estimate: number } {
   const file = Buffer.from(base64, 'base64');
   const length = audioLengthOf(audioKindOf(file) ?? 'webm', file);

@@ -14,7 +14,7 @@ export interface Form {
 const MOST_PARTS = 64;
 const MOST_HEAD_BYTES = 4 * 1024;
 const MOST_FIELD_BYTES = 64 * 1024;
-/** How much is read before other requests get their turn. */
+/** The parser reads so much before other requests get their turn. */
 const SLICE_BYTES = 1024 * 1024;
 
 export const isForm = (contentType: string | undefined): contentType is string =>
@@ -83,7 +83,7 @@ async function* slicesOf(bytes: Buffer): AsyncGenerator<Buffer> {
   }
 }
 
-/** What the parser finds; the form is to be asked for once the parser is done. */
+/** The parser collects the fields and files; the form is asked for once it is done. */
 function collect(parser: BusboyInstance): () => Form {
   const fields: [string, string][] = [];
   const files: (Omit<FormFile, 'bytes'> & { readonly pieces: Buffer[] })[] = [];
@@ -120,7 +120,7 @@ function tooLong(field: string): Fault {
   return fault('request_too_large', { param: field, message: `${field} may have at most ${most} bytes.` });
 }
 
-/** What the parser says where nothing was said. */
+/** The parser reports `text/plain` where the caller named no type. */
 const fileType = (type: string): string => (type === 'text/plain' ? 'application/octet-stream' : type);
 
 /** Browsers write these as `%22`, `%0D` and `%0A`. */

@@ -11,7 +11,7 @@ const USUAL_BYTES_PER_TOKEN = 4;
 
 export const textEstimate = (bytes: number): number => Math.ceil(bytes / USUAL_BYTES_PER_TOKEN);
 
-/** What is usual, where the header does not tell the size. */
+/** A picture takes so many tokens where its header does not tell the size. */
 const USUAL_PICTURE = 1_100;
 const COARSE_PICTURE = 70;
 const PAGE = 3_000;

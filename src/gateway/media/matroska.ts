@@ -23,8 +23,9 @@ interface Track {
 }
 
 /**
- * How long the sound of a WebM or Matroska file is, by its blocks and what each packet holds. Every cluster counts,
- * wherever it lies, since decoders go on searching for one. `Infinity` where it can be understood in two ways.
+ * The sound of a WebM or Matroska file is as long as its blocks and packets hold. Every cluster counts,
+ * wherever it lies, since decoders go on searching for one. `Infinity` where it can be understood in two
+ * ways.
  */
 export function matroskaSeconds(file: Buffer): number {
   const tracks = new Map<number, Track>();

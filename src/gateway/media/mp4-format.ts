@@ -77,7 +77,7 @@ function describedBy(descriptors: Buffer, format: Describe): SoundFormat | null 
   return null;
 }
 
-/** What flags of an elementary stream put before its descriptors. */
+/** Flags of an elementary stream put so many bytes before its descriptors. */
 function esExtras(descriptors: Buffer, at: number): number {
   const flags = descriptors[at + 2] ?? 0;
   const url = (flags & 0x40) === 0 ? 0 : 1 + (descriptors[at + 3 + ((flags & 0x80) >> 6)] ?? 0);

@@ -1,6 +1,6 @@
 import { type Box, boxesOf, Contradiction, onlyBox } from './mp4-boxes';
 
-/** Where one sample lies in the file. */
+/** One sample lies here in the file. */
 export interface Place {
   readonly at: number;
   readonly bytes: number;
@@ -85,7 +85,7 @@ function samplesInChunks(runs: Table, chunks: number): number {
   return samples;
 }
 
-/** How often a track plays its sound: a list of edits may name the same stretch again and again. */
+/** A track plays its sound so often: a list of edits may name the same stretch again and again. */
 export function playsOf(file: Buffer, track: Box): number {
   const box = onlyBox(track, 'elst');
   if (box === null || box.start + 8 > box.end) return 1;
@@ -97,7 +97,7 @@ export function playsOf(file: Buffer, track: Box): number {
   return Math.max(1, plays);
 }
 
-/** Where a box begins, before its contents. */
+/** The contents of a box begin after its head. */
 const BOX_HEAD = 8;
 const FLAGS = { base: 0x1, description: 0x2, duration: 0x8, size: 0x10, flags: 0x20, baseIsMoof: 0x20000 };
 const RUN = { offset: 0x1, first: 0x4, duration: 0x100, size: 0x200, flags: 0x400, shift: 0x800 };

@@ -6,8 +6,8 @@ import { FASTEST_SAMPLES, LEAST_RATE, meterOf } from './sound-codecs';
 const MOST_TRACKS = 64;
 
 /**
- * How long the sound of an MP4 is, by its tables of samples and what each sample holds: the heads claim a length that
- * no decoder needs. The longest track counts. `Infinity` where the file can be understood in two ways.
+ * The sound of an MP4 is as long as its samples: heads claim a length that no decoder needs. The longest
+ * track counts. `Infinity` where the file can be understood in two ways.
  */
 export function mp4Seconds(file: Buffer): number {
   try {

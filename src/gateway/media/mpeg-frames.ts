@@ -16,7 +16,7 @@ const sampleRates = [44_100, 48_000, 32_000];
 const LEAST_RATE = 1_000;
 const FRAME_SEARCH = 64 * 1024;
 const MOST_JUNK = 256 * 1024;
-/** What frames of one stream have in common. */
+/** Frames of one stream have these bits in common. */
 const KIND_MASK = 0xfffe_0c00;
 
 interface Frame {
@@ -29,7 +29,7 @@ interface Frame {
 export const isMpegStart = (file: Buffer): boolean => file[0] === 0xff && (file[1] ?? 0) >= 0xe0;
 
 /**
- * How long frames are, each by its own head: what the first one says of all of them is a claim. What is no frame counts
+ * Each frame tells its own length: the first one's word about all of them is a claim. What is no frame counts
  * by its bytes. Decoders begin where two frames of a kind follow one another.
  */
 export function mpegSeconds(sound: Buffer): number {

@@ -16,8 +16,8 @@ const MARK = Buffer.from('OggS\0', 'latin1');
 const headPackets = { opus: 2, vorbis: 3, flac: 1, silent: 0, other: 0 };
 
 /**
- * How long all packets of an Ogg file are together, whatever its pages claim. Every page counts, wherever it lies,
- * since decoders go on searching for one. `Infinity` where pages overlap.
+ * All packets of an Ogg file are measured together, whatever its pages claim. Every page counts, wherever it
+ * lies, since decoders go on searching for one. `Infinity` where pages overlap.
  */
 export function oggSeconds(file: Buffer): number {
   const streams = new Map<number, Stream>();
@@ -80,7 +80,7 @@ function meterFor({ codec, heads }: Stream): PacketSeconds | null {
   return meterOf({ codec, setup, rate: 0, bytesPerFrame: 0 });
 }
 
-/** What begins a stream: of sound by the codecs known here, or of no sound. */
+/** These marks begin a stream: of sound by the codecs known here, or of no sound. */
 const marks: readonly (readonly [mark: string, codec: Stream['codec']])[] = [
   ['OpusHead', 'opus'],
   ['\x01vorbis', 'vorbis'],

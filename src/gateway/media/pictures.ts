@@ -14,7 +14,7 @@ const word = (value: unknown, usual: string): string => {
   return PICTURE_WORD.test(text) ? text : usual;
 };
 
-/** What suppliers take where a caller leaves quality and size to them. */
+/** Suppliers take these where a caller leaves quality and size to them. */
 const USUAL_QUALITY = 'standard';
 const USUAL_SIZE = '1024x1024';
 

@@ -2,14 +2,14 @@ import { secondsOfFlacFrames } from './flac-frames';
 import { mpegSeconds } from './mpeg-frames';
 import { vorbisPackets } from './vorbis-packets';
 
-/** How many seconds a decoder makes of one packet at most. */
+/** A decoder makes at most so many seconds of one packet. */
 export type PacketSeconds = (packet: Buffer) => number;
 
-/** What a container says of its sound, in the names that all containers share. */
+/** A container describes its sound in names that all containers share. */
 export interface SoundFormat {
   readonly codec:
     'opus' | 'vorbis' | 'aac' | 'alac' | 'flac' | 'mpeg' | 'amr-nb' | 'amr-wb' | 'samples' | 'other';
-  /** What the decoder is set up with: a container keeps it as it came. */
+  /** The decoder is set up with these bytes, which a container keeps as they came. */
   readonly setup: Buffer;
   readonly rate: number;
   /** It counts plain samples, all channels together. */

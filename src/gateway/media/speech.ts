@@ -75,7 +75,7 @@ function lengthOf({ format, estimateMs }: Speech, sound: Buffer | null): number 
   return audioLengthOf(audioKindOf(sound) ?? 'webm', sound).estimateMs;
 }
 
-/** What sound is sold for, be it heard or made; any other answer is what its supplier reports. */
+/** Sound, heard or made, is sold as the price says; any other answer is what its supplier reports. */
 export function soldSound(
   reported: UsageReading,
   { recording, speech }: { readonly recording: Recording | null; readonly speech: Speech | null },

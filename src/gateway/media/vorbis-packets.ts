@@ -2,8 +2,9 @@ const MODE_BITS = 41;
 const MOST_MODES = 64;
 
 /**
- * How long packets of Vorbis are, by the three heads of their stream, one after the other. A packet names a mode, a mode
- * the shorter or the longer block, and a packet makes no more than half of its block and half of the one before.
+ * Packets of Vorbis are measured by the three heads of their stream, one after the other. A packet names a
+ * mode, a mode the shorter or the longer block, and a packet makes no more than half of its block and half of
+ * the one before.
  */
 export function vorbisPackets(heads: Buffer): ((packet: Buffer) => number) | null {
   const setup = heads.indexOf('\x05vorbis', 30, 'latin1');

@@ -18,7 +18,7 @@ const listOf = (items: Schema): Schema =>
   ]);
 const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 
-/** What is known of a model by its vendor; null where its lanes differ or nothing is known. */
+/** The vendor of a model states the fact; null where its lanes differ or nothing is known. */
 const factOfLanes = (type: 'array' | 'string' | 'boolean', description: string): Schema => ({
   type: [type, 'null'],
   ...(type === 'array' ? { items: text } : {}),
@@ -234,7 +234,7 @@ const gatewaySchemas: Readonly<Record<string, Schema>> = {
 
 const header = (description: string, schema: Schema) => ({ description, schema });
 
-/** What answers of inference say beside their body; a stream has the last four as trailers. */
+/** Answers of inference have these headers; a stream has the last four as trailers. */
 const svcHeaders = {
   'x-svc-supplier': header('The supplier that answered.', text),
   'x-svc-region': header('The region that answered.', text),

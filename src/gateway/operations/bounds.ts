@@ -1,8 +1,8 @@
 import { type Fault, fault, type JsonFields, type Schema } from '../../kernel';
 
 /**
- * What a route checks of a field, and says of it in OpenAPI. No bound is tighter than any supplier's; the supplier
- * validates everything else. They are checked by hand: a few comparisons a request.
+ * A route checks this of a field, and says it in OpenAPI. No bound is tighter than any supplier's; the
+ * supplier validates everything else. They are checked by hand: a few comparisons a request.
  */
 export interface Bound {
   readonly schema: Schema;

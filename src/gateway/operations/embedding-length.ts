@@ -7,8 +7,9 @@ const LONGEST_TOKEN_BYTES = 128;
 const SPACE = 0x20;
 
 /**
- * Why a text to embed is certainly too long; null where only the supplier can tell. A list of tokens is counted. A
- * text has at least one token for each word, since none holds a space between words, and one for each 128 bytes.
+ * A text to embed is certainly too long for this reason; null where only the supplier can tell. A list of
+ * tokens is counted. A text has at least one token for each word, since none holds a space between words, and
+ * one for each 128 bytes.
  */
 export function tooLongToEmbed(input: unknown, contextTokens: number | null): Fault | null {
   const most = contextTokens ?? USUAL_MOST_TOKENS;

@@ -50,25 +50,25 @@ import { tooLongToEmbed } from './embedding-length';
 /** An inference route: its rules, and how its answers are counted. */
 export interface Operation {
   readonly name: OperationName;
-  /** Which models may answer here. */
+  /** Models of this kind may answer here. */
   readonly kind: ModelKind;
   /** The fields that bound the output, the one that counts first. */
   readonly limitFields: readonly string[];
   /** The field that holds what is asked, which must not be empty. */
   readonly asked: string;
-  /** What is checked of its fields, in this order. */
+  /** These bounds of its fields are checked in this order. */
   readonly bounds: Bounds;
-  /** Why a valid request is certainly too long for a model; null where only its supplier can tell. */
+  /** A valid request is certainly too long for a model; null where only its supplier can tell. */
   readonly tooLong?: (body: JsonFields, contextTokens: number | null) => Fault | null;
   /** Its answers may be stored for the caller, and later requests may refer to them. */
   readonly keepsAnswers?: true;
   /** The request is forwarded unchanged: no output limit can be inserted. */
   readonly untouched?: true;
-  /** What is asked is a recording, in a form; everywhere else it is JSON. */
+  /** The request is a recording, in a form; everywhere else it is JSON. */
   readonly takesForm?: true;
-  /** What is asked is a text to be spoken. */
+  /** The request is a text to be spoken. */
   readonly speaks?: true;
-  /** How many answers a valid request asks for, where it is not `n`. */
+  /** A valid request asks for so many answers, where it is not `n`. */
   readonly choices?: (request: JsonFields) => number;
   /** The most calls it can be charged for, where it is not the number of answers. */
   readonly calls?: (request: JsonFields, bytes: number) => number;
@@ -76,17 +76,17 @@ export interface Operation {
   readonly textBound?: (request: JsonFields, bytes: number) => number;
   /** The bound on each answer when the caller names none; without it, the model's own. */
   readonly usualOutput?: number;
-  /** What suppliers insist on and callers may leave out. */
+  /** Suppliers insist on these fields, which callers may leave out. */
   readonly defaults?: JsonFields;
-  /** What it may make a supplier bill beside tokens, where anything. */
+  /** A request may make a supplier bill these fees beside tokens, where there are any. */
   readonly fees?: (request: JsonFields, choices: number, tools: readonly AllowedTool[]) => AskedFees;
-  /** What a whole answer used: by its own report, or by what the request asked for. */
+  /** The usage of a whole answer comes from its own report, or from what the request asked for. */
   readonly usageIn: (answer: JsonFields | null, request: JsonFields) => UsageReading;
-  /** Why a supplier's JSON is not a valid answer of this route. */
+  /** The check tells the reason why a supplier's JSON is not a valid answer of this route. */
   readonly checkAnswer: AnswerCheck;
   /** The answer is sound or plain text; null in place of a body then. */
   readonly answersRaw?: (request: JsonFields) => boolean;
-  /** How many bytes of text a whole answer holds, for when its supplier reports no usage. */
+  /** A whole answer holds so many bytes of text, for when its supplier reports no usage. */
   readonly writtenIn?: (answer: JsonFields) => number;
   /** The fields that a whole answer has in any case. */
   readonly form?: AnswerForm;
@@ -184,7 +184,7 @@ const recordingBounds: Bounds = {
   temperature: numberText(0, 1),
 };
 
-/** What was said in a recording, in its own language or in English. */
+/** The answer has the words of a recording, in its own language or in English. */
 const spoken = (name: 'transcription' | 'translation'): Operation => ({
   ...shot(name, 'transcription', recordingBounds, 'file', checkTranscriptionAnswer, (answer) =>
     normaliseTranscriptionUsage(findTranscriptionUsage(answer)),

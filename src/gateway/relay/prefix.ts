@@ -8,7 +8,7 @@ interface Block {
   readonly name: string;
   text: string;
   closed: boolean;
-  /** How much of it the second answer has repeated. */
+  /** The second answer has repeated this much of it. */
   repeated: number;
 }
 
@@ -23,7 +23,7 @@ export class Prefix {
   private readonly blocks: Block[] = [];
   private readonly tools: Block[] = [];
   private prose: Block | undefined;
-  /** How many blocks the second answer has begun. */
+  /** The second answer has begun so many blocks. */
   private begun = 0;
   private readonly begunTools: Block[] = [];
 

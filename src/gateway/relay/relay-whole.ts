@@ -200,7 +200,7 @@ function decodedStream(side: SupplierSide, bytes: Buffer, reply: Partial<ReplyCo
   return { events, usage: decoder.usage, dropped: decoder.dropped };
 }
 
-/** How much text an answer holds, for when its supplier reports no usage. */
+/** An answer holds so much text, for when its supplier reports no usage. */
 function textBytesIn(operation: Operation, body: JsonFields): number {
   if (operation.writtenIn !== undefined) return operation.writtenIn(body);
   if (!isText(operation)) return 0;

@@ -18,7 +18,7 @@ import { contentTypeOf } from './relay-whole';
 
 const NOT_ON_RECORD = 'The cost of this answer could not be recorded, so its last event is kept back.';
 
-/** How an answer goes out. It is settled before its last bytes are sent. */
+/** The relay sends an answer out. It is settled before its last bytes are sent. */
 @Injectable()
 export class Relay {
   constructor(

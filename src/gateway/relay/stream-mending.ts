@@ -4,7 +4,7 @@ import { type Edit, memberEdits } from './edits';
 import { ToldUsage } from './told-usage';
 
 interface Charged {
-  /** What is charged, once the answer is whole. */
+  /** This usage is charged once the answer is whole. */
   readonly usage: () => Usage;
   /** The caller asked for an event with the usage, where its dialect has one only for those who ask. */
   readonly tellsUsage: boolean;

@@ -18,11 +18,11 @@ export interface TapOptions {
   readonly hidesUsage: boolean;
   /** Several answers in one stream: only the supplier can say that all of them are over. */
   readonly manyAnswers: boolean;
-  /** Whether the supplier's own words for a failure go on as they are. */
+  /** The supplier's own words for a failure go on as they are where this holds. */
   readonly keepsFailure: (data: Buffer) => boolean;
   /** The name of the model that every event is to carry; null leaves the supplier's. */
   readonly model: string | null;
-  /** What is added to the event with the final usage; null leaves every byte alone. */
+  /** These facts are added to the event with the final usage; null leaves every byte alone. */
   readonly facts: (() => object) | null;
   /** Completes what the supplier leaves out; absent where every byte is left alone. */
   readonly mending?: StreamMending | undefined;
@@ -64,7 +64,7 @@ export class Tap {
   private accountedAt = Infinity;
   private factsEdit: Edit | null = null;
   private ending: Buffer = nothing;
-  /** What the supplier did not end its stream with. */
+  /** The supplier did not end its stream with this. */
   private terminator: Buffer = nothing;
   private readonly modelText: Buffer;
 

@@ -9,7 +9,7 @@ const SPACE = 0x20;
 
 interface Told extends UsagePlace {
   readonly edit: Edit;
-  /** What stands there now. */
+  /** These bytes stand there now. */
   readonly original: Buffer;
 }
 

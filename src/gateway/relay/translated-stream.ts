@@ -30,7 +30,7 @@ function encoderOptions(
 export class TranslatedStream implements LaneStream {
   protected readonly encoder: StreamEncoder;
   private readonly decoder: StreamDecoder;
-  /** How much the model wrote, and how much of that when usage was reported last. */
+  /** The model wrote this much, and the second figure is what it had written when usage was reported last. */
   protected outputBytes = 0;
   private coveredBytes = 0;
   private firstOutputAt: number | null = null;
@@ -121,12 +121,12 @@ export class TranslatedStream implements LaneStream {
     return usageOfStream(decoder.usage, this.answer.routed, outputBytes, coveredBytes);
   }
 
-  /** What did not arrive as it was, there or back. */
+  /** These parts did not arrive as they were, there or back. */
   private lost(): Dropped[] {
     return [...this.answer.dropped, ...this.decoder.dropped, ...this.encoder.dropped];
   }
 
-  /** What the supplier's stream says, in order. */
+  /** The events of the supplier's stream arrive here in order. */
   protected receive(event: CanonicalEvent): void {
     this.emit(event);
   }

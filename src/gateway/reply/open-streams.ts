@@ -28,7 +28,7 @@ export class OpenStreams implements OnApplicationShutdown {
     sink.onClose(() => this.open.remove(stream));
   }
 
-  /** How many there are of each endpoint. */
+  /** The open streams are counted by endpoint. */
   counts(): Map<string, number> {
     const counts = new Map<string, number>();
     for (const { endpoint } of this.open.all()) counts.set(endpoint, (counts.get(endpoint) ?? 0) + 1);

@@ -6,6 +6,6 @@ export interface Reply {
   readonly contentType: string;
   readonly body: Buffer;
   readonly facts: CallFacts;
-  /** What is to be said beside the facts. */
+  /** These headers are sent beside those of the facts. */
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -18,7 +18,7 @@ export class StreamSink<
 > {
   /** Something went out since the last look. */
   private isLively = true;
-  /** What the head has told. */
+  /** The head has told these facts. */
   private told: RouteFacts | null = null;
 
   constructor(
@@ -75,7 +75,7 @@ export class StreamSink<
   }
 }
 
-/** What the head did not say, or said of a lane that did not answer in the end. */
+/** The trailers tell what the head did not, or told of a lane that did not answer in the end. */
 function toldLater(facts: CallFacts, told: RouteFacts | null): Record<string, string> {
   const rest = (facts.dropped ?? []).filter((name) => told?.dropped?.includes(name) !== true);
   const isOther = facts.supplier !== told?.supplier || facts.region !== told.region;

@@ -6,7 +6,7 @@ import type { Dropped } from '../../protocol';
 export const DROPPED = 'x-svc-dropped';
 export const AUTO_CHOICE = 'x-svc-auto';
 
-/** What a caller is told about how a request went. */
+/** A caller is told these facts about a request. */
 export interface CallFacts {
   readonly supplier: string;
   readonly region: string | null;
@@ -15,9 +15,9 @@ export interface CallFacts {
   readonly outputCap: number | null;
   /** The supplier's own name of the model; answers that were kept by earlier versions lack it. */
   readonly upstreamModel?: string;
-  /** What was left out of the request or the answer; answers that were kept by earlier versions lack it. */
+  /** These parts of request or answer were left out; answers kept by earlier versions lack the list. */
   readonly dropped?: readonly string[];
-  /** How `auto` chose: `<model>; <reason>; <dial>`. Requests that name their model lack it. */
+  /** The text says how `auto` chose: `<model>; <reason>; <dial>`. Requests that name their model lack it. */
   readonly auto?: string;
   readonly latencyMs: number;
   readonly inputTokens: number;
@@ -70,7 +70,7 @@ const LONGEST_KEPT = 200;
 const unsafe = /[^A-Za-z0-9_.-]/g;
 const positions = /\.?\*(?=\.|$)/g;
 
-/** What was left out, as callers are told: `seed`, `tools.web_search`. */
+/** Callers read the names of what was left out, such as `seed` or `tools.web_search`. */
 export function droppedNames(dropped: readonly Dropped[]): readonly string[] {
   const names = new Set<string>();
   for (const { loss, name, path } of dropped) {

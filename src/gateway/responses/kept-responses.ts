@@ -88,7 +88,7 @@ export class KeptResponses implements KeptAnswers, OnApplicationBootstrap {
     return this.writer.write(kept);
   }
 
-  /** Whether the answer is stored (`store`), which is the default. */
+  /** An answer is stored where `store` does not forbid it. */
   keeps(body: JsonFields): boolean {
     return this.settings.responsesStore === 'on' && body.store !== false;
   }
@@ -101,7 +101,9 @@ export class KeptResponses implements KeptAnswers, OnApplicationBootstrap {
     return response;
   }
 
-  /** What led to a response; null when this key has none of this id, or its input was too much to keep. */
+  /**
+   * The items led to a response; null when this key has none of this id, or its input was too much to keep.
+   */
   async inputOf(keyId: number, responseId: string): Promise<readonly unknown[] | null> {
     const [kept] = await this.find(keyId, [responseId], []);
     return kept === undefined || kept.input === null ? null : listIn(await parseJsonInSlices(kept.input));
@@ -209,7 +211,7 @@ const itemIdOf = (item: unknown): string | undefined =>
 
 const outputOf = ({ answer }: KeptResponse): readonly unknown[] => listIn(recordIn(answer).output);
 
-/** Who wrote something sealed; an answer without that binds nothing to its model. */
+/** These models wrote something sealed; an answer without that binds nothing to its model. */
 function writersOf(kept: KeptResponse): string[] {
   // What was sealed here is left out wherever it cannot be read.
   const isBound = (item: unknown): boolean =>
@@ -217,7 +219,7 @@ function writersOf(kept: KeptResponse): string[] {
   return outputOf(kept).some(isBound) ? modelOf(kept) : [];
 }
 
-/** Which model made each tool call. */
+/** Each tool call has the model that made it. */
 function callersIn(found: readonly KeptResponse[]): Map<string, string> {
   const callers = new Map<string, string>();
   for (const kept of found) {

@@ -8,7 +8,7 @@ interface Waiting {
   readonly done: () => void;
 }
 
-/** How long the last byte of an answer waits for its row. */
+/** The last byte of an answer waits so long for its row. */
 const PATIENCE_MS = 1_000;
 const MOST_WAITING_BYTES = 64 * 1024 * 1024;
 const BATCH_ROWS = 64;

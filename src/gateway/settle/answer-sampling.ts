@@ -13,7 +13,7 @@ export interface ServedAnswer {
   readonly caller: Caller;
   readonly surface: DialectName;
   readonly body: Readonly<Record<string, unknown>>;
-  /** What the caller asked for, and the catalogue's name of what answered. */
+  /** The caller asked for this model; the other name is the catalogue's for the model that answered. */
   readonly requestedModel: string;
   readonly model: string;
   readonly supplier: string;

@@ -29,11 +29,11 @@ export interface RequestProgress {
   attempts: Attempts | null;
   /** A stream has it from the moment its suppliers are asked. */
   early: EarlyHead<StreamSink<AnswerSample>> | null;
-  /** What the lane that was tried last did not get of the request. */
+  /** The lane that was tried last did not get these parts of the request. */
   dropped: readonly Dropped[];
   /** Charged and recorded, although there was no answer. */
   isSettled: boolean;
-  /** What it took of its key's tokens; null where the key has no such limit. */
+  /** The request took these of its key's tokens; null where the key has no such limit. */
   tokens: TakenTokens | null;
 }
 
