@@ -1,10 +1,7 @@
 import { fault, type Fault } from '../kernel';
 import { isRecord } from './usage';
 
-/**
- * Why a whole body with a successful status is no answer of its form, or none to what was asked; undefined when it is
- * one.
- */
+/** The check says why a body with a successful status is no answer of its form; undefined when it is one. */
 export type AnswerCheck = (
   body: Readonly<Record<string, unknown>>,
   asked?: Readonly<Record<string, unknown>>,
@@ -19,7 +16,7 @@ export const unusable = (lacks: string): Fault =>
 export const filledList = (value: unknown): readonly unknown[] | undefined =>
   Array.isArray(value) && value.length > 0 ? (value as unknown[]) : undefined;
 
-/** Whether an object holds more than its labels: an empty text, an empty list and null say nothing. */
+/** Such an object holds more than its labels: an empty text, an empty list and null say nothing. */
 export const saysSomething = (value: unknown, labels: readonly string[]): boolean =>
   isRecord(value) &&
   Object.entries(value).some(([name, held]) => {

@@ -12,7 +12,7 @@ import { isRecord } from './usage';
 /** The whole answers whose fields are named, also where a supplier of the caller's own dialect leaves some out. */
 export type AnswerForm = DialectName | 'completions' | 'embeddings';
 
-/** What is charged for an answer, and the request that it belongs to. */
+/** These facts are charged for an answer, and name the request that it belongs to. */
 export interface AnswerFacts {
   readonly usage: Usage;
   readonly requestId: string;
@@ -130,7 +130,7 @@ const renderers: Readonly<Record<AnswerForm, (usage: Usage) => JsonObject>> = {
   embeddings: renderEmbeddingsUsage,
 };
 
-/** What the answer says and what is charged, by total. */
+/** Each total of the answer stands beside the one that is charged. */
 function totalsOf(form: AnswerForm, told: JsonFields, usage: Usage): readonly (readonly [unknown, number])[] {
   const [input, output, total] = [promptTokens(usage), completionTokens(usage), totalTokens(usage)];
   switch (form) {

@@ -13,7 +13,7 @@ import { type CountReader, detailsIn, isRecord, pick } from './usage';
 /** A tool that the supplier may run, and how often: decided where the request is measured. */
 export interface AllowedTool {
   readonly type: string;
-  /** Where it stands among the caller's tools; null where it is a field of its own. */
+  /** It stands here among the caller's tools; null where it is a field of its own. */
   readonly index: number | null;
   readonly maxUses: number;
 }
@@ -24,7 +24,7 @@ interface MeasuredRequest {
   readonly choices: number;
 }
 
-/** What a request may make its supplier bill beside the tokens of text, in the dialect it is written in. */
+/** A request may make its supplier bill these beside the tokens of text, in its own dialect. */
 export function askedFees(dialect: DialectName, asked: MeasuredRequest): AskedFees {
   const advisors = dialect === 'messages' ? advisorsIn(asked.body) : [];
   return {
@@ -145,7 +145,10 @@ function responsesUses({ body, tools }: MeasuredRequest): UseCounts {
   return uses;
 }
 
-/** What an answer says beside its usage object of the tools its supplier used; one for each answer. */
+/**
+ * An answer tells beside its usage object which tools its supplier used; there is one of these for each
+ * answer.
+ */
 export class ServedUses {
   private readonly found = new Map<UseName, Set<unknown>>();
 
@@ -237,7 +240,7 @@ function itemUse(item: JsonFields): UseName | undefined {
   return RESPONSES_ITEMS[String(item.type)];
 }
 
-/** What one search of posts shows itself as (xAI, recordings of 2026). */
+/** One search of posts shows itself as one of these (xAI, recordings of 2026). */
 const X_TOOLS: ReadonlySet<unknown> = new Set([
   'x_keyword_search',
   'x_semantic_search',
@@ -268,7 +271,7 @@ const RESPONSES_ITEMS: Readonly<Record<string, UseName>> = {
   computer_call: 'computer_use',
 };
 
-/** What stands beside a usage object and belongs to it. */
+/** Modes stand beside a usage object and belong to it. */
 export function withModes(usage: unknown, beside: unknown): unknown {
   if (!isRecord(usage) || !isRecord(beside)) return usage;
   const { service_tier: tier } = beside;

@@ -67,7 +67,7 @@ export abstract class StreamReader implements StreamDecoder {
     return this.tally.list();
   }
 
-  /** What is kept as it was written, in the events that may hold it. */
+  /** These texts are kept as they were written, in the events that may hold them. */
   protected readonly written: WrittenFields = {};
   protected holdsWritten(_event: Record<string, unknown>): boolean {
     return false;
@@ -81,7 +81,7 @@ export abstract class StreamReader implements StreamDecoder {
     return false;
   }
 
-  /** Whether the answer is complete all the same; then it also ends it. */
+  /** The answer is complete all the same where this returns true, having ended it. */
   protected endWithoutTerminator(): boolean {
     return false;
   }

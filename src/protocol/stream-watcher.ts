@@ -13,7 +13,7 @@ const MOST_CALLS = 256;
 /** Nor has it more reasoning with a signature that is remembered. */
 const MOST_SEALS = 256;
 
-/** What the watchers of the three dialects share. */
+/** The watchers of the three dialects share this. */
 export abstract class EventWatcher implements StreamWatcher {
   abstract readonly modelPath: readonly string[];
   abstract readonly terminator: string | null;

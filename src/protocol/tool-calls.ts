@@ -6,7 +6,7 @@ const recordsIn = (value: unknown): JsonFields[] => (Array.isArray(value) ? valu
 const textsIn = (values: readonly unknown[]): string[] =>
   values.filter((value) => typeof value === 'string' && value !== '') as string[];
 
-/** What the result of an output item refers to; undefined where the caller owes none. */
+/** The result of an output item refers to this id; undefined where the caller owes none. */
 export const callIdOf = ({ type, id, call_id: callId }: JsonFields): unknown =>
   type === 'mcp_approval_request' ? id : callId;
 

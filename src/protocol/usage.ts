@@ -54,7 +54,7 @@ export class CountReader {
   }
 }
 
-/** What went in, under the names that suppliers give it where nothing comes out. */
+/** The input has one of these names where nothing comes out. */
 export const inputOf = (counts: CountReader, raw: Fields): number | undefined =>
   counts.of(raw.prompt_tokens, 'prompt_tokens') ??
   counts.of(raw.input_tokens, 'input_tokens') ??
@@ -75,7 +75,7 @@ export function okUnlessEmpty(counts: Partial<UsageCounts>): UsageReading {
   return isEmpty ? { kind: 'absent' } : { kind: 'ok', usage };
 }
 
-/** What suppliers report as totals with some of their parts. */
+/** Suppliers report these as totals with some of their parts. */
 export interface ReportedTotals {
   readonly input: number | undefined;
   readonly output: number | undefined;

@@ -8,7 +8,7 @@ export interface PlanInput {
   readonly stickyLaneId: number | null;
   /** Lanes of one rank are ordered by it. */
   readonly order: LaneOrder;
-  /** How long a lane's answers take to begin, in milliseconds; null while unknown. */
+  /** A lane's answers take so many milliseconds to begin; null while unknown. */
   readonly latencyOf: (lane: PricedLane['lane']) => number | null;
   readonly stateOf: (lane: PricedLane['lane']) => BreakerState;
   /** It lies between 0 and 1, and decides among lanes of one rank by their weights. */

@@ -5,7 +5,7 @@
 export interface ClientTool {
   readonly dialect: 'messages' | 'responses';
   readonly type: RegExp;
-  /** Where callers do not name it themselves. */
+  /** The name applies where callers do not set it themselves. */
   readonly name?: string;
   readonly description: string;
   readonly schema: Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import { type ErrorMeaning, type ErrorWord, errorWords } from './error-words';
 
-/** What an error says, as far as its supplier says it. */
+/** An error says this, as far as its supplier says it. */
 interface ErrorEvidence {
   readonly code?: string | number | undefined;
   readonly type?: string | undefined;
@@ -24,7 +24,7 @@ const LONGEST_READ = 2_000;
 /** What a vendor repeats of a request stands in quotes or before a colon: no caller may spend our account by words. */
 const REPEATING = /:\s|["'`]/;
 
-/** What an answer with this status may mean beside what the status says. */
+/** An answer with this status may mean these beside what the status says. */
 const open: Readonly<Record<number, readonly ErrorMeaning[]>> = {
   401: ['account'],
   402: ['auth'],

@@ -19,7 +19,7 @@ type ThinkingType = (typeof THINKING_TYPES)[number];
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export type Effort = (typeof EFFORTS)[number];
 
-/** How a model is told to think, and what it refuses to be told. */
+/** These facts say how a model is told to think, and what it refuses to be told. */
 export interface ThinkingFacts {
   /** Messages dialect: the types it accepts. */
   readonly types?: readonly ThinkingType[];
@@ -33,7 +33,7 @@ export interface ThinkingFacts {
   readonly budget?: { readonly least: number; readonly most: number };
   /** It thinks although the request does not ask for it. */
   readonly unasked: boolean;
-  /** Whether a request can switch thinking off. */
+  /** A request can switch thinking off. */
   readonly canStop: boolean;
   /** The highest effort beside which it can be switched off; left out: any. */
   readonly stopsUpTo?: Effort;
@@ -47,8 +47,9 @@ export const SAMPLINGS = ['free', 'unless-thinking', 'refused', 'ignored'] as co
 type Sampling = (typeof SAMPLINGS)[number];
 
 /**
- * What `/chat/completions` makes of this model. `free`: everything. `tools-without-effort`: tools only where no effort
- * is sent. `tools-with-none`: tools only beside the effort `none`. `tools-refused`: no tools. `refused`: no request.
+ * The endpoint `/chat/completions` treats this model in one of these ways. `free`: everything.
+ * `tools-without-effort`: tools only where no effort is sent. `tools-with-none`: tools only beside the effort
+ * `none`. `tools-refused`: no tools. `refused`: no request.
  */
 export const CHAT_WIRES = [
   'free',
@@ -59,11 +60,13 @@ export const CHAT_WIRES = [
 ] as const;
 type ChatWire = (typeof CHAT_WIRES)[number];
 
-/** Whose rules a JSON schema has to keep where its answer is enforced; `none`: no schema is taken. */
+/**
+ * A JSON schema has to keep these rules where its answer is enforced; `none` means that no schema is taken.
+ */
 export const SCHEMA_RULES = ['anthropic', 'openai', 'google', 'none'] as const;
 type SchemaRules = (typeof SCHEMA_RULES)[number];
 
-/** How the tokens of a picture are bounded. */
+/** The tokens of a picture are bounded in one of these ways. */
 export type PictureFacts =
   /** Squares of `side` pixels, at most `most` of them; later ones are scaled down. */
   | { readonly kind: 'squares'; readonly side: number; readonly most: number; readonly factor?: number }
@@ -79,7 +82,7 @@ export type PictureFacts =
     }
   | { readonly kind: 'flat'; readonly tokens: number };
 
-/** What a model of a vendor accepts, refuses and may bill, as its vendor says it. */
+/** A model of a vendor accepts, refuses and may bill these, as its vendor says. */
 export interface ModelFacts {
   /** The vendor's own id. */
   readonly id: string;
@@ -111,9 +114,9 @@ export interface ModelFacts {
   readonly longContext?: { readonly above: number; readonly input: number; readonly output: number };
   /** The last day it is served, as YYYY-MM-DD. */
   readonly ends?: string;
-  /** What the vendor answers with after that day. */
+  /** The vendor answers with this model after that day. */
   readonly replacedBy?: string;
-  /** Where the facts were read, and on which day. */
+  /** The facts were read here, on the day named. */
   readonly source: string;
   readonly checked: string;
 }
@@ -122,7 +125,7 @@ export interface ModelFacts {
 export const WIRES = ['chat', 'responses'] as const;
 export type Wire = (typeof WIRES)[number];
 
-/** What an operator may say otherwise. */
+/** An operator may say these otherwise. */
 export interface FactsOverride extends Partial<
   Omit<ModelFacts, 'id' | 'vendor' | 'aliases' | 'source' | 'checked'>
 > {

@@ -1,7 +1,7 @@
 import type { FactsOverride, ModelFacts } from './facts';
 import { factsOf } from './find-facts';
 
-/** What is known of a supplier's model on one lane: the vendor's facts, with what the operator says otherwise. */
+/** A lane knows these facts of its model: the vendor's, with what the operator says otherwise. */
 export interface LaneFacts extends FactsOverride {
   /** The row of the table; null: nothing is known but the operator's word. */
   readonly known: string | null;
@@ -21,7 +21,7 @@ function factsAlone(row: ModelFacts): FactsOverride {
   return facts;
 }
 
-/** How many tokens the model reads at most for this request, as its vendor says it; null: nobody knows. */
+/** The model reads at most so many tokens for this request, as its vendor says; null where nobody knows. */
 export function windowOf({ window, widened }: LaneFacts, betas: readonly string[]): number | null {
   if (window === undefined) return null;
   return Math.max(window, ...betas.map((beta) => widened?.[beta] ?? 0));

@@ -25,7 +25,10 @@ export const THINKING_BESIDE_ANSWER: readonly OutputField[] = [
   },
 ];
 
-/** What a request may make its supplier write beside the limited answer; `unknown` stands for values that are no count. */
+/**
+ * A request may make its supplier write this beside the limited answer; `unknown` stands for values that are
+ * no count.
+ */
 export function thinkingBeside(body: Readonly<Record<string, unknown>>, unknown: number): number {
   let tokens = 0;
   for (const { path } of THINKING_BESIDE_ANSWER) {

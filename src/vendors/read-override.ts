@@ -134,7 +134,7 @@ const overrides: Readonly<Record<string, Check>> = {
 };
 const check = fields(overrides);
 
-/** What an operator says of a model, from a file, a form or JSON; every fault with its place. */
+/** An operator describes a model in a file, a form or JSON; every fault is named with its place. */
 export function readOverride(value: unknown): {
   readonly override: FactsOverride;
   readonly faults: readonly OverrideFault[];

@@ -7,7 +7,7 @@ export interface ToldDifference {
   readonly fact: 'window' | 'max_output' | 'thinking' | 'schema';
   readonly known: string;
   readonly told: string;
-  /** What the vendor's word makes of the facts; null where it says too little for that. */
+  /** The vendor's word changes the facts so; null where it says too little for that. */
   readonly change: FactsOverride | null;
   /** Less would be set aside for requests than now. */
   readonly lowers: boolean;

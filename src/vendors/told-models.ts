@@ -6,14 +6,14 @@ type ToldType = (typeof TOLD_TYPES)[number];
 /** The efforts that it speaks of. */
 export const TOLD_EFFORTS: readonly Effort[] = ['low', 'medium', 'high', 'xhigh', 'max'];
 
-/** What a vendor's own list says of a model; what it does not say is absent. */
+/** A vendor's own list says this of a model; what it does not say is absent. */
 export interface ToldModel {
   readonly id: string;
   readonly window?: number;
   readonly maxOutput?: number;
   /** Null: it does not think. */
   readonly thinking?: { readonly types: readonly ToldType[]; readonly efforts: readonly Effort[] } | null;
-  /** Whether it keeps to a JSON schema. */
+  /** The model keeps to a JSON schema. */
   readonly schemas?: boolean;
 }
 

@@ -23,7 +23,7 @@ import { type ToolNames } from './tool-names';
 export interface Target extends SupplierTarget {
   /** It is filled in where the dialect wants a limit and the caller gave none. */
   readonly maxOutputTokens?: number;
-  /** What the vendor says of the model. */
+  /** The vendor says this of the model. */
   readonly facts?: LaneFacts;
   /** messages, responses: which signed reasoning is the supplier's own; all that its dialect signed, unless said. */
   readonly reads?: ReadsReasoning;
@@ -31,7 +31,7 @@ export interface Target extends SupplierTarget {
   readonly withoutReasoning?: boolean;
 }
 
-/** What the decoder of the answer must know about the request. */
+/** The decoder of the answer must know this about the request. */
 export interface ReplyContext {
   readonly tools: ToolNames;
   readonly textTool?: string;
@@ -53,13 +53,13 @@ export interface StreamDecoder {
   push(chunk: Uint8Array): void;
   /** The supplier's body is over: emits the end if the answer was complete, else a fault. */
   end(): void;
-  /** Whether the whole answer came. */
+  /** The whole answer came. */
   readonly complete: boolean;
-  /** Whether the dialect's own terminator was seen. */
+  /** The dialect's own terminator was seen. */
   readonly terminated: boolean;
-  /** What the supplier reported last, for settlement. */
+  /** The supplier reported this last, for settlement. */
   readonly usage: UsageReading;
-  /** What of the stream has no canonical event. */
+  /** These parts of the stream have no canonical event. */
   readonly dropped: readonly Dropped[];
 }
 
@@ -82,16 +82,16 @@ export interface OmittedMember {
 export interface StreamWatcher {
   /** The members that lead to the supplier's name of the model, in events that carry it. */
   readonly modelPath: readonly string[];
-  /** What ends a stream whose supplier closes without it after the reason to stop; null where only it can tell. */
+  /** The terminator ends a stream whose supplier closes without it; null where only the supplier can tell. */
   readonly terminator: string | null;
-  /** How much the model wrote, in bytes of UTF-8: text, reasoning, refusals, names and arguments of tools. */
+  /** The model wrote so many bytes of UTF-8: text, reasoning, refusals, names and arguments of tools. */
   readonly outputBytes: number;
-  /** How much of that had come when usage was reported last. */
+  /** So much of that had come when usage was reported last. */
   readonly coveredBytes: number;
   /** Something came that a caller can use; sound has no text. */
   readonly hasOutput: boolean;
   readonly finishReason: string | null;
-  /** Whether every answer of the stream has said why it stopped. */
+  /** Every answer of the stream has said why it stopped. */
   readonly finished: boolean;
   /** The event that ends the answer has come. */
   readonly ended: boolean;
@@ -101,13 +101,13 @@ export interface StreamWatcher {
   readonly isBare: boolean;
   /** It is all that the supplier reported, as one report. */
   readonly usage: UsageReading;
-  /** What the last event should repeat of the answer and does not. */
+  /** The last event should repeat this of the answer and does not. */
   readonly omitted: OmittedMember | null;
   /** The ids of the tool calls, as their results will name them. */
   readonly calls: ReadonlySet<string>;
   /** Signed or encrypted reasoning: what only its author can read. */
   readonly seals: readonly string[];
-  /** What it shows of the supplier's own tools. */
+  /** The stream shows these uses of the supplier's own tools. */
   readonly served: UsesSeen;
   /** Takes the next event and answers the failure that it reports, if it does. */
   watch(event: JsonObject): SupplierError | undefined;
@@ -134,11 +134,11 @@ export interface EncoderOptions {
   readonly estimate?: () => Usage | undefined;
   /** chat: the last event of the answer has `svc` where the caller did not ask for the usage chunk. */
   readonly tellsFacts?: boolean;
-  /** What the gateway adds to the final usage event as `svc`. */
+  /** The gateway adds these facts to the final usage event as `svc`. */
   readonly facts?: (usage: Usage | undefined) => JsonObject | undefined;
   /** responses: fields of the caller's request that the answer repeats. */
   readonly echo?: JsonObject;
-  /** How much of an answer may wait for its turn, or for its closing event, in characters. */
+  /** So many characters of an answer may wait for their turn, or for its closing event. */
   readonly maxHeld?: number;
 }
 
@@ -152,7 +152,7 @@ export interface StreamEncoder {
   readonly dropped: readonly Dropped[];
 }
 
-/** What has to change in a caller's own request before a lane of his dialect takes it. */
+/** A caller's own request has to change so before a lane of its dialect takes it. */
 export interface Mended {
   readonly set: JsonObject;
   readonly remove: readonly string[];
@@ -161,7 +161,7 @@ export interface Mended {
 
 export interface DecodedAnswer {
   readonly events: readonly CanonicalEvent[];
-  /** What the supplier reported, for settlement. */
+  /** The supplier reported this, for settlement. */
   readonly usage: UsageReading;
   readonly dropped: readonly Dropped[];
 }
@@ -175,17 +175,19 @@ export interface Dialect {
   readonly name: DialectName;
   /** It is sent in silent gaps. */
   readonly ping: string;
-  /** What its bodies hold of others': arguments of tools and schemas. Readers keep it as it was written. */
+  /**
+   * Its bodies hold these texts of others: arguments of tools and schemas. Readers keep it as it was written.
+   */
   readonly written: WrittenFields;
   readonly decodeRequest: (body: unknown) => Result<CanonicalRequest, Fault>;
-  /** What a request carries beside its text; reads any body, valid or not. */
+  /** The measure tells what a request carries beside its text; it reads any body, valid or not. */
   readonly measureRequest: (body: Readonly<JsonObject>) => RequestMeasure;
   readonly encodeRequest: (request: CanonicalRequest, target?: Target) => Result<EncodedRequest, Fault>;
   readonly streamDecoder: (options: DecoderOptions) => StreamDecoder;
   readonly streamEncoder: (options: EncoderOptions) => StreamEncoder;
   /** Several answers may come in one stream. */
   readonly streamWatcher: (hasManyAnswers: boolean) => StreamWatcher;
-  /** What a whole answer reports that it used. */
+  /** A whole answer reports that it used this. */
   readonly usageIn: (answer: unknown) => UsageReading;
   /** It says why a whole answer stopped, in the supplier's word. */
   readonly finishReasonIn: (answer: unknown) => string | null;
@@ -195,7 +197,7 @@ export interface Dialect {
   readonly sealsIn: (answer: unknown) => readonly string[];
   /** Null: a lane of the dialect takes the request as it is. */
   readonly mendRequest: (body: Readonly<JsonObject>, target: Target) => Mended | null;
-  /** Why a whole body is no answer of the dialect; undefined when it is one. */
+  /** A whole body is no answer of the dialect for this reason; undefined when it is one. */
   readonly checkAnswer: AnswerCheck;
   /** The events of a whole answer; a body that is none, or an error, becomes a fault. */
   readonly decodeAnswer: (body: unknown, reply?: Partial<ReplyContext>) => DecodedAnswer;

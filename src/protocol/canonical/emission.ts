@@ -7,13 +7,13 @@ import { type ToolNames, type ToolOrigin } from './tool-names';
 
 export interface EmissionOptions {
   readonly emit: EventSink;
-  /** How the target's tool names read for the caller. */
+  /** The target's tool names read so for the caller. */
   readonly tools?: ToolNames;
   /** A tool that stands for a structured answer: its arguments are the text. */
   readonly textTool?: string;
 }
 
-/** How much of one answer may wait for its turn, in characters. */
+/** So many characters of one answer may wait for their turn. */
 export const MAX_HELD = 16 * 1024 * 1024;
 
 /** The handle of the tool whose arguments are the text of the answer. */

@@ -1,7 +1,7 @@
 import { type Fault, type Usage } from '../../kernel';
 import { type DialectName } from './request';
 
-/** Why a model stopped, in words that every dialect can be derived from. */
+/** A model stopped for one of these reasons, in words that every dialect can be derived from. */
 export type UnifiedFinish =
   | 'stop'
   | 'stop-sequence'
@@ -33,7 +33,7 @@ export interface ToolStart {
   readonly name: string;
   readonly namespace?: string;
   readonly custom?: boolean;
-  /** What a caller of responses knows the call as, where it is no function's. */
+  /** A caller of responses knows the call by this type, where it is no function's. */
   readonly item?: string;
 }
 

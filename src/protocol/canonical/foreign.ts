@@ -6,7 +6,7 @@ import { type Dropped, Tally } from './tally';
 
 export const ONLY_ITS_OWN = 'only its own dialect understands it';
 
-/** What of a whole answer only another dialect than the target understands. */
+/** Only another dialect than the target understands these parts of a whole answer. */
 export function foreignParts(
   { blocks, citations }: CanonicalAnswer,
   target: DialectName,

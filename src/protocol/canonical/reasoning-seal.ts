@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { type DialectName, type ReasoningBlock } from './request';
 
-/** What an answer of ours says in place of a signature that there is not. */
+/** An answer of ours says this in place of a signature that there is not. */
 export const UNSIGNED = 'svc1.unsigned';
 
 const SEAL = /^svc1\.(chat|messages|responses)\.(shown|hidden)\.([0-9a-f]{12})\.([0-9a-f]{12})\.(.*)$/s;
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12);
 
-/** Which account a signature is of. */
+/** The mark names the account that a signature is of. */
 export const laneMark = (account: string): string => digest(account);
 
 type Signed = Pick<ReasoningBlock, 'text' | 'origin' | 'redacted'> & { readonly signature: string };
@@ -20,11 +20,11 @@ type Signed = Pick<ReasoningBlock, 'text' | 'origin' | 'redacted'> & { readonly 
 export const sealed = ({ text, origin, redacted, signature }: Signed, lane: string): string =>
   `svc1.${origin}.${redacted ? 'hidden' : 'shown'}.${lane}.${digest(text)}.${signature}`;
 
-/** Whether a caller's signature was sealed here. */
+/** A caller's signature was sealed here. */
 export const isSealed = (signature: unknown): boolean =>
   typeof signature === 'string' && (signature === UNSIGNED || SEAL.test(signature));
 
-/** What a caller brings back as a signature of `dialect`; a text that was changed has none. */
+/** A caller brings back a signature of `dialect`; a text that was changed has none. */
 export function opened(
   signature: string | undefined,
   text: string,
@@ -39,7 +39,7 @@ export function opened(
   return { origin: origin as DialectName, signature: inner!, lane: lane!, ...hidden };
 }
 
-/** Whether a supplier of this dialect can read the reasoning again. */
+/** A supplier of this dialect can read the reasoning again where this holds. */
 export type ReadsReasoning = (signature: string, lane: string | undefined) => boolean;
 
 export const isReadable = (

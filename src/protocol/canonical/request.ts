@@ -13,9 +13,9 @@ export interface Opaque {
   readonly essential?: { readonly details?: Record<string, unknown> };
 }
 
-/** What every part of a request has besides its content. */
+/** Every part of a request has these besides its content. */
 export interface Part {
-  /** Where it stood in the caller's body, for refusals and for the list of what was dropped. */
+  /** It stood here in the caller's body, for refusals and for the list of what was dropped. */
   readonly at: string;
   readonly cacheControl?: JsonObject;
   readonly opaque?: readonly Opaque[];
@@ -92,7 +92,7 @@ export interface OpaqueBlock extends Part {
   readonly type: 'opaque';
   readonly dialect: DialectName;
   readonly value: JsonObject;
-  /** What may stand in its place elsewhere. */
+  /** This text may stand in its place elsewhere. */
   readonly text?: string;
   readonly essential: boolean;
 }
@@ -178,7 +178,7 @@ export interface ReasoningRequest {
   readonly mode?: 'off' | 'adaptive' | 'between-tools' | 'budget';
   readonly budgetTokens?: number;
   readonly effort?: string;
-  /** How much of it the caller wants to see: `summary` in responses, `display` in messages. */
+  /** The caller wants to see so much of it: `summary` in responses, `display` in messages. */
   readonly summary?: string;
   readonly display?: string;
 }
@@ -186,7 +186,7 @@ export interface ReasoningRequest {
 export interface CanonicalRequest {
   readonly source: DialectName;
   readonly model: string;
-  /** What stands before the conversation; instructions given in the middle are turns. */
+  /** These turns stand before the conversation; instructions given in the middle are turns, too. */
   readonly system: readonly SystemTurn[];
   readonly turns: readonly Turn[];
   readonly tools: readonly Tool[];

@@ -31,7 +31,7 @@ export function isStrictSchema(schema: JsonObject): boolean {
   return children(schema).every(isStrictSchema);
 }
 
-/** Whether some object of the schema expressly takes further properties. */
+/** Some object of the schema expressly takes further properties. */
 export function isOpenSchema(schema: JsonObject): boolean {
   const { additionalProperties: more } = schema;
   const open = isObjectSchema(schema) && more !== undefined && more !== false;

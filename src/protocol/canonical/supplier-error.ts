@@ -19,7 +19,7 @@ const codeOfKind: Readonly<Record<ErrorMeaning, ErrorCode>> = {
 /** A name that a vendor gives an error, not a sentence: sentences may repeat a credential or a caller's words. */
 const NAME = /^[\w.:-]{1,64}$/;
 
-/** What a supplier said about our credential or account, by its names of the error: for the log, never for a caller. */
+/** A supplier's words about our credential or account are for the log, never for a caller. */
 class OwnTrouble extends Error {
   constructor(
     readonly kind: 'auth' | 'account',
@@ -42,6 +42,6 @@ export function supplierFault(error: SupplierError): Fault {
   return fault(codeOfKind[kind], options);
 }
 
-/** Whether this failure is our account's, which is spent or closed for every request. */
+/** Such a failure is our account's, which is spent or closed for every request. */
 export const isAccountSpent = ({ options: { cause } }: Fault): boolean =>
   cause instanceof OwnTrouble && cause.kind === 'account';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type NamedTool, type ToolReference, type ToolUseBlock } from './request';
 
-/** What a supplier's tool call means to the caller. */
+/** A supplier's tool call means this to the caller. */
 export interface ToolOrigin {
   readonly name: string;
   readonly namespace?: string;
@@ -32,7 +32,7 @@ export class ToolNames {
   constructor(
     private readonly longest: number,
     tools: readonly NamedTool[] = [],
-    /** Whether the target has tools that take plain text. */
+    /** The target has tools that take plain text. */
     private readonly keepsCustom = false,
   ) {
     // Names that fit are given first, so that no derived name takes one of them away.
@@ -63,7 +63,7 @@ export class ToolNames {
     return this.origins.get(given) ?? { name: given };
   }
 
-  /** Whether every name reads the same on both sides. */
+  /** Every name reads the same on both sides. */
   get isPlain(): boolean {
     return [...this.origins].every(
       ([given, { name, custom, item }]) => given === name && custom !== true && item === undefined,
@@ -80,7 +80,7 @@ export class ToolNames {
   }
 }
 
-/** What a target takes as the id of a call, and what becomes of another one. */
+/** A target takes such ids of calls, and any other one is replaced. */
 export interface IdRule {
   readonly fits: RegExp;
   readonly derived: (id: string, turn: number) => string;

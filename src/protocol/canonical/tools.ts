@@ -58,7 +58,7 @@ export function choiceFor(
   return { ...toolChoice, tools: toolChoice.tools.filter((tool) => !isMissing(tool)) };
 }
 
-/** What a tool that takes plain text looks like to a model that knows only functions. */
+/** A tool that takes plain text looks so to a model that knows only functions. */
 export const CUSTOM_TOOL_SCHEMA = {
   type: 'object',
   properties: { input: { type: 'string' } },

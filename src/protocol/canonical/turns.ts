@@ -51,7 +51,7 @@ export function resultsBehindCalls(turns: readonly Turn[]): Turn[] {
   return ordered;
 }
 
-/** Whether the model is in the middle of a round of tool calls. */
+/** The model is in the middle of a round of tool calls where a turn is returned. */
 export function awaitsAnswerToTools(turns: readonly Turn[]): AssistantTurn | undefined {
   const last = turns.findLastIndex((turn) => turn.role === 'assistant');
   const turn = turns[last];
@@ -59,7 +59,7 @@ export function awaitsAnswerToTools(turns: readonly Turn[]): AssistantTurn | und
   return turn;
 }
 
-/** What another dialect makes of a block that only one knows: a text in its place, nothing, or a refusal. */
+/** A block that only one dialect knows becomes a text in its place, nothing, or a refusal. */
 export function foreignBlock(block: OpaqueBlock, tally: Tally): TextBlock | undefined {
   if (block.text !== undefined) {
     tally.approximated(block.at, 'carried as plain text');

@@ -71,7 +71,7 @@ const nested = (opaque: Opaque): Opaque => ({ ...opaque, dialects: [] });
 const effortOf = (effort: string): CanonicalRequest['reasoning'] =>
   effort === 'none' ? { mode: 'off' } : { effort };
 
-/** What changes the answer so much that leaving it out would not be an answer to this request. */
+/** These change the answer so much that without them it would not be an answer to this request. */
 function essentials(fields: Fields): Opaque[] {
   const choices = fields.count('n');
   const modalities = fields.list('modalities');

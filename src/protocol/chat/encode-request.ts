@@ -82,7 +82,7 @@ function chatEffort(request: CanonicalRequest, target: Target, tally: Tally): st
 const isThinking = (effort: string | undefined, { facts }: Target): boolean =>
   effort === undefined ? facts?.thinking?.unasked === true : effort !== 'none';
 
-/** What this model refuses of the interface, in whichever dialect it was asked for. */
+/** This model refuses these fields of the interface, in whichever dialect it was asked. */
 function leaveOutRefused(body: JsonObject, { facts }: Target, tally: Tally): void {
   for (const name of facts?.chatRefuses ?? []) {
     if (body[name] === undefined) continue;

@@ -28,7 +28,7 @@ export class ChatStreamEncoder implements StreamEncoder {
   private readonly silent = new Set<number>();
   private readonly custom = new Set<number>();
   private readonly tally = new Tally();
-  /** How much text has gone, and where its present block began. */
+  /** The first counts the text that has gone, the second the place where its present block began. */
   private written = 0;
   private textFrom = 0;
 

@@ -1,7 +1,7 @@
 import type { UsageReading, UseCounts } from '../../kernel';
 import { CountReader, invalid, isRecord, okUnlessEmpty, pick, unreadable } from '../usage';
 
-/** What grounded an answer stands beside its usage. */
+/** Searches that grounded an answer stand beside its usage. */
 export function findGeminiUsage(body: unknown): unknown {
   const usage = pick(body, 'usageMetadata');
   const candidates = pick(body, 'candidates');

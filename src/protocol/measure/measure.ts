@@ -7,7 +7,7 @@ export type { Picture };
 
 /** A file that a supplier turns into text and pictures itself. */
 export interface CarriedDocument {
-  /** How large it is; null where only an address or an id is known. */
+  /** It has so many bytes; null where only an address or an id is known. */
   readonly bytes: number | null;
 }
 
@@ -15,15 +15,15 @@ export interface CarriedDocument {
 export interface ServerTool {
   /** The caller wrote it like this: `web_search_20250305`, `file_search`, `mcp`. */
   readonly type: string;
-  /** Where it stands in the caller's list; null where it is a field of its own. */
+  /** It stands here in the caller's list; null where it is a field of its own. */
   readonly index: number | null;
   /** The caller's own limit on its uses. */
   readonly maxUses: number | null;
-  /** Whether the tool takes a limit of its own. */
+  /** The tool takes a limit of its own. */
   readonly takesLimit: boolean;
 }
 
-/** What a request carries beside its text, as far as a supplier would charge for it. */
+/** A request carries this beside its text, as far as a supplier would charge for it. */
 export interface RequestMeasure {
   /** Bytes of the body that hold media: the rest is counted as text. */
   readonly mediaBytes: number;
@@ -56,7 +56,7 @@ export interface Advisor {
 
 const NOTHING: readonly never[] = [];
 
-/** What most requests carry: text alone. */
+/** Most requests carry text alone. */
 export const textAlone: RequestMeasure = {
   mediaBytes: 0,
   pictures: NOTHING,

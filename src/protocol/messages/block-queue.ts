@@ -2,7 +2,7 @@
 export interface OutgoingBlock {
   /** It is JSON of the block as it starts. */
   readonly start: string;
-  /** What precedes each piece within its delta. */
+  /** This text precedes each piece within its delta. */
   readonly pieceHead: string;
   /** All that precedes a piece, known once the block is open. */
   prefix: string;

@@ -19,7 +19,7 @@ export interface ToolFields {
   readonly tool_choice?: JsonObject;
 }
 
-/** What the model takes of schemas, and what the request has used of that. */
+/** The model takes these of schemas, and the request has used so much of that. */
 interface ToolRules {
   readonly target: Target;
   readonly enforcement: Enforcement;

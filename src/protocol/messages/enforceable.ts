@@ -20,7 +20,7 @@ const MOVED: ReadonlySet<string> = new Set([
   'maxProperties',
 ]);
 
-/** How much of it one request may ask for. */
+/** One request may ask for so much of it. */
 const MOST = { tools: 20, optional: 24, unions: 16 };
 
 /** Counts what the strict tools of one request take of its limits. */

@@ -33,7 +33,7 @@ export function mendMessages(body: Readonly<JsonObject>, target: Target): Mended
   return { set, remove: isStuck ? ['thinking'] : [], dropped: history.dropped };
 }
 
-/** Whether the turn whose calls are being answered begins with something else than thinking. */
+/** The turn whose calls are being answered begins with something else than thinking. */
 function lacksThinking(messages: readonly unknown[]): boolean {
   const last = messages.findLastIndex((message) => isRecord(message) && message.role === 'assistant');
   const [turn, next] = [messages[last], messages[last + 1]];

@@ -25,7 +25,7 @@ const named = (event: JsonObject & { type: string }): string =>
 
 export const messagesId = (id: string): string => (id.startsWith('msg_') ? id : `msg_${id}`);
 
-/** What the caller is told before the supplier has counted: never zero, which clients would show. */
+/** The caller is told this before the supplier has counted: never zero, which clients would show. */
 function startUsage(usage: Usage | undefined, estimate: number | undefined) {
   if (!usage) return { input_tokens: Math.max(1, Math.ceil(estimate ?? 1)), output_tokens: 0 };
   const rendered = renderMessagesUsage(usage) as { input_tokens: number };
@@ -43,7 +43,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
   private readonly queue = new BlockQueue();
   private readonly tools = new Map<number, OutgoingBlock>();
   private prose: OutgoingBlock | undefined;
-  /** What was shown of reasoning that has no signature yet. */
+  /** This reasoning was shown and has no signature yet. */
   private thought: string | undefined;
   /** The open text says no: nothing but more of it belongs there. */
   private refusing = false;

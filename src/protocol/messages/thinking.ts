@@ -26,10 +26,10 @@ export function boundThinking(
   return { ...thinking, block_binding: { prefix_mismatch_behavior: 'drop_block' } };
 }
 
-/** What a model that thinks unasked does; it has to be said where something is to be said beside it. */
+/** A model that thinks unasked does this; it has to be said where something is to be said beside it. */
 const UNASKED: JsonObject = { type: 'adaptive' };
 
-/** Whether earlier thinking goes back with the conversation. */
+/** Earlier thinking goes back with the conversation. */
 const remembers = (messages: readonly unknown[]): boolean =>
   messages.some((message) => {
     const content = isRecord(message) ? message.content : undefined;

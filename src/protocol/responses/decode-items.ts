@@ -18,7 +18,9 @@ import {
 } from '../canonical';
 import { sourceOf } from '../chat/decode-content';
 
-/** What the supplier did with its own tools in an earlier turn; leaving it out leaves the conversation whole. */
+/**
+ * The supplier did this with its own tools in an earlier turn; leaving it out leaves the conversation whole.
+ */
 const PAST_WORK = new Set([
   'web_search_call',
   'file_search_call',
@@ -119,7 +121,7 @@ function message(item: Fields): Turn {
   }
 }
 
-/** Whether it was said on the way or at the end; other dialects have no word for it. */
+/** A phase says whether the text came on the way or at the end; other dialects have no word for it. */
 function withPhase(turn: AssistantTurn, item: Fields): AssistantTurn {
   const phase = item.opaque('phase', ['responses']);
   return phase === undefined ? turn : { ...turn, opaque: [phase] };

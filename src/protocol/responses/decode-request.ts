@@ -26,7 +26,7 @@ const SPELLED_ALIKE: Readonly<Record<string, readonly DialectName[]>> = {
   service_tier: ['chat', 'responses'],
 };
 
-/** What only works with what the supplier remembers. */
+/** These fields only work with what the supplier remembers. */
 const STATE = ['previous_response_id', 'conversation', 'prompt'];
 
 export function decodeResponsesRequest(body: unknown): Result<CanonicalRequest, Fault> {

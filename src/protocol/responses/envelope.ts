@@ -34,7 +34,7 @@ const REPEATED: JsonObject = {
 /** Repeated where the request has them. */
 const FURTHER = ['max_tool_calls', 'prompt_cache_key', 'safety_identifier', 'service_tier', 'user'];
 
-/** What was asked, with the defaults of what was left open. */
+/** The answer repeats what was asked, with the defaults of what was left open. */
 const repeated = (asked: unknown, usual: unknown): unknown =>
   isRecord(asked) && isRecord(usual) ? { ...usual, ...asked } : (asked ?? usual);
 
@@ -102,7 +102,7 @@ export function ownSigned(block: AnswerBlock, lane: string | undefined): AnswerB
   return signature === undefined ? block : ({ ...block, origin: 'responses', signature } as AnswerBlock);
 }
 
-/** Whether there is anything of the block to show: hidden reasoning of another dialect leaves nothing. */
+/** A block is shown if it has anything to show: hidden reasoning of another dialect leaves nothing. */
 export const isShown = (block: AnswerBlock): boolean =>
   block.type === 'tool' || block.text !== '' || signatureOf(block) !== undefined;
 

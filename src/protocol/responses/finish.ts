@@ -22,5 +22,5 @@ const INCOMPLETE: Readonly<Partial<Record<UnifiedFinish, string>>> = {
   'content-filter': 'content_filter',
 };
 
-/** Why the answer is incomplete; undefined when it is complete. */
+/** The answer is incomplete for this reason; undefined when it is complete. */
 export const incompleteReason = ({ unified }: Finish): string | undefined => INCOMPLETE[unified];

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../canonical';
 import { isGiven, isRecord, listOf, Measure, type RequestMeasure } from '../measure/measure';
 
-/** What the supplier kept, and reads again at the caller's expense. */
+/** The supplier kept these, and reads them again at the caller's expense. */
 const KEPT = ['previous_response_id', 'conversation', 'prompt'];
 /** Tools of the vendor's making that the caller runs. */
 const runByCaller = new Set(['local_shell', 'apply_patch', 'computer', 'computer_use_preview']);

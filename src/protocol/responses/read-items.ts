@@ -7,7 +7,7 @@ interface Item {
   readonly type: string;
   /** Only a tool call has a handle. */
   readonly handle?: number;
-  /** Whether anything of it has been emitted piece by piece. */
+  /** Some of it has been emitted piece by piece. */
   streamed: boolean;
 }
 

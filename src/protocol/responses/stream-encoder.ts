@@ -25,7 +25,7 @@ interface OutgoingItem {
   readonly block: AnswerBlock;
   readonly id: string;
   readonly index: number;
-  /** What stands around the sequence number and the piece of each delta. */
+  /** This text stands around the sequence number and the piece of each delta. */
   readonly head: string;
   readonly middle: string;
   readonly tail: string;

@@ -7,16 +7,16 @@ export interface Lack {
   readonly members: JsonObject;
 }
 
-/** What a stream is completed with. */
+/** A stream is completed with these facts. */
 export interface StreamFacts {
   readonly requestId: string;
   /** The name of the model that every event gets; null leaves the supplier's. */
   readonly named: string | null;
   /** The name where the supplier gives none. */
   readonly model: string;
-  /** What the caller is told at the beginning of a messages stream, until its supplier has counted. */
+  /** The caller is told this at the beginning of a messages stream, until its supplier has counted. */
   readonly inputTokens: number;
-  /** What a response repeats of its request. */
+  /** A response repeats this of its request. */
   readonly echo: JsonObject;
 }
 
@@ -37,7 +37,7 @@ export interface StreamMender {
   mend(event: JsonObject): readonly Lack[];
   /** The name that the event needs as a field of its own; null where the dialect has none. */
   nameOf(event: JsonObject): string | null;
-  /** Whether the event has the final usage in any case. */
+  /** The event has the final usage in any case. */
   closes(event: JsonObject): boolean;
   usagePlace(event: JsonObject): UsagePlace;
   /** An event with the usage alone, and facts beside it; null where the dialect has no such event. */

@@ -21,7 +21,7 @@ const WINDOW_SLOTS = 10;
 const WINDOW_CALLS = 20;
 /** Jitter of the rests: otherwise every node would probe at the same moment. */
 const JITTER = 0.2;
-/** How often a lane may be tried all the same when there is no other. */
+/** A lane may be tried so often all the same when there is no other. */
 const LAST_LANE_INTERVAL_MS = 1_000;
 /** A probe that never came back no longer counts after this. */
 const PROBE_DEADLINE_MS = 30_000;

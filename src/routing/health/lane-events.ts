@@ -12,7 +12,7 @@ interface Opening {
   readonly status: number | null;
 }
 
-/** What becomes of lanes, one line an event: for operators and their alerts. */
+/** Operators and their alerts read one line for each event of a lane. */
 @Injectable()
 export class LaneEvents {
   private readonly openings = new WeakMap<LaneRoute, Opening>();
@@ -42,7 +42,7 @@ export class LaneEvents {
     this.logger.warn('lane closed: it answers again', { ...namesOf(lane), open_seconds: seconds });
   }
 
-  /** What is wrong with a lane that is open. */
+  /** A lane that is open has this trouble. */
   troubleOf(lane: LaneRoute, now: number): LaneTrouble | null {
     const opening = this.openings.get(lane);
     if (opening === undefined) return null;

@@ -14,11 +14,11 @@ export interface LaneFailure {
   readonly isCallerMayBeCause: boolean;
   /** The organisation, user or key that asked: only as many of them are the fault of the lane. */
   readonly owner: string;
-  /** How long the try took. */
+  /** The try took so long. */
   readonly milliseconds: number;
 }
 
-/** Why a lane was passed over, and since when; `closedAt` once it answers again. */
+/** A lane was passed over for this reason since that time; `closedAt` is set once it answers again. */
 export interface LaneTrouble extends LaneRoute {
   readonly code: string;
   readonly status: number | null;

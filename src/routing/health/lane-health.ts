@@ -22,7 +22,7 @@ export interface LaneState extends LaneRoute {
   readonly state: BreakerState;
 }
 
-/** What this node has lately seen of every lane: a supplier, its model and a region. */
+/** This node has lately seen this of every lane: a supplier, its model and a region. */
 @Injectable()
 export class LaneHealth {
   private readonly watched = new Map<string, WatchedLane>();
@@ -72,7 +72,7 @@ export class LaneHealth {
     return breaker.longestRetryAfter ?? this.settings.laneLongestRetryAfterMs;
   }
 
-  /** How long the answer of a lane took to begin. Weighed against what is known: a fifth for the latest. */
+  /** The answer of a lane took so long to begin. Weighed against what is known: a fifth for the latest. */
   began(lane: LaneView, milliseconds: number, now: number): void {
     const watched = this.watch(lane);
     const { latency } = watched;

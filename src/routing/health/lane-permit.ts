@@ -4,7 +4,7 @@ import type { LaneEvents } from './lane-events';
 import type { LaneFailure } from './lane-facts';
 import type { WatchedLane } from './watched-lane';
 
-/** The right of one request to try a lane. What became of the try is told to it, and to nothing else. */
+/** The right of one request to try a lane. The result of the try is told to it, and to nothing else. */
 export class LanePermit {
   /** It is null while the lane rests. As the last one left, it may be tried once a second all the same. */
   static take(

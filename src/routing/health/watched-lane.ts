@@ -11,7 +11,7 @@ const severity: Record<BreakerState, number> = { closed: 0, 'half-open': 1, open
 const worse = (one: BreakerState, other: BreakerState): BreakerState =>
   severity[other] > severity[one] ? other : one;
 
-/** What this node has lately seen of one lane: as a whole, and by the keys whose requests it failed. */
+/** This node has lately seen this of one lane: as a whole, and by the keys whose requests it failed. */
 export class WatchedLane {
   readonly breaker: Breaker;
   /** They stand for keys whose requests failed in a way that the requests themselves may have caused. */

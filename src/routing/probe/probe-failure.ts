@@ -1,7 +1,7 @@
 import { fromUnknown } from '../../kernel';
 import { errorCode } from '../../platform';
 
-/** Why a supplier cannot be used as it is described, each with another remedy. */
+/** A supplier cannot be used as it is described for one of these reasons, each with another remedy. */
 export type ProbeFailure =
   | 'address'
   | 'dns'
@@ -33,7 +33,7 @@ const byCode: Readonly<Record<string, ProbeFailure>> = {
 
 const TLS = /^ERR_(?:SSL|TLS)|CERT|SELF_SIGNED|UNABLE_TO|HOSTNAME_MISMATCH/;
 
-/** How deep causes and several attempts may be wrapped. */
+/** Causes and several attempts may be wrapped so deep. */
 const DEEPEST = 6;
 
 type ErrorShape = Partial<Record<'message' | 'cause' | 'errors', unknown>>;

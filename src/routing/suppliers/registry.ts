@@ -78,12 +78,12 @@ export class SupplierStyles {
     return this.styleNamed(name)?.credential;
   }
 
-  /** What the supplier of a lane bills for pictures. */
+  /** The supplier of a lane bills pictures by this rule. */
   picturesFor(lane: LaneView): PictureRule {
     return this.of(lane.provider).pictures?.(lane) ?? picturesOf(null, lane.facts);
   }
 
-  /** Whether a field that its dialect does not know may go on to a provider as it came. */
+  /** The field may go on to a provider as it came, though its dialect does not know it. */
   takesField(provider: ProviderView, operation: OperationName, name: string): boolean {
     const { validates, own } = this.of(provider).fields(provider);
     if (validates || own(operation).includes(name)) return true;
@@ -91,7 +91,10 @@ export class SupplierStyles {
     return Array.isArray(extra) && extra.includes(name);
   }
 
-  /** What a lane is asked in for this request, or undefined when its provider does not serve the operation. */
+  /**
+   * A lane is asked in this dialect for the request; undefined when its provider does not serve the
+   * operation.
+   */
   wireFor(lane: LaneView, operation: OperationName, needs: WireNeeds): WireDialect | undefined {
     const usual = this.dialectFor(lane.provider, operation);
     // Only a supplier that serves both has a choice.
@@ -106,7 +109,7 @@ export class SupplierStyles {
     return wire === null || hasChoice || usual === undefined || usual === wire ? null : usual;
   }
 
-  /** What a provider would be asked in, or undefined when it does not serve the operation. */
+  /** A provider would be asked in this dialect; undefined when it does not serve the operation. */
   dialectFor(provider: ProviderView, operation: OperationName): WireDialect | undefined {
     const known = this.served.get(provider);
     if (known !== undefined) return known[operation];

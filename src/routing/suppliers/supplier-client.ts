@@ -23,7 +23,7 @@ import { SupplierStyles } from './registry';
 import { type AnswerHead, SupplierExchange } from './supplier-exchange';
 import { unwrappingFor } from './unwrapping';
 
-/** How long a call may take, and whether it is still to be sent once it can be. */
+/** A call may take so long, and is asked whether it is still to be sent once it can be. */
 export type CallDeadlines = Pick<SupplierRequest, 'firstByteMs' | 'idleMs' | 'totalMs' | 'changedMind'>;
 
 /** A call without what this client adds: the secret and the time. */
@@ -31,15 +31,15 @@ export type SupplierCallInput = Omit<OutgoingCall, 'credential' | 'now'>;
 
 export interface SentCall {
   readonly exchange: SupplierExchange;
-  /** What the answer is written in. */
+  /** The answer is written in this dialect. */
   readonly dialect: WireDialect;
-  /** What of the body the supplier did not get. */
+  /** The supplier did not get these parts of the body. */
   readonly dropped: readonly Dropped[];
-  /** What must not be passed on of the answer when it is a failure. */
+  /** These secrets must not be passed on in the answer when it is a failure. */
   readonly secrets: CallSecrets;
-  /** What a refusal means. */
+  /** A refusal means this. */
   judge(head: AnswerHead, body: Buffer): SupplierError;
-  /** What a body with a successful status says went wrong, if it does. */
+  /** A body with a successful status says that this went wrong, if it does. */
   errorIn(head: AnswerHead, body: unknown): SupplierError | undefined;
 }
 

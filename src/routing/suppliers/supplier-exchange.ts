@@ -13,7 +13,7 @@ export interface WholeAnswer extends AnswerHead {
   readonly body: Buffer;
 }
 
-/** Who reads a supplier's answer. `data` answers false while it cannot take more. */
+/** The reader takes a supplier's answer as it comes. `data` answers false while it cannot take more. */
 export interface AnswerReader {
   data(chunk: Buffer): boolean;
   end(): void;
@@ -22,7 +22,7 @@ export interface AnswerReader {
 
 const LARGEST_ANSWER = 64 * 1024 * 1024;
 
-/** What a supplier may send, and for how long, after an answer that is whole. */
+/** A supplier may send so much, for so long, after an answer that is whole. */
 const MOST_AFTER_END = 64 * 1024;
 const LONGEST_AFTER_END_MS = 1_000;
 
@@ -59,7 +59,7 @@ export class SupplierExchange implements SupplierHandler {
     });
   }
 
-  /** Whether bytes may have left: the supplier may be at work. */
+  /** Bytes may have left: the supplier may be at work. */
   get begun(): boolean {
     return this.call?.begun ?? false;
   }

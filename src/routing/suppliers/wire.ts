@@ -1,7 +1,7 @@
 import type { LaneView } from '../../catalogue';
 import type { OperationName, WireDialect } from './kit';
 
-/** What of a request decides which of its supplier's wires takes it. */
+/** These parts of a request decide which of its supplier's wires takes it. */
 export interface WireNeeds {
   readonly tools: boolean;
   /** The effort in the caller's word; null where it names none. */

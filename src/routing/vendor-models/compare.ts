@@ -70,7 +70,7 @@ async function compareProvider(
   return { provider: provider.name, listed: told.value.listed, problem: null, models };
 }
 
-/** What is served by this provider, each of its names once a model. */
+/** This provider serves these lanes, each of its names once a model. */
 function lanesAt(
   { name }: CurrentProvider,
   { models }: Current,
@@ -87,7 +87,7 @@ function lanesAt(
 const factsOfLane = (model: CurrentModel, lane: CurrentLane): LaneFacts =>
   laneFacts(lane.facts ?? lane.upstreamModel, model.facts);
 
-/** What may be taken over; what lowers the amount that is set aside, only where the operator says so. */
+/** These facts may be taken over; the amount set aside is lowered only where the operator says so. */
 export function factsToTake({ differences }: ComparedModel, lower: boolean): FactsOverride {
   const taken = differences.filter(({ lowers }) => lower || !lowers).map(({ change }) => change ?? {});
   return Object.assign({}, ...taken) as FactsOverride;

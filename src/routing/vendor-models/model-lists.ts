@@ -7,7 +7,7 @@ import { connectionFailure } from '../probe/probe-failure';
 import { CallSecrets, judgeAnswer, type ListCall, type SupplierStyle } from '../suppliers/kit';
 import { SupplierStyles } from '../suppliers/registry';
 
-/** What a vendor says of the models that were asked for: null where it has none of that name. */
+/** A vendor says this of the models that were asked for: null where it has none of that name. */
 export interface ToldList {
   readonly listed: number;
   readonly models: ReadonlyMap<string, ToldModel | null>;
@@ -17,7 +17,7 @@ const DEADLINE_MS = 15_000;
 const LARGEST_ANSWER = 4 * 1024 * 1024;
 const MOST_PAGES = 10;
 const LONGEST_REASON = 500;
-/** How vendors say that there is no such model, and others that they do not serve single models. */
+/** Vendors say with these that there is no such model, or that they do not serve single models. */
 const ABSENT: ReadonlySet<number> = new Set([400, 404, 405, 501]);
 
 /** Reads suppliers' own lists of models, with the stored secret and by the guard of every call to them. */
@@ -34,7 +34,7 @@ export class ModelLists {
     this.client = new OutgoingClient(transport);
   }
 
-  /** Whether a provider has a list whose names are those of lanes. */
+  /** A provider has a list whose names are those of lanes. */
   hasList(provider: ProviderView): boolean {
     if (!this.styles.names.includes(provider.style) || !this.guard.checkBaseUrl(provider.baseUrl).ok)
       return false;

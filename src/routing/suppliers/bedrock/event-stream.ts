@@ -10,7 +10,7 @@ export interface Frame {
 const PRELUDE = 12;
 const CHECKSUM = 4;
 const LARGEST_FRAME = 16 * 1024 * 1024;
-/** How many bytes a header's value has, by its type; -1: the next two bytes say. */
+/** A header's value has so many bytes by its type; -1 means that the next two bytes say. */
 const valueLengths: readonly number[] = [0, 0, 1, 2, 4, 8, -1, -1, 8, 16];
 const TEXT = 7;
 
@@ -43,7 +43,7 @@ export class FrameReader {
     }
   }
 
-  /** Whether the stream stopped within a frame. */
+  /** The stream stopped within a frame. */
   get unfinished(): boolean {
     return this.size > 0;
   }

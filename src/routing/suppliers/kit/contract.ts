@@ -16,7 +16,7 @@ export interface ContractFixtures {
   readonly baseUrl: string;
   readonly settings?: ProviderView['settings'];
   readonly credential: Credential | null;
-  /** What the credential looks like in the request. */
+  /** The credential looks so in the request. */
   readonly authorisation: Readonly<Record<string, string | RegExp>>;
   /** Every operation it serves with a body of the dialect spoken, and where it goes. */
   readonly calls: readonly {
@@ -42,7 +42,7 @@ export interface ContractFixtures {
 const UPSTREAM = 'model-upstream';
 const GATEWAY_KEY = 'svc_canary-of-the-gateway-key';
 
-/** What every style has to keep. */
+/** Every style has to keep this contract. */
 export function describeSupplierContract(
   style: SupplierStyle,
   fixtures: ContractFixtures,

@@ -14,7 +14,7 @@ export interface RefusedAnswer {
 const LARGEST_ERROR = 256 * 1024;
 const WORDING_LENGTH = 2_000;
 
-/** What a refusal means: by the supplier's words, and by the status where the words are missing or too general. */
+/** A refusal means what the supplier's words say, or its status where they are missing or too general. */
 export function judgeAnswer(
   style: Pick<SupplierStyle, 'readError'>,
   { status, headers, body }: RefusedAnswer,

@@ -35,7 +35,7 @@ const folded = (name: string): string =>
     .toUpperCase()
     .toLowerCase();
 
-/** What services beside their dialect know; a profile says which of them are its own. */
+/** Services beside their dialect know these fields; a profile says which of them are its own. */
 export const serviceFields = {
   chat: fields(
     `add_generation_prompt add_special_tokens allowed_token_ids bad_words cache_salt chat_template_kwargs

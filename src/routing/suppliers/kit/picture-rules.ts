@@ -19,7 +19,7 @@ function byTiles({ base, tile, factor = 1 }: { base: number; tile: number; facto
   return { factor, most: ({ detail }) => (detail === 'low' ? base : most) };
 }
 
-/** How many squares `high` and, where the model knows it, `original` may take. */
+/** Pictures of `high` and, where the model knows it, `original` may take so many squares. */
 function byDetail({
   high,
   original,

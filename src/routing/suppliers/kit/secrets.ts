@@ -14,7 +14,7 @@ const writtenOtherwise =
 
 interface Reading {
   readonly text: string;
-  /** Where each character begins in what was read, and behind the last one its length. */
+  /** Each character begins at its place in what was read; the last entry is the length. */
   readonly places: readonly number[] | null;
 }
 

@@ -18,22 +18,22 @@ export const steeringFields: ReadonlySet<string> = new Set(
      vertex_ai_location vertex_ai_project vertex_credentials vertex_location vertex_project virtual_key`,
     // These say in which place.
     `allowed_model_region region region_name s3_bucket_name s3_endpoint_url s3_region_name watsonx_region_name`,
-    // Which other model, by which rule.
+    // These name another model, or the rule that chooses it.
     `base_model content_policy_fallbacks context_window_fallback_dict context_window_fallbacks default_fallbacks
      disable_fallbacks fallback fallback_models fallbacks hf_model_name lora_path lora_request model_alias_map
      model_config model_group model_info model_list models preset provider route router_settings_override
      routing_strategy safety_model specific_deployment strategy tags transforms`,
-    // What is added to the request on the way, or done with it there.
+    // These add something to the request on the way, or do something with it there.
     `cache caching callbacks config custom_logit_processor custom_prompt_dict data_sources datasources default_headers
      default_query enhancements extra_body extra_headers extra_query failure_callback guardrail_config guardrails headers
      litellm_call_id litellm_logging_obj litellm_metadata litellm_params litellm_session_id litellm_system_prompt
      litellm_trace_id logger_fn logits_processors mock_response mock_testing_content_policy_fallbacks
      mock_testing_context_fallbacks mock_testing_fallbacks mock_timeout mock_tool_calls no-log plugins preset_cache_key
      provider_specific_header proxy_server_request success_callback user_config`,
-    // Where it is reported to.
+    // These report it to others.
     `arize_api_key arize_space_id arize_space_key gcs_bucket_name humanloop_api_key langfuse_host langfuse_public_key
      langfuse_secret langfuse_secret_key langsmith_api_key langsmith_base_url langsmith_project`,
-    // How often, how long, for how much.
+    // These set how often, how long, and for how much.
     `budget_duration cooldown_time force_timeout input_cost_per_second input_cost_per_token max_budget
      max_parallel_requests max_retries num_retries output_cost_per_second output_cost_per_token request_timeout
      retry_policy retry_strategy rpm stream_timeout timeout tpm`,

@@ -24,7 +24,7 @@ export const messagesOperations: Operations = {
   count_tokens: 'messages',
 };
 
-/** What a count of tokens is refused for, though callers send the whole request. */
+/** A count of tokens is refused for these, though callers send the whole request. */
 const notCounted = [
   'max_tokens',
   'metadata',

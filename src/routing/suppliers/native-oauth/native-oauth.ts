@@ -11,7 +11,10 @@ import {
   type SupplierStyle,
 } from '../kit';
 
-/** What agents of the native dialect say about themselves and their session; the supplier behind it asks for it. */
+/**
+ * Agents of the native dialect send these about themselves and their session; the supplier behind it asks for
+ * them.
+ */
 const passingHeaders = [
   'openai-beta',
   'originator',

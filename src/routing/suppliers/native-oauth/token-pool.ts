@@ -19,7 +19,7 @@ const EARLY_MS = 5 * MINUTE_MS;
 const USUAL_REST_MS = 30_000;
 const REJECTED_REST_MS = MINUTE_MS;
 const LONGEST_REST_MS = HOUR_MS;
-/** How long one node may take to renew before another tries. */
+/** One node may take so long to renew before another tries. */
 const RENEWAL_LEASE_S = 30;
 const FOREIGN_RENEWAL_MS = 15_000;
 const RETRY_MS = 200;
@@ -72,7 +72,7 @@ export class TokenPool implements OnApplicationShutdown {
     throw this.nothingLeft(tokens);
   }
 
-  /** Whether any token of the provider may be taken now. */
+  /** Some token of the provider may be taken now. */
   hasReady(provider: ProviderView): boolean {
     return this.choose(new Set(this.store.at(provider).pool)) !== undefined;
   }

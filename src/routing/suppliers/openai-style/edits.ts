@@ -5,7 +5,7 @@ import type { Profile } from './profiles';
 /** The one that counts first: it is the one that money was set aside for. */
 const limits = ['max_completion_tokens', 'max_tokens'] as const;
 
-/** What has to be different in a body before this supplier takes it. */
+/** A body is changed by these edits before this supplier takes it. */
 export function applyProfile(
   edits: BodyEdits,
   profile: Profile,

@@ -9,7 +9,7 @@ import {
   serviceFields,
 } from '../kit';
 
-/** What is peculiar to one supplier of this style, as data. */
+/** The profile has as data what is peculiar to one supplier of this style. */
 export interface Profile {
   /** Stands between a base address without a version and the path of an operation. */
   readonly prefix: string;
@@ -23,13 +23,13 @@ export interface Profile {
   readonly developerRole: boolean;
   /** Its word for "some tool has to be called". */
   readonly required: 'required' | 'any';
-  /** Whose rule pictures are billed by; null where models of many makers are hosted. */
+  /** Pictures are billed by this maker's rule; null where models of many makers are hosted. */
   readonly pictures: PictureMaker | null;
   /** It refuses fields that it does not know. */
   readonly validates: boolean;
   /** Fields of its own, beside those of the interface. */
   readonly own: Readonly<Partial<Record<OperationName, readonly string[]>>>;
-  /** What it takes as the id of a tool call; any text unless said. */
+  /** It takes such ids of tool calls; any text unless said. */
   readonly toolIds?: IdRule;
   readonly drop: readonly string[];
   /** Fields of messages that answers of others bring into the history, and this one refuses. */
