@@ -1,6 +1,6 @@
 import { chargeForNet, nanoPerCent } from '../kernel';
 
-/** What one top-up credits, in cents. */
+/** A top-up credits an amount within these bounds, in cents. */
 export const LEAST_TOP_UP_CENTS = 500n;
 export const MOST_TOP_UP_CENTS = 1_000_000n;
 

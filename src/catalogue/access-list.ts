@@ -11,7 +11,7 @@ export interface AccessFilter extends PageRequest {
   readonly seesAll: boolean;
 }
 
-/** That a model `m` is open to the organisation of the row `access`; others have no name there. */
+/** A model `m` is open to the organisation of the row `access`; others have no name there. */
 export const IS_OPEN = `(m.state IN ('active', 'paused') AND coalesce(access.denied, false) = false
                          AND (NOT m.restricted OR coalesce(access.granted, false)))`;
 

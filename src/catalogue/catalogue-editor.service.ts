@@ -203,7 +203,7 @@ export class CatalogueEditor {
     await tx.update(Model, { id: model.id }, { overflowTo: target?.id ?? null });
   }
 
-  /** Where an organisation's requests may be served; null: anywhere. */
+  /** An organisation's requests may be served in these regions; null means anywhere. */
   async setOrganisationRegions(tx: Tx, organisationId: number, regions: string[] | null): Promise<void> {
     await tx.query('UPDATE organisation SET allowed_regions = $2 WHERE id = $1', [
       organisationId,

@@ -39,7 +39,7 @@ export function checkProvider({ name, baseUrl }: Partial<Pick<Provider, 'name' |
   });
 }
 
-/** Whether the operator's rules permit connecting to a provider's address. Every connection checks again. */
+/** The operator's rules have to permit connecting to a provider's address. Every connection checks again. */
 export function checkAddresses(
   guard: Pick<AddressGuard, 'checkBaseUrl'>,
   { baseUrl, settings }: Partial<Pick<Provider, 'baseUrl' | 'settings'>>,

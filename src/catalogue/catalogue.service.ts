@@ -51,7 +51,7 @@ export class CatalogueService implements OnModuleInit, BeforeApplicationShutdown
     return this.snapshot.resolve(name, at);
   }
 
-  /** How long ago this copy was last known to be the newest, in milliseconds. */
+  /** This copy was known to be the newest so many milliseconds ago. */
   get stalenessMs(): number {
     return monotonicMs() - this.watch.confirmedAt;
   }

@@ -15,7 +15,7 @@ export type CredentialHealth = 'unknown' | 'ok' | 'limited' | 'rejected';
 
 export const CREDENTIAL_TABLE = 'provider_credential';
 
-/** What becomes of a credential that is no longer wanted. */
+/** A credential that is no longer wanted is emptied so. */
 export const wiped = (): Partial<ProviderCredential> => {
   const nothing = Buffer.alloc(0);
   return { disabledAt: new Date(), ciphertext: nothing, nonce: nothing, wrappedKey: nothing };
@@ -38,14 +38,17 @@ export class ProviderCredential {
   @ForeignKey(() => Provider, { name: 'provider_credential_provider_fkey' })
   providerId: number;
 
-  /** What people call it; among the tokens of a pool, the name of the key. */
+  /** People call it by this name; among the tokens of a pool it is the name of the key. */
   @Column('text')
   label: string;
 
   @Column('text')
   kind: CredentialKind;
 
-  /** Where the secret may be sent. It is part of what is authenticated: elsewhere the secret does not open. */
+  /**
+   * The secret may be sent to this address alone. It is part of what is authenticated: elsewhere the secret
+   * does not open.
+   */
   @Column('text')
   host: string;
 

@@ -106,7 +106,7 @@ export function originsOf({ baseUrl, settings }: SecretHome): string {
     .join(' ');
 }
 
-/** Where the tokens of a pool are renewed. */
+/** The tokens of a pool are renewed at this address. */
 export function tokenUrlOf(settings: SecretHome['settings']): string | undefined {
   const { oauth } = settings;
   if (typeof oauth !== 'object' || oauth === null) return undefined;

@@ -33,7 +33,10 @@ export interface Changed<T> {
 const untouched: OrganisationAccess = { granted: false, enabled: true, denied: false };
 const noPolicy: ModelPolicy = { mode: 'all', patterns: [] };
 
-/** Who may use which models. Every read has a scope: what lies outside it does not exist for the reader. */
+/**
+ * This service answers who may use which models. Every read has a scope: what lies outside it does not exist
+ * for the reader.
+ */
 @Injectable()
 export class ModelAccess {
   constructor(private readonly editor: CatalogueEditor) {}

@@ -1,7 +1,7 @@
 import { fault } from '../kernel';
 import type { Row, Tx } from '../platform';
 
-/** What hiding or showing a provider does to the models that use it. */
+/** Hiding or showing a provider has this effect on the models that use it. */
 export interface VisibilityEffect {
   readonly providerId: number;
   readonly name: string;

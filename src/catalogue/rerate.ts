@@ -24,7 +24,7 @@ export interface RerateDelta {
   readonly priceId: number | null;
   readonly storedNano: bigint;
   readonly recomputedNano: bigint;
-  /** What is owed on top of what was charged; negative: what was charged too much. */
+  /** This is owed on top of the charge; a negative amount was charged too much. */
   readonly deltaNano: bigint;
 }
 

@@ -8,7 +8,7 @@ import { Lane, Model, ModelAlias, PriceSchedule, Provider } from './entities';
 import { PriceService } from './price.service';
 
 const PROVIDER = 'sandbox';
-/** Whose its models are. */
+/** Its models have this owner. */
 export const SANDBOX_OWNER = PROVIDER;
 const REGION = 'local';
 const SOURCE = 'sandbox';
@@ -18,7 +18,10 @@ interface SandboxModel extends Omit<ModelInput, 'ownedBy'> {
 }
 
 const usd = parseUsdPerMillion;
-/** What the market asks for one use of a supplier's own tool: agents offer such tools with every request. */
+/**
+ * The market asks these prices for one use of a supplier's own tool: agents offer such tools with every
+ * request.
+ */
 const uses = {
   web_search: parseUsd('0.01'),
   file_search: parseUsd('0.0025'),

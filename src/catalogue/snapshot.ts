@@ -106,7 +106,9 @@ export class CatalogueSnapshot {
     return this.prices.get(id);
   }
 
-  /** Whether the platform, the organisation, its policy and the department all leave this model open to them. */
+  /**
+   * The platform, the organisation, its policy and the department all have to leave the model open to them.
+   */
   isOpenTo(model: ModelView, audience: ModelAudience): boolean {
     const { organisationId, departmentId } = audience;
     const organisation =
@@ -119,7 +121,7 @@ export class CatalogueSnapshot {
     return department?.allowed !== false;
   }
 
-  /** What an organisation chose for itself; without a policy, every model. */
+  /** An organisation chose this policy for itself; without one, it has every model. */
   policyOf(organisationId: number): ModelPolicy | undefined {
     return this.policies.get(organisationId);
   }

@@ -16,9 +16,9 @@ export interface LaneView extends SupplierLane {
   readonly provider: ProviderView;
   readonly priority: number;
   readonly weight: number;
-  /** How often it is asked again for one request, after a short limit or an internal error. */
+  /** It is asked again so often for one request, after a short limit or an internal error. */
   readonly retries: number;
-  /** What is known of the supplier's model. */
+  /** These facts of the supplier's model are known. */
   readonly facts: LaneFacts;
   /** The dialect that the operator chose for conversations; null: as the profile and the facts say. */
   readonly wire: Wire | null;
@@ -78,7 +78,7 @@ export type Resolution =
     }
   | { readonly kind: 'refused'; readonly code: ErrorCode; readonly model: ModelView | undefined };
 
-/** Who asks, for the question whether a model is open to them. */
+/** A model is open or closed to this audience. */
 export interface ModelAudience {
   readonly organisationId: number | null;
   readonly departmentId: number | null;

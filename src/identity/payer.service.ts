@@ -24,7 +24,10 @@ export interface Standing extends Ownership {
   /** The payer's wallet, or their account of invoices; null where nobody pays or nothing is charged. */
   readonly chargedAccount: number | null;
   readonly billingExempt: boolean;
-  /** What the organisation pays of a price, the latest version first; null where it never had a mark-up. */
+  /**
+   * The organisation pays these shares of a price, the latest version first; null where it never had a
+   * mark-up.
+   */
   readonly priceFactors: readonly PriceFactorVersion[] | null;
 }
 

@@ -7,12 +7,12 @@ export type NoticeTopic = (typeof noticeTopics)[number];
 /** Pages with an explanation that can be put away. */
 export type HelpPage = 'autorouter' | 'projects' | 'qualitative' | 'setup';
 
-/** What a person chose for their own pages and mails. */
+/** A person chose these settings for their own pages and mails. */
 @Injectable()
 export class PersonalSettings {
   constructor(private readonly database: Database) {}
 
-  /** What this person wants no notices of. In a transaction the row is theirs until its end. */
+  /** This person wants no notices of these topics. In a transaction the row is theirs until its end. */
   async mutedNotices(userId: number, tx?: Tx): Promise<NoticeTopic[]> {
     const [row] = await (tx ?? this.database.source).query<{ muted_notices: NoticeTopic[] }[]>(
       `SELECT muted_notices FROM user_setting WHERE user_id = $1 ${tx === undefined ? '' : 'FOR UPDATE'}`,

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '../kernel';
 import { Database } from '../platform';
 
-/** How a person wants pages to be shown. */
+/** A person chooses here how pages are shown. */
 @Injectable()
 export class ProfileService {
   constructor(private readonly database: Database) {}
@@ -14,7 +14,7 @@ export class ProfileService {
     ]);
   }
 
-  /** Whether a person is there and within the viewer's scope: a person outside it does not exist for the viewer. */
+  /** A person outside the viewer's scope does not exist for the viewer. */
   async isWithin(scope: Scope, userId: number): Promise<boolean> {
     const [condition, ...values] = personWithin(scope);
     const found = await this.database.query(`SELECT 1 FROM user_account WHERE id = $1 AND ${condition}`, [

@@ -6,7 +6,7 @@ export class Session {
   @PrimaryColumn('bytea', { name: 'token_hash', primaryKeyConstraintName: 'session_pkey' })
   tokenHash: Buffer;
 
-  /** What lists and logs call it by. */
+  /** Lists and logs call it by this id. */
   @Column('uuid', { name: 'public_id' })
   publicId: string;
 
@@ -22,7 +22,7 @@ export class Session {
   @Column('timestamptz', { name: 'expires_at' })
   expiresAt: Date;
 
-  /** Where it is good. Empty: at BASE_URL. Null, as older versions left it: nowhere. */
+  /** The session is good on this host alone. Empty: at BASE_URL. Null, as older versions left it: nowhere. */
   @Column('text', { nullable: true })
   host: string | null;
 
@@ -36,7 +36,7 @@ export class Session {
   @Column('text', { name: 'admin_role', nullable: true })
   adminRole: string | null;
 
-  /** What that view is narrowed to. */
+  /** That view is narrowed to this organisation. */
   @Column('integer', { name: 'admin_organisation_id', nullable: true })
   adminOrganisationId: number | null;
 }

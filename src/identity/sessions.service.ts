@@ -31,7 +31,7 @@ type SessionRow = Row<'session', 'public_id, user_id, admin_role, admin_organisa
     readonly hasSecondFactor: boolean;
   };
 
-/** How a signed-in person sees pages, beside what they may see. */
+/** A signed-in person sees pages in this way, beside what they may see. */
 export interface Viewing {
   readonly language: string;
   readonly timeZone: string;

@@ -26,7 +26,7 @@ export interface Caller {
   readonly continueStreams: ContinueStreams | null;
   readonly expiresAt: number | null;
   readonly attribution: Attribution;
-  /** Whose wallet pays, also when nothing is charged to it because the account is exempt; null without a payer. */
+  /** The wallet of this payer pays, also when the account is exempt; null without a payer. */
   readonly payerId: number | null;
   /** The payer, and everyone whose delegate pays in their place. */
   readonly payerChain: readonly number[];
@@ -35,7 +35,7 @@ export interface Caller {
   readonly limits: readonly LimitRef[];
   /** The same with the budget of one model, for each that has one; null where none has. */
   readonly modelLimits: ReadonlyMap<string, readonly LimitRef[]> | null;
-  /** What its organisation pays of a price; null where it never had a mark-up. */
+  /** Its organisation pays this share of a price; null where it never had a mark-up. */
   readonly priceFactors: readonly PriceFactorVersion[] | null;
   /** An internal caller: its usage never counts as a customer's. */
   readonly isEvaluation?: true;
@@ -43,7 +43,7 @@ export interface Caller {
 
 const WHOLE_PRICE = 1_000_000;
 
-/** What the caller pays of a price at an instant; null is the price itself. */
+/** The caller pays this share of a price at an instant; null is the price itself. */
 export function priceFactorAt({ priceFactors }: Pick<Caller, 'priceFactors'>, instant: number): PriceFactor {
   const factor = priceFactors?.find(({ from }) => from <= instant)?.factor ?? WHOLE_PRICE;
   return factor === WHOLE_PRICE ? null : factor;
@@ -58,7 +58,7 @@ const unattributed: Attribution = {
   walletId: null,
 };
 
-/** Whose a request of this caller is on record. */
+/** A request of this caller is on record as theirs. */
 export const recordedFor = ({ isEvaluation, attribution }: Caller): Attribution =>
   isEvaluation === true ? unattributed : attribution;
 

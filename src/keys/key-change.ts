@@ -1,6 +1,6 @@
 import type { Caller } from './caller';
 
-/** What has changed, and with it perhaps what some keys may do. */
+/** A change may alter what some keys may do. */
 export interface KeyChange {
   readonly what: 'key' | 'user_account' | 'organisation' | 'department' | 'project';
   readonly id: number;

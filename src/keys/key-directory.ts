@@ -69,7 +69,7 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
     return this.load(fingerprint, publicId, text).then((verdict) => this.accept(verdict));
   }
 
-  /** Why a key that was let in may no longer go on; null when it may. */
+  /** A key that was let in may no longer go on for this reason; null when it may. */
   async refusalOf(keyId: number): Promise<Fault | null> {
     const [row] = await this.database.rows<KeyRow>(`${KEY} WHERE k.id = $1`, [keyId]);
     if (row === undefined) return fault('invalid_api_key');

@@ -8,7 +8,7 @@ import { presentKey } from './key-presenter';
 import { KeyRegister } from './key-register';
 import type { IssuedKey, ManagedKey, RotatedKey } from './managed-key';
 
-/** What the operator does to keys, with the root key or at the command line, as entries of the activity log. */
+/** The activity log has an entry for all that the operator does with the root key or at the command line. */
 @Injectable()
 export class KeyEntries {
   constructor(
@@ -71,7 +71,7 @@ const isFact = new Set([
   'limits_locked',
 ]);
 
-/** What an entry tells of a key. What a budget has used is no change of it. */
+/** An entry tells these facts of a key. What a budget has used is no change of it. */
 export const keyFacts = (key: ManagedKey) => ({
   ...Object.fromEntries(Object.entries(presentKey(key)).filter(([name]) => isFact.has(name))),
   kept_by_file_as: key.fileName,

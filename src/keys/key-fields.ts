@@ -37,7 +37,7 @@ export const keyFields = defineFields('key', {
   name: kept.line(LONGEST_NAME).required().notOn('page'),
   allowed_models: kept.words(MOST_MODELS, LONGEST_MODEL, 1).nullable('every').notOn('page'),
   allowed_regions: kept.words(MOST_REGIONS, LONGEST_REGION, 1).nullable('every').notOn('page'),
-  /** Whether they were given as a list; as a text they are shown as one. */
+  /** The regions were given as a list; as a text they are shown as one. */
   regions_as_list: kept.flag().default(false).only(),
   rate_limit_rpm: kept.whole(1, 1_000_000).nullable('the usual limit').explained(),
   rate_limit_tpm: kept.whole(1, 1_000_000_000).nullable('none').explained(),
@@ -85,7 +85,7 @@ export const modelBudgetFields = {
 /** A key may be sent back as it was read, with what its budgets show beside their fields. */
 const { additionalProperties: _others, ...modelBudget } = objectSchema(modelBudgetFields);
 
-/** What may be said of a key, as its interface describes it; `key-form.ts` reads and refuses it. */
+/** A key can have these fields, as its interface describes them; `key-form.ts` reads and refuses them. */
 export const keyBody: Fields = optional({
   ...Object.fromEntries(keyFields.fields),
   allowed_regions: new Field<unknown>({

@@ -88,7 +88,7 @@ export function readGrace(body: JsonFields): number {
   return wholeIn(rotationFields.grace_seconds, body.grace_seconds, 'grace_seconds');
 }
 
-/** What the field takes, or the refusal of the key's own interface. */
+/** The value is as the field takes it, or refused in the words of the key's own interface. */
 function valueOf<Value>(field: Field<Value>, value: unknown, param: string, expected: string): Value {
   const read = field.read(value);
   if (read instanceof Misfit) throw refused(param, expected);
@@ -100,7 +100,7 @@ function wholeIn<Value>(field: Field<Value>, value: unknown, param: string): Val
   return valueOf(field, value, param, `a whole number from ${minimum} to ${maximum.toLocaleString('en')}`);
 }
 
-/** What is judged by more than its kind. */
+/** These fields are judged by more than their kind. */
 const readers: Readonly<Record<string, (value: unknown, catalogue: KnownModels) => unknown>> = {
   name: (value) =>
     valueOf(nameField, value, 'name', `a text of 1 to ${LONGEST_NAME} characters without control characters`),

@@ -99,7 +99,7 @@ export function refuseKeyChanges(changes: KeyChanges, acting: ActingOnKey, key: 
 
 const denied = (message: string): Fault => fault('permission_denied', { message });
 
-/** What may be said of a key without a limit of it. */
+/** These fields of a key set no limit of it. */
 const unlimiting = new Set<string>(['name', 'answerModel', 'continueStreams', 'metadata']);
 
 function changesLimits(changes: KeyChanges, key: ManagedKey): boolean {

@@ -37,7 +37,7 @@ export const presentRotated = (key: RotatedKey) => ({
   previous_valid_until: key.previousUntil?.toISOString() ?? null,
 });
 
-/** What a key itself may know of it, too. */
+/** A key itself may know these fields, too. */
 export const presentFields = (key: ManagedKey) => ({
   status: key.status,
   ...keyFields.toJson('answer', key),

@@ -100,7 +100,7 @@ export class KeyRegister {
     return row?.count ?? 0;
   }
 
-  /** What a key that was found within a scope belongs to. */
+  /** The answer has the owners of a key that was found within a scope. */
   async ownersOf({ id }: Pick<ManagedKey, 'id'>): Promise<KeyOwners> {
     const name = (table: string, sql: string): string =>
       `(SELECT jsonb_build_object('id', ${table}.id, 'name', ${table}.name) FROM ${table} WHERE ${table}.id = ${sql})`;

@@ -2,10 +2,10 @@ import { type Ownership, PROJECT_OF_PERSON } from '../identity';
 import { type Fault, fault, type Scope } from '../kernel';
 import type { Tx } from '../platform';
 
-/** Whose keys are meant: those an actor may see, or one key by itself. */
+/** The keys are those that an actor may see, or one key by itself. */
 export type KeyScope = Scope | { readonly kind: 'key'; readonly keyId: number };
 
-/** Where a key belongs, as requests are attributed: a project's organisation wins over that of a user. */
+/** A key belongs where its requests are attributed: a project's organisation wins over that of a user. */
 export const OWNERS = `LEFT JOIN user_account u ON u.id = k.user_id
   LEFT JOIN department d ON d.id = k.department_id
   LEFT JOIN project p ON p.id = k.project_id`;

@@ -34,7 +34,7 @@ export function publicIdOf(text: string): string | null {
 export const hashKey = (pepper: string, text: string): Buffer =>
   createHmac('sha256', pepper).update(text).digest();
 
-/** What lists show of a key. */
+/** Lists show this of a key. */
 export const maskKey = (publicId: string): string => `${PREFIX}${publicId}…`;
 
 /** It has a letter: the portal knows keys by number, and old links to it by this id. */

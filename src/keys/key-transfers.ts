@@ -4,7 +4,10 @@ import { OWNERS } from './key-scope';
 
 const ENDED = `status = 'revoked', revoked_at = now(), previous_hash = NULL, previous_until = NULL`;
 
-/** Ends keys for good; those that were revoked before can no longer be restored. How many ended. */
+/**
+ * Ends keys for good; those that were revoked before can no longer be restored. The answer counts the keys
+ * that ended.
+ */
 async function end(tx: Tx, which: string, parameters: readonly number[]): Promise<number> {
   const [, count] = await tx.query<[unknown[], number]>(
     `UPDATE api_key SET ${ENDED} WHERE ${which} AND status <> 'revoked'`,
@@ -16,22 +19,22 @@ async function end(tx: Tx, which: string, parameters: readonly number[]): Promis
   return count;
 }
 
-/** What happens to keys when their owner is moved or removed. Every node learns of it within a second. */
+/** Keys follow their owner, who is moved or removed. Every node learns of it within a second. */
 @Injectable()
 export class KeyTransfers {
-  /** How many ended. */
+  /** The answer counts the keys that ended. */
   endOfProject(tx: Tx, projectId: number): Promise<number> {
     return end(tx, 'project_id = $1', [projectId]);
   }
 
-  /** Those that a person has on a project. How many ended. */
+  /** Those that a person has on a project. The answer counts the keys that ended. */
   endOfMember(tx: Tx, projectId: number, userId: number): Promise<number> {
     return end(tx, 'project_id = $1 AND user_id = $2', [projectId, userId]);
   }
 
   /**
-   * Those of a person that belong to an organisation which is not theirs, or to a part of it. The platform's people
-   * serve all organisations. How many ended.
+   * Those of a person that belong to an organisation which is not theirs, or to a part of it. The platform's
+   * people serve all organisations. The answer counts the keys that ended.
    */
   endElsewhere(tx: Tx, userId: number): Promise<number> {
     return end(

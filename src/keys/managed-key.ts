@@ -6,7 +6,7 @@ import type { KeyKind, KeyStatus } from './api-key.entity';
 import type { KeyValues } from './key-fields';
 import type { ModelBudget, NewModelBudget } from './model-budgets';
 
-/** What is shown: a key that is active in the register but past its time is `expired`. */
+/** A key that is active in the register but past its time is shown as `expired`. */
 export const shownStatuses = ['active', 'disabled', 'revoked', 'expired'] as const;
 export type ShownStatus = (typeof shownStatuses)[number];
 
@@ -18,7 +18,7 @@ export interface KeyBudget {
 export interface NewKey extends Ownership, Partial<KeyValues> {
   readonly kind: KeyKind;
   readonly name: string;
-  /** Who made it, in words that stay true: `root key`, `user 12`, `first boot`. */
+  /** The maker of the key stands here in words that stay true: `root key`, `user 12`, `first boot`. */
   readonly createdBy: string;
   readonly budget?: KeyBudget | null;
   readonly modelBudgets?: readonly NewModelBudget[];
@@ -35,12 +35,12 @@ export interface KeyChanges extends Partial<KeyValues> {
   readonly budgetPeriod?: BudgetPeriod;
   /** They replace the old budgets. */
   readonly modelBudgets?: readonly NewModelBudget[];
-  /** Whether only administrators may change what limits the key. */
+  /** Only administrators may change the limits of the key. */
   readonly limitsLocked?: boolean;
   readonly fileName?: string | null;
 }
 
-/** Who decided something about a key; the name is null once the account is gone. */
+/** The person decided something about a key; the name is null once the account is gone. */
 export interface KeyDecision {
   readonly userId: number | null;
   /** The present one of the account; null where it is not known. */
@@ -83,7 +83,7 @@ export interface ManagedKey extends Ownership, KeyValues {
   readonly pause: KeyDecision | null;
   /** The administrator whose limits stand; null where the owner may change them. */
   readonly limitsLock: KeyDecision | null;
-  /** What a gateway file calls it, where one keeps it. */
+  /** A gateway file that keeps the key calls it so. */
   readonly fileName: string | null;
 }
 
@@ -97,7 +97,7 @@ export interface KeyFilter extends PageRequest {
   readonly organisationId?: number | null;
 }
 
-/** What a key belongs to, by name. */
+/** A key belongs to these owners, by name. */
 export interface KeyOwners {
   readonly organisation: OwnerName | null;
   readonly department: OwnerName | null;

@@ -1,7 +1,7 @@
 import type { BudgetScope, LimitRule, Limits, LimitState } from '../billing';
 import { type Database, readRows, type Row, type Tx } from '../platform';
 
-/** What a key may spend on one model. */
+/** A key may spend this on one model. */
 export interface NewModelBudget extends LimitRule {
   readonly model: string;
 }

@@ -14,7 +14,7 @@ import type { ReplayReport } from './settlement/journal-replay';
 import { SettlementQueue } from './settlement/settlement-queue';
 import type { MoneyStore } from './store/money-store';
 
-/** How nodes tell one another about recalls, returns and changed limits. */
+/** Nodes tell one another about recalls, returns and changed limits by these. */
 export interface Announcements {
   on(channel: string, handler: (payload: string) => void): Promise<() => void>;
   onGap(handler: () => void): () => void;
@@ -28,7 +28,7 @@ export interface MoneyEngineOptions {
   /** Records a settlement transaction takes at most, and records that may wait before admission pauses. */
   readonly chunk?: number;
   readonly mostPending?: number;
-  /** How long an answer waits for the commit when the journal cannot be written. */
+  /** An answer waits so long for the commit when the journal cannot be written. */
   readonly commitWaitMs?: number;
   readonly disk?: JournalDisk;
 }
@@ -92,7 +92,7 @@ export class MoneyEngine {
     return this.settlements.pending;
   }
 
-  /** Why the journal cannot be written at present; undefined while it can. */
+  /** The journal cannot be written for this reason; undefined while it can. */
   get trouble(): unknown {
     return this.settlements.trouble;
   }

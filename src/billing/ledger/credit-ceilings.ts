@@ -8,7 +8,7 @@ interface Ceiling {
   readonly given: Nano;
 }
 
-/** How much credit the administrators of an organisation may give in sum; the platform sets it. */
+/** The platform limits the sum of credit that the administrators of an organisation may give. */
 @Injectable()
 export class CreditCeilings {
   constructor(private readonly database: Database) {}

@@ -15,15 +15,15 @@ import { Ledger } from './ledger';
 import { Limits } from './limits';
 
 export interface InvoiceState {
-  /** What was used and is not paid, whether it was billed yet or not; negative where more was paid. */
+  /** The payer owes what was used and is not paid, billed or not; negative where more was paid. */
   readonly owed: Nano;
-  /** How much may be owed. */
+  /** So much may be owed. */
   readonly credit: Nano;
   /** Nodes hold it for requests in flight. */
   readonly escrowed: Nano;
 }
 
-/** What a payer paid of their invoices, as an operator recorded it. */
+/** An operator recorded this payment of a payer's invoices. */
 export interface InvoicePayment {
   readonly id: number;
   /** The payer's, unique to the payment: by it a repetition is known. */
@@ -55,8 +55,8 @@ export class Invoices {
   }
 
   /**
-   * How much an invoiced payer may owe: the credit limit, else the lower of their budgets. Only where the platform acts
-   * (`mayRaise`) do budgets give more than there was, since organisations set one of them.
+   * An invoiced payer may owe up to the credit limit, else up to the lower of their budgets. Only where the
+   * platform acts (`mayRaise`) do budgets give more than there was, since organisations set one of them.
    */
   async followCredit(tx: Tx, payerId: number, mayRaise: boolean): Promise<void> {
     const account = invoiceAccountOf(payerId);

@@ -36,7 +36,7 @@ export interface Posting {
 }
 
 export interface WalletState {
-  /** What was credited less what was spent; negative is debt. */
+  /** The balance is what was credited less what was spent; negative is debt. */
   readonly balance: Nano;
   readonly creditLimit: Nano;
   readonly spent: Nano;

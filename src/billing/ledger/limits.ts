@@ -13,12 +13,15 @@ export interface LimitRule {
 export interface LimitState extends LimitRule {
   /** The sum of the raises in force. */
   readonly raised: Nano;
-  /** When the first of its raises ends; null where there is none. */
+  /** The first of its raises ends at this time; null where there is none. */
   readonly raisedUntil: Date | null;
   readonly spent: Nano;
   /** Never negative: a limit may lie below what was spent. */
   readonly remaining: Nano;
-  /** When nothing of what was spent counts any more. Null for a rolling window in which nothing has been spent. */
+  /**
+   * Nothing of what was spent counts any more from this time on. Null for a rolling window in which nothing
+   * has been spent.
+   */
   readonly resetsAt: Date | null;
   /** The oldest spending of a rolling window, and when it leaves. */
   readonly freesNext: { readonly at: Date; readonly amount: Nano } | null;
@@ -49,7 +52,7 @@ export class Limits {
     await change(tx, scope, 'monthly', null);
   }
 
-  /** How far a wallet may be spent below zero. */
+  /** A wallet may be spent this far below zero. */
   async setCreditLimit(tx: Tx, walletId: number, limit: Nano): Promise<void> {
     if (limit < 0n) throw new RangeError('a limit cannot be negative');
     await change(tx, { kind: 'wallet', id: walletId }, 'lifetime', limit);

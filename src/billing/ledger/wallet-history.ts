@@ -126,7 +126,7 @@ export class WalletHistory {
     return everyRow(limit, ROWS_AT_ONCE, (page) => this.page(walletId, page));
   }
 
-  /** What the payer of a wallet is billed for by invoice; null where nothing was owed or paid in the span. */
+  /** The statement of the wallet's payer by invoice is null where nothing was owed or paid in the span. */
   async invoices(walletId: number, from: Date, to: Date): Promise<Statement | null> {
     const statement = await this.statement(invoiceAccountOf(walletId), from, to);
     return isEmpty(statement) ? null : statement;

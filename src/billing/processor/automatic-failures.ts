@@ -11,7 +11,7 @@ const MOST_FAILURES = 5;
 const MOST_DOUBLINGS = 6;
 const LONGEST_CODE = 100;
 
-/** What a failed automatic top-up does to its payment and to the rule of its wallet. */
+/** A failed automatic top-up changes its payment and the rule of its wallet. */
 @Injectable()
 export class AutomaticFailures {
   constructor(private readonly activity: ActivityLog) {}

@@ -27,7 +27,7 @@ interface Charge {
   readonly cardId: string;
 }
 
-/** What a look at a wallet decided; null where nothing is to be done now. */
+/** A look at a wallet ends in one of these; null where nothing is to be done now. */
 type Begun = Charge | { readonly kind: 'ceiling' } | Failed | null;
 
 interface Failed {

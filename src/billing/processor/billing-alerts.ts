@@ -17,7 +17,7 @@ type RecipientRow = Row<'spending_window', 'spent, limit_nano'> &
     readonly userId: number;
   };
 
-/** Whether this person receives notices of the topic. */
+/** The condition holds for persons who receive notices of the topic. */
 const wants = (userId: string, topic: 'budget' | 'balance'): string =>
   `NOT EXISTS (SELECT FROM user_setting s WHERE s.user_id = ${userId} AND '${topic}' = ANY (s.muted_notices))`;
 

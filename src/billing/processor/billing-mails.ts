@@ -21,7 +21,7 @@ export interface BudgetNotice {
   readonly limit: Nano;
 }
 
-/** Which words say when a spent budget is there again. */
+/** These words say when a spent budget is there again. */
 const againOf = (period: BudgetPeriod): string =>
   period === 'rolling' || period === 'total' ? period : 'calendar';
 

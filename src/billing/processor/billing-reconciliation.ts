@@ -119,7 +119,7 @@ export class BillingReconciliation {
   }
 }
 
-/** What a dispute takes: nothing once it is won. */
+/** A dispute takes its sum, and nothing once it is won. */
 const takenBy = (state: string | null, cents: bigint): bigint => (state === 'won' ? 0n : cents);
 
 function disputeDifference(fact: DisputeFact, known: KnownDispute): Difference[] {

@@ -7,7 +7,7 @@ import { ProcessorInbox } from './processor-inbox';
 
 /** The processor lists its events for so long. */
 const LISTED_MS = 30 * DAY_MS;
-/** What is read before it counts as read. */
+/** One window is read as a whole before it counts as read. */
 const WINDOW_MS = DAY_MS;
 /** Events may be listed a little after they happened. */
 const OVERLAP_MS = 600_000;
@@ -32,7 +32,7 @@ export class EventSweep {
     private readonly logger: Logger,
   ) {}
 
-  /** How many events had never arrived. */
+  /** The answer counts the events that had never arrived. */
   @RepeatingJob({ name: 'poll-processor-events', cron: '27 * * * *', deadlineMs: 600_000 })
   async run(signal?: AbortSignal): Promise<number> {
     if (!this.processor.isConnected) return 0;

@@ -59,7 +59,7 @@ export type Fact =
       readonly amountCents: number;
       readonly currency: string;
       readonly refundedCents: number;
-      /** Which wallet we named when we ordered it; payments of others on the same account name none. */
+      /** We named this wallet when we ordered it; payments of others on the same account name none. */
       readonly wallet: string | null;
     }
   | {
@@ -80,7 +80,7 @@ export type Fact =
       readonly state: 'open' | 'won' | 'lost';
       /** The dispute stood like this at that time, in seconds of the processor's clock. */
       readonly observedAt: number;
-      /** How often its money was moved: tells apart what was observed in one second. */
+      /** The number of movements of its money tells apart what was observed in one second. */
       readonly movements: number;
     }
   | { readonly kind: 'cards'; readonly customerId: string };

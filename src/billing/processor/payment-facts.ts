@@ -9,7 +9,7 @@ import type { Fact } from './events';
 import { type Payment, paymentOf, type PaymentRow } from './payments';
 import { concernsOfWallet } from './wallet-concern';
 
-/** Why a fact was rejected: it contradicts our order to the processor, or concerns no known payment. */
+/** A fact was rejected because it contradicts our order to the processor, or concerns no known payment. */
 export type Problem = 'payment' | 'amount' | 'currency' | 'wallet' | 'customer' | 'mode';
 
 export interface Applied {
@@ -30,7 +30,7 @@ export const REFUNDED = `
          coalesce(sum(r.amount_cents) FILTER (WHERE r.state = 'failed'), 0)
     FROM processor_refund r WHERE r.payment_intent_id = p.payment_intent_id`;
 
-/** What of it is disputed, or was lost so. */
+/** So much of the payment is disputed, or was lost in a dispute. */
 export const DISPUTED = `
   coalesce((SELECT sum(d.amount_cents) FROM processor_dispute d
     WHERE d.payment_intent_id = p.payment_intent_id AND d.state <> 'won'), 0)`;

@@ -108,7 +108,7 @@ export class PaymentProcessor {
     });
   }
 
-  /** What the processor said where it understood a call and refused it; null where the outcome is not known. */
+  /** The processor understood the call and refused it in these words; null where the outcome is not known. */
   refusalOf(error: unknown): ProcessorRefusal | null {
     if (this.sdk === null) return null;
     const cause = error instanceof Fault ? error.options.cause : error;

@@ -93,7 +93,7 @@ export class Payments {
     );
   }
 
-  /** What one wallet holds of payments, another one holds from now on. */
+  /** The payments of one wallet belong to another one from now on. */
   async handOver(tx: Tx, from: number, to: number): Promise<void> {
     await tx.query(
       `UPDATE payment SET holder_wallet_id = $2

@@ -7,7 +7,7 @@ import type { BudgetNotice } from './billing-mails';
 export interface ReachedBudget {
   readonly kind: BudgetNotice['kind'];
   readonly name: string | null;
-  /** Where it is the budget of a key, or of a model with it. */
+  /** The budget is that of a key, or of a model with the key, where this is set. */
   readonly keyId: number | null;
   readonly state: LimitState;
 }
@@ -21,7 +21,10 @@ interface HeldBudget {
 
 const MOST_READ = 100;
 
-/** What a person hears of: their own, their projects', and those of the department or organisation that they lead. */
+/**
+ * A person hears of their own scopes, their projects', and those of the department or organisation that they
+ * lead.
+ */
 const held = `
   SELECT 'key' AS kind, k.id::bigint AS owner_id, k.name AS what, k.id AS key_id
     FROM api_key k WHERE k.user_id = $1 AND k.status = 'active'

@@ -14,7 +14,7 @@ interface PostedBack {
   readonly walletId: number;
   readonly holder: number;
   readonly amount: Nano;
-  /** What was posted back of it already. */
+  /** This much of it was posted back already. */
   readonly before: string;
 }
 
@@ -87,7 +87,7 @@ export class PromotionBook {
     }
   }
 
-  /** What one wallet holds of promotions, another one holds and spends from now on. */
+  /** The promotions of one wallet belong to another one, which spends them from now on. */
   async handOver(tx: Tx, from: number, to: number): Promise<void> {
     // Both have spent from their own promotions until now.
     for (const walletId of [from, to].sort((one, other) => one - other)) await this.allocate(tx, walletId);

@@ -28,7 +28,7 @@ export class Lane {
   @ForeignKey(() => Provider, { name: 'lane_provider_fkey' })
   providerId: number;
 
-  /** What the supplier calls the model. */
+  /** The supplier calls the model so. */
   @Column('text', { name: 'upstream_model' })
   upstreamModel: string;
 
@@ -43,7 +43,7 @@ export class Lane {
   @Column('integer', { default: 1 })
   weight: number;
 
-  /** How often it is asked again for one request, after a short limit or an internal error. */
+  /** It is asked again so often for one request, after a short limit or an internal error. */
   @Column('smallint', { default: 0 })
   retries: number;
 

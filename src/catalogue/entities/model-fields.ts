@@ -24,7 +24,7 @@ export type ModelKind = (typeof MODEL_KINDS)[number];
 export const MODEL_STATES = ['active', 'paused', 'hidden', 'deleted'] as const;
 export type ModelState = (typeof MODEL_STATES)[number];
 
-/** How lanes of one priority are ordered: by weight, by lowest price, or by quickest answers. */
+/** Lanes of one priority are ordered by weight, by lowest price, or by quickest answers. */
 const LANE_ORDERS = ['weight', 'price', 'latency'] as const;
 export type LaneOrder = (typeof LANE_ORDERS)[number];
 

@@ -33,7 +33,7 @@ export class Provider {
   @Column('text')
   name: string;
 
-  /** Which supplier adapter speaks to it. */
+  /** This supplier adapter speaks to it. */
   @Column('text')
   style: string;
 
@@ -48,7 +48,7 @@ export class Provider {
   @Column('boolean', { default: true })
   visible: boolean;
 
-  /** What is peculiar to this supplier, as data for its adapter. */
+  /** The supplier's adapter reads these settings, which are peculiar to it. */
   @Column('jsonb', { default: {} })
   settings: Record<string, unknown>;
 

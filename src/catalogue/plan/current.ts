@@ -5,7 +5,7 @@ import type { ProviderView } from '../views';
 import { type Camel, camelCased, type PriceRates, type RateName, RATES, regionsNamed } from '../../kernel';
 import { readRows, type Row, type Tx } from '../../platform';
 
-/** What the database has, by the names that a file uses. */
+/** The database has this, by the names that a file uses. */
 export interface Current {
   readonly providers: ReadonlyMap<string, CurrentProvider>;
   readonly models: ReadonlyMap<string, CurrentModel>;

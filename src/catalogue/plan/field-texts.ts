@@ -61,7 +61,7 @@ export function providerTexts(provider: Omit<CurrentProvider, 'id' | 'name' | 'c
 export const modelTexts = (model: ModelValues & { readonly managed: boolean }): FieldTexts =>
   new Map([...modelFields.texts(model), ['managed', String(model.managed)]]);
 
-/** What something new is unless the file says otherwise: not worth a line. */
+/** Something new has these values unless the file says otherwise, so they are not worth a line. */
 export const usualTexts: FieldTexts = new Map([
   ...modelFields.usualTexts,
   ['visible', 'true'],

@@ -4,7 +4,7 @@ import type { Tx } from '../../platform';
 import { type FieldChange, usualTexts } from './field-texts';
 import { nameOf, type PlanKind, type PlanMark, type Step } from './step';
 
-/** What a plan does to one thing. */
+/** A row shows the change that a plan makes to one thing. */
 export interface PlanRow {
   readonly kind: PlanKind;
   readonly name: string;
@@ -13,7 +13,7 @@ export interface PlanRow {
   readonly changes: readonly FieldChange[];
 }
 
-/** Who applies a plan, which one was shown, and how much of it is wanted. */
+/** An approval names who applies a plan, which one was shown, and how much of it is wanted. */
 export interface PlanApproval {
   /** It is named in words that stay true: `command line`, `user 12`. */
   readonly actor: string;

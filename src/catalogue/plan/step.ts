@@ -12,7 +12,7 @@ export interface Step {
   readonly name: string;
   readonly mark: PlanMark;
   readonly changes: readonly FieldChange[];
-  /** What has to be there first; where that failed, this one is not tried. */
+  /** These have to be there first; where one failed, this step is not tried. */
   readonly needs: readonly string[];
   run(tx: Tx): Promise<unknown>;
 }
@@ -21,7 +21,7 @@ export interface Steps {
   readonly steps: readonly Step[];
   /** A file kept these once, and this one does no longer: these steps would put it away. */
   readonly gone: readonly Step[];
-  /** What is allowed and most likely not meant. */
+  /** A warning is about something that is allowed and most likely not meant. */
   readonly warnings: readonly string[];
 }
 

@@ -11,7 +11,7 @@ import { AccountTokens } from './account-tokens.service';
 export interface ChangedAddress {
   readonly userId: number;
   readonly former: string;
-  /** How long the former address can be restored. */
+  /** The former address can be restored with this token. */
   readonly undoToken: string;
   readonly name: string;
   readonly language: string;

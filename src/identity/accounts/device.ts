@@ -19,7 +19,7 @@ const systems: readonly (readonly [RegExp, string])[] = [
 
 const MOST = 60;
 
-/** What a session was opened with, as far as its user agent tells. */
+/** A session was opened with this, as far as its user agent tells. */
 interface Device {
   /** A program that is no browser has its own name here. */
   readonly program: string | null;

@@ -15,7 +15,7 @@ export interface HandOff {
   readonly next: string;
 }
 
-/** What the person is asked to agree to. */
+/** The person is asked to agree to this. */
 export interface HandOffShown {
   readonly host: string;
   readonly email: string;
@@ -37,7 +37,7 @@ export class HandOffs {
     private readonly settings: Settings,
   ) {}
 
-  /** Whether sign-ins are handed over to this origin at all. */
+  /** Sign-ins are handed over to such an origin. */
   async leadsTo(portal: string): Promise<boolean> {
     return this.isOpen(this.database.source.manager, portal, null);
   }

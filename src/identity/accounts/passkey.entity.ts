@@ -6,14 +6,14 @@ export class Passkey {
   @PrimaryColumn('bytea', { name: 'credential_id', primaryKeyConstraintName: 'passkey_pkey' })
   credentialId: Buffer;
 
-  /** What lists and forms call it by. */
+  /** Lists and forms call it by this id. */
   @Column('uuid', { name: 'public_id' })
   publicId: string;
 
   @Column('integer', { name: 'user_id' })
   userId: number;
 
-  /** What devices know the person by: random, and the same in all passkeys of one person. */
+  /** Devices know the person by this handle: random, and the same in all passkeys of one person. */
   @Column('bytea', { name: 'user_handle' })
   userHandle: Buffer;
 

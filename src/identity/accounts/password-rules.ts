@@ -33,7 +33,7 @@ export const wrongPassword = (param: string): Error =>
     details: { reason: 'password' },
   });
 
-/** How many different characters are left after everything that is guessed first. */
+/** The count is of different characters that are left after everything that is guessed first. */
 function unguessedCharacters(password: string, email: string): number {
   let rest = password.toLowerCase();
   const own = email

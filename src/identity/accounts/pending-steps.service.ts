@@ -7,7 +7,10 @@ import { AccountTokens } from './account-tokens.service';
 
 const ENDED = 'id, email, organisation_id, department_id';
 
-/** What a person began and has not ended. A change of credentials ends it: somebody else may have begun it. */
+/**
+ * A step is something that a person began and has not ended. A change of credentials ends it: somebody else
+ * may have begun it.
+ */
 @Injectable()
 export class PendingSteps {
   constructor(

@@ -3,7 +3,7 @@ import type { Tx } from '../../platform';
 
 type Reader = Pick<Tx, 'query'>;
 
-/** Whether passwords open nothing for this person, because their organisation signs in through a provider. */
+/** Passwords open nothing for a person whose organisation signs in through a provider. */
 export async function signsInByProviderOnly(tx: Reader, userId: number): Promise<boolean> {
   const rows = await tx.query<unknown[]>(
     'SELECT 1 FROM user_account u JOIN organisation o ON o.id = u.organisation_id AND o.sso_only WHERE u.id = $1',

@@ -20,7 +20,7 @@ export interface Registration {
   readonly legalVersion: string;
 }
 
-/** What one registration chose, kept with its token. */
+/** One registration made this choice, which is kept with its token. */
 interface Chosen {
   readonly passwordHash: string;
   readonly displayName: string;

@@ -28,7 +28,7 @@ const letters = 'abcdefghjkmnpqrstuvwxyz23456789';
 
 export interface FactorSetup {
   readonly secret: string;
-  /** What an authenticator reads from a picture. */
+  /** An authenticator reads this address from a picture. */
   readonly uri: string;
 }
 

@@ -108,7 +108,7 @@ export async function checkSignIn(
   });
 }
 
-/** What a browser's `credential` says, or null. The library checks all but what a lookup needs. */
+/** The answer has a browser's `credential`, or is null. The library checks all but what a lookup needs. */
 export function readAnswer<Answer extends { id: string; response: object }>(text: string): Answer | null {
   let value: unknown;
   try {

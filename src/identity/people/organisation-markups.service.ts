@@ -77,7 +77,7 @@ export class OrganisationMarkups {
     );
   }
 
-  /** What is paid of a price now; null is the price itself. */
+  /** Of a price this share is paid now; null is the price itself. */
   async factorOf(organisationId: number | null): Promise<PriceFactor> {
     if (organisationId === null) return null;
     const [row] = await this.database.query<Row<'organisation_markup', 'factor'>>(

@@ -27,21 +27,21 @@ export interface MergeData {
 export interface MergePlan {
   readonly targetId: number;
   readonly sourceIds: readonly number[];
-  /** Who pays for the merged organisation; null for each member by themselves. */
+  /** This account pays for the merged organisation; null means that each member pays. */
   readonly billingUserId: number | null;
   /** Owners and administrators of the sources get these roles. */
   readonly roles: ReadonlyMap<number, Role>;
   readonly reason?: string;
 }
 
-/** What other modules move: keys, wallets, limits and access to models. */
+/** Other modules move keys, wallets, limits and access to models by these. */
 export interface MergeMoves {
   readonly sourceIds: readonly number[];
   readonly targetId: number;
-  /** Who paid before, and who pays now. */
+  /** These accounts paid before, or pay now. */
   readonly payers: readonly number[];
   readonly billingUserId: number | null;
-  /** What is told once the merge is committed. */
+  /** The work is done once the merge is committed. */
   readonly afterwards: (work: () => Promise<void>) => void;
 }
 

@@ -42,7 +42,10 @@ interface Target {
   readonly role: Role;
 }
 
-/** Why the actor may not do this to the account; null when they may. People do not change their own account here. */
+/**
+ * The actor may not do this to the account for this reason; null when they may. People do not change their
+ * own account here.
+ */
 export function refusalOf(
   actor: Pick<Actor, 'userId' | 'role'>,
   act: UserAct,

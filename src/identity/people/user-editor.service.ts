@@ -11,7 +11,7 @@ import { absent, type Acting, assertVersion, type Target } from './acting';
 import { assertMay, type UserAct } from './policy';
 import { UserRegister } from './user-register';
 
-/** What a person loses with an organisation; the answer says what has changed. */
+/** A person loses something with an organisation; the answer says what has changed. */
 type Leaving = (tx: Tx, userId: number) => Promise<Changes>;
 
 /** Changes accounts for administrators, by the policy's table; each change is on record with its reason. */

@@ -10,7 +10,7 @@ const DEADLINE_MS = 5_000;
 const TRY_MS = 1_500;
 const LONGEST_FOUND = 200;
 
-/** What a look-up of the record has brought; `found` is shown to administrators. */
+/** A look-up of the record has brought this; `found` is shown to administrators. */
 export interface RecordFound {
   readonly result: 'seen' | 'other' | 'absent' | 'unanswered';
   readonly found: string | null;

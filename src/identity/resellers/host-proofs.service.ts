@@ -34,7 +34,9 @@ type ProofRow = Row<'reseller_domain', typeof OWN_COLUMNS> & { readonly isProven
 const MOST_HOSTS = 1_000;
 const AT_ONCE = 16;
 
-/** Whose a reseller's host is: a TXT record proves it, looked for when it is entered and every day (ADR 58). */
+/**
+ * A TXT record proves that a host is the reseller's; it is looked for when entered and every day (ADR 58).
+ */
 @Injectable()
 export class HostProofs {
   constructor(

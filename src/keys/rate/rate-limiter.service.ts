@@ -13,7 +13,7 @@ export interface RateState {
   readonly limit: number;
   readonly used: number;
   readonly remaining: number;
-  /** When nothing will count any more; null when nothing does. */
+  /** Nothing will count any more at this time; null when nothing does. */
   readonly resetsAt: Date | null;
 }
 
@@ -29,7 +29,7 @@ export interface ParallelState {
   readonly open: number;
 }
 
-/** How many requests a key may start in any minute, how many tokens they may take, and how many may be open at once. */
+/** A key may start so many requests a minute, use so many tokens, and have so many requests open at once. */
 @Injectable()
 export class RateLimiter {
   constructor(private readonly windows: RateWindows) {}
@@ -73,7 +73,7 @@ export class RateLimiter {
     return { limit: maxParallel, open: await this.windows.open(slotsOf(keyId), maxParallel) };
   }
 
-  /** How a key stands, without taking anything. */
+  /** The answer shows how a key stands, without taking anything. */
   async stateOf(key: Limited): Promise<RateState> {
     return stateIn(await this.windows.look(windowOf(key)));
   }
@@ -98,14 +98,14 @@ const windowOf = ({ keyId, rateLimitRpm }: Limited): RateWindow => ({
   windowMs: MINUTE_MS,
 });
 
-/** What every answer to a counted request says of the limit. */
+/** Every answer to a counted request tells this of the limit. */
 export function setRateHeaders(response: ServerResponse, { limit, used, resetMs }: RateVerdict): void {
   addUncheckedHeader(response, 'x-ratelimit-limit-requests', String(limit));
   addUncheckedHeader(response, 'x-ratelimit-remaining-requests', digitsOf(Math.max(0, limit - used)));
   addUncheckedHeader(response, 'x-ratelimit-reset-requests', inSeconds(Math.ceil(resetMs)));
 }
 
-/** What every answer to a call of a key with such a limit says of it. */
+/** Every answer to a call of a key with such a limit tells this of it. */
 export function setTokenHeaders(response: ServerResponse, { limit, used, resetMs }: Reading): void {
   addUncheckedHeader(response, 'x-ratelimit-limit-tokens', String(limit));
   addUncheckedHeader(response, 'x-ratelimit-remaining-tokens', digitsOf(Math.max(0, limit - used)));

@@ -72,7 +72,7 @@ export class RateWindows {
     await this.keeping;
   }
 
-  /** Whether the windows are counted over all nodes at the moment. */
+  /** The windows are counted over all nodes at the moment. */
   get exact(): boolean {
     return this.failures < AWAY_AFTER;
   }
@@ -164,7 +164,7 @@ export class RateWindows {
     if (this.redis !== null) void this.redis.leave(key, id).catch(() => undefined);
   }
 
-  /** How many are open. */
+  /** So many are open. */
   async open(key: string, limit: number): Promise<number> {
     const own = this.slots.count(key);
     if (this.redis === null || !this.exact) return own;
@@ -211,7 +211,7 @@ export class RateWindows {
     this.since = since;
   }
 
-  /** What Redis says, unless it has lost its counts, by a flush or a restart without its data. */
+  /** The reading is from Redis, unless that has lost its counts by a flush or a restart without its data. */
   private verified(window: RateWindow, reading: SharedReading): Reading {
     const now = monotonicMs();
     this.noteSince(reading.since, now);

@@ -1,8 +1,8 @@
-/** How a limit stands at one moment; times in milliseconds from then. */
+/** A limit stands so at one moment; times are milliseconds from then. */
 export interface Reading {
   readonly allowed: boolean;
   readonly limit: number;
-  /** How many of the last window's calls count, this one included. */
+  /** So many of the last window's calls count, this one included. */
   readonly used: number;
   /** It lasts until nothing counts any more. */
   readonly resetMs: number;

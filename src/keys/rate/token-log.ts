@@ -9,7 +9,7 @@ export interface TokenWindow {
 }
 
 export interface TokenReading extends Reading {
-  /** What was taken under this id, where it was. */
+  /** The tokens were taken under this id, where there was one. */
   readonly id: string;
 }
 
@@ -19,7 +19,10 @@ interface Entry {
   tokens: number;
 }
 
-/** What calls took within the last window, the oldest leaving first. What one took may be corrected while it counts. */
+/**
+ * The log has what calls took within the last window, the oldest leaving first. The amount that one took may
+ * be corrected while it counts.
+ */
 export class TokenLog {
   private entries: Entry[] = [];
   private first = 0;
@@ -57,7 +60,7 @@ export class TokenLog {
     this.first = 0;
   }
 
-  /** When so much has left that the given number fits; null where it never does. */
+  /** The given number fits at this time, when enough has left; null where it never does. */
   fitsAt(tokens: number, limit: number): number | null {
     let left = this.used;
     if (left + tokens <= limit) return -Infinity;

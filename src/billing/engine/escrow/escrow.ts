@@ -11,9 +11,9 @@ import { SliceAllocator, type SliceAllocatorOptions } from './slice-allocator';
 import { type Waiter, WaitingLine } from './waiting-line';
 
 export interface EscrowOptions extends SliceAllocatorOptions {
-  /** How long a request waits for money that other requests hold. */
+  /** A request waits so long for money that other requests hold. */
   readonly waitMs: number;
-  /** How much longer it waits for the draw that is on its way then. */
+  /** It waits so much longer for a draw that is on its way. */
   readonly silentMs: number;
   readonly mostWaiters: number;
 }
@@ -30,7 +30,7 @@ export const escrowDefaults: EscrowOptions = {
 
 /** Settled requests go here, as far as the escrow knows. */
 export interface Settlements {
-  /** Why the journal cannot be written at present; undefined while it can. */
+  /** The journal cannot be written for this reason; undefined while it can. */
   readonly trouble: unknown;
   readonly takesMore: boolean;
   /** Resolves once the record is durable. */
@@ -71,12 +71,12 @@ export class Escrow implements HoldKeeper {
     );
   }
 
-  /** How many requests hold money now. */
+  /** So many requests hold money now. */
   get holds(): number {
     return this.heldNow;
   }
 
-  /** How much that is. */
+  /** They hold this much together. */
   get heldMoney(): Nano {
     return this.heldSum;
   }
@@ -138,7 +138,7 @@ export class Escrow implements HoldKeeper {
     for (const slice of slices) if (slice.recalledUntil > 0) this.allocator.spare(slice);
   }
 
-  /** Why nothing may be held at present. */
+  /** This fault says why nothing may be held at present. */
   private refusal(): Fault | undefined {
     const { trouble, takesMore } = this.settlements;
     if (!this.lease.admits) return fault('billing_unavailable', { retryAfterSeconds: 2 });

@@ -8,7 +8,7 @@ export interface HoldRequest {
   readonly requestId: string;
   /** The bound: the most that the request can cost. */
   readonly amount: Nano;
-  /** What it can do with where not so much is left; without, nothing less than the amount. */
+  /** The request can do with this amount where less is left; without it, nothing less is held. */
   readonly least?: Nano;
   /** Every scope the request counts against. */
   readonly refs: readonly LimitRef[];
@@ -39,7 +39,7 @@ export let placeHold: (
  */
 export class Hold extends HoldProof {
   readonly requestId: string;
-  /** What is held: less than was asked for where the request could do with it. */
+  /** The hold is less than was asked for where the request could do with it. */
   readonly amount: Nano;
   readonly refs: readonly LimitRef[];
   /** It is the time of the database's clock; it decides which windows are charged, whenever the request ends. */

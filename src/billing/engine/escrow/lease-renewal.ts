@@ -8,7 +8,7 @@ import type { SliceAllocator } from './slice-allocator';
 
 export interface LeaseOptions {
   readonly beatMs: number;
-  /** How long after a renewal was sent this node goes on admitting: less than the lease lasts. */
+  /** This node goes on admitting for so long after a renewal was sent: less than the lease lasts. */
   readonly admitMs: number;
   /** A slice that was not used for so long is handed back whole. */
   readonly unusedMs: number;
@@ -18,7 +18,7 @@ export const leaseDefaults: LeaseOptions = { beatMs: 5_000, admitMs: 25_000, unu
 
 const retryMs = 500;
 
-/** What a renewal works on, apart from the lease itself. */
+/** A renewal works on these parts, apart from the lease itself. */
 export interface RenewalParts {
   readonly store: MoneyStore;
   readonly clock: DatabaseClock;

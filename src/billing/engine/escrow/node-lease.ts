@@ -6,7 +6,7 @@ import type { DatabaseClock } from '../../../platform';
 import { type Ask, type Drawn, LeaseGone, type MoneyStore, type Portion } from '../store/money-store';
 import type { SliceBook } from './slice-book';
 
-/** What the settlement of this node is doing. */
+/** These figures say what the settlement of this node is doing. */
 export interface SettlementActivity {
   readonly busy: boolean;
   readonly commits: number;
@@ -45,7 +45,7 @@ export class NodeLease extends EventEmitter<{ lapsed: [] }> {
     return this.exists;
   }
 
-  /** Whether an answer was lost, so that the database may hold more for this node than its memory says. */
+  /** An answer was lost, so that the database may hold more for this node than its memory says. */
   get inDoubt(): boolean {
     return this.doubtful;
   }

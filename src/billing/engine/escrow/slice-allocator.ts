@@ -15,12 +15,12 @@ export interface SliceAllocatorOptions {
   readonly sliceCap: Nano;
   /** The fallback poll in case an announcement is lost. */
   readonly askAgainMs: number;
-  /** How long a recall is in force, and how soon it is answered. */
+  /** A recall is in force for so long, and is answered within it. */
   readonly recallMs: number;
   readonly handBackMs: number;
 }
 
-/** What is asked for in one scope, for the first who waits there. */
+/** This is asked for in one scope, for the first who waits there. */
 interface ScopeAsk extends Ask {
   readonly amount: Nano;
   /** Less than it asked for, since that was not left. */
@@ -105,7 +105,7 @@ export class SliceAllocator {
   }
 
   /**
-   * What the request is to get: all that it asks for, unless a draw has just said that so much is not left. Then those
+   * The request gets all that it asks for, unless a draw has just said that so much is not left. Then those
    * who wait share the rest, and a request that cannot do with less gets what it asks for or nothing.
    */
   private amountFor(request: HoldRequest, now: number): Nano {

@@ -18,15 +18,15 @@ export class Slice {
   resetsAt = Infinity;
   /** The lease it belongs to was swept: nothing in it is ours any more. */
   lapsed = false;
-  /** When to ask the database again after it had nothing to grant. */
+  /** The database is asked again at this time after it had nothing to grant. */
   askAgainAt = 0;
-  /** What was too much for it then. */
+  /** This amount was too much for it then. */
   shortOf: Nano = 0n;
-  /** What the database had beside all slices at the last draw. */
+  /** The database had this beside all slices at the last draw. */
   poolLeft: Nano = 0n;
   /** Until when free money is handed back, because another node starves. */
   recalledUntil = 0;
-  /** Whether the node that recalls comes first when both starve. */
+  /** The node that recalls comes first when both starve. */
   yields = false;
   lastUsedAt = 0;
   lowWater: Nano = 0n;
@@ -60,12 +60,12 @@ export class Slice {
     return this.drawnNow - this.freeNow - this.owed;
   }
 
-  /** What is left to be spent, as far as this node knows. */
+  /** So much is left to be spent, as far as this node knows. */
   get spendable(): Nano {
     return this.limitLeft - this.owed;
   }
 
-  /** What the next request may hold. */
+  /** The next request may hold this much. */
   get usable(): Nano {
     return this.overdrawn ? 0n : this.freeNow;
   }

@@ -23,7 +23,7 @@ export class WaitingLine {
     /** The refusal for a waiter whose time is up; undefined while its answer is in flight. */
     private readonly expired: (waiter: Waiter) => Fault | undefined,
     private readonly most: number,
-    /** How much longer a waiter stays whose answer is on its way. */
+    /** A waiter whose answer is on its way stays so much longer. */
     private readonly longerMs: number,
   ) {}
 
@@ -43,7 +43,7 @@ export class WaitingLine {
     return this.perScope.has(key);
   }
 
-  /** How many wait for money of this scope. */
+  /** So many wait for money of this scope. */
   countFor(key: number): number {
     return this.perScope.get(key) ?? 0;
   }

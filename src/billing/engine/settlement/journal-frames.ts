@@ -41,7 +41,7 @@ export class FrameBuffer {
 
 export interface FrameReading {
   readonly payloads: readonly string[];
-  /** Where the first damaged frame begins, when the file does not end with a whole one. */
+  /** The first damaged frame begins here, when the file does not end with a whole one. */
   readonly tornAt: number | null;
 }
 

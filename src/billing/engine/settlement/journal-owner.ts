@@ -30,7 +30,7 @@ export function headerOf(payload: string | undefined): JournalHeader | null {
   return header.format === 1 ? header : null;
 }
 
-/** Whether the process that wrote a journal on this machine still runs; null for another machine's. */
+/** The process that wrote a journal on this machine may still run; null for another machine's. */
 export function writerRuns(header: JournalHeader): boolean | null {
   if (header.host !== hostname()) return null;
   try {

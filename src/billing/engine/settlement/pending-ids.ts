@@ -1,6 +1,6 @@
 interface Generation {
   readonly ids: Set<string>;
-  /** How many of them are not committed. */
+  /** So many of them are not committed. */
   uncommitted: number;
 }
 

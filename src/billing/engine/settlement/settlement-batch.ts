@@ -37,7 +37,7 @@ export class SettlementBatch {
     this.requests.push(...requests);
   }
 
-  /** Whether a caller was told that its request could not be recorded. A split batch is committed in part. */
+  /** A caller was told that its request could not be recorded. A split batch is committed in part. */
   get isCalledOff(): boolean {
     return !this.journalled && this.unsettled === null && this.requests.some(isExpired);
   }
@@ -61,7 +61,9 @@ export class SettlementBatch {
     return sums;
   }
 
-  /** What the database releases from escrow. Nothing of a swept lease: its slices belong to others. */
+  /**
+   * The database releases these portions from escrow. Nothing of a swept lease: its slices belong to others.
+   */
   releases(): Portion[] {
     const sums = new Map<string, Nano>();
     for (const [{ window, lapsed }, amount] of this.used()) {

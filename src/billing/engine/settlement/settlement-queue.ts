@@ -15,16 +15,16 @@ import { newTickAcknowledgement, type TickAcknowledgement } from './tick-acknowl
 export interface SettlementOptions {
   /** The most records of one transaction: a larger one would block the event loop. */
   readonly chunk: number;
-  /** How many records may wait before admission pauses. */
+  /** Admission pauses when more records than this wait. */
   readonly mostPending: number;
-  /** How long a caller waits for the commit when the journal cannot be written. */
+  /** A caller waits so long for the commit when the journal cannot be written. */
   readonly commitWaitMs: number;
   /** It holds the records that the database refused for good. */
   readonly folder: string;
 }
 
 const longestPauseMs = 2_000;
-/** How long journalled requests gather for one transaction. */
+/** Journalled requests gather so long for one transaction. */
 const gatherMs = 50;
 
 /**
@@ -63,12 +63,12 @@ export class SettlementQueue {
     return this.waiting + this.arriving.length;
   }
 
-  /** Whether another request could be recorded now. */
+  /** Another request could be recorded now. */
   get takesMore(): boolean {
     return this.journal !== undefined && this.pending < this.options.mostPending;
   }
 
-  /** Why the journal cannot be written at present; undefined while it can. */
+  /** The journal cannot be written for this reason; undefined while it can. */
   get trouble(): unknown {
     return this.journal?.trouble;
   }

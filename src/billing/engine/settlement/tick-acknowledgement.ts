@@ -3,7 +3,7 @@ export interface TickAcknowledgement {
   readonly promise: Promise<void>;
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
-  /** How many of its requests are not committed. */
+  /** So many of its requests are not committed. */
   uncommitted: number;
   journalled: boolean;
   /** Its callers were told that their answers could not be recorded: what is not committed must not be charged. */

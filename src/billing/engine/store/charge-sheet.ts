@@ -4,7 +4,7 @@ import { limitRefs, type ScopeKind, scopeKey } from '../../scope';
 
 type Charged = Omit<WrittenRecord, 'text'>;
 
-/** What the records of one caller in one hour cost together. Windows of limits begin and end on the hour. */
+/** The records of one caller in one hour are summed here. Windows of limits begin and end on the hour. */
 interface CallerSum {
   readonly who: Charged;
   readonly hour: number;
@@ -18,7 +18,7 @@ interface Charge {
   amount: Nano;
 }
 
-/** What a batch of records adds to its scopes, hour by hour, and to its wallets. */
+/** A batch of records adds these amounts to its scopes, hour by hour, and to its wallets. */
 export class ChargeSheet {
   readonly kinds: ScopeKind[] = [];
   readonly owners: number[] = [];

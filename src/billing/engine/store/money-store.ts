@@ -9,13 +9,13 @@ export interface MoneyStore {
   /** Takes from limits what their conditions allow, a reply an ask, in order. */
   draw(lease: string, operation: number, asks: readonly Ask[]): Promise<readonly Drawn[]>;
   giveBack(lease: string, operation: number, portions: readonly Portion[]): Promise<void>;
-  /** What the lease holds; no earlier operation of it takes effect afterwards. */
+  /** The answer has what the lease holds; no earlier operation of it takes effect afterwards. */
   audit(lease: string, operation: number): Promise<readonly Portion[]>;
   /** Takes back what dead leases hold without a journal, or all that the named node holds, whose journal was read. */
   sweep(node?: string): Promise<number>;
   /** Dead nodes whose journals were not read, and what they hold until then. */
   unread(): Promise<readonly UnreadJournal[]>;
-  /** Which of the nodes were given up: their journals charge nothing any more. */
+  /** The answer names the nodes that were given up: their journals charge nothing any more. */
   forgotten(nodes: readonly string[]): Promise<readonly string[]>;
   /** The nodes whose leases run. */
   liveNodes(): Promise<readonly string[]>;
@@ -54,9 +54,9 @@ export interface Drawn {
   readonly granted: Nano | null;
   /** The limit less what was spent. */
   readonly limitLeft: Nano;
-  /** What is neither spent nor drawn. */
+  /** The pool has this left, which is neither spent nor drawn. */
   readonly poolLeft: Nano;
-  /** What other leases hold. */
+  /** Other leases hold this. */
   readonly elsewhere: Nano;
   /** When all that is spent has left the window, which for a rolling one is told only where little was left. */
   readonly resetsAt: number;

@@ -7,7 +7,7 @@ import {
   sinceSeal,
 } from './money-check';
 
-/** What the records settled since then cost each scope, hour by hour. */
+/** The records settled since then cost each scope this much, hour by hour. */
 export const recordedSince = (instant: string): string => `
   SELECT scope.kind, scope.owner_id, r.hour, sum(r.spent) AS spent
     FROM (SELECT date_trunc('hour', created_at, 'UTC') AS hour, ${ownerColumns.join(', ')},
@@ -17,7 +17,10 @@ export const recordedSince = (instant: string): string => `
     CROSS JOIN LATERAL (VALUES ${scopes.map((scope) => `('${scope}', r.${columnOf(scope)})`).join(', ')}) AS scope (kind, owner_id)
    WHERE scope.owner_id IS NOT NULL GROUP BY scope.kind, scope.owner_id, r.hour`;
 
-/** What the scope of window `w` used between two hours. Each branch reads an index of its own, or nothing. */
+/**
+ * The scope of window `w` used this much between two hours. Each branch reads an index of its own, or
+ * nothing.
+ */
 const usedBetween = (from: string, to: string): string => `
   coalesce((SELECT sum(used.cost_nano) FROM (${scopes
     .map(

@@ -6,7 +6,7 @@ const hourly = ['hour', ...owners, ...lane, 'key_model_id'];
 const labelled = ['hour', 'kind', 'label', ...owners, ...lane];
 const daily = ['day', 'dimension', 'number', 'name'];
 
-/** What of usage is money, or what money is computed from; times and latencies are not. */
+/** These fields of usage are money, or money is computed from them; times and latencies are not. */
 const sumsOfRecords = {
   cost_nano: 'sum(cost_nano)',
   requests: 'count(*)',

@@ -9,7 +9,7 @@ export type Kept = 'same' | 'other' | 'unreadable' | 'missing';
 
 const COLUMNS = 'id, kind, host, key_id, wrapped_key, nonce, ciphertext';
 
-/** Where secrets of suppliers go in; of what is there it only says whether it is the one in the file. */
+/** Secrets of suppliers go in here; of those that are there it only says whether they equal the file's. */
 export class CredentialKeeper {
   private readonly editor: CredentialEditor;
 

@@ -2,7 +2,7 @@ import type { CredentialKind } from '../../credential.entity';
 import type { DesiredCredential } from './desired';
 import type { Entry } from './entry';
 
-/** What the one key of a provider is called. */
+/** The one key of a provider has this name. */
 const USUAL_LABEL = 'gateway.yaml';
 
 export function readCredentials(keyKind: CredentialKind, apiKey: Entry, list: Entry): DesiredCredential[] {

@@ -5,20 +5,20 @@ import type { ModelValues } from '../../entities';
 import type { Place } from './file-fault';
 import type { DesiredKey } from './read-keys';
 
-/** What a file says should be. Optional parts that it leaves out are left alone. */
+/** A file asks for this. Optional parts that it leaves out are left alone. */
 export interface Desired {
   readonly providers: readonly DesiredProvider[];
   readonly models: readonly DesiredModel[];
   readonly aliases: readonly DesiredAlias[];
   readonly organisations: readonly DesiredOrganisation[];
   readonly keys: readonly DesiredKey[];
-  /** Whether a key that the file once kept and no longer lists is gone. */
+  /** A key is removed when the file once kept it and no longer lists it. */
   readonly managesKeys: boolean;
 }
 
 export interface DesiredProvider extends Omit<ProviderView, 'id'> {
   readonly at: Place;
-  /** Whether its style does not do without a secret. */
+  /** Its style cannot do without a secret. */
   readonly needsSecret: boolean;
   readonly credentials: readonly DesiredCredential[];
 }

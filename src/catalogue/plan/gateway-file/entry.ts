@@ -4,7 +4,7 @@ import { didYouMean } from '../nearest';
 import type { FileFault, Place } from './file-fault';
 import { expandReferences, isReference, type References } from './references';
 
-/** What reading one file needs and yields. */
+/** Reading one file needs and yields these. */
 export interface Reading {
   readonly document: Document;
   readonly lines: LineCounter;

@@ -21,7 +21,7 @@ export interface GatewayFilePlan {
   readonly rows: readonly PlanRow[];
   /** A file kept these once, and this one does no longer: they are put away only where `prune` says so. */
   readonly gone: readonly PlanRow[];
-  /** What is allowed and most likely not meant. */
+  /** A warning is about something that is allowed and most likely not meant. */
   readonly warnings: readonly string[];
   /** `model gpt-large`: what the file lists and the catalogue has already. */
   readonly untouched: readonly string[];
@@ -29,7 +29,7 @@ export interface GatewayFilePlan {
 }
 
 export interface GatewayFileOptions {
-  /** What the file is called, in faults and as the source of its prices. */
+  /** The file has this name in faults and as the source of its prices. */
   readonly file: string;
   readonly prune: boolean;
   readonly box: SecretBox;
@@ -111,7 +111,7 @@ async function runSteps(tx: Tx, steps: readonly Step[], faults: FileFault[]): Pr
   }
 }
 
-/** Whether the fault is of that place or of something below it. */
+/** A fault concerns a place when it lies there or below it. */
 const concerns = (fault: Place, { path }: Place): boolean =>
   path !== '' &&
   (fault.path === path || fault.path.startsWith(`${path}.`) || fault.path.startsWith(`${path}[`));

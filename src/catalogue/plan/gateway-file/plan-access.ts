@@ -5,7 +5,10 @@ import { modelNamed, type Step } from '../step';
 
 const editor = new CatalogueEditor();
 
-/** Which organisations and departments may use what, and where. People and their organisations are not made here. */
+/**
+ * The steps set which organisations and departments may use what, and where. People and their organisations
+ * are not made here.
+ */
 export function planAccess(desired: Desired, current: Current): Step[] {
   return desired.organisations.flatMap((organisation) => {
     const known = current.organisations.get(organisation.slug);

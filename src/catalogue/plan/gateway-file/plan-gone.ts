@@ -11,8 +11,8 @@ const prices = new PriceService();
 const nowhere = { path: '', line: 1 };
 
 /**
- * What the file kept once and keeps no longer. Nothing is deleted that a record may point at: providers are hidden,
- * models paused, and from then on no file keeps them.
+ * The steps put away what the file kept once and keeps no longer. Nothing is deleted that a record may point
+ * at: providers are hidden, models paused, and from then on no file keeps them.
  */
 export function planGone(desired: Desired, current: Current, keeper: CredentialKeeper): Step[] {
   return [

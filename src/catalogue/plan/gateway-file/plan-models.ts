@@ -72,7 +72,7 @@ function lanesStep(model: DesiredModel, known: CurrentModel | undefined, changes
   };
 }
 
-/** How one model names another, and who sets it. */
+/** One model names another in these ways, each with its own setter. */
 const links = {
   redirect: (tx: Tx, model: string, target: string | null) => editor.setRedirect(tx, model, target),
   overflow: (tx: Tx, model: string, target: string | null) => editor.setOverflow(tx, model, target),

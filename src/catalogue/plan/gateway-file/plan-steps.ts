@@ -21,7 +21,7 @@ interface PlanContext {
   readonly keys: KeyPlanner | undefined;
 }
 
-/** What it takes to make the catalogue as the file says, in an order in which it can be done. */
+/** The steps make the catalogue as the file says, in an order in which they can be done. */
 export async function stepsFor(
   tx: Tx,
   desired: Desired,

@@ -29,7 +29,9 @@ export interface FileReading {
   readonly faults: FileFault[];
 }
 
-/** Who knows what may be connected to, and how, and what may be said of a key. */
+/**
+ * The rules know the addresses that may be connected to, the styles of suppliers, and the fields of a key.
+ */
 export interface FileRules {
   readonly guard: Pick<AddressGuard, 'checkBaseUrl'>;
   readonly styles: {
@@ -39,7 +41,7 @@ export interface FileRules {
   readonly keyFields: KeyFields;
 }
 
-/** What a style of suppliers needs to be called. */
+/** A style of suppliers needs these to be called. */
 interface StyleAdvice {
   readonly credential: CredentialKind;
   needsCredential(provider: ProviderView): boolean;
@@ -146,7 +148,7 @@ function styleOf(provider: ProviderView, entry: Entry, { styles }: FileRules): S
   }
 }
 
-/** How the one key of a provider travels. */
+/** The one key of a provider travels in this way. */
 function keyKind(style: StyleAdvice | undefined, { settings }: ProviderView): CredentialKind {
   const kind = style?.credential ?? 'bearer';
   const hasHeader = settings['key_header'] !== undefined || settings['profile'] === 'azure';

@@ -5,7 +5,7 @@ import type { Place } from './file-fault';
 /** A key as a file has it. What limits it is as `/v1/manage/keys` takes it, and judged there. */
 export interface DesiredKey {
   readonly at: Place;
-  /** What the file calls it. */
+  /** The file calls it so. */
   readonly name: string;
   /** Public id of a key that is there already and shall be kept by the file. */
   readonly id: LocatedText | undefined;
@@ -26,7 +26,7 @@ export interface LocatedText {
   readonly text: string;
 }
 
-/** What may be said of a key. Keys stand above the catalogue, which is told. */
+/** A file can set these fields of a key. Keys stand above the catalogue, which is told. */
 export type KeyFields = Pick<Definition<Properties>, 'fileNames' | 'on'>;
 
 const ownerFields = ['user', 'organisation', 'department', 'project'] as const;

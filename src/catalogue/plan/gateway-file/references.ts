@@ -13,7 +13,7 @@ export interface References {
 const PATTERN = /\$\$\{|\$\{([^}]*)\}/g;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Whether a text is nothing but one reference. */
+/** Such a text is nothing but one reference. */
 export const isReference = (text: string): boolean => /^\$\{[^}]+\}$/.test(text);
 
 /** Replaces every reference, or says which one leads nowhere; never repeats what was found. */

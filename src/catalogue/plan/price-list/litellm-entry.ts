@@ -45,7 +45,7 @@ export class LitellmEntry {
     return typeof value === 'string' ? value : undefined;
   }
 
-  /** What was found within a group and has no place here. */
+  /** These keys were found within a group and have no place here. */
   note(keys: readonly string[]): void {
     this.noted.push(...keys);
   }
@@ -58,7 +58,7 @@ export class LitellmEntry {
     return Object.keys(this.fields);
   }
 
-  /** What tokens cost by service tier; the usual one is ''. */
+  /** Tokens have a sheet for each service tier; the usual one is ''. */
   tokenSheets(): ReadonlyMap<string, RateSheet> {
     const sheets = new Map([['', new RateSheet()]]);
     for (const key of this.keys()) {

@@ -15,7 +15,10 @@ import type { Rates } from './rate-sheet';
 type GivenRates = Parameters<typeof priceRates>[0];
 type Uses = Partial<Record<UseName, bigint>>;
 
-/** What a model costs. `images` are its pictures by quality and size, which the list holds as entries of their own. */
+/**
+ * A model costs these rates. `images` are its pictures by quality and size, which the list holds as entries
+ * of their own.
+ */
 export function ratesIn(
   entry: LitellmEntry,
   kind: ModelKind,
@@ -36,7 +39,10 @@ export function ratesIn(
   });
 }
 
-/** What is sold beside tokens or in their place. One unit alone: others of the list say the same thing again. */
+/**
+ * The unit is sold beside tokens or in their place. One unit alone: others of the list say the same thing
+ * again.
+ */
 function unitOf(
   entry: LitellmEntry,
   kind: ModelKind,

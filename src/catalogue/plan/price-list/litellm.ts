@@ -83,7 +83,7 @@ class Reading {
     return { offers: this.offers, refused: this.refused, unknownKeys: this.unknownKeys };
   }
 
-  /** Whether an entry is a size of pictures and no model. */
+  /** Such an entry is a size of pictures and no model. */
   private isSize(entry: Entry): boolean {
     const { id, provider, fields, prices } = entry;
     if (fields['mode'] !== 'image_generation') return false;

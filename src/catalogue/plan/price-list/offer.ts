@@ -2,7 +2,7 @@ import type { ModelKind } from '../../entities';
 import type { PriceRates } from '../../../kernel';
 import type { Rates } from './rate-sheet';
 
-/** What a price list says of one model of one supplier. */
+/** A price list says this of one model of one supplier. */
 export interface Offer {
   readonly id: string;
   /** The list calls the supplier like this. */

@@ -3,7 +3,7 @@ import { type priceRates, TOKEN_RATES, type TokenRateName } from '../../../kerne
 type GivenRates = Parameters<typeof priceRates>[0];
 export type Rates = Partial<Record<TokenRateName, bigint>>;
 
-/** What a list says of tokens in one mode, as far as it says anything. */
+/** A list says this of tokens in one mode, as far as it says anything. */
 export class RateSheet {
   readonly base: Rates = {};
   private readonly tiers = new Map<number, Rates>();

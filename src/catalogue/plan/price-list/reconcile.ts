@@ -17,7 +17,7 @@ const prices = new PriceService();
 const nowhere = { path: '', line: 1 };
 
 export interface ImportOptions {
-  /** How prices of this import are marked; what is not marked so was set by hand. */
+  /** Prices of this import are marked with it; those without the mark were set by hand. */
   readonly source: string;
   readonly overwrite: boolean;
   /** Our provider has the list's name for it here. */
@@ -38,7 +38,7 @@ export interface Reconciliation {
 
 const IMPORTED = /^import /;
 
-/** What the list would change about the models of these providers. */
+/** The list would make these changes to the models of the providers. */
 export function reconcile(list: PriceList, current: Current, options: ImportOptions): Reconciliation {
   const steps: Step[] = [];
   const kept: string[] = [];
@@ -81,7 +81,7 @@ const isWanted = (offer: Offer, { only }: ImportOptions): boolean =>
 interface Route {
   readonly model: CurrentModel;
   readonly lane: CurrentLane;
-  /** Whether the price of the model itself is the one to set. */
+  /** The price to set is that of the model itself. */
   readonly general: boolean;
 }
 
