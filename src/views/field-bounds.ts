@@ -1,4 +1,4 @@
-/** What a field takes, as attributes of its control. */
+/** A field has its bounds as attributes of its control. */
 export interface FieldAttributes {
   readonly required?: boolean;
   readonly type?: 'number';
@@ -10,10 +10,10 @@ export interface FieldAttributes {
   readonly pattern?: string;
 }
 
-/** What a person types into; boxes, files and hidden fields have their own ways. */
+/** A person types into these; boxes, files and hidden fields have their own ways. */
 const typed = new Set(['text', 'search', 'email', 'url', 'tel', 'number', 'password', 'textarea']);
 
-/** What a control of this type says to browsers of its field, so that no template repeats a bound. */
+/** A control of this type tells browsers the bounds of its field, so that no template repeats them. */
 export function boundsOf(type: string, field: FieldAttributes): FieldAttributes {
   const { required, pattern, minlength, maxlength, ...ofNumber } = field;
   if (type === 'select' || type.startsWith('date')) return { required };

@@ -21,9 +21,9 @@ interface FormHash {
 }
 
 /**
- * `{{#form action="…" class="…" carries=(object id=id)}}…{{/form}}` changes something. What it carries is hidden, is the
- * same when the page is shown again, and tells the form from others of its address. Other names are attributes.
- * `page=false` leaves the page to the form's buttons, and `method="get"` changes nothing.
+ * `{{#form action="…" class="…" carries=(object id=id)}}…{{/form}}` changes something. The hidden fields stay
+ * the same when the page is shown again, and tell the form from others of its address. Other names are
+ * attributes. `page=false` leaves the page to the form's buttons, and `method="get"` changes nothing.
  */
 function form(this: unknown, options: HelperOptions): SafeString {
   const {
@@ -66,7 +66,7 @@ function main(this: unknown, options: HelperOptions): SafeString {
   return safe(`<main id="main" tabindex="-1">${banner(forms.notice())}${inside}</main>`);
 }
 
-/** What a template says of a control. */
+/** A template says this of a control. */
 interface Control {
   readonly name: string;
   readonly id?: string;

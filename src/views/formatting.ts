@@ -40,7 +40,7 @@ export function formatMoney(locale: Locale, amount: Amount): string {
   return numberFormat(locale, { ...currency, ...digits }).format(decimal);
 }
 
-/** What one request cost: four decimals, and below a cent four significant digits. */
+/** The cost of one request has four decimals, and below a cent four significant digits. */
 export function formatCost(locale: Locale, amount: Amount): string {
   const decimal = decimalOf(amount);
   const digits = isBelowCent(decimal) ? { maximumSignificantDigits: 4 } : { maximumFractionDigits: 4 };

@@ -10,16 +10,16 @@ export interface Banner {
 
 /** It is shown again on its own page. Its text stands above it, before what belongs to no field. */
 export interface RefusedForm extends Banner {
-  /** Where it was sent, without its query. */
+  /** The form was sent to this path, without its query. */
   readonly path: string;
   readonly posted: Readonly<Record<string, unknown>>;
-  /** Why, by the names of fields; a name without a field in the form is told above it. */
+  /** The reasons have the names of fields; one without a field in the form is told above it. */
   readonly errors: ReadonlyMap<string, string>;
   /** A concurrent edit: fields show the stored values, and this tells the typed ones. */
   readonly typed?: (value: string) => string;
 }
 
-/** What a page tells its forms beside their models. */
+/** A page tells its forms this beside their models. */
 export interface FormsContext {
   /** Its address, to which a refused form returns. */
   readonly page: string;
@@ -38,7 +38,7 @@ export interface Option {
   readonly selected?: boolean;
 }
 
-/** What a control shows in place of what its model says. */
+/** A control shows this in place of its model's value. */
 interface Kept {
   readonly value?: string;
   readonly checked?: boolean;
@@ -83,7 +83,7 @@ export class PrintedForm {
     return this.errorOf(name);
   }
 
-  /** What is said above it: why it was refused, and what none of its controls told. */
+  /** The banner above the form has the reason for the refusal, and all that none of its controls told. */
   banner(): Banner | null {
     if (this.refused === undefined) return null;
     const { text, code, errors } = this.refused;
@@ -123,7 +123,7 @@ export class PrintedForm {
 export class PageForms {
   /** The first field that is invalid has the focus. */
   hasFocus = false;
-  /** How many things to be looked at were printed; what folds one of them away is open. */
+  /** So many things to be looked at were printed; a part that folds one of them away is open. */
   shown = 0;
   private readonly named = new Map<unknown, PrintedForm>();
   private isPlaced = false;

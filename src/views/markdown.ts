@@ -8,11 +8,11 @@ export interface MarkdownPage {
 }
 
 export interface MarkdownOptions {
-  /** What stands for `{{name}}` in the text. */
+  /** These values stand for `{{name}}` in the text. */
   readonly values?: Readonly<Record<string, string>>;
   /** It says where a link leads; null makes plain text of it. */
   readonly link?: (href: string) => string | null;
-  /** What the button beside a piece of code is called. */
+  /** The button beside a piece of code has this name. */
   readonly copyLabel: string;
 }
 

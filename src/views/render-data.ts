@@ -3,7 +3,7 @@ import type { Banner, PageForms, PrintedForm } from './forms';
 import type { Translate } from './translations';
 import type { ViewContext } from './view-context';
 
-/** What the engine hands to helpers through Handlebars' data frame. */
+/** The engine hands these to helpers through Handlebars' data frame. */
 export interface RenderData {
   view: ViewContext & { brandName: string };
   translate: Translate;

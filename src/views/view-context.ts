@@ -1,6 +1,6 @@
 import type { FormsContext } from './forms';
 
-/** What every template may read besides its own model, under `@view`. */
+/** Every page is in one of these languages. */
 export const locales = ['en', 'de', 'fr', 'it', 'es'] as const;
 export type Locale = (typeof locales)[number];
 type Theme = 'system' | 'light' | 'dark';
@@ -28,7 +28,7 @@ interface Viewer {
 export interface AdminStrip {
   organisation: string;
   leaveAction: string;
-  /** What the view may be narrowed to, where that is a choice. */
+  /** The view may be narrowed to one of these, where that is a choice. */
   organisations?: { value: string; label: string; selected: boolean }[];
 }
 
@@ -36,7 +36,7 @@ export interface ViewContext {
   locale: Locale;
   timeZone: string;
   theme: Theme;
-  /** Whether single letters without Ctrl are shortcuts. */
+  /** Single letters without Ctrl are shortcuts. */
   hasShortcuts: boolean;
   /** The page's own path and query: links built by `url` start from them. */
   path: string;
@@ -47,12 +47,12 @@ export interface ViewContext {
   baseUrl: string;
   /** It is true for an htmx swap: the view is rendered without its layouts. */
   fragment: boolean;
-  /** Whether the browser brings a session; whether it is still good is not asked. Public pages then lead to the dashboard. */
+  /** The browser brings a session, which may have ended. Public pages then lead to the dashboard. */
   hasSession: boolean;
   viewer?: Viewer;
   navigation?: NavigationGroup[];
   adminStrip?: AdminStrip;
-  /** Whether the administration's view may be opened from here. */
+  /** The administration's view may be opened from here. */
   mayAdminister?: boolean;
   helpHref?: string;
   /** The version of the terms that waits to be accepted. */

@@ -21,8 +21,8 @@ const declare = (rule: AccessRule, ...guards: GuardClass[]): AccessDecorator =>
   applyDecorators(SetMetadata(accessMetadata, rule), ...(guards.length > 0 ? [UseGuards(...guards)] : []));
 
 /**
- * Who may call a handler. Every handler or its controller declares this; the boot refuses one that does not, so that
- * a forgotten declaration opens nothing.
+ * Each handler states who may call it. Every handler or its controller declares this; the boot refuses one
+ * that does not, so that a forgotten declaration opens nothing.
  */
 export const Access = {
   /** It is public, with the rate limit of public requests for each address. */

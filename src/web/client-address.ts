@@ -7,9 +7,9 @@ import type { HttpRequest } from './http-request';
 type Trusts = (address: string, hop: number) => boolean;
 
 /**
- * Where a request comes from. The nearest address is the connection's; each proxy that is trusted to say so names the
- * one before it. What an untrusted one claims in X-Forwarded-For counts for nothing, and what is no address ends the
- * chain.
+ * This service tells the address that a request comes from. The nearest address is the connection's; each
+ * proxy that is trusted to say so names the one before it. What an untrusted one claims in X-Forwarded-For
+ * counts for nothing, and what is no address ends the chain.
  */
 @Injectable()
 export class ClientAddress {

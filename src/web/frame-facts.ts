@@ -1,13 +1,13 @@
 import type { OrganisationName } from '../identity';
 
-/** What the page after a change says of it: a text of the locales, never a secret. */
+/** The page after a change tells it with a text of the locales, never with a secret. */
 export interface Notice {
   readonly tone: 'ok' | 'warn' | 'bad' | 'info';
   readonly text: string;
   readonly values?: Readonly<Record<string, string | number>>;
 }
 
-/** What was fetched for the frame of one page. */
+/** The frame of one page needs these facts, which were fetched for it. */
 export interface FrameFacts {
   readonly notice: Notice | null;
   readonly organisations: readonly OrganisationName[];

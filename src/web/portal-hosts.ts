@@ -26,7 +26,7 @@ export class PortalHosts {
     this.others = new Map(others.filter(([host]) => host !== this.base.host));
   }
 
-  /** Where the portal of this request is another than BASE_URL's: its origin. */
+  /** The origin is given where the portal of this request is another than BASE_URL's. */
   otherOriginOf({ portalHost = '', reseller }: HttpRequest): string | undefined {
     return reseller === undefined ? this.others.get(portalHost) : this.resellers.originOf(reseller);
   }

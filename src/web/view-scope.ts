@@ -1,15 +1,15 @@
 import { type Actor, fault, type Scope } from '../kernel';
 import type { HttpRequest } from './http-request';
 
-/** Who is signed in: for handlers behind a session. */
+/** The actor is signed in: for handlers behind a session. */
 export function actorOf({ actor }: Pick<HttpRequest, 'actor'>): Actor {
   if (actor === undefined) throw fault('authentication_required');
   return actor;
 }
 
 /**
- * What a page of the dashboard shows: one's own, and in the administration's view what the role may see, narrowed to the
- * organisation that was chosen. Every read of such a page takes it.
+ * A page of the dashboard shows one's own, or in the administration's view what role and organisation allow.
+ * Every read of such a page takes it.
  */
 export function viewScope(request: HttpRequest): Scope {
   const { userId } = actorOf(request);

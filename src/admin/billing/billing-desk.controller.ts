@@ -36,7 +36,7 @@ class DeskQuery {
   @Takes(line(254).optional())
   q?: string;
 
-  /** How many days are compared with the processor's own list. */
+  /** The check compares this many days with the processor's own list. */
   @Takes(whole(1, 999).orBlank())
   reconcile?: number;
 

@@ -41,7 +41,10 @@ class AccessQuery {
   cursor?: string;
 }
 
-/** Who may use which models: policy, grants and switches of an organisation, and what its departments may use. */
+/**
+ * Administrators set here who may use which models: policy, grants and switches of an organisation and its
+ * departments.
+ */
 @Controller()
 export class AccessPagesController {
   constructor(

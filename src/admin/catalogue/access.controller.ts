@@ -15,7 +15,7 @@ import {
 
 const ORGANISATION = Access.role('org_admin');
 
-/** Who may use which models: the platform's grant, the organisation's own switch and policy, and its departments. */
+/** These actions set who may use which models, for the platform, an organisation and its departments. */
 @Controller()
 export class AccessController {
   constructor(

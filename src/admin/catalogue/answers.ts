@@ -4,7 +4,7 @@ import type { FromPage } from './forms';
 export const MODELS_PAGE = '/dashboard/admin/models';
 
 interface Change {
-  /** What a person is told. */
+  /** The person reads this text. */
   readonly text?: string;
   readonly values?: Record<string, string | number>;
   readonly facts: object;

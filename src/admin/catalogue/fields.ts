@@ -93,7 +93,7 @@ export const Words = (most: number, longest = 128): PropertyDecorator =>
     MaxLength(longest, { each: true }),
   );
 
-/** What the credentials of a supplier are is its style's to say: a text, or an object of several parts. */
+/** Each style says what its credentials are: a text, or an object of several parts. */
 export const Secret = (): PropertyDecorator =>
   Takes(
     new Field<unknown>({

@@ -7,7 +7,7 @@ import type { PriceForm } from './forms';
 import { recordedPrice } from './present';
 import { ratesOfForm } from './read-forms';
 
-/** Who sets a price on a page, as it stands in the version. */
+/** The version of a price names the person who set it on a page. */
 export const sourceOf = (request: HttpRequest): string => `user ${actorOf(request).userId}`;
 
 /** Routes that write prices share it: they make one new version and log the old and the new price. */

@@ -21,7 +21,7 @@ export class ProviderForm extends VersionedForm {
   @Words(64, 64)
   regions?: string[];
 
-  /** What is peculiar to this supplier, as data for its adapter. */
+  /** The supplier's adapter reads these settings, which are peculiar to it. */
   @IsOptional()
   @Settings()
   settings?: Record<string, unknown>;

@@ -7,7 +7,7 @@ interface ShownRate {
   readonly id: string;
   readonly field: RateField;
   readonly value: string | null;
-  /** Where the price has no rate of its own: the one that applies. */
+  /** This rate applies where the price has none of its own. */
   readonly sameAs: RateField | undefined;
 }
 

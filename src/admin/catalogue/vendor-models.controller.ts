@@ -43,7 +43,7 @@ class TakeForm extends FromPage {
   version?: string;
 }
 
-/** What a vendor's own list of models says, beside the catalogue. */
+/** The page compares a vendor's own list of models with the catalogue. */
 @Controller()
 export class VendorModelsController {
   constructor(

@@ -14,13 +14,13 @@ export class KeyAutorouterForm extends AutoForm {
   key_id: number;
 }
 
-/** What a form says of automatic routing; its version is of what it changes first. */
+/** The answer has the part of automatic routing, or null. Its version is of the settings that it changes first. */
 export function autoPartOf(form: QualitativeForm): AutoForm | null {
   const given = autoFields.filter((name) => form[name] !== undefined);
   return given.length === 0 ? null : Object.fromEntries(given.map((name) => [name, form[name]]));
 }
 
-/** What it says of quality reports, but for the judge, whose name is checked. */
+/** The form's part of quality reports leaves out the judge, whose name is checked. */
 export function qualityPartOf(form: QualitativeForm): Partial<QualitySettings> {
   const given = qualityFields.filter((name) => form[name] !== undefined);
   return Object.fromEntries(given.map((name) => [name, form[name]]));

@@ -21,7 +21,7 @@ export interface SettingsShown {
 export interface SettingsPageModel {
   readonly scope: string;
   readonly notice: BannerModel;
-  /** What the operator closed to this organisation. */
+  /** The operator closed this to the organisation. */
   readonly limit: BannerModel | null;
   readonly qualitative: readonly FieldModel[];
   readonly autorouter: readonly FieldModel[];

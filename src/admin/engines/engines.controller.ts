@@ -44,7 +44,7 @@ import { settingsModel, type SettingsPageModel } from './engine-model';
 const settingsPath = '/dashboard/qualitative/settings';
 const ENDED_DAYS = 30;
 
-/** What administrators decide about quality reports and about automatic routing. */
+/** Administrators decide here about quality reports and about automatic routing. */
 @Controller()
 export class EnginesController {
   constructor(

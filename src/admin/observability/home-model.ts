@@ -210,7 +210,7 @@ function providerTable(
   );
 }
 
-/** How many lanes are passed over, where not all of them are well. */
+/** The text counts the lanes that are passed over, where not all of them are well. */
 function circuitText(
   circuit: ProviderStanding['circuit'],
   lanes: ProviderStanding['lanes'],

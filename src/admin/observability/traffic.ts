@@ -48,7 +48,7 @@ const MOST_INCIDENTS = 50;
 const MOST_PROVIDERS = 200;
 const severity = { closed: 0, 'half-open': 1, open: 2 } as const;
 
-/** What the first page of the administration shows: requests of a scope, and how suppliers stand. */
+/** The first page of the administration shows requests of a scope, and how suppliers stand. */
 @Injectable()
 export class Traffic {
   constructor(

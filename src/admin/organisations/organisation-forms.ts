@@ -88,7 +88,7 @@ export const mergeWords = {
   reason: line(500).orBlank(),
 };
 
-/** What a description can name of a merge; beside these, `role_` and the number of a person. */
+/** A description can name these fields of a merge; beside them stand `role_` and the number of a person. */
 export class MergeForm {
   @Takes(rowId)
   target_org_id: number;

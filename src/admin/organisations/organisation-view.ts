@@ -26,7 +26,7 @@ export interface BudgetLine {
   readonly state: LimitState;
 }
 
-/** What an operator wants to know of an organisation first. */
+/** An operator wants to know these facts of an organisation first. */
 export interface OrganisationFacts {
   readonly line: OrganisationLine;
   readonly activeKeys: number;
@@ -38,7 +38,7 @@ export interface OrganisationFacts {
   readonly priceFactor: number;
   readonly domains: readonly ResellerDomain[];
   readonly budgets: readonly BudgetLine[];
-  /** Whether there are projects whose budgets were not looked at. */
+  /** There are projects whose budgets were not looked at. */
   readonly hasMoreProjects: boolean;
 }
 

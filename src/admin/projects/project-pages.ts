@@ -58,7 +58,7 @@ export function projectList(
   };
 }
 
-/** What projects are for, until its reader puts it away. */
+/** A reader sees what projects are for, until they put the help away. */
 export const projectHelp = (closed: boolean, translate: Translate) => ({
   closed,
   path: '/dashboard/projects/help',

@@ -99,7 +99,7 @@ export class UsersController {
     return this.userPages.page({ user, acting, names, query }, localisationOf(this.pages, request));
   }
 
-  /** What a person owes by invoice, and what was paid, the newest first. */
+  /** The list has what a person owes by invoice and what was paid, the newest first. */
   @Data('/dashboard/admin/users/:user_id/invoice-payments', Access.role(userActs['invoice-payment'].minimum))
   async invoicePayments(
     @Param() { user_id: id }: UserParams,

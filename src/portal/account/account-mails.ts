@@ -21,7 +21,7 @@ export const laterOnRecord = {
   none: 'whether there is an account is decided, and put on record, after the answer',
 } as const;
 
-/** What a mail of an account says: a key below `mail`, the values of its sentences, and where its button leads. */
+/** A mail of an account has a key below `mail`, the values of its sentences, and the target of its button. */
 export interface AccountNotice {
   readonly notice: string;
   readonly to: string;
@@ -30,7 +30,7 @@ export interface AccountNotice {
   readonly path?: string;
   /** Of two mails with the same id only the first is sent. */
   readonly id?: string;
-  /** Whose account it is about: the link leads to its own portal, never to the one that asked. */
+  /** It is about this account: the link leads to its own portal, never to the one that asked. */
   readonly userId?: number;
 }
 

@@ -14,7 +14,7 @@ import { Database, Settings, type Tx } from '../../platform';
 import { addCookie, cookieOf, type HttpRequest, portalHostOf, privateCookieName } from '../../web';
 import { trustedCookie, Visitor } from './visitor';
 
-/** Where somebody wants to be who has been recognised. */
+/** A person who has been recognised wants to go there. */
 export interface Destination {
   readonly next?: string;
   /** The sign-in began at this other portal; there it ends too. */
@@ -61,7 +61,7 @@ export class Entrance {
     return this.tell(response, outcome, destination);
   }
 
-  /** Who has come as far as the code in this browser. */
+  /** The answer names the person who has come as far as the code in this browser. */
   async begun(request: HttpRequest): Promise<{ userId: number; destination: Destination }> {
     const text = this.read(request, challengeCookie);
     const begun = await this.tokens.look(this.database.source.manager, 'second_factor', text);
@@ -81,7 +81,7 @@ export class Entrance {
     return this.tell(response, outcome, destination);
   }
 
-  /** What this browser was asked to agree to; empty where it was asked nothing. */
+  /** This browser was asked to agree to it; the text is empty where it was asked nothing. */
   consentOf(request: HttpRequest): string {
     return this.read(request, consentCookie);
   }

@@ -4,7 +4,7 @@ import { ActivityLog } from '../../audit';
 import { type Fault, fromUnknown, portalStatusOf } from '../../kernel';
 import { FormPipe, type HttpRequest, PageRenderer, pathOf, wantsPage } from '../../web';
 
-/** What a form's handler has done, and where the visitor of a page goes next. */
+/** A form's handler has done this, and the visitor of a page goes there next. */
 export type Done = { readonly body: object } & (
   | { readonly to: string }
   /** It is shown at once, because it holds what cannot be shown again. */
@@ -18,7 +18,7 @@ export interface FormView<Form> {
   readonly form?: new () => Form;
   /** Shown again, with what was wrong, when the form is refused. */
   readonly view: string;
-  /** What the view shows beside the form; of what was sent it keeps what it names here, never a secret. */
+  /** The view shows this beside the form; of what was sent it keeps what it names here, never a secret. */
   readonly model?: (sent: Readonly<Record<string, string>>) => object;
 }
 

@@ -12,7 +12,7 @@ class AcceptanceForm {
   next?: string;
 }
 
-/** Which version of the terms a person has accepted, and the acceptance of the one in force. */
+/** A person sees which version of the terms they accepted, and accepts the one in force. */
 @Controller('/api/legal')
 export class LegalAcceptanceController implements OnModuleInit {
   constructor(

@@ -6,7 +6,7 @@ import { Database } from '../../platform';
 import { Access, actorOf, Audited, type HttpRequest } from '../../web';
 import { PersonalData } from './personal-data';
 
-/** What is kept about a person, as one file for themselves; also while the account rests. */
+/** A person gets all that is kept about them as one file; also while the account rests. */
 @Controller()
 export class PersonalDataController {
   constructor(

@@ -14,7 +14,7 @@ const MOST_PAYMENTS = 10_000;
 const MOST_CONVERSATIONS = 5_000;
 const ROWS_AT_ONCE = 200;
 
-/** What is kept about a person. Lists that hold more than fits say so. */
+/** The file has all that is kept about a person. Lists that hold more than fits say so. */
 @Injectable()
 export class PersonalData {
   constructor(

@@ -19,7 +19,7 @@ interface SettingsPage {
   readonly zones: readonly Choice[];
 }
 
-/** What the page of a person's settings shows, also when one of its forms is refused. */
+/** The page of a person's settings shows this, also when one of its forms is refused. */
 @Injectable()
 export class SettingsModel {
   readonly view = 'pages/dashboard/settings';

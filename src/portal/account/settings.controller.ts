@@ -91,7 +91,7 @@ class SettingsQuery {
 const view = 'pages/dashboard/settings';
 const YEAR_SECONDS = 365 * 86_400;
 
-/** What people set for themselves. */
+/** People set these things for themselves. */
 @Controller('/dashboard/settings')
 export class SettingsController {
   constructor(

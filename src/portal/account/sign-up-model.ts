@@ -3,7 +3,7 @@ import { PASSWORD_LEAST } from '../../identity';
 import { LegalLibrary } from '../public/legal/legal-library';
 import { Providers } from './providers/providers';
 
-/** What the sign-up page shows, also when one of its forms is refused. */
+/** The sign-up page shows this, also when one of its forms is refused. */
 @Injectable()
 export class SignUpModel {
   constructor(

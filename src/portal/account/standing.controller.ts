@@ -18,7 +18,7 @@ interface InviteModel {
 /** A statement lists older payments. */
 const RECEIPTS_SHOWN = 100;
 
-/** What people see whose account rests, and people who were invited. */
+/** People whose account rests see these pages, as do people who were invited. */
 @Controller()
 export class StandingController {
   constructor(

@@ -21,7 +21,7 @@ const MONTH_SECONDS = 30 * 86_400;
 const WEEK_SECONDS = 7 * 86_400;
 const YEAR_SECONDS = 365 * 86_400;
 
-/** Who is at the door, and what their browser is given when they are let in. */
+/** A visitor is at the door, and gets a session when they are let in. */
 @Injectable()
 export class Visitor {
   constructor(

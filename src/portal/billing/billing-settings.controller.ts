@@ -41,7 +41,7 @@ class LowBalanceForm {
   low_balance?: unknown;
 }
 
-/** What invoices say, and below which balance a mail is sent. */
+/** The settings say what stands on invoices, and below which balance a mail is sent. */
 @Controller()
 export class BillingSettingsController {
   constructor(

@@ -58,7 +58,7 @@ export function receiptPdf(
   });
 }
 
-/** What was owed before, what was used by invoice, what came and went beside it, and what is owed now. */
+/** The figures are: owed before, used by invoice, come and gone beside it, and owed now. */
 export const owedFigures = ({ opening, closing, usage }: Statement): readonly [string, bigint][] => [
   ['billing.statement.owed-before', -opening],
   ['billing.statement.invoiced', usage],
@@ -122,7 +122,7 @@ export function statementPdf(
   });
 }
 
-/** Whose usage it is; the others of a long list stand in one line. */
+/** The words name the user of a share; the others of a long list stand in one line. */
 export const shareWords = (name: UsageShare['name'], translate: Translate): string =>
   name ?? translate('billing.statement.others');
 
@@ -133,7 +133,7 @@ export const furtherWords = (count: number, translate: Translate): string =>
 /** It reads like `× 1.125`. */
 export const factorText = ({ factor }: FactorInForce): string => `× ${formatMultiplier(BigInt(factor))}`;
 
-/** Whose it is, and when it held. */
+/** The words say whose factor it is, and when it held. */
 export function factorSpan(
   { organisation, from, to }: FactorInForce,
   day: (at: Date) => string,

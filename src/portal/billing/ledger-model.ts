@@ -7,7 +7,7 @@ import type { WalletParty } from './wallet-party';
 
 const knownKinds: readonly string[] = ['usage', ...postingKinds];
 
-/** What a line of the ledger is called; a kind of another origin keeps its own name. */
+/** A line of the ledger is called so; a kind of another origin keeps its own name. */
 export const kindWords = (kind: string, translate: Translate): string =>
   knownKinds.includes(kind) ? translate(`billing.kind.${kind}`) : kind;
 

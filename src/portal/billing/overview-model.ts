@@ -25,7 +25,7 @@ import {
 import { billingTabs, nothingPaid, paymentColumns, walletWords } from './payments-model';
 import type { WalletParty } from './wallet-party';
 
-/** What is owed by invoice, and the newest payments. */
+/** The facts have the sum owed by invoice, and the newest payments. */
 export interface InvoiceFacts {
   readonly state: InvoiceState;
   readonly payments: readonly InvoicePayment[];

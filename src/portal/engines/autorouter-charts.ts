@@ -13,7 +13,7 @@ import type { Localisation } from '../../web';
 import type { AutorouterFacts } from './autorouter-facts';
 import { centsText } from './autorouter-words';
 
-/** Which model answered how many requests, day by day. */
+/** The chart shows day by day how many requests each model answered. */
 export function shareChart(
   { byDay, period }: AutorouterFacts,
   localisation: Localisation,

@@ -15,13 +15,13 @@ import type {
 import type { QualityReport } from '../../quality';
 import type { QualityView } from './quality/quality-access';
 
-/** What judged answers say; empty where the organisation does not let the reader see it. */
+/** The scores of judged answers are empty where the organisation does not let the reader see them. */
 export interface ScoreFacts {
   readonly quality: QualityView['state'];
   readonly measured: MeasuredDifference;
   /** It is that of the latest judge that scored enough; null while nothing was judged. */
   readonly report: QualityReport | null;
-  /** What every place of the dial would have chosen of the last judged requests. */
+  /** Each place of the dial would have chosen so of the last judged requests. */
   readonly dials: readonly DialOutcome[];
   /** A later judge has scored too little for figures. */
   readonly isOfEarlierJudge: boolean;

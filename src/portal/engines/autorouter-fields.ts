@@ -2,7 +2,7 @@ import { autoModes, type AutoSettings } from '../../autorouter';
 import type { FieldModel, Translate } from '../../views';
 import { dialText } from './autorouter-words';
 
-/** What a person may say for themselves or for a key; empty where a wider level decides. */
+/** A person may set these fields for themselves or for a key; there are none where a wider level decides. */
 export function ownFields(
   prefix: 'user' | 'key',
   settings: AutoSettings,

@@ -25,7 +25,10 @@ class OwnKeyAutoForm extends AutoForm {
   key_id: number;
 }
 
-/** How `auto` chooses for a person and for each of their keys, within what wider levels leave open. */
+/**
+ * A person sets how `auto` chooses for themselves and each of their keys, within what wider levels leave
+ * open.
+ */
 @Controller()
 export class AutorouterSettingsController {
   constructor(

@@ -40,7 +40,7 @@ export function modelTable({ chosen }: AutorouterFacts, localisation: Localisati
   );
 }
 
-/** What each model is worth for each kind of request. */
+/** The table shows the worth of each model for each kind of request. */
 export function bucketTable({ report }: AutorouterFacts, localisation: Localisation): TableModel {
   const { translate } = localisation;
   const few = translate('qualitative.too-few');
@@ -79,7 +79,7 @@ export function bucketTable({ report }: AutorouterFacts, localisation: Localisat
   );
 }
 
-/** How often each rule decided. */
+/** The table counts how often each rule decided. */
 export function reasonTable({ reasons, totals }: AutorouterFacts, { translate }: Localisation): TableModel {
   return tableOf(
     reasons,
@@ -97,7 +97,7 @@ export function reasonTable({ reasons, totals }: AutorouterFacts, { translate }:
   );
 }
 
-/** Why models were not weighed, by how often. */
+/** The table shows why models were not weighed, by how often. */
 export function exclusionTable({ excluded }: AutorouterFacts, { translate }: Localisation): TableModel {
   return tableOf(
     Object.entries(excluded),
@@ -117,7 +117,7 @@ export function exclusionTable({ excluded }: AutorouterFacts, { translate }: Loc
   );
 }
 
-/** Why the last requests were answered by the models that answered them. */
+/** The table explains why the last requests were answered by their models. */
 export function decisionTable({ latest }: AutorouterFacts, localisation: Localisation): TableModel {
   const { translate } = localisation;
   return tableOf(

@@ -12,7 +12,7 @@ import {
   signedText,
 } from './autorouter-words';
 
-/** What was asked, what it cost and was worth against the reference model, and how sure that is. */
+/** The tiles show requests, their cost and worth against the reference model, and how sure that is. */
 export function autorouterTiles(facts: AutorouterFacts, localisation: Localisation): TileModel[] {
   const { totals, reasons } = facts;
   const text = (name: string): string => localisation.translate(`autorouter.${name}`);

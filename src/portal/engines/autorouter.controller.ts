@@ -51,7 +51,7 @@ class AutorouterPageQuery extends AutorouterQuery {
   key?: number | string;
 }
 
-/** What became of the requests that asked for `auto`, why, and how sure that is. */
+/** The page shows what became of the requests for `auto`, why, and how sure that is. */
 @Controller()
 export class AutorouterController {
   constructor(
@@ -136,7 +136,7 @@ export class AutorouterController {
     };
   }
 
-  /** What judged answers say, for those whom the organisation lets read it. */
+  /** The scores of judged answers are for those whom the organisation lets read them. */
   private async scoreFacts(
     request: HttpRequest,
     { from, timeZone }: { readonly from: Date; readonly timeZone: string },

@@ -3,7 +3,9 @@ import type { Localisation } from '../../web';
 import type { AutorouterFacts } from './autorouter-facts';
 import { changeIntervalText, costText, dialText, intervalText } from './autorouter-words';
 
-/** What every place of the dial would have chosen of the last judged requests, and what that was worth. */
+/**
+ * The table shows what each place of the dial would have chosen of the last judged requests, and its worth.
+ */
 export function dialTable({ dials, policy }: AutorouterFacts, localisation: Localisation): TableModel {
   const { translate } = localisation;
   const few = translate('qualitative.too-few');

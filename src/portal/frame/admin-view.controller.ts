@@ -30,7 +30,7 @@ class OrganisationForm {
   @Takes(rowId.orNone())
   org_id?: number | null;
 
-  /** What older clients send: the organisation's slug. */
+  /** Older clients send the organisation's slug. */
   @Takes(line(63).orBlank())
   domain?: string;
 

@@ -5,7 +5,7 @@ import { AdminViewController } from './admin-view.controller';
 import { JumpController } from './jump.controller';
 import { OldAddressesController } from './old-addresses.controller';
 
-/** What belongs to every page of the dashboard and to none of them. */
+/** These parts belong to every page of the dashboard and to none of them. */
 @Module({
   imports: [WebModule, CatalogueModule],
   controllers: [AdminViewController, JumpController, OldAddressesController],

@@ -89,7 +89,7 @@ export const keyActPage = {
   ...beside,
   ...shown,
   name: filled(LONGEST_NAME).optional(),
-  /** Whether the form had the box: one that is not ticked is not sent. */
+  /** The form had the box: one that is not ticked is not sent. */
   limits_lock_shown: line(1).optional(),
   limits_locked: truth.optional(),
   ...optional(rotationFields),

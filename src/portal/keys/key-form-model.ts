@@ -18,7 +18,7 @@ export interface KeyFormChoices {
   readonly projects: readonly ProjectName[];
 }
 
-/** What may be picked: models that are open to this person, and the regions that serve them. */
+/** A person may pick models that are open to them, and the regions that serve them. */
 export function choicesOf(
   snapshot: CatalogueSnapshot,
   audience: ModelAudience,

@@ -1,7 +1,7 @@
 import { refused } from '../../kernel';
 import { keyFields, type KeyValues, type ManagedKey } from '../../keys';
 
-/** What the form shows: a key as it is, or as a new one begins. */
+/** The form shows a key as it is, or as a new one begins. */
 export type ShownKey = Pick<ManagedKey, keyof KeyValues | 'budget' | 'modelBudgets' | 'limitsLock'>;
 
 type Posted = Readonly<Record<string, unknown>>;

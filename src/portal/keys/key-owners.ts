@@ -3,7 +3,10 @@ import { type Actor, atLeast } from '../../kernel';
 import type { KeyOwners, ManagedKey, OwnerName } from '../../keys';
 import type { LabelledFigure, Translate } from '../../views';
 
-/** What a key belongs to: links for those who may open the pages. One's own key says nothing of its owner. */
+/**
+ * The facts name the owners of a key, with links for those who may open the pages. One's own key says nothing
+ * of its owner.
+ */
 export function ownerFacts(
   key: Pick<ManagedKey, 'userId'>,
   { organisation, department, project, user }: KeyOwners,

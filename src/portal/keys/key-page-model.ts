@@ -40,7 +40,7 @@ const GRACES = [0, 3_600, 86_400, 604_800] as const;
 
 interface Facts {
   readonly key: ManagedKey;
-  /** What it belongs to. */
+  /** The key belongs to these owners. */
   readonly owners: readonly LabelledFigure[];
   readonly limits: LimitsInForce;
   readonly rate: RateState;
@@ -59,7 +59,7 @@ interface Facts {
 export interface KeyPageModel {
   readonly key: object;
   readonly attention: BannerModel | null;
-  /** What an administrator decided, and what a file will. */
+  /** An administrator decided this, or a file will. */
   readonly decisions: readonly BannerModel[];
   readonly figures: { items: LabelledFigure[] };
   readonly facts: { items: LabelledFigure[] };

@@ -18,7 +18,7 @@ const formFields = new Set([
   'project_id',
 ]);
 
-/** What the reader of a key refuses, at the field of the form and in the words of the page. */
+/** The reader of a key refuses at the field of the form, in the words of the page. */
 export async function atKeyField<Answer>(work: () => Promise<Answer>): Promise<Answer> {
   try {
     return await work();

@@ -210,7 +210,7 @@ export class KeyController {
     return this.register.get(actor.scope, key.id);
   }
 
-  /** Whether answers to the key may be sampled and judged, where its organisation has that done. */
+  /** It sets whether answers to the key are sampled and judged, where its organisation has that done. */
   private async evaluate(key: ManagedKey, isIncluded: boolean): Promise<void> {
     const { userId, organisationId } = await this.payers.standingOf(key);
     await this.quality.set(

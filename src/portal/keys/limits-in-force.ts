@@ -7,14 +7,14 @@ import type { ManagedKey } from '../../keys';
 export interface LimitInForce {
   readonly kind: BudgetScope['kind'];
   readonly state: LimitState;
-  /** Whether this reader may see amounts; others see how much of it is used. */
+  /** This reader may see amounts; others see how much of it is used. */
   readonly showsAmounts: boolean;
   /** The one with the least left. */
   readonly isTightest: boolean;
 }
 
 interface PayingWallet {
-  /** What may still be spent, the credit limit included. */
+  /** So much may still be spent, the credit limit included. */
   readonly remaining: bigint;
   /** A payer by invoice has credit in place of a balance. */
   readonly isInvoice: boolean;

@@ -20,7 +20,7 @@ class NoticesForm {
 
 const path = '/dashboard/settings/notices';
 
-/** What a person is told of, on their pages and by mail. */
+/** A person chooses what they are told of, on their pages and by mail. */
 @Controller()
 export class NoticesController {
   constructor(

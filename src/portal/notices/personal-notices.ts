@@ -7,7 +7,7 @@ import { formatTime, isLocale, type Locale } from '../../views';
 import { AccountMails } from '../account/account-mails';
 
 type SentTopic = Extract<NoticeTopic, 'models' | 'suppliers'>;
-/** What happened: of a topic, there may be several kinds. */
+/** An occurrence has a topic, and a topic may have several kinds. */
 export type Occurrence = 'model-gone' | 'model-retires' | 'requests-failing';
 
 export interface SentNotice {
@@ -72,7 +72,7 @@ export class PersonalNotices {
     await this.notifyAll('suppliers', await this.withFailingRequests(), signal);
   }
 
-  /** What a person's pages show of the last week, the newest first. */
+  /** A person's pages show these of the last week, the newest first. */
   async of(userId: number): Promise<SentNotice[]> {
     const told = await this.database.query<SentNotice>(
       `SELECT n.topic, n.facts FROM personal_notice n LEFT JOIN user_setting s ON s.user_id = n.user_id

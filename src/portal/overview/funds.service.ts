@@ -10,11 +10,13 @@ import {
 import { type Ownership, PayerService } from '../../identity';
 import type { Nano, Scope } from '../../kernel';
 
-/** What a view has to spend. */
+/** A view can spend these funds. */
 export interface Funds {
   /** Nothing is charged to anybody. */
   readonly isExempt: boolean;
-  /** What may still be spent, the credit limit included; null where another account's wallet pays, or none. */
+  /**
+   * So much may still be spent, the credit limit included; null where another account's wallet pays, or none.
+   */
   readonly remaining: Nano | null;
   /** It is set where the balance, without credit, is below what its owner wants to hear of. */
   readonly lowBalance: Nano | null;

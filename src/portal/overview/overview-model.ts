@@ -69,7 +69,7 @@ export function overviewPage(facts: Facts, localisation: Localisation): Overview
   };
 }
 
-/** What wants looking at, but for the topics that this person switched off. */
+/** These matters want looking at, but for the topics that this person switched off. */
 function attentionsOf(
   { funds, budgets, troubled, ending, notices, muted }: Facts,
   localisation: Localisation,

@@ -18,7 +18,7 @@ export interface SetUpCardModel {
   readonly isDone: boolean;
 }
 
-/** What an installation runs without. */
+/** An installation can run without these steps. */
 const optional: ReadonlySet<SetUpStep> = new Set(['payments', 'customer']);
 
 /** Settings of the environment have no page. */

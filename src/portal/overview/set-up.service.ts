@@ -29,7 +29,7 @@ export type SetUpStep = (typeof setUpSteps)[number];
 
 export interface SetUp {
   readonly done: Readonly<Record<SetUpStep, boolean>>;
-  /** What the checks of `doctor` say of steps that are not done. */
+  /** The checks of `doctor` say this of steps that are not done. */
   readonly findings: Readonly<Partial<Record<SetUpStep, readonly Finding[]>>>;
   /** A supplier other than the sandbox serves a model, so the sandbox can go. */
   readonly mayRemoveSandbox: boolean;
@@ -52,7 +52,7 @@ interface Facts {
 
 const KEPT_MS = MINUTE_MS;
 
-/** How far this installation is set up, by the checks of `doctor`. */
+/** The checks of `doctor` tell how far this installation is set up. */
 @Injectable()
 export class SetUpState {
   private kept: {

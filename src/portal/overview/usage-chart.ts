@@ -6,7 +6,7 @@ import { bucketLabel } from '../usage/usage-chart';
 /** The slot that no name is given. */
 const OTHER_SLOT = 8;
 
-/** What was spent each day, stacked by model: the dearest by name, the rest together. */
+/** The chart stacks the spending of each day by model: the dearest by name, the rest together. */
 export function spendChart(
   { borders, groups }: Pick<UsageAnswer, 'borders' | 'groups'>,
   { locale, timeZone, translate }: Localisation,

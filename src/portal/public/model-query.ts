@@ -9,7 +9,7 @@ const orders = modelSorts.flatMap((sort) => [sort, `-${sort}`] as const);
 /** A form sends the fields that were left empty, too. */
 const word = /^[\w./:-]{0,100}$/;
 
-/** What the list of models can be asked for: all of it stands in the address. */
+/** The list of models can be asked for this: all of it stands in the address. */
 export class ModelQuery {
   @IsOptional()
   @Matches(/^[^\p{Cc}]{0,100}$/u)
@@ -113,7 +113,7 @@ const values: Readonly<Record<ModelSort, (model: PublicModel) => string | number
   output: ({ price }) => (price?.soldByTokens === true ? price.output : null),
 };
 
-/** What the filters offer: only what some model has. */
+/** The filters offer only what some model has. */
 export function modelChoices(all: readonly PublicModel[]): Record<string, readonly string[]> {
   const distinct = (valuesOf: (model: PublicModel) => readonly string[]): string[] =>
     [...new Set(all.flatMap(valuesOf))].sort();

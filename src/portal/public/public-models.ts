@@ -7,7 +7,10 @@ import {
 } from '../../catalogue';
 import { type PriceFactor, ratesPaid, resolveRates, toJsonNumber } from '../../kernel';
 
-/** What everybody may know of a model. Rates are nano-dollars a million tokens; null where nothing can be sold now. */
+/**
+ * Everybody may know this of a model. Rates are nano-dollars a million tokens; null where nothing can be sold
+ * now.
+ */
 export interface PublicModel {
   readonly id: string;
   readonly displayName: string;

@@ -6,7 +6,7 @@ import { SampleContent } from '../../quality';
 import { formatTime } from '../../views';
 import type { Localisation } from '../../web';
 
-/** What is kept of the text of a request, in words. */
+/** The words say what is kept of the text of a request. */
 export type KeptTexts = (entry: LoggedRequest) => string;
 
 const RESPONSE_MS = DAY_MS;

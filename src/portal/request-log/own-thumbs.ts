@@ -6,12 +6,12 @@ import type { ThumbsModel } from '../../views';
 import { actorOf, type HttpRequest, type Localisation } from '../../web';
 import { QualityAccess } from '../engines/quality/quality-access';
 
-/** Which answers of a page its reader may judge, and what they said already. */
+/** The reader of a page may judge these answers, and sees what they said already. */
 export type Thumbs = (entry: LoggedRequest) => ThumbsModel | undefined;
 
 const conversations: ReadonlySet<string> = new Set(['chat', 'messages', 'responses']);
 
-/** What the person themselves asked and a model answered; null for everything else. */
+/** The person themselves asked and a model answered; null for everything else. */
 export function answeredIn(entry: LoggedRequest, userId: number): AnsweredRequest | null {
   const { requestId, organisationId, surface, servedModel, code, status, model } = entry;
   if (entry.userId !== userId || servedModel === null || code !== null || status >= 400) return null;

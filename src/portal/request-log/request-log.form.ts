@@ -55,7 +55,7 @@ export class RequestLogParameters extends RecordParameters {
   client_request_id?: string;
 }
 
-/** What the page knows beside the filters. */
+/** The page knows these beside the filters. */
 export class RequestLogPageQuery extends RequestLogParameters {
   @Takes(keyOfPage.orBlank())
   key?: number | string;

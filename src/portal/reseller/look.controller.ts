@@ -6,7 +6,7 @@ import { Access, type HttpRequest } from '../../web';
 
 const KEPT = 'public, max-age=86400';
 
-/** How a reseller's pages look, fetched under the reseller's own host; elsewhere there is nothing of the kind. */
+/** A reseller's look is fetched under the reseller's own host; elsewhere there is nothing of the kind. */
 @Controller()
 export class LookController {
   constructor(private readonly resellers: ResellerDomains) {}

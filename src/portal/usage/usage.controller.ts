@@ -30,7 +30,7 @@ import { usagePage, type UsagePageModel } from './usage-page';
 const GROUPS_IN_FILE = 1_000;
 const GROUPS_IN_DATA = 100;
 
-/** What was used: one's own, and in the administration's view of all that the role may see. */
+/** The page shows one's own usage, and in the administration's view that of all whom the role may see. */
 @Controller()
 export class UsageController {
   constructor(

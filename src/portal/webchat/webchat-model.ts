@@ -35,14 +35,14 @@ export interface ConversationListModel {
   readonly groups: readonly { readonly label: string; readonly items: readonly ListedConversation[] }[];
   readonly olderHref: string | null;
   readonly newestHref: string | null;
-  /** Where the search leads, and what is searched for. */
+  /** The search leads to this address with this text. */
   readonly action: string;
   readonly words: string;
   /** It is said where nothing was found. */
   readonly nothing: string | null;
 }
 
-/** What went wrong, in the words of the service and never as the model's. */
+/** Something went wrong; the words are the service's and never the model's. */
 export interface AlertModel {
   /** It is the id of the element. */
   readonly id: string;

@@ -46,7 +46,7 @@ export class WebchatQuery {
   q?: string;
 }
 
-/** What a person says of an answer; `none` takes it back. */
+/** A person judges an answer with this form; `none` takes it back. */
 export class AnswerFeedbackForm {
   @Matches(/^[1-9]\d{0,17}$/)
   message: string;

@@ -1,7 +1,7 @@
 import type { Definition, Properties, ValuesOf } from '../../kernel';
 import type { Translate } from '../translations';
 
-/** What the partial `field` prints. */
+/** The partial `field` prints this. */
 export interface FieldControl {
   readonly id: string;
   readonly name: string;

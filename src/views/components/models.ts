@@ -156,7 +156,7 @@ export interface FieldModel {
   value?: string;
   checked?: boolean;
   options?: Choice[];
-  /** What may be typed, for a field that takes more than these. */
+  /** These may be typed into a field that takes more than them. */
   suggestions?: Choice[];
   rows?: number;
   width?: 'wide';

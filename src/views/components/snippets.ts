@@ -7,11 +7,11 @@ export interface SnippetValues {
   baseUrl: string;
   key: string;
   model: string;
-  /** What agents do their main work with. */
+  /** Agents do their main work with this model. */
   largeModel: string;
 }
 
-/** What the code of a snippet is filled in with. */
+/** The code of a snippet is filled in with these. */
 interface Request extends Omit<SnippetValues, 'id' | 'label'> {
   readonly address: string;
 }

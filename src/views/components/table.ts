@@ -39,7 +39,7 @@ export const mixed = <Row>(
 export interface TableInput<Row> {
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
-  /** Where a row leads, and what it shows when it is opened. */
+  /** The row leads to an address, and shows more when it is opened. */
   readonly row?: (row: Row) => Omit<RowModel, 'cells'>;
   readonly compact?: boolean;
   readonly empty?: EmptyModel;

@@ -182,7 +182,7 @@ function placeOf(name: string, request: HttpRequest): Place {
   return request.method === 'GET' || queryOf(request).has(name) ? 'query' : 'body';
 }
 
-/** What another entry, or the same a little later, may get through; the rest has a page of its own. */
+/** Another entry, or the same a little later, may mend these; the rest has a page of its own. */
 const mayBeMended = ({ status, code }: Fault): boolean =>
   code !== 'csrf_rejected' && ![401, 499, 500].includes(status);
 

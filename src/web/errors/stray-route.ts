@@ -23,7 +23,7 @@ function offeredBy(routes: Routes): string {
 
 const notFound = (message: string): Fault => fault('not_found', { message });
 
-/** Which mistake in the base address has led to this path; undefined when none is known. */
+/** This mistake in the base address has led to the path; undefined when none is known. */
 function misaddressed(path: string, isServed: (path: string) => boolean): string | undefined {
   if (path.startsWith('/v1/v1/') || path === '/v1/v1')
     return `The path begins with /v1 twice: ${OPENAI_BASE}, ${ANTHROPIC_BASE}.`;

@@ -11,7 +11,7 @@ const resting: ReadonlySet<string> = new Set(['suspended', 'archived']);
 
 @Injectable()
 export class SessionGuard implements CanActivate {
-  /** Whether people get in whose account is suspended or archived. */
+  /** People get in whose account is suspended or archived. */
   protected readonly admitsResting: boolean = false;
 
   constructor(

@@ -25,7 +25,7 @@ export interface Earlier {
   readonly requestId: string;
   readonly sameRequest: boolean;
   readonly standing: Standing;
-  /** What was answered; null unless it can be read. */
+  /** The answer is null unless it can be read. */
   readonly answer: Buffer | null;
 }
 
@@ -35,7 +35,10 @@ const LEASE = `clock_timestamp() + interval '${LEASE_SECONDS} seconds'`;
 const TABLE = 'idempotent_answer';
 const ROWS_AT_ONCE = 100;
 
-/** Who carries out what under an idempotency key, and what came of it. The database decides, by its own clock. */
+/**
+ * The store knows who carries out a request under an idempotency key, and the answer to it. The database
+ * decides, by its own clock.
+ */
 @Injectable()
 export class AnswerStore {
   constructor(

@@ -1,6 +1,6 @@
 import { parseJsonText } from '../../kernel';
 
-/** How an answer becomes bytes and comes back the same. */
+/** An answer becomes bytes by the codec, and comes back the same. */
 export interface Codec<T> {
   encode(answer: T): Buffer;
   decode(bytes: Buffer): T;

@@ -12,13 +12,13 @@ export interface Operation {
   readonly requestId: string;
 }
 
-/** What a request that is sent again is recognised by. */
+/** A request that is sent again is recognised by this. */
 export interface RepeatableRequest {
   readonly requestId: string;
   /** The API key that asks: each has idempotency keys of its own. */
   readonly keyId: number;
   readonly headers: IncomingHttpHeaders;
-  /** What two sendings of one request have in common. */
+  /** Two sendings of one request have this content in common. */
   content(): readonly (string | Buffer)[];
 }
 

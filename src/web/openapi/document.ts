@@ -42,7 +42,7 @@ export interface OpenApiDocument {
   readonly components: Readonly<Record<string, object>>;
 }
 
-/** What only a person can say of an operation; what is left out follows from the route. */
+/** Only a person can say this of an operation; what is left out follows from the route. */
 export type OperationNotes = Partial<OpenApiOperation>;
 
 export interface DocumentInput {

@@ -21,9 +21,9 @@ export interface RegisteredRoute {
   readonly answer: 'page' | 'table' | 'redirect' | 'data';
   /** A page that answers as JSON, too. */
   readonly hasData: boolean;
-  /** What its query, its body or its path parameters are validated by. */
+  /** Its query, its body or its path parameters are validated by these. */
   readonly forms: Forms;
-  /** What the form of a page sends, where that differs from what programs do. */
+  /** The form of a page sends these, where they differ from those of programs. */
   readonly pageForm?: Fields;
   /** Parameters of the path and of the query that are read one by one. */
   readonly single: Readonly<Record<'param' | 'query', ReadonlyMap<string, Field<unknown>>>>;

@@ -10,7 +10,7 @@ interface Rule {
   readonly each: boolean;
 }
 
-/** What a rule of class-validator says about a value. A rule that is not here says nothing. */
+/** A rule of class-validator says this about a value. A rule that is not here says nothing. */
 const rules: Readonly<Record<string, (constraints: readonly unknown[]) => Schema>> = {
   isString: () => ({ type: 'string' }),
   isInt: () => ({ type: 'integer' }),

@@ -12,7 +12,7 @@ interface Declaration {
   readonly fields: Declared;
 }
 
-/** What the forms of pages take, by the address that they are sent to: as the routes declare it. */
+/** The forms of pages take the fields that their routes declare, by the address that they are sent to. */
 @Injectable()
 export class FormDeclarations {
   private made: ReadonlyMap<number, readonly Declaration[]> | undefined;

@@ -22,19 +22,19 @@ export interface ListDescription<Row> {
   /** Period, zone and whose: every figure on the page is of these. */
   readonly scope: string;
   readonly columns: readonly Column<Row>[];
-  /** Where a row leads, and what it shows when it is opened. */
+  /** The row leads to an address, and shows more when it is opened. */
   readonly row?: (row: Row) => Omit<RowModel, 'cells'>;
   /** The filters; the address is their only state. */
   readonly fields: readonly FieldModel[];
   /** It is shown while there is nothing at all yet. */
   readonly nothingYet: EmptyModel;
-  /** What may be begun from here, such as making a new one. */
+  /** These actions may be begun from here, such as making a new one. */
   readonly actions?: readonly Link[];
   /** It says, for example, how far a search went. */
   readonly note?: string | null;
 }
 
-/** What `views/layouts/list.hbs` shows; a view may add something of its own between filter and table. */
+/** The view `views/layouts/list.hbs` shows this; another may add something between filter and table. */
 export interface ListPageModel {
   readonly list: {
     readonly heading: string;

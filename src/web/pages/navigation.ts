@@ -66,7 +66,7 @@ export function extensionPages(extensions: readonly LoadedExtension[]): Extensio
 export interface NavigationReader {
   readonly role: Role;
   readonly path: string;
-  /** Whether this installation serves a page; none leads nowhere. */
+  /** This installation serves the page; an entry without one leads nowhere. */
   readonly isServed: (path: string) => boolean;
 }
 

@@ -10,7 +10,7 @@ import { type HttpRequest, pathOf } from '../http-request';
 import { Notices } from '../notices';
 import { extensionPages, type ExtensionPages, navigationFor } from './navigation';
 
-/** What surrounds every page of a signed-in person: navigation, name, the administration's strip, a notice. */
+/** Navigation, name, the administration's strip and a notice surround every page of a signed-in person. */
 @Injectable()
 export class PageFrames {
   private readonly added: ExtensionPages;

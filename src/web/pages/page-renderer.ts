@@ -68,7 +68,7 @@ export class PageRenderer {
     };
   }
 
-  /** What a script of our pages shows of a refusal: in the reader's language as far as there is a text. */
+  /** A script of our pages shows this of a refusal, in the reader's language as far as there is a text. */
   refusalText(problem: Fault, request: HttpRequest): string {
     if (localeOf(request) === 'en') return problem.humanMessage;
     const texts = this.textsFor(request);
@@ -138,7 +138,7 @@ export class PageRenderer {
   }
 }
 
-/** What a signed-in person set, a visitor's choice, else the first of the browser's languages that there is. */
+/** The locale is the signed-in person's, a visitor's choice, or the first of the browser's that there is. */
 export function localeOf(request: HttpRequest): Locale {
   const own = request.viewing?.language;
   if (isLocale(own)) return own;

@@ -1,4 +1,7 @@
-/** What a spreadsheet would take for a formula where it begins a cell, also in full width and behind what is not shown. */
+/**
+ * A spreadsheet takes these for a formula at the start of a cell, also in full width or behind invisible
+ * signs.
+ */
 const formulaStart = /^(?:[\t\r]|[\s\p{C}]*[=+\-@\uff1d\uff0b\uff0d\uff20])/u;
 const plainNumber = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/;
 

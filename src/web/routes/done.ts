@@ -5,7 +5,7 @@ import type { Notice } from '../frame-facts';
 import { requestOf, wantsPage } from '../http-request';
 import { Notices } from '../notices';
 
-/** What a change comes to: a person is led to this page, and told; a program gets the facts. */
+/** A change ends so: a person is led to this page, and told; a program gets the facts. */
 export class Done {
   constructor(
     /** The path of a page of ours. */

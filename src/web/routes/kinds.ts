@@ -56,13 +56,13 @@ export interface ActionOptions {
   /** The entry the change leaves in the activity log; without it the handler fails and its transaction is undone. */
   readonly audit: AuditRule;
   readonly verb?: 'post' | 'delete';
-  /** Where a body may be larger than those of other changes. */
+  /** A body may be larger here than those of other changes. */
   readonly bodyLimitBytes?: number;
-  /** What the body is read by, where the handler reads it itself. */
+  /** The body is read by this form where the handler reads it itself. */
   readonly body?: BodyForm;
   /** The same of the page's form, where that says it in other fields. */
   readonly page?: Fields;
-  /** Whether its form may carry files, as `multipart/form-data`. */
+  /** Its form may carry files, as `multipart/form-data`. */
   readonly takesFiles?: boolean;
 }
 

@@ -1,7 +1,9 @@
 export const viewMetadata = 'switchboard:view';
 
 export interface PageOptions {
-  /** How long shared caches may keep it; without this it is not cached. Only for pages that show no account. */
+  /**
+   * Shared caches may keep it so long; without this it is not cached. Only for pages that show no account.
+   */
   readonly cacheSeconds?: number;
   /** With `format=json` the `data` of its model is answered in place of the page. */
   readonly data?: boolean;

@@ -15,7 +15,7 @@ import { FromPage } from '../forms';
 export const IMPORT_FORMATS = ['gateway-yaml', 'litellm-prices', 'models-dev'] as const;
 export type ImportFormat = (typeof IMPORT_FORMATS)[number];
 
-/** How many differences a page shows, and how many can be chosen one by one. */
+/** A page shows at most this many differences, each of which can be chosen. */
 export const MOST_ROWS = 500;
 const LONGEST_FILE = 8_000_000;
 

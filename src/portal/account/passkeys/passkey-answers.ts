@@ -5,6 +5,6 @@ import { IsString, MaxLength, MinLength } from 'class-validator';
 export const passkeyCookie = 'svc_passkey';
 export const PASSKEY_SECONDS = 300;
 
-/** What the browser says of a device, as JSON. */
+/** The browser sends the device's answer as JSON. */
 export const IsCredential = (): PropertyDecorator =>
   applyDecorators(IsString(), MinLength(1), MaxLength(20_000));

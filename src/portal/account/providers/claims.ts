@@ -1,7 +1,7 @@
 import type { ProvenIdentity } from '../../../identity';
 import { mailAddress } from '../../../platform';
 
-/** What a provider says of a person, before it is looked at. */
+/** A provider claims this of a person, before it is looked at. */
 export interface Claims {
   readonly subject: unknown;
   readonly email: unknown;

@@ -28,7 +28,7 @@ class CompleteQuery {
 }
 
 class AgreeForm {
-  /** What the page was shown for: another tab may have asked for something else since. */
+  /** The page was shown for this token: another tab may have asked for something else since. */
   @IsToken()
   state: string;
 }

@@ -10,7 +10,9 @@ interface ProviderRequest {
   readonly body?: string;
 }
 
-/** What identity providers answer: in time, of a size that can be held, and from that very address. */
+/**
+ * Answers of identity providers have to come in time, in a size that can be held, and from that very address.
+ */
 export class ProviderReader {
   constructor(private readonly client: OutgoingClient) {}
 

@@ -7,11 +7,11 @@ import { cookieOf, type HttpRequest, privateCookieName } from '../../../web';
 export type ProviderSlot = 'idp1' | 'idp2';
 
 const stateCookie = 'svc_provider_state';
-/** What another portal keeps in the browser that began a sign-in there. */
+/** Another portal keeps this cookie in the browser that began a sign-in there. */
 export const handOffCookie = 'svc_handoff';
 export const STATE_SECONDS = 600;
 
-/** What a browser left for, and is held to when it comes back. */
+/** A browser left with this intent, and is held to it when it comes back. */
 export interface ProviderIntent {
   readonly next?: string;
   readonly linkUserId?: number;

@@ -10,7 +10,7 @@ import type { ProviderSlot, ProviderStates } from './provider-states';
 
 export interface ProviderClient {
   readonly slot: ProviderSlot;
-  /** What identities of it are kept under. */
+  /** Its identities are kept under this issuer. */
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
@@ -22,7 +22,7 @@ interface Addresses {
   readonly scope: readonly string[];
 }
 
-/** What the exchange of a code brought. */
+/** The exchange of a code brought this. */
 export interface Exchanged {
   readonly access: string;
   readonly all: Readonly<Record<string, unknown>>;
@@ -54,13 +54,15 @@ export abstract class Provider {
     return new URL(this.issuer).host;
   }
 
-  /** Where the browser goes to be recognised. `intent` comes back with it. */
+  /** The browser goes to the address returned to be recognised. `intent` comes back with it. */
   async start(request: HttpRequest, intent: object, nonce: string): Promise<Recognised<ProvenIdentity>> {
     const strategy = await this.strategy();
     return runStrategy<ProvenIdentity>(strategy, request, { state: { ...intent, nonce } });
   }
 
-  /** Who came back. A refusal of any kind is one of the request: it opens nothing. */
+  /**
+   * The answer names the person who came back. A refusal of any kind is one of the request: it opens nothing.
+   */
   async finish(request: HttpRequest): Promise<ProvenIdentity> {
     const query = (request as unknown as { query: Record<string, unknown> }).query;
     if (query['code'] !== undefined && typeof query['code'] !== 'string')
@@ -78,7 +80,7 @@ export abstract class Provider {
   /** May find the provider's addresses first. */
   protected abstract strategy(): Promise<Strategy>;
 
-  /** Whether an answer that names this issuer, or none, can be of this provider. */
+  /** An answer that names this issuer, or none, can be of this provider. */
   protected abstract hasAnswered(issuer: unknown): Promise<boolean> | boolean;
 
   /** Throws where what was brought does not prove who it is. */

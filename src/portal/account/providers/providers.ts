@@ -52,7 +52,7 @@ export class Providers {
     return outcome.location;
   }
 
-  /** Who came back, and what for. The state is used up. */
+  /** The answer names the person who came back, and the intent. The state is used up. */
   async finish(
     slot: ProviderSlot,
     request: HttpRequest,

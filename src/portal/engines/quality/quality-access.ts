@@ -7,7 +7,7 @@ import { actorOf, type HttpRequest, viewScope } from '../../../web';
 export type QualityView =
   { readonly state: 'off' | 'closed' } | { readonly state: 'open'; readonly scope: Scope };
 
-/** Who may read quality reports, by what the organisation decided. */
+/** The organisation decides who may read quality reports. */
 @Injectable()
 export class QualityAccess {
   constructor(private readonly settings: QualitySettingsStore) {}

@@ -44,7 +44,7 @@ export interface QualityFacts {
 }
 
 export interface QualityPageModel extends ListPageModel {
-  /** Which share of the requests has a score. */
+  /** This share of the requests has a score. */
   readonly shareText: string;
   /** It is said where the judge only pretends. */
   readonly simulated: BannerModel | null;

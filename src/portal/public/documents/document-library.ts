@@ -18,7 +18,7 @@ import { documentLink, linkCodes, references } from './links';
 
 export interface DocumentPage extends MarkdownPage {
   readonly lede?: string;
-  /** How its parts are laid out, where it is more than running text. */
+  /** Its parts are laid out so, where it is more than running text. */
   readonly layout?: string;
   /** Only references have one: the pages are named in five languages. */
   readonly title?: string;
@@ -53,7 +53,7 @@ export class DocumentLibrary {
     return { ...renderMarkdown(text, { link: documentLink, copyLabel }), title };
   }
 
-  /** What texts may name in double braces. */
+  /** Texts may name these values in double braces. */
   private values({ baseUrl, brandName }: PortalPlace): Readonly<Record<string, string>> {
     const { settings } = this;
     const { chat, large, embedding } = exampleModels(publicModels(this.catalogue));

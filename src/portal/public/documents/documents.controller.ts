@@ -6,7 +6,7 @@ import { DocumentLibrary } from './document-library';
 const view = 'pages/public/document';
 const paths = ['/features', '/security', '/controls', '/certifications', '/developers', '/guide'];
 
-/** What the product is and does, in prose; every claim of it leads to what proves it. */
+/** The documents say in prose what the product is and does; every claim leads to its proof. */
 @Controller()
 export class DocumentsController {
   constructor(
