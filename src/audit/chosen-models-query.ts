@@ -22,7 +22,7 @@ interface Row {
 
 const MOST_MODELS = 100;
 
-/** Which models answered the requests for one name, summed over whole hours. */
+/** Each model that answered requests for a name is counted, summed over whole hours. */
 @Injectable()
 export class ChosenModelsQuery {
   constructor(private readonly database: Database) {}

@@ -1,7 +1,7 @@
 import type { Scope } from '../kernel';
 import type { SqlParameters } from './sql-parameters';
 
-/** Which requests are meant: those that an actor may see, or those of one key, of them what `within` may see. */
+/** A scope means the requests that an actor may see, or those of one key that `within` may see. */
 export type RecordScope = Scope | { readonly kind: 'key'; readonly keyId: number; readonly within?: Scope };
 
 /** The condition on a table that has the columns of an attribution. */

@@ -29,7 +29,7 @@ export class RefusalTally {
     return this.counts.size;
   }
 
-  /** Whether the refusal is kept as a record: the first of its minute, and a sample of the others. */
+  /** A refusal is kept as a record when it is the first of its minute or drawn as a sample. */
   add(keyId: number, code: string, now: number): boolean {
     this.count(keyId, code, Math.floor(now / HOUR_MS) * HOUR_MS, 1);
     const name = `${keyId} ${code}`;

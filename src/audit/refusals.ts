@@ -20,7 +20,7 @@ const OF_KEY = `
      AND ($3::timestamptz IS NULL OR hour < $3)
    ORDER BY hour DESC, code LIMIT ${MOST_SHOWN}`;
 
-/** How often a key was refused with a code in an hour. */
+/** A row counts the refusals of a key with one code in an hour. */
 export interface RefusalHour {
   readonly code: string;
   readonly hour: Date;

@@ -14,8 +14,8 @@ export interface Sandbox {
 const START_DEADLINE_MS = 15_000;
 
 /**
- * Whether the simulated supplier runs. By default it does with the embedded database and no real supplier, so that a
- * newcomer's first request works. With an external database it runs only on request.
+ * The simulated supplier runs where this holds. By default it does with the embedded database and no real
+ * supplier, so that a newcomer's first request works. With an external database it runs only on request.
  */
 export function isSandboxWanted(
   { sandbox, databaseUrl }: Settings,

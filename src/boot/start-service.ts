@@ -61,7 +61,7 @@ const UNSEEN_KEYS =
 /** Background work waits this long, so that clients that poll for the start are answered first. */
 const FIRST_ANSWERS_MS = 50;
 
-/** How long answers may take to finish after new work is refused; then they are cut. */
+/** Answers may take so long to finish after new work is refused; then they are cut. */
 const CLOSE_DEADLINE_MS = 5_000;
 
 /** Starts everything in order of dependency; a failure stops the parts that already run. */
@@ -188,7 +188,7 @@ async function whenLost(database: OpeningDatabase): Promise<never> {
   throw new Error('the embedded PostgreSQL ended and could not be started again');
 }
 
-/** What runs beside the application and ends after it. */
+/** These parts run beside the application and end after it. */
 interface Beside {
   readonly sandboxes: readonly (Sandbox | null)[];
   readonly database: OpeningDatabase;

@@ -51,7 +51,7 @@ export class AnswerKeeper {
     };
   }
 
-  /** What a node left behind that died in the middle of an answer. */
+  /** Answers are closed that a node left behind when it died in the middle of them. */
   async closeStale(tx: Tx | null, conversationId: number | null): Promise<void> {
     await (tx ?? this.database.source).query(
       `UPDATE conversation_message SET state = 'incomplete', code = 'stream_interrupted'

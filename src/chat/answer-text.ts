@@ -6,7 +6,7 @@ interface Chunk {
   readonly error?: { readonly code?: unknown; readonly message?: unknown };
 }
 
-/** Why an answer broke off, as a caller of the gateway is told. */
+/** An answer broke off for this reason, in the words for a caller of the gateway. */
 export interface StreamProblem {
   readonly code: string;
   readonly message: string;
@@ -18,13 +18,13 @@ const MOST_CHARACTERS = 2_000_000;
 /** Reads what was said out of a stream of the chat dialect. */
 export class AnswerText {
   text = '';
-  /** Who answers, as the stream says. */
+  /** The stream names the model that answers. */
   model: string | null = null;
   problem: StreamProblem | null = null;
   private fresh = '';
   private readonly scanner = new SseScanner({ onText: (data) => this.take(data) });
 
-  /** What is new since the last piece. */
+  /** The answer is the text that came since the last piece. */
   push(chunk: Buffer): string {
     this.fresh = '';
     this.scanner.push(chunk);

@@ -27,7 +27,10 @@ type OverseenRow = ConversationRow & { readonly person: string };
 
 const COLUMNS = `${headColumns}, CASE WHEN u.display_name = '' THEN u.email ELSE u.display_name END AS person`;
 
-/** What administrators may do with conversations of others. Content is read by `content`, which callers put on record. */
+/**
+ * Administrators may do these things with conversations of others. Content is read by `content`, which
+ * callers put on record.
+ */
 @Injectable()
 export class ConversationOversight {
   constructor(

@@ -24,7 +24,7 @@ const EXPIRED = `
   SELECT organisation_id, count(*)::integer AS count, count(*) FILTER (WHERE is_expired)::integer AS expired
     FROM chosen JOIN gone USING (id) GROUP BY organisation_id`;
 
-/** How long an organisation keeps its people's conversations after their last message. */
+/** An organisation keeps its people's conversations for a time after their last message. */
 @Injectable()
 export class ConversationRetention {
   constructor(

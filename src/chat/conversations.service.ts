@@ -52,7 +52,9 @@ export class Conversations {
     return { ...page, rows: page.rows.map((row) => this.head(row)) };
   }
 
-  /** Whose title has all of the words, the newest first. Titles are encrypted: they are read one by one. */
+  /**
+   * The titles found have all of the words, the newest first. Titles are encrypted: they are read one by one.
+   */
   async search(userId: number, words: string, most: number): Promise<ConversationHead[]> {
     const wanted = words
       .toLocaleLowerCase()

@@ -32,13 +32,13 @@ export interface TurnReader {
   text(piece: string): boolean;
 }
 
-/** How the request of a turn ended. */
+/** The request of a turn ended in this way. */
 export interface TurnOutcome {
   readonly answer: AnswerText;
   readonly route: InnerRoute | null;
   readonly isStopped: boolean;
   readonly account: InnerAccount | null;
-  /** Why there is no answer; null where one was begun. */
+  /** There is no answer for this reason; null where one was begun. */
   readonly error: Fault | null;
 }
 
@@ -48,7 +48,7 @@ export interface TurnEnd {
   readonly state: Exclude<MessageState, 'open'>;
   readonly text: string;
   readonly problem: StreamProblem | null;
-  /** What a caller without a stream is told; null where something was said. */
+  /** A caller without a stream is told this; null where something was said. */
   readonly refusal: Fault | null;
   readonly account: InnerAccount | null;
   /** It is the cost of the whole conversation. */

@@ -45,7 +45,7 @@ export class WebchatKeys {
     return { id: issued.id, publicId: issued.publicId, text: issued.text, expiresAt, budget };
   }
 
-  /** Who calls in a turn of this person's chat. */
+  /** In a turn of this person's chat this caller calls. */
   async callerFor(actor: Actor): Promise<Caller> {
     const known = await this.knownOf(this.database.source.manager, actor);
     if (known?.isAlive === true) return this.directory.callerOf(known.id);

@@ -24,7 +24,7 @@ function isServable({ lanes, price }: CurrentModel, { providers }: Current): boo
   );
 }
 
-/** Whether a supplier other than the sandbox can serve a model. */
+/** A supplier other than the sandbox can serve a model where this holds. */
 export const isServedByReal = (current: Current): boolean => {
   const isReal = ({ provider }: CurrentModel['lanes'][number]): boolean =>
     current.providers.get(provider)?.style !== 'sandbox';

@@ -8,7 +8,7 @@ export interface Finding {
   readonly verdict: Verdict;
   readonly what: string;
   readonly found: string;
-  /** What to do about it. */
+  /** The advice says what to do about it. */
   readonly advice?: string;
 }
 

@@ -132,7 +132,7 @@ export async function redis({ redisUrl }: Settings): Promise<Finding> {
   }
 }
 
-/** Whether it also lets us in. */
+/** The server has to let us in, too. */
 async function ping(url: string): Promise<void> {
   const client = createRedisClient(url, Logger.create({ logLevel: 'silent', logFormat: 'json' }));
   try {

@@ -14,7 +14,7 @@ export interface Command {
   run(words: string[], context: CommandContext): Promise<number>;
 }
 
-/** Who acts in what a command changes. */
+/** A command acts in this name in all that it changes. */
 export const COMMAND_LINE = 'command line';
 
 /** A usage error, independent of the state of the installation. */

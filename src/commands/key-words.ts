@@ -14,7 +14,7 @@ const limits = {
 
 const text = { type: 'string' } as const;
 
-/** What can be said of a key that is made or changed. */
+/** These options set a key that is made or changed. */
 export const keyOptions = {
   name: text,
   models: text,

@@ -93,7 +93,7 @@ interface TakeOverOptions {
   readonly lower: boolean;
 }
 
-/** How many of them could not be taken over. */
+/** The answer counts those that could not be taken over. */
 async function takeEach(
   database: Database,
   compared: readonly ComparedProvider[],

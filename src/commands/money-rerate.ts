@@ -57,7 +57,7 @@ async function rerateSpan(
 }
 
 const day = /^\d{4}-\d{2}-\d{2}$/;
-/** How many postings share a transaction, and with it an entry for each wallet. */
+/** So many postings share a transaction, and with it an entry for each wallet. */
 const POSTED_AT_ONCE = 200;
 
 interface Owed extends RerateDelta {

@@ -18,7 +18,7 @@ export function renderPlan(plan: GatewayFilePlan, prune: boolean): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** How many things a plan touches. */
+/** A plan touches so many things. */
 export const changeCount = (plan: GatewayFilePlan, prune: boolean): number =>
   plan.rows.length + (prune ? plan.gone.length : 0);
 

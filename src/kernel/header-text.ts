@@ -1,7 +1,7 @@
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
 const unfit = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** Whether a value consists of what may stand in a header. */
+/** Such a value consists of what may stand in a header. */
 export const isValidHeaderValue = (value: string): boolean => !unfit.test(value);
 
 const MOST_NAMES = 256;

@@ -37,7 +37,7 @@ export interface WeightedPair extends Weighted {
   readonly other: number;
 }
 
-/** What the one costs of the other over all pairs, by linearisation; null where there are too few, or the other is nothing. */
+/** The one costs this share of the other over all pairs, by linearisation; null where there are too few. */
 export function ratioOf(pairs: readonly WeightedPair[]): Interval | null {
   if (pairs.length < LEAST_SAMPLE) return null;
   const base = momentsOf(pairs.map(({ other, weight }) => ({ value: other, weight }))).mean;
@@ -52,13 +52,13 @@ export function ratioOf(pairs: readonly WeightedPair[]): Interval | null {
 
 interface PairedComparison {
   readonly interval: Interval;
-  /** How likely so large a difference is where there is none. */
+  /** So large a difference has this chance where there is none. */
   readonly chance: number;
 }
 
 /**
- * How far apart pairs are; null where there are too few. Whole pairs are resampled up to a bound; beyond it Student's
- * interval says the same, without a draw.
+ * The comparison says how far apart pairs are; null where there are too few. Whole pairs are resampled up to
+ * a bound; beyond it Student's interval says the same, without a draw.
  */
 export async function comparePairs(pairs: readonly Weighted[], seed = 1): Promise<PairedComparison | null> {
   const student = meanOf(pairs);
@@ -97,7 +97,7 @@ function normalTails(distance: number): number {
   return Math.min(1, series * Math.exp(-(x ** 2)));
 }
 
-/** Which of the differences stand when as many were looked at, by Benjamini and Hochberg. */
+/** These differences stand when as many were looked at, by Benjamini and Hochberg. */
 export function discoveries(chances: readonly number[], falseShare = 0.1): boolean[] {
   const sorted = [...chances].sort((a, b) => a - b);
   const bounds = sorted.filter((chance, place) => chance <= ((place + 1) / sorted.length) * falseShare);
@@ -132,7 +132,7 @@ export function lengthControlled(pairs: readonly LengthPair[]): Interval | null 
   return { value: left, low: left - margin, high: left + margin };
 }
 
-/** How many of them are so, with Wilson's interval; null where there are too few. */
+/** This share of them is so, with Wilson's interval; null where there are too few. */
 export function shareOf(found: number, count: number): Interval | null {
   if (count < LEAST_SAMPLE) return null;
   const value = found / count;

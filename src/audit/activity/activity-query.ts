@@ -261,7 +261,7 @@ function brokenOff(
   };
 }
 
-/** Whether one index returns all entries of a filter in their order. */
+/** One index returns all entries of such a filter in their order. */
 function isIndexed(scope: Scope, filter: ActivityFilter): boolean {
   const { action, actorUserId, actorText, object, objectText, text } = filter;
   if (actorText || objectText || text || (object && !object.id)) return false;

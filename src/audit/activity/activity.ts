@@ -42,7 +42,7 @@ export interface NewActivity {
   readonly concerns?: Concerned;
   /** See `changesOf`. */
   readonly changes?: Changes;
-  /** What the actor gave as the reason. */
+  /** The actor gave this reason. */
   readonly reason?: string;
   /** By default it is the signed-in person, or the owner of the key. */
   readonly actor?: ActivityActor;

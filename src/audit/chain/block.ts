@@ -2,13 +2,13 @@ import { hash } from 'node:crypto';
 
 export const HASH_BYTES = 32;
 
-/** What the first block of a chain names as the one before it. */
+/** The first block of a chain names this as the one before it. */
 export const NO_BLOCK = Buffer.alloc(HASH_BYTES);
 
 /** A new column of the log raises this version, as the lines of its entries change. */
 export const BLOCK_VERSION = 1;
 
-/** What a signature covers. Positions count the entries of a chain from 1. */
+/** A signature covers these fields. Positions count the entries of a chain from 1. */
 export interface BlockHead {
   readonly version: number;
   /** It is 0 for entries of no organisation, otherwise the number of theirs. */
@@ -58,14 +58,14 @@ export function rootOf({ entries, digests }: BlockList): Buffer {
   return level[0] ?? NO_BLOCK;
 }
 
-/** What is signed. */
+/** This digest is signed. */
 export function digestOfHead(head: BlockHead): Buffer {
   const { version, chain, number, first, count, root, previous, sealedAt, signer } = head;
   const fields = [version, chain, number, first, count, text(root), text(previous), sealedAt, text(signer)];
   return sha256(Buffer.from(`switchboard audit block\n${JSON.stringify(fields)}`));
 }
 
-/** What the next block names: it covers the signature as well. */
+/** The next block names this hash, which covers the signature as well. */
 export const hashOfBlock = (head: SignedHead): Buffer => sha256(digestOfHead(head), head.signature);
 
 const text = (bytes: Buffer): string => bytes.toString('base64url');

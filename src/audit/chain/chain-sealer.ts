@@ -23,7 +23,7 @@ const SEALING_LOCK = "hashtextextended('switchboard.activity-seal', 0)";
 export interface SealedRound {
   /** The new heads, one a chain. */
   readonly heads: readonly SignedHead[];
-  /** Whether as many entries waited as one round takes: there may be more. */
+  /** As many entries waited as one round takes, so there may be more. */
   readonly isFull: boolean;
 }
 

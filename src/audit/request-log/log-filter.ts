@@ -67,7 +67,7 @@ export function recordConditions(filter: RequestLogFilter, parameters: SqlParame
   return conditions;
 }
 
-/** Whether the hours of usage can locate matches: no index of records covers such a filter. */
+/** The hours of usage locate matches where no index of records covers a filter. */
 export const isGuided = (filter: RequestLogFilter): boolean =>
   !hasOwnIndex(filter) &&
   (isSet(filter.model) ||
@@ -95,9 +95,9 @@ const isSet = (value: unknown): boolean => value !== null && value !== undefined
 interface HoursWithMatches {
   readonly table: string;
   readonly conditions: string[];
-  /** Whose matches they are; of labels also when the first and the last came. */
+  /** The places say whose matches they are; those of labels also say when the first and the last came. */
   readonly places: string;
-  /** How many records of an hour may match. */
+  /** An hour may have this many matching records. */
   readonly hits: string;
 }
 

@@ -40,7 +40,7 @@ type Row = Readonly<Record<string, unknown>> & {
 interface Place {
   readonly hour: Date;
   readonly keys: readonly (string | null)[];
-  /** When the first and the last match of each came; null where that was not kept. */
+  /** These are the times of the first and last match; null where they were not kept. */
   readonly firsts?: readonly (Date | null)[];
   readonly lasts?: readonly (Date | null)[];
   readonly hits: number;

@@ -11,7 +11,7 @@ export const latencyColumns: readonly string[] = Array.from(
   (_, step) => `latency_${step}`,
 );
 
-/** Whether a column of milliseconds falls into a step. */
+/** Each condition says that a column of milliseconds falls into a step. */
 export const latencyConditions: readonly ((column: string) => string)[] = latencyColumns.map(
   (_, step) => (column) => {
     const most = longest[step];

@@ -7,7 +7,7 @@ export interface UsageChoice {
   readonly label: string;
 }
 
-/** What a filter of usage can be set to: what was used in the period. */
+/** A filter of usage can be set to whatever was used in the period. */
 export type UsageChoices = Readonly<
   Record<'model' | 'supplier' | 'region' | 'key' | 'project', readonly UsageChoice[]>
 >;

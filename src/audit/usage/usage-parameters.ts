@@ -4,7 +4,7 @@ import { RecordParameters } from '../record-parameters';
 import type { UsageAsked } from './usage-asked';
 import { type UsageBucket, usageBuckets, type UsageGrouping, usageGroupings } from './usage-question';
 
-/** What usage can be asked for in an address, but for the key: pages take more of it than programs. */
+/** Addresses can narrow usage by these; the key is left out, of which pages take more than programs. */
 export abstract class UsageFilters extends RecordParameters {
   @Takes(oneOf(usageBuckets).orBlank())
   bucket?: UsageBucket;

@@ -28,8 +28,8 @@ const lengths: Readonly<Record<Exclude<BudgetPeriod, 'monthly' | 'total'>, numbe
 const MOST_PROJECTED = 100;
 
 /**
- * How strongly the caller's budgets press towards cheaper models. Each node computes this from the spending on all
- * nodes.
+ * The caller's budgets press towards cheaper models, more strongly as they run out. Each node computes this
+ * from the spending on all nodes.
  */
 @Injectable()
 export class AutoBudgets {

@@ -15,7 +15,7 @@ export interface AutoCandidate {
   readonly candidate: Candidate;
 }
 
-/** Why a model of the catalogue may not answer. */
+/** A model of the catalogue is left out for one of these reasons. */
 type Exclusion =
   | 'inactive'
   | 'redirect'
@@ -134,7 +134,7 @@ export class AutoCandidates {
     return typeof planned === 'string' ? null : planned;
   }
 
-  /** Whether a lane is called in the caller's dialect: sealed content survives no translation. */
+  /** A lane has to be called in the caller's dialect: sealed content survives no translation. */
   private speaks({ operation, needs }: Call): (of: Pick<PricedLane, 'lane'>) => boolean {
     return ({ lane }) => isSpoken(operation, this.styles.wireFor(lane, operation.name, needs));
   }

@@ -5,7 +5,7 @@ import { AutoDecisions } from './auto-decisions';
 import { AutoModel } from './auto-model';
 import type { AutoRoute } from './auto-route';
 
-/** What the gateway sees of automatic choice. */
+/** The gateway knows automatic choice by this class, which registers itself as its chooser. */
 @Injectable()
 export class AutoChooser implements ModelChooser, OnModuleInit {
   constructor(

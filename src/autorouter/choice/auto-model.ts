@@ -17,8 +17,8 @@ export class AutoModel {
   ) {}
 
   /**
-   * What its candidates can do together; null where the caller gets none. A list of models has to name it: only then
-   * its key was made for it.
+   * The model `auto` lists what its candidates can do together; null where the caller gets none. A list of
+   * models has to name it: only then its key was made for it.
    */
   async for(caller: Caller) {
     const { allowedModels } = caller;

@@ -2,7 +2,7 @@ import type { Explanation } from '../engine/explanation';
 import type { Admission, ChosenRoute } from '../../gateway';
 import type { AutoCandidate } from './auto-candidates';
 
-/** Why nothing was chosen, and a model answered all the same. */
+/** Nothing was chosen for this reason, and a model answered all the same. */
 interface FallbackExplanation {
   readonly mode: 'off';
   readonly reason: 'fallback';
@@ -12,7 +12,7 @@ interface FallbackExplanation {
 
 type Explained = (Explanation & { readonly fallback?: 'state_unavailable' }) | FallbackExplanation;
 
-/** What the record of a request says of its decision. */
+/** The record of a request keeps this of its decision. */
 export type AutoDecision = Explained & {
   /** The model that answered, where the chosen one failed. */
   readonly answered_by?: string;

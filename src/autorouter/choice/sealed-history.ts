@@ -2,8 +2,8 @@ import type { ModelView } from '../../catalogue';
 import type { CanonicalRequest, DialectName } from '../../protocol';
 
 /**
- * Which models can read a conversation: all; those of its dialect; or only those of the family that wrote it. Signed
- * reasoning and encrypted content open for no other family.
+ * A seal says which models can read a conversation: all, those of its dialect, or the family that wrote it.
+ * Signed reasoning and encrypted content open for no other family.
  */
 export type Seal = 'open' | 'dialect' | 'family';
 

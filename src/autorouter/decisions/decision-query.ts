@@ -39,7 +39,7 @@ export interface MadeDecision {
   readonly reference: string | null;
   readonly reason: string;
   readonly bucket: string | null;
-  /** Whether recent requests were unlike what was learned; `calm` where they were not. */
+  /** The text says whether recent requests were unlike what was learned; `calm` means that they were not. */
   readonly drift: string;
   readonly costRatio: number | null;
   readonly qualityDifference: number | null;
@@ -60,13 +60,15 @@ export interface MeasuredDifference {
   readonly pairs: number;
   /** It is in points; null means not enough data. */
   readonly quality: Interval | null;
-  /** What the chosen answers cost of what the reference's cost; null: not enough data. */
+  /**
+   * The chosen answers cost this share of the reference's cost; null means that there are not enough data.
+   */
   readonly costRatio: Interval | null;
   /** Answers are later than the reference's by so much, the median and the 95th; null means not enough data. */
   readonly latencyMs: { readonly p50: Interval | null; readonly p95: Interval | null } | null;
 }
 
-/** Which model answered a request for auto, and why. */
+/** A choice names the model that answered a request for auto, and the reason. */
 export interface ChoiceMade {
   readonly model: string;
   readonly reason: string;
@@ -123,7 +125,7 @@ export class DecisionQuery {
     };
   }
 
-  /** How often each reason decided, the most frequent first. */
+  /** Each reason is counted by how often it decided, the most frequent first. */
   reasons(scope: Scope, from: Date): Promise<DecidingReason[]> {
     const { values, where } = autoRecords(scope, from);
     return this.database.query<DecidingReason>(
@@ -197,7 +199,7 @@ export class DecisionQuery {
     return row?.explanation ?? null;
   }
 
-  /** How often each reason took a model out of the choice. */
+  /** Each reason is counted by how often it took a model out of the choice. */
   async exclusions(scope: Scope, from: Date): Promise<Readonly<Record<string, number>>> {
     const { values, where } = autoRecords(scope, from);
     const rows = await this.database.query<{ reason: string; count: number }>(

@@ -23,7 +23,7 @@ interface JudgedAnswer {
   readonly costNano: number;
 }
 
-/** What holds at every place of the dial. */
+/** These rules hold at every place of the dial. */
 export interface PreviewRules {
   /** Those with enough scores to be chosen. */
   readonly ready: ReadonlySet<string>;
@@ -33,7 +33,7 @@ export interface PreviewRules {
   readonly unfamiliarFrom: number | null;
 }
 
-/** What one place of the dial would have chosen, by the scores and costs of what it would have chosen. */
+/** One place of the dial would have chosen these models; scores and costs are those of their answers. */
 export interface DialOutcome {
   readonly dial: number;
   /** It is a share of all decisions that were looked at; null where there are too few. */

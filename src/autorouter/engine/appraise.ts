@@ -13,7 +13,7 @@ const MILLION = 1_000_000;
 /** A candidate model: every hard constraint was checked before. */
 export interface Candidate {
   readonly model: string;
-  /** Who supplies it, for the order of failover. */
+  /** The order of failover depends on the supplier. */
   readonly provider: string;
   /** In nano-USD for a million tokens, as prices are. */
   readonly inputRate: number;
@@ -36,10 +36,10 @@ export interface SessionView {
 }
 
 export interface BudgetPressure {
-  /** Whose budget it is. */
+  /** The budget belongs to this owner. */
   readonly budget: string;
   readonly period: string;
-  /** What the period will cost, of the budget, if spending goes on. */
+  /** The period will cost this share of the budget if spending goes on. */
   readonly projected: number;
   readonly raise: number;
 }
@@ -64,9 +64,9 @@ export interface Question {
   readonly drift?: DriftLevel;
   /** The budget that presses most, and what it adds to kappa. */
   readonly pressure?: BudgetPressure;
-  /** What requests of a reference model take on average, by its name; without it the examples tell. */
+  /** Each reference model has the tokens that its requests take on average; without it the examples tell. */
   readonly usualTokens?: ReadonlyMap<string, UsualTokens>;
-  /** Why other models are no candidates, by reason: passed on to the explanation. */
+  /** The explanation counts by reason why other models are no candidates. */
   readonly excluded?: Readonly<Record<string, number>>;
 }
 
@@ -74,9 +74,9 @@ export interface Question {
 export interface Appraised extends Candidate, Estimate {
   /** It is in nano-USD. */
   readonly cost: number;
-  /** What is expected, within the bound of the caller. */
+  /** The router expects this many tokens, within the bound of the caller. */
   readonly tokensOut: number;
-  /** What the supplier's cache takes off it. */
+  /** The supplier's cache saves this much. */
   readonly cacheSaving: number;
   /** The chance that its answer is no good; 0 where nothing was seen of any model. */
   readonly failure: number;
@@ -155,7 +155,7 @@ const priceOf = (
   { inputRate, cachedInputRate = inputRate, outputRate }: Candidate,
 ): number => (input * inputRate + cached * cachedInputRate + output * outputRate) / MILLION;
 
-/** What a request of this organisation usually costs with the reference model. */
+/** A request of this organisation usually costs this much with the reference model. */
 function usualCost(
   state: RouterState,
   { usualTokens }: Question,

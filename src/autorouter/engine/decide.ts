@@ -22,7 +22,7 @@ export interface Chosen {
   readonly kind: 'chosen';
   readonly chosen: string;
   readonly fallbackOrder: readonly string[];
-  /** Whether the request is unlike what is remembered: what `noteFamiliarity` wants to know. */
+  /** The request is unlike what is remembered; `noteFamiliarity` is told so. */
   readonly unfamiliar: boolean;
   readonly explanation: Explanation;
 }
@@ -97,7 +97,7 @@ function isUnfamiliar({ calibration }: RouterState, similarity: number, gate: No
   return calibration !== undefined && similarity < (gate === 'p50' ? calibration.p50 : calibration.p25);
 }
 
-/** What the algorithm wants, and all models that it may choose: those that are no longer on trial and good enough. */
+/** The algorithm wants one model, and may choose all that have left their trial and are good enough. */
 interface Wanted extends Pick {
   readonly good: ReadonlySet<Appraised>;
 }

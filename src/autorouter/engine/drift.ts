@@ -7,7 +7,7 @@ const REFERENCE_SHARE = 0.5;
 /** `raised`: caution rises and more is sampled. `reference`: only the reference model answers. */
 export type DriftLevel = 'calm' | 'raised' | 'reference';
 
-/** Which of the last requests of an organisation or key were unfamiliar. */
+/** The drift notes which of the last requests of an organisation or key were unfamiliar. */
 export interface Drift {
   readonly unfamiliar: Uint8Array;
   next: number;

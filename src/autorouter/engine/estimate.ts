@@ -12,7 +12,7 @@ const TOKENS_WEIGHT = 20;
 /** Output of a model of which nothing is known. */
 const USUAL_TOKENS_OUT = 300;
 
-/** What the router believes of one model for one request. */
+/** The router believes this of one model for one request. */
 export interface Estimate {
   /** It goes from 0 to 1. */
   readonly quality: number;
@@ -20,7 +20,7 @@ export interface Estimate {
   readonly generalQuality: number;
   /** It is the standard deviation of the belief. */
   readonly doubt: number;
-  /** How many scored answers the belief is worth. */
+  /** The belief is worth this many scored answers. */
   readonly evidence: number;
   /** The same over all requests. */
   readonly judged: number;

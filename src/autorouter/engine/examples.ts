@@ -1,4 +1,4 @@
-/** What one model made of a request. */
+/** One model made this of a request. */
 export interface Outcome {
   readonly model: string;
   /** It goes from 0 to 1. */
@@ -13,7 +13,7 @@ export interface Example {
   readonly id: string;
   /** When it was asked, ms since 1970. */
   readonly at: number;
-  /** How far its scores are trusted, above 0: 1 is fully. */
+  /** Scores are trusted in proportion to their weight, which is above 0; at 1 they are fully trusted. */
   readonly weight: number;
   readonly bucket: string;
   readonly tokensIn: number;

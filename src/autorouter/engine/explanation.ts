@@ -1,6 +1,6 @@
 import type { NoveltyGate, RouterAlgorithm } from './policy';
 
-/** Why the model was chosen; pages have a sentence for each. */
+/** Each reason for a choice has a sentence on the pages. */
 export const DECISION_REASONS = [
   'only_candidate',
   'reference_is_best',
@@ -35,7 +35,7 @@ export interface ExplainedCandidate {
   readonly u: number;
 }
 
-/** What the request log keeps of a decision: plain JSON of about a kilobyte. */
+/** The request log keeps this of a decision: plain JSON of about a kilobyte. */
 export interface Explanation {
   readonly alg: RouterAlgorithm;
   readonly state_version: number;
@@ -68,9 +68,9 @@ export interface Explanation {
   readonly neighbours: number;
   readonly drift: 'calm' | 'raised' | 'reference';
   readonly ref: string;
-  /** What a request usually costs with it, in nano-USD: what kappa is measured by. */
+  /** A request usually costs this with the reference model, in nano-USD; kappa is measured by it. */
   readonly ref_cost: number;
-  /** How long its answer was expected to be; decisions of earlier versions do not say. */
+  /** The answer was expected to be this long; decisions of earlier versions do not say. */
   readonly ref_tokens_out?: number;
   readonly chosen: string;
   /** In shadow, it is what would have answered. */
@@ -84,6 +84,6 @@ export interface Explanation {
   /** Counts by reason. */
   readonly excluded: Readonly<Record<string, number>>;
   readonly fallback_order: readonly string[];
-  /** How many of them, at the end, could not have been chosen: on trial, or below the least quality. */
+  /** This many at the end could not have been chosen: on trial, or below the least quality. */
   readonly last_resort?: number;
 }

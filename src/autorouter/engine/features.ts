@@ -1,7 +1,7 @@
 import { topicOf, topics } from './lexicon';
 import { fnv, fold, HASHES, MOST_TERMS, type WordSalt } from './words';
 
-/** What is counted of a request without reading it. */
+/** A request is counted in these ways without being read. */
 export interface RequestCounters {
   /** They are estimated for the whole request. */
   readonly tokens: number;
@@ -16,12 +16,12 @@ export interface RequestCounters {
   readonly maxTokens?: number;
 }
 
-/** What the router sees of a request: its counters and the text of the last message of the user. */
+/** The router sees the counters of a request and the text of the user's last message. */
 export interface RequestView extends RequestCounters {
   readonly text: string;
 }
 
-/** What is left of a request once it was looked at. No word of it can be read back. */
+/** Only these features are left of a request once it was looked at. No word of it can be read back. */
 export interface Features {
   readonly counters: RequestCounters;
   /** `topic/length`, and `/tools` or `/image` behind it; `bucketLabel` is for people. */

@@ -4,7 +4,7 @@ import { STRUCTURE } from './features';
 const SIZE = STRUCTURE + 1;
 const PACKED = (SIZE * (SIZE + 1)) / 2;
 const RIDGE = 60;
-/** How much the prior weighs in the constant. */
+/** The prior has this weight in the constant. */
 export const PRIOR_WEIGHT = 4;
 
 /** Sums from which the coefficients of a ridge regression follow; the order of learning does not matter. */

@@ -30,7 +30,7 @@ export function pace(
   return { overspent, at: now, raise };
 }
 
-/** What a period will have cost by its end, if spending goes on as it did so far. */
+/** A period will have cost this much by its end, if spending goes on as it did so far. */
 export function projectedSpend(
   spent: number,
   { startedAt, endsAt, now }: { startedAt: number; endsAt: number; now: number },

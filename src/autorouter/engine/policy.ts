@@ -5,11 +5,11 @@ export type RouterAlgorithm = (typeof ROUTER_ALGORITHMS)[number];
 /** A request below this similarity to everything remembered counts as unfamiliar. */
 export type NoveltyGate = 'off' | 'p25' | 'p50';
 
-/** What the dial means to the algorithm. */
+/** The algorithm reads a place of the dial as these numbers. */
 export interface Tuning {
   /** So much quality, of 1, is given up to save what one request of the reference model costs. */
   readonly kappa: number;
-  /** How much doubt counts against a model that is not the reference. */
+  /** Doubt counts this much against a model that is not the reference. */
   readonly z: number;
   readonly novelty: NoveltyGate;
 }
@@ -34,7 +34,7 @@ export interface Policy {
   readonly tuning?: Tuning;
 }
 
-/** What was measured; between two of them the dial means something between. */
+/** These points were measured; between two of them the dial means something between. */
 const dialPoints: readonly { readonly dial: number; readonly kappa: number; readonly z: number }[] = [
   { dial: 0, kappa: 0, z: 0.6 },
   { dial: 2, kappa: 0.01, z: 0.6 },

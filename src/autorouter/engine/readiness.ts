@@ -4,7 +4,7 @@ const JUDGED_NEEDED = 500;
 /** Each model needs so many, decayed: one that was changed or not judged for long is on trial again. */
 export const JUDGED_NEEDED_PER_MODEL = 30;
 
-/** How much has to be learned before the router chooses. */
+/** The router chooses once it has learned this much. */
 export interface Readiness {
   readonly ready: boolean;
   readonly judged: number;

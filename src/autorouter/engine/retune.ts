@@ -10,7 +10,7 @@ export interface Retuning {
   readonly from: Caution;
   readonly to: Caution;
   readonly reference: string;
-  /** What a request of the reference model usually costs, in nano-USD. */
+  /** A request of the reference model usually costs this much, in nano-USD. */
   readonly referenceCost: number;
 }
 

@@ -18,7 +18,7 @@ import {
 /** Models of one organisation that are learned about; outcomes of further ones are passed over. */
 const MOST_MODELS = 256;
 
-/** How similar requests of this traffic usually are to what is remembered. */
+/** The calibration says how similar requests of this traffic usually are to what is remembered. */
 export interface Calibration {
   readonly p25: number;
   readonly p50: number;
@@ -109,7 +109,10 @@ function statisticsOf({ models }: RouterState, model: string): ModelStatistics {
   return statistics;
 }
 
-/** When the newest remembered request was made; null where none is. Sums move on only by days. */
+/**
+ * The newest remembered request was made at this time; null where none is remembered. Sums move on only by
+ * days.
+ */
 export const newestLearned = ({ memory }: RouterState): number | null =>
   memory.examples.reduce<number | null>((newest, { at }) => Math.max(newest ?? at, at), null);
 

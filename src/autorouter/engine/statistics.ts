@@ -3,7 +3,7 @@ import { type Example, base64, bytes, type Outcome } from './examples';
 import { addLinear, emptyLinearSums, type LinearSums, scaleLinear } from './linear';
 
 export const HALF_LIFE_MS = 30 * DAY_MS;
-/** What a model's earlier scores count once its supplier has changed it. */
+/** A model's earlier scores count this much once its supplier has changed it. */
 const AFTER_CHANGE = 0.25;
 const MOST_CHANGES = 8;
 
@@ -14,7 +14,7 @@ interface Sums {
   tokens: number;
 }
 
-/** What is known of one model, as of the state's `asOf`. */
+/** These statistics of one model are as of the state's `asOf`. */
 export interface ModelStatistics {
   /** Outcomes ever learned, without decay. */
   judged: number;
@@ -82,7 +82,7 @@ export function noteChange(statistics: ModelStatistics, at: number): void {
   statistics.changes.splice(0, statistics.changes.length - MOST_CHANGES);
 }
 
-/** What an outcome of that time counts for the model of today. */
+/** An outcome of that time counts this much for the model of today. */
 export function sinceChange({ changes }: ModelStatistics, at: number): number {
   let factor = 1;
   for (const change of changes) if (at < change) factor *= AFTER_CHANGE;

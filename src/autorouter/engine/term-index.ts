@@ -24,7 +24,10 @@ export interface WeighedTerm {
   readonly idf: number;
 }
 
-/** Which slots hold a hash, and how telling it is. As large as what is in it: most organisations are small. */
+/**
+ * The index finds the slots that hold a hash, and how telling it is. As large as what is in it: most
+ * organisations are small.
+ */
 export class TermIndex {
   private constructor(
     /** They are ascending. */

@@ -19,7 +19,7 @@ const AMBIGUOUS = '';
 
 const ROWS_AT_ONCE = 10_000;
 
-/** Which model each conversation has: in the database, since its next turn may reach another node. */
+/** The database keeps the model of each conversation, since its next turn may reach another node. */
 @Injectable()
 export class AutoSessions {
   constructor(private readonly database: Database) {}
@@ -49,7 +49,7 @@ export class AutoSessions {
     );
   }
 
-  /** Which model made these tool calls. An id that another model used too tells nothing. Safe to repeat. */
+  /** This model made these tool calls. An id that another model used too tells nothing. Safe to repeat. */
   async called(keyId: number, model: string, calls: readonly string[]): Promise<void> {
     await this.database.query(
       `INSERT INTO autorouter_session AS s (key_id, session_hash, model, cached_tokens, expires_at)

@@ -36,7 +36,7 @@ export class AutoStates implements OnModuleInit {
     });
   }
 
-  /** What was learned for an organisation; null where it cannot be had soon enough, and is still being read. */
+  /** The state of an organisation is null where it cannot be had soon enough, and is still being read. */
   async of(organisationId: number): Promise<RouterState | null> {
     const copy = this.copies.get(organisationId) ?? this.begin(organisationId);
     this.touch(organisationId, copy);
@@ -50,7 +50,7 @@ export class AutoStates implements OnModuleInit {
     return copy.learned?.state ?? this.nothing;
   }
 
-  /** How many examples this node keeps. */
+  /** This node keeps so many examples. */
   get examples(): number {
     let sum = 0;
     for (const { learned } of this.copies.values()) sum += learned?.state.memory.examples.length ?? 0;

@@ -66,7 +66,7 @@ export class StateUpkeep {
     );
   }
 
-  /** Which models of suppliers stand behind each model that was learned about. */
+  /** Each model that was learned about has the suppliers' models that stand behind it. */
   private async upstreamsOf(organisationId: number, { models }: RouterState) {
     const [row] = await this.database.query<{ upstreams: Record<string, string> }>(
       'SELECT upstreams FROM autorouter_state WHERE organisation_id = $1',

@@ -34,7 +34,7 @@ export class AutoPolicies implements OnModuleInit {
     this.store.follow(doubt);
   }
 
-  /** What counts for a caller. */
+  /** The policy of a caller takes every level together. */
   of(audience: AutoAudience): Promise<EffectiveAutoPolicy> {
     const key = `${audience.organisationId} ${audience.userId} ${audience.keyId}`;
     const known = this.kept.get(key);

@@ -4,11 +4,11 @@ import { refuseStale, versionOf } from '../../kernel';
 import { Database, Notifications, readRows, type Row, type Tx } from '../../platform';
 import type { AutoLevel, AutoLevels, AutoSettings } from './auto-settings';
 
-/** Whose settings: the platform's have no id. */
+/** Settings belong to one of these owners; the platform has no id. */
 export type AutoSettingsOwner =
   { readonly level: 'platform' } | { readonly level: Exclude<AutoLevel, 'platform'>; readonly id: number };
 
-/** Whom the settings of one request are read for. */
+/** The settings of one request are read for this audience. */
 export interface AutoAudience {
   readonly organisationId: number | null;
   readonly userId: number | null;
@@ -40,7 +40,7 @@ export class AutoSettingsStore {
     this.followers.push(follower);
   }
 
-  /** What was set for this owner alone. */
+  /** These settings were made for this owner alone. */
   async of(owner: AutoSettingsOwner): Promise<AutoSettings> {
     const [row] = await this.database.rows<SettingRow>(
       `SELECT settings FROM engine_setting WHERE ${ofOwner}`,

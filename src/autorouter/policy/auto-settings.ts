@@ -34,7 +34,7 @@ export type AutoLevels = Readonly<Partial<Record<AutoLevel, AutoSettings>>>;
 
 type Chosen = 'mode' | 'algorithm' | 'dial' | 'stickiness' | 'stickiness_minutes';
 
-/** What counts where no level says anything. */
+/** These settings count where no level says anything. */
 export const usualAutoSettings = {
   mode: 'shadow',
   algorithm: 'hkb-v1',
@@ -45,7 +45,7 @@ export const usualAutoSettings = {
 
 type Named = 'reference_model' | 'fallback_model' | 'latency_target_ms';
 
-/** What counts for one caller, every level taken together. */
+/** The policy of one caller takes every level together. */
 export interface EffectiveAutoPolicy
   extends
     Required<Pick<AutoSettings, Chosen>>,

@@ -51,7 +51,7 @@ export function effectivePolicy(levels: AutoLevels): EffectiveAutoPolicy {
   };
 }
 
-/** Whether a request for `auto` can be answered at all. */
+/** This says whether a request for `auto` can be answered at all. */
 export const answersAuto = ({
   mode,
   fallback_model: fallback,

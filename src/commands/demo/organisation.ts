@@ -14,7 +14,7 @@ export interface DemoKey {
   readonly userId: number;
   readonly departmentId: number;
   readonly projectId: number;
-  /** How much of the traffic is this key's. */
+  /** This key has this share of the traffic. */
   readonly weight: number;
   readonly style: 'agent' | 'batch' | 'chat' | 'search';
 }

@@ -2,10 +2,13 @@ import { Client } from 'pg';
 import type { Row } from '../../platform';
 import { DEMO_SLUG } from './organisation';
 
-/** What belongs to the organisation by its own column, in an order that no foreign key minds. */
+/** These rows belong to the organisation by their own column, in an order that no foreign key minds. */
 const byOrganisation = ['request_record', 'usage_hour', 'usage_label_hour', 'api_key'];
 
-/** What its people left by looking around. Money they moved stays on record, and keeps the demonstration too. */
+/**
+ * Its people left these rows by looking around. Money they moved stays on record, and keeps the demonstration
+ * too.
+ */
 const byPerson = [
   ['session', 'user_id'],
   ['account_token', 'user_id'],

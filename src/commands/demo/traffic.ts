@@ -13,13 +13,13 @@ export interface PricedModel {
   readonly rates: PriceRates;
 }
 
-/** Where requests of the demonstration went: names of suppliers that do not exist. */
+/** Requests of the demonstration went to these suppliers, which do not exist. */
 const lanes = [
   { supplier: 'northcloud', region: 'eu-central' },
   { supplier: 'direct', region: 'us-east' },
 ] as const;
 
-/** What each style of work asks for, and of which size. */
+/** Each style of work asks for these models, in this size. */
 const styles = {
   agent: {
     models: ['sim-large', 'sim-reason', 'sim-small'],

@@ -12,7 +12,7 @@ import { factsOf, laneFacts, type LaneFacts } from '../../vendors';
 import { comparedWithVendors, differencesOf } from '../models-compare';
 import { type CheckContext, type Finding, ok, warn } from '../../checks';
 
-/** How long before its end a model is told of. */
+/** The notice of a model's end comes this long before it. */
 const NOTICE_DAYS = 30;
 const MOST_DIFFERENCES = 20;
 

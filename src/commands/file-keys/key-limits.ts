@@ -8,7 +8,7 @@ export interface KeyLimits {
   readonly faults: readonly MisplacedText[];
 }
 
-/** What limits the key, judged as `/v1/manage/keys` does it: every fault with its place. */
+/** The limits of the key are judged as `/v1/manage/keys` does it: every fault with its place. */
 export function limitsIn(wanted: DesiredKey, models: ComingModels, known: ManagedKey | undefined): KeyLimits {
   // An end that is over by now was in the future when the key was made.
   const kept = wanted.limits.some(({ field, value }) => field === 'expires_at' && isEndOf(known, value));

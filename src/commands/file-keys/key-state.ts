@@ -9,7 +9,7 @@ import {
   type NewKeyForm,
 } from '../../keys';
 
-/** What a file says of a key, but for whose it is. */
+/** A file says this of a key, but for its owner. */
 export interface KeyState extends KeyValues {
   readonly status: 'active' | 'disabled';
   readonly budget: KeyBudget | null;
@@ -32,7 +32,7 @@ export const stateOfForm = (form: NewKeyForm, status: KeyState['status']): KeySt
 const isAlwaysSaid = (field: string): boolean => /^(name|allowed_\w+)$/.test(field);
 const usual = new Map(keyFields.usualTexts);
 
-/** What a plan shows of a key. A limit that it does not have is left out. */
+/** A plan shows these texts of a key. A limit that it does not have is left out. */
 export function keyTexts(state: KeyState): FieldTexts {
   const texts = keyFields.texts(state);
   return new Map([

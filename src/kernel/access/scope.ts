@@ -3,7 +3,7 @@ import { atLeast, type Role } from './roles';
 /** The root key and the command line have this scope. */
 export const platformScope: Scope = { kind: 'platform' };
 
-/** Whose data an actor may see: the first argument of every read. */
+/** An actor may see the data of a scope, which is the first argument of every read. */
 export type Scope =
   | { readonly kind: 'platform' }
   | { readonly kind: 'organisation'; readonly organisationId: number }

@@ -25,7 +25,7 @@ export interface CatalogueEntry {
   readonly humanMessage: string;
   /** The suggested next step. */
   readonly action: string;
-  /** Whether the same request, sent again unchanged, may succeed and does no harm. */
+  /** The same request, sent again unchanged, may succeed and does no harm. */
   readonly retryable: boolean;
   readonly reach: 'reachable' | 'reserved';
 }

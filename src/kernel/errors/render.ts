@@ -149,7 +149,7 @@ export function renderPortal(
   };
 }
 
-/** What the error pages show. */
+/** The error pages show these. */
 export interface ErrorPageModel {
   status: number;
   code: ErrorCode;

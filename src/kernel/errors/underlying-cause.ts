@@ -7,7 +7,7 @@ interface ErrorShape {
   readonly cause?: unknown;
 }
 
-/** What lies under an error, for a line of the log: the innermost cause with its code, such as a TLS or DNS error. */
+/** The innermost cause of an error stands in the log with its code, such as a TLS or DNS error. */
 export function underlyingCause(error: unknown): string | null {
   let inner: ErrorShape | null = null;
   let at = isError(error) ? error.cause : null;

@@ -4,7 +4,7 @@ import { JsonText } from './json-text';
 interface OpenValue {
   /** Numbers within it stay as they were written. */
   readonly isExact: boolean;
-  /** Where it begins, when its whole text is wanted. */
+  /** The value begins here, when its whole text is wanted. */
   readonly writtenFrom?: number | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface WrittenFields {
 }
 
 interface ReaderOptions extends WrittenFields {
-  /** What a number becomes; a double unless said otherwise. */
+  /** A number becomes a double unless this function says otherwise. */
   readonly numberOf?: (text: string) => unknown;
   /** A name that stands twice in one object is an error. */
   readonly uniqueNames?: boolean;
@@ -49,7 +49,7 @@ const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const word = /true|false|null/y;
 const words: Readonly<Record<string, unknown>> = { true: true, false: false, null: null };
 
-/** Whether a double would be printed otherwise. */
+/** A double would be printed otherwise than these digits. */
 export const isRounded = (digits: string): boolean => JSON.stringify(Number(digits)) !== digits;
 
 /**

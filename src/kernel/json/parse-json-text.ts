@@ -12,7 +12,7 @@ const COLON = 0x3a;
 export const parseJsonText = (text: string): unknown =>
   hasEscapedName(text) ? readJsonText(text) : (JSON.parse(text) as unknown);
 
-/** Whether the name of any member is written with a backslash. */
+/** The text has the name of a member that is written with a backslash. */
 export function hasEscapedName(text: string): boolean {
   if (!text.includes('\\')) return false;
   let open = text.indexOf('"');
@@ -59,7 +59,7 @@ function skipSpace(text: string, from: number): number {
   return at;
 }
 
-/** Whether this V8 has the bug; the workaround can go when no supported version has it. */
+/** This V8 has the bug; the workaround can go when no supported version has it. */
 export function isJsonParseFaulty(): boolean {
   JSON.parse('{"json_parse_probe":0,"\\\\u0061pi":0}');
   const probed = JSON.parse('{"json_parse_probe":0,"\\u0061pi_base":0}') as object;

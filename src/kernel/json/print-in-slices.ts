@@ -1,6 +1,6 @@
 import { JsonText } from './json-text';
 
-/** How much is printed before other requests get their turn. */
+/** So much is printed before other requests get their turn. */
 const SLICE_CHARACTERS = 512 * 1024;
 const SLICE_VALUES = 10_000;
 

@@ -14,14 +14,14 @@ export type JsonFields = Readonly<Record<string, unknown>>;
 export interface JsonObjectText extends WrittenObject {
   readonly bytes: Buffer;
   readonly members: readonly JsonMember[];
-  /** Whether `body` holds a number that a double changed. */
+  /** The `body` holds a number that a double changed. */
   readonly isRounded: boolean;
 }
 
 /** Texts up to these sizes are read at once: they take a few milliseconds. */
 const SHORT_BYTES = 256 * 1024;
 const FEW_NAMES = 2_000;
-/** How much of a longer one is read before other requests get their turn. */
+/** The reader takes so much of a longer one before other requests get their turn. */
 const SLICE_BYTES = 512 * 1024;
 const SLICE_VALUES = 2_000;
 
@@ -41,7 +41,7 @@ export function readJsonObject(given: Buffer): JsonObjectText | Promise<JsonObje
   return readText(bytes, valueOf(text, scan), scan);
 }
 
-/** What is printed here, as if it had been read. */
+/** The object is printed here, and then looks as if it had been read. */
 export const printedJsonObject = (body: JsonFields): JsonObjectText =>
   objectText(Buffer.from(printJson(body)), body);
 
@@ -50,7 +50,7 @@ export async function printedInSlices(body: JsonFields): Promise<JsonObjectText>
   return objectTextInSlices(await printJsonInSlices(body), body);
 }
 
-/** Whether reading or printing such a text takes more than a few milliseconds. */
+/** Reading or printing such a text takes more than a few milliseconds. */
 export const isLong = ({ bytes }: Pick<JsonObjectText, 'bytes'>): boolean => bytes.length > SHORT_BYTES;
 
 /** A body with its bytes, which are known to say the same. */
@@ -160,7 +160,7 @@ function refusalOf(error: unknown): Fault {
   return fault('invalid_request', { param: path, message: `${path} stands in the JSON twice.` });
 }
 
-/** How many names a value has at all its levels. The depth was bounded before. */
+/** The count is of the names that a value has at all its levels. The depth was bounded before. */
 function namesIn(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   let count = 0;

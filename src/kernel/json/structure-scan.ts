@@ -47,7 +47,7 @@ export class StructureScan {
   readonly members: JsonMember[] = [];
   names = 0;
   hasEscapedName = false;
-  /** Whether a double would change some number. */
+  /** A double would change some number. */
   hasRoundedNumber = false;
   private at = 0;
   private depth = 0;
@@ -164,14 +164,14 @@ export class StructureScan {
   }
 }
 
-/** Whether an odd number of backslashes stands before it, not looking further back than `from`. */
+/** An odd number of backslashes stands before it, as far back as `from`. */
 function isEscaped(text: string, quote: number, from: number): boolean {
   let before = quote - 1;
   while (before >= from && text.charCodeAt(before) === BACKSLASH) before -= 1;
   return (quote - before) % 2 === 0;
 }
 
-/** Whether it means what is written: no escapes, and nothing of several bytes. */
+/** Such a text means what is written: no escapes, and nothing of several bytes. */
 function isPlain(text: string, from: number, to: number): boolean {
   for (let at = from; at < to; at += 1) {
     const code = text.charCodeAt(at);

@@ -5,7 +5,7 @@ export const nanoPerUsd = 1_000_000_000n;
 export const nanoPerCent = 10_000_000n;
 
 const decimals = 9;
-/** What a 64-bit column of the database holds: 9.2 thousand million dollars. */
+/** A 64-bit column of the database holds at most this: 9.2 thousand million dollars. */
 const largest = 2n ** 63n - 1n;
 const decimalText = /^(-?)(\d{1,40})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/;
 

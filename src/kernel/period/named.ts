@@ -11,8 +11,8 @@ export interface Period {
 export type PeriodName = { readonly days: number } | { readonly hours: number } | 'month';
 
 /**
- * What a name means on every page, up to `now`. Days and the month begin at midnight of the zone, and the present one
- * counts; hours begin on the hour.
+ * A name means the same period on every page, up to `now`. Days and the month begin at midnight of the zone,
+ * and the present one counts; hours begin on the hour.
  */
 export function periodNamed(name: PeriodName, zone: string, now: number): Period {
   return { from: beginOf(name, zone, now), to: new Date(now) };

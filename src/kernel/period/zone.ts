@@ -2,7 +2,7 @@ import { DAY_MS } from '../time';
 
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
-/** How far the clocks of a zone are ahead of UTC at an instant. */
+/** The clocks of a zone are so far ahead of UTC at an instant. */
 function offsetMs(instant: number, zone: string): number {
   let formatter = formatters.get(zone);
   if (formatter === undefined) {

@@ -118,12 +118,12 @@ function imagesPart(images: UsageCounts['images'], price: PriceRates): bigint {
   return sum * SCALE;
 }
 
-/** What a request may use at most, as far as it is known before it is sent. */
+/** A request may use at most this, as far as it is known before it is sent. */
 export interface RequestBound {
   readonly inputTokens: number;
   readonly calls?: number;
   readonly audioMilliseconds?: number;
-  /** What is billed beside tokens: the most uses, every mode that may serve it, the dearest picture. */
+  /** The bound beside tokens counts the most uses, every mode that may serve it, and the dearest picture. */
   readonly fees?: AskedFees;
   /** Work beside the answer that is billed by tokens as well. */
   readonly parts?: readonly PartBound[];
@@ -158,8 +158,8 @@ export function boundOf(
 }
 
 /**
- * How many output tokens `nano` pays for on the dearest of these prices: the largest number whose bound is not
- * above it. Null when not even the input fits.
+ * The dearest of these prices lets `nano` pay for so many output tokens: the largest number within it. Null
+ * when not even the input fits.
  */
 export function outputThatFits(
   nano: Nano,

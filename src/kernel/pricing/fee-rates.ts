@@ -27,7 +27,7 @@ const GENERAL: Readonly<Partial<Record<UseName, UseName>>> = {
   x_search: 'other_tool',
 };
 
-/** What one use costs; undefined where the price does not say. */
+/** One use costs this; undefined where the price does not say. */
 function useRate({ uses }: PriceRates, name: UseName): bigint | undefined {
   const general = GENERAL[name];
   const rate = uses[name] ?? (general === undefined ? undefined : uses[general]);
@@ -41,7 +41,7 @@ function useRate({ uses }: PriceRates, name: UseName): bigint | undefined {
 export const chargedUseRate = (price: PriceRates, name: UseName): bigint =>
   useRate(price, name) ?? dearest(Object.values(price.uses));
 
-/** What one picture costs; undefined where the price does not say. */
+/** One picture costs this; undefined where the price does not say. */
 function imageRate({ images }: PriceRates, key: string): bigint | undefined {
   const [quality = '', size = ''] = key.split('/');
   const ofSize = BEST_QUALITIES.has(quality) ? undefined : entryOf(images, size);
@@ -71,7 +71,7 @@ const ofField = ({ modes }: PriceRates, field: ModeField): PriceMode[] =>
     .filter((name) => name.startsWith(`${field}=`))
     .map((name) => modes[name]!);
 
-/** What tokens of another model cost within a request; undefined where the price does not say. */
+/** Tokens of another model within a request cost this; undefined where the price does not say. */
 export const advisorRates = ({ modes }: PriceRates, model: string): TokenRates | undefined =>
   modes[`${ADVISOR}=${model}`]?.rates ?? undefined;
 

@@ -13,7 +13,7 @@ import { type BucketRates, FLAT_RATES, type FlatRates, TOKEN_RATES, type TokenRa
 /** Rates of the whole request once more than so many tokens went in; null keeps the rate below the tier. */
 type PriceTier = Readonly<Record<TokenRateName, bigint | null>> & { readonly aboveInputTokens: number };
 
-/** What tokens cost, long requests apart. */
+/** Tokens cost these rates, long requests apart. */
 export interface TokenRates extends BucketRates {
   /** By rising threshold. */
   readonly tiers: readonly PriceTier[];
@@ -35,11 +35,11 @@ export interface PriceRates extends TokenRates, FlatRates {
   readonly images: Readonly<Record<string, bigint>>;
 }
 
-/** What applies where a price says nothing of tokens. */
+/** These rates apply where a price says nothing of tokens. */
 const FREE = Object.fromEntries(
   TOKEN_RATES.map(({ name, fallback }) => [name, fallback === null ? 0n : null]),
 ) as unknown as BucketRates;
-/** Where a tier says nothing. */
+/** A tier that says nothing has the rates below it. */
 const AS_BELOW = Object.fromEntries(TOKEN_RATES.map(({ name }) => [name, null])) as Record<
   TokenRateName,
   null

@@ -14,7 +14,7 @@ export interface CursorText {
 export const cursorText = (direction: Direction, values: readonly unknown[]): string =>
   Buffer.from(JSON.stringify([direction, ...values])).toString('base64url');
 
-/** What a cursor says; null for a text that is none. */
+/** The parts of a cursor are null for a text that is none. */
 export function readCursor(given: string): CursorText | null {
   if (given.length > LONGEST || !BASE64URL.test(given)) return null;
   try {

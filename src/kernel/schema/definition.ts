@@ -4,7 +4,7 @@ import type { FileValue, Facet, Property } from './property';
 
 export type Properties = Readonly<Record<string, Property<unknown>>>;
 
-/** What the properties of a thing hold, as code names them. */
+/** The properties of a thing hold these values, as code names them. */
 export type ValuesOf<Given extends Properties> = {
   -readonly [Name in keyof Given as Camel<Name & string>]: Given[Name] extends Property<infer Value>
     ? Value
@@ -79,7 +79,7 @@ export class Definition<Given extends Properties> {
     return this.on('file').flatMap((entry) => textsOf(entry, (values as Row)[entry.key]));
   }
 
-  /** What something new has unless it is said: not worth a line. */
+  /** Something new has these texts unless it is said, so they are not worth a line. */
   get usualTexts(): [string, string][] {
     return this.on('file').flatMap((entry) => {
       const { usualValue } = entry.property;

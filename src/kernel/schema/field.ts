@@ -9,7 +9,7 @@ export class Misfit {
   ) {}
 }
 
-/** What a value is: how it is read, and how a description of the interface tells of it. */
+/** A kind says how a value is read, and how a description of the interface tells of it. */
 export interface Kind<Value> {
   readonly schema: Schema;
   /** It reads from the text of an address or a form, or from a value of JSON. */
@@ -21,7 +21,7 @@ interface Absence {
   /** Forms send what was left empty as an empty text, and programs as null. */
   readonly blankIsAbsent: boolean;
   readonly usual?: unknown;
-  /** What takes a value back, besides null: an empty text or list. */
+  /** Besides null, an empty text or list takes a value back where this says so. */
   readonly none?: 'null' | 'null or empty';
 }
 
@@ -68,7 +68,9 @@ export class Field<Value> {
     });
   }
 
-  /** What the description says beside the kind: words for readers, or choices whose refusal has a code of its own. */
+  /**
+   * The description says this beside the kind: words for readers, or choices whose refusal has its own code.
+   */
   told(more: Schema): Field<Value> {
     const { schema } = this.kind;
     return new Field<Value>(

@@ -1,6 +1,6 @@
 import type { Field } from './field';
 
-/** Where a property of a thing shows: in a file, in what is sent, on the page, in what is answered, on record. */
+/** A property shows in a file, in what is sent, on the page, in what is answered, or on record. */
 export type Facet = 'file' | 'body' | 'page' | 'answer' | 'record';
 const everywhere: readonly Facet[] = ['file', 'body', 'page', 'answer', 'record'];
 
@@ -20,20 +20,20 @@ export interface FileValue {
   faultBelow(place: string, problem: string): undefined;
 }
 
-/** How a table holds it. */
+/** A table holds it in this shape. */
 export interface ColumnShape {
   readonly type: 'text' | 'integer' | 'boolean' | 'timestamptz' | 'jsonb';
   readonly array?: boolean;
 }
 
-/** What a page asks for it with. */
+/** A page asks for it with this control. */
 export interface ControlShape {
   readonly type: 'text' | 'select' | 'checkbox' | 'datetime-local';
   readonly choices?: readonly string[];
   readonly inputMode?: 'numeric';
 }
 
-/** What a property is. Nothing else reads or prints it. */
+/** The nature of a property is its kind and the places that show it. Nothing else reads or prints it. */
 export interface Nature<Value> {
   readonly column: ColumnShape;
   readonly check?: ColumnCheck;
@@ -57,9 +57,9 @@ export interface ColumnCheck {
 interface Said {
   readonly facets: readonly Facet[];
   readonly fileName?: string;
-  /** What a new thing has where nothing is said. */
+  /** A new thing has this where nothing is said. */
   readonly usual?: unknown;
-  /** Whether the table says so too. */
+  /** The table has the same default. */
   readonly isDefault?: boolean;
   /** The word for null. */
   readonly none?: string;
@@ -79,7 +79,7 @@ export class Property<Value> {
     return this.but({ usual, isDefault: true });
   }
 
-  /** What a file means that leaves it out; the table has no default. */
+  /** A file that leaves it out means this; the table has no default. */
   usual(usual: Value): Property<Value> {
     return this.but({ usual });
   }

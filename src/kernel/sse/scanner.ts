@@ -78,17 +78,17 @@ export class SseScanner {
   private dataFrom = 0;
   private dataEnd = 0;
 
-  /** Where in the stream the block begins that was reported last. */
+  /** The block that was reported last begins here in the stream. */
   get blockStart(): number {
     return this.lastOffset;
   }
 
-  /** How much of the stream is finished blocks. */
+  /** The stream consists of finished blocks up to here. */
   get blockEnd(): number {
     return this.blockOffset;
   }
 
-  /** Where in the stream the data stands that is being reported; -1 when it was joined from several lines. */
+  /** The data that is being reported stands here in the stream; -1 when it was joined from several lines. */
   get dataStart(): number {
     return this.dataLines === 1 ? this.lastOffset + this.dataFrom - this.base : -1;
   }
@@ -105,12 +105,12 @@ export class SseScanner {
     return this.dataOf(block, base, reportedMarks) ?? nothing;
   }
 
-  /** Where in the stream the first line stands of the block whose data is being reported. */
+  /** The first line of the block whose data is being reported stands here in the stream. */
   get fieldsStart(): number {
     return this.lastOffset + this.lines[0]!;
   }
 
-  /** Whether the block whose data is being reported has a field of this name as well. */
+  /** The block whose data is being reported has a field of this name as well. */
   hasField(name: string): boolean {
     const { block, base } = this;
     for (let mark = 0; mark < this.reportedMarks; mark += 2) {

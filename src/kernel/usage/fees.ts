@@ -1,7 +1,7 @@
 /**
- * What suppliers bill by the use, beside tokens. The list is closed: prices, records and documents know the same names.
- * The size in `web_search_low` is that of the search context, in `code_execution_4g` the memory of
- * the container; without one it is of 1 GB.
+ * Suppliers bill these by the use, beside tokens. The list is closed: prices, records and documents know the
+ * same names. The size in `web_search_low` is that of the search context, in `code_execution_4g` the memory
+ * of the container; without one it is of 1 GB.
  */
 export const USE_NAMES = [
   'web_search',
@@ -65,7 +65,7 @@ export function readModes(fields: Readonly<Record<string, unknown>>): Modes | nu
   return modes;
 }
 
-/** What a request may make its supplier bill beside the tokens of ordinary text. */
+/** A request may make its supplier bill these beside the tokens of ordinary text. */
 export interface AskedFees {
   /** The most uses of each kind. */
   readonly uses: UseCounts;

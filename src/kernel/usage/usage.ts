@@ -1,11 +1,9 @@
 import type { Modes, UseCounts } from './fees';
 
 /**
- * What one request used, in buckets that never overlap: a token is counted in exactly one of them, so the
- * price of a request is the plain sum over the buckets.
- *
- * Reasoning is not part of `outputTokens`, cached and audio tokens are not part of `inputTokens`: code that
- * reports totals to a caller adds the buckets up again (`promptTokens`, `completionTokens`).
+ * A token is counted in exactly one bucket, so the price of a request is the plain sum over them. Reasoning
+ * is not part of `outputTokens`, cached and audio tokens are not part of `inputTokens`: code that reports
+ * totals to a caller adds the buckets up again (`promptTokens`, `completionTokens`).
  */
 export const USAGE_BUCKETS = [
   'inputTokens',
@@ -73,7 +71,7 @@ export interface UsageCounts {
   readonly audioMilliseconds: number;
   /** Uses of the supplier's own tools; null where there are none. */
   readonly uses: UseCounts | null;
-  /** What changes the price of every token; null at the usual price. */
+  /** These change the price of every token; null at the usual price. */
   readonly modes: Modes | null;
   /** Pictures by quality and size, like `hd/1024x1792`; null where there are none. */
   readonly images: Readonly<Record<string, number>> | null;
@@ -83,7 +81,7 @@ export interface UsageCounts {
 
 export interface Usage extends UsageCounts {
   readonly source: UsageSource;
-  /** Why the report looks wrong; it is charged at its larger figures all the same. */
+  /** The report looks wrong for this reason; it is charged at its larger figures all the same. */
   readonly doubt?: string;
 }
 
@@ -106,7 +104,7 @@ export const NO_USAGE: UsageCounts = Object.freeze({
   parts: null,
 });
 
-/** What a normaliser makes of a supplier's report. Anything but `ok` must never be priced as zero. */
+/** A normaliser makes this of a supplier's report. Anything but `ok` must never be priced as zero. */
 export type UsageReading =
   | { readonly kind: 'ok'; readonly usage: Usage }
   | { readonly kind: 'absent' }

@@ -13,7 +13,7 @@ import { type SettingFault, SettingsError } from './settings-error';
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 export interface LoadOptions {
-  /** Whether the output goes to a terminal. */
+  /** The output goes to a terminal. */
   readonly terminal?: boolean;
 }
 

@@ -1,7 +1,7 @@
 const loopback = /^(?:(?:.+\.)?localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/;
 
-/** Whether a host name or address means this machine alone. */
+/** Such a host name or address means this machine alone. */
 export const isLoopback = (host: string): boolean => loopback.test(host.toLowerCase());
 
-/** Whether an origin leads nowhere but to this machine. */
+/** Such an origin leads nowhere but to this machine. */
 export const isLoopbackOrigin = (origin: string): boolean => isLoopback(new URL(origin).hostname);

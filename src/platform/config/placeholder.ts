@@ -10,7 +10,9 @@ const words = [
 ];
 const shortest = 32;
 
-/** Why a secret is unfit for production, or `undefined`; never repeats the secret. */
+/**
+ * A secret is unfit for production for this reason, or fit (`undefined`); the text never repeats the secret.
+ */
 export function placeholderFault(secret: unknown): string | undefined {
   if (typeof secret !== 'string') return undefined;
   if (secret.length < shortest) return `must have at least ${shortest} characters in production`;

@@ -10,7 +10,7 @@ export interface SettingOptions {
   readonly as: Reader<unknown>;
   /** Written as it would stand in the environment, and read the same way. */
   readonly default?: string;
-  /** What happens when it is unset and `default` cannot say it. */
+  /** This happens when it is unset and `default` cannot say it. */
   readonly unset?: string;
   /** It is never shown: neither in a fault nor in the table of effective settings. */
   readonly secret?: boolean;

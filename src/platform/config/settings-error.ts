@@ -1,4 +1,4 @@
-/** What a process that was configured wrongly exits with (EX_CONFIG of sysexits). */
+/** A process that was configured wrongly exits with this code (EX_CONFIG of sysexits). */
 export const EXIT_CONFIGURATION = 78;
 
 export interface SettingFault {

@@ -20,7 +20,7 @@ function isNear(name: string, candidate: string): boolean {
   return Math.abs(name.length - candidate.length) <= tolerance && isWithin(tolerance, name, candidate);
 }
 
-/** Whether Levenshtein's edit distance is no more than that: one row at a time, until a row says no. */
+/** Levenshtein's edit distance is compared with `most` row by row, until one exceeds it. */
 function isWithin(most: number, left: string, right: string): boolean {
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (let i = 1; i <= left.length; i++) {

@@ -4,7 +4,7 @@ import { withDeadline } from '../../kernel';
 import { Database } from './database';
 import { DatabaseClock } from './database-clock';
 
-/** What machines that keep their time by NTP never reach. */
+/** Machines that keep their time by NTP never reach this difference. */
 export const CLOCK_TOLERANCE_MS = 5_000;
 const POLL_MS = 250;
 const READING_AGE_MS = 10_000;
@@ -32,7 +32,7 @@ export class ClockWatch implements OnModuleDestroy {
     this.watching ??= this.keepWatching();
   }
 
-  /** How far this clock is ahead; undefined before the database has answered. */
+  /** This clock is so far ahead; undefined before the database has answered. */
   get aheadMs(): number | undefined {
     return this.readAt === -Infinity ? undefined : Date.now() - this.database.now();
   }

@@ -35,7 +35,7 @@ export interface ServiceDataSourceOptions {
   poolSize: number;
 }
 
-/** How the service connects: as the application role, never changing the schema. */
+/** The service connects as the application role, which never changes the schema. */
 export function serviceDataSourceOptions(options: ServiceDataSourceOptions): PostgresDataSourceOptions {
   return {
     ...common,
@@ -51,7 +51,7 @@ export function serviceDataSourceOptions(options: ServiceDataSourceOptions): Pos
   };
 }
 
-/** How migrations connect: as the owner of the schema, without a time limit on a statement. */
+/** Migrations connect as the owner of the schema, without a time limit on a statement. */
 export function migrationDataSource(
   url: string,
   migrations: readonly Migration[],

@@ -31,7 +31,7 @@ export class DatabaseClock {
     return this.at(this.elapsed());
   }
 
-  /** What it reads when so much has elapsed. */
+  /** The clock reads this when so much has elapsed. */
   at(elapsed: number): number {
     return this.offset + elapsed;
   }

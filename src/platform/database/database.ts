@@ -11,11 +11,11 @@ export type Tx = EntityManager;
 export interface TransactionOptions {
   isolation?: 'READ COMMITTED' | 'REPEATABLE READ' | 'SERIALIZABLE';
   /**
-   * How often the work may run when the server aborts it for a conflict. Only work without effects outside the
+   * The work may run so often when the server aborts it for a conflict. Only work without effects outside the
    * database may ask for more than one attempt.
    */
   attempts?: number;
-  /** Why this transaction needs no log entry, such as counting a failed sign-in. */
+  /** This transaction needs no log entry for this reason, such as counting a failed sign-in. */
   withoutActivity?: string;
 }
 

@@ -21,7 +21,7 @@ export { DataFolderInUse, EmbeddedPostgresFailure, type SupervisorEvent };
 export interface EmbeddedPostgresOptions {
   /** The server keeps everything in the folder "postgres" below this one, or says there where it does. */
   dataFolder: string;
-  /** Where root puts what an unprivileged server cannot reach below the data folder (a closed home). */
+  /** Root puts here what an unprivileged server cannot reach below the data folder (a closed home). */
   sharedFolder?: string;
   /** It is false only for tests: nothing has to survive a power cut there. */
   durable?: boolean;

@@ -1,6 +1,6 @@
 import { cursorText, type Direction, fault, readCursor } from '../../kernel';
 
-/** How a column travels in a cursor: as SQL reads it out, as SQL reads it back, and what it may look like. */
+/** A column travels in a cursor as SQL reads it out and back, in the form that the pattern allows. */
 const kinds = {
   integer: {
     out: (sql: string) => `${sql}::text`,

@@ -21,7 +21,7 @@ export interface MigrateOptions {
   /** The login the service will use, when it is another one. */
   serviceUrl?: string;
   migrations: readonly Migration[];
-  /** Whether the queue lives in this database, that is, without Redis. */
+  /** The queue lives in this database, that is, without Redis. */
   queue: boolean;
   /** The tables of extensions come after the service's own. */
   extensions?: readonly ExtensionTables[];

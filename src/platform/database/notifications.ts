@@ -8,7 +8,9 @@ import type { Tx } from './database';
 
 export interface NotificationsOptions {
   url: string;
-  /** How often the connection is tried: nothing else tells of a server that vanished without a word. */
+  /**
+   * The connection is tried at this interval: nothing else tells of a server that vanished without a word.
+   */
   heartbeatMs?: number;
 }
 

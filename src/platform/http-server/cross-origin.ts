@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { addHeader } from './lean-messages';
 
-/** What scripts of another origin may read beside the body. */
+/** Scripts of another origin may read these headers beside the body. */
 const EXPOSED =
   'x-request-id, x-client-request-id, request-id, retry-after, x-should-retry, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, ' +
   'x-ratelimit-reset-requests, x-svc-supplier, x-svc-region, x-svc-upstream-model, x-svc-failover, x-svc-dropped, x-svc-auto, ' +

@@ -4,7 +4,7 @@ const name = String.raw`[a-z0-9](?:[a-z0-9._-]*[a-z0-9.])?`;
 const authority = new RegExp(String.raw`^(?:${name}|\[[0-9a-f:.]+\])(?::\d{1,5})?$`, 'i');
 const LONGEST_HOST = 260;
 
-/** Whether the request says in one way which host it is for: a single Host line with a name or an address. */
+/** The request has to name its host in one way: a single Host line with a name or an address. */
 export function namesOneHost({ rawHeaders, headers: { host }, httpVersion }: IncomingMessage): boolean {
   // HTTP/1.0 may leave it out.
   if (host === undefined) return httpVersion === '1.0';

@@ -25,7 +25,7 @@ export class LeanRequest extends IncomingMessage {
   declare originalUrl: string;
   /** Node's own: the body has a reader. */
   declare private _consuming: boolean;
-  /** What has come and was neither read nor taken; null once it is a stream. */
+  /** These pieces have come and were neither read nor taken; null once it is a stream. */
   private kept: Buffer[] | null = [];
   private keptBytes = 0;
   /** The whole body was handed over. */
@@ -60,7 +60,7 @@ export class LeanRequest extends IncomingMessage {
     return kept.length === 0 ? nothing : Buffer.concat(kept, this.keptBytes);
   }
 
-  /** How much of the body has come. */
+  /** So much of the body has come. */
   get arrivedBytes(): number {
     return this.kept === null ? this.readableLength : this.keptBytes;
   }
@@ -139,12 +139,12 @@ export class LeanResponse<Request extends IncomingMessage = IncomingMessage> ext
     if (!this.req.complete) awaitRest(this.req, this, this.lingerMs);
   }
 
-  /** How long the rest of a body is waited for once the answer is out. */
+  /** The connection waits so long for the rest of a body once the answer is out. */
   lingersFor(milliseconds: number): void {
     this.lingerMs = milliseconds;
   }
 
-  /** How long the connection is kept for another request; callers are told. */
+  /** The connection is kept so long for another request; callers are told. */
   keptFor(milliseconds: number): void {
     this._keepAliveTimeout = milliseconds;
   }

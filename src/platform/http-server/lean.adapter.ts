@@ -20,13 +20,13 @@ type Verb = (typeof verbs)[number];
 
 type ServerTimes = Pick<ServerOptions, 'headersTimeout' | 'connectionsCheckingInterval'>;
 
-/** How long a connection may take its time, in milliseconds. */
+/** A connection may take these times, in milliseconds. */
 export interface ConnectionTimes extends ServerTimes {
-  /** How long it is kept for another request, as callers are told. */
+  /** It is kept so long for another request, as callers are told. */
   readonly keepAliveTimeout?: number;
-  /** How long a client may take nothing of an answer that waits for it. */
+  /** A client may take nothing of a waiting answer for so long. */
   readonly stallTimeout?: number;
-  /** How long a body may still come in after the answer to it has gone out. */
+  /** A body may still come in for so long after the answer to it has gone out. */
   readonly lingerTimeout?: number;
 }
 
@@ -54,7 +54,7 @@ export class LeanAdapter extends ExpressAdapter {
   constructor(
     private readonly lean: boolean,
     times: ConnectionTimes = {},
-    /** Whose scripts may call the API. */
+    /** Scripts of these origins may call the API. */
     private readonly origins: readonly string[] = [],
   ) {
     const application = express();

@@ -1,12 +1,12 @@
 export type LogEntry = Readonly<Record<string, unknown>>;
 
-/** How long repetitions are counted before a line tells them. */
+/** Repetitions are counted for so long before a line tells them. */
 const WINDOW_MS = 10_000;
 /** The bound on failures that are watched at one time; a further one ends the watch of the oldest. */
 const MOST_FAILURES = 200;
 
 interface Watched {
-  /** What stays the same in every repetition. */
+  /** The entry has what stays the same in every repetition. */
   readonly entry: LogEntry;
   count: number;
   readonly timer: NodeJS.Timeout;
@@ -72,7 +72,10 @@ export class Repetitions {
   }
 }
 
-/** What makes two entries the same failure; null where an entry has no stack, or is the last of its process. */
+/**
+ * Entries with the same text are the same failure; null where one has no stack, or is the last of its
+ * process.
+ */
 function failureIn({ level, context, msg, error }: LogEntry): string | null {
   if (level === 'fatal' || typeof error !== 'object' || error === null) return null;
   const { type, code, message, stack } = error as LogEntry;

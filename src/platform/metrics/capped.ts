@@ -119,7 +119,7 @@ export class CappedGauge<Label extends string> extends Numbers<Label> {
 }
 
 export class Distribution {
-  /** How many fell into each bucket, and beyond the last one. */
+  /** Each bucket counts those that fell into it; the last one counts those beyond. */
   readonly counts: number[];
   sum = 0;
 

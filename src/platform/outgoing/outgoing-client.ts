@@ -10,7 +10,7 @@ export interface OutgoingRequest {
   readonly signal?: AbortSignal;
 }
 
-/** What the answer may take. */
+/** The answer may take this much time and room. */
 export interface OutgoingBounds {
   readonly mostBytes: number;
   readonly deadlineMs: number;

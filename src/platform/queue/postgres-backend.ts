@@ -12,7 +12,7 @@ const RETRY_MS = 250;
 const LISTENER_LOST = 'listenerinvalidated';
 /** After a failure BullMQ would wait for an hour, and a notice that was lost with a connection costs all of that. */
 const LONGEST_BLOCK_SECONDS = 10;
-/** How long a job waits to be queued before the first connection is there. */
+/** A job waits so long to be queued before the first connection is there. */
 const LONGEST_WAIT_MS = 5_000;
 
 /**

@@ -13,7 +13,7 @@ const ANSWER_DEADLINE_MS = 30_000;
 /** Workers listen for long: one whose server vanished without a word hears so from the kernel's probes. */
 const FIRST_PROBE_MS = 10_000;
 
-/** Where jobs are kept: in PostgreSQL, or in Redis when there is one. */
+/** The connection keeps jobs in PostgreSQL, or in Redis when there is one. */
 export class QueueConnection {
   private constructor(
     readonly connection: ConnectionOptions,

@@ -13,7 +13,7 @@ export interface QueueModuleOptions {
   readonly databaseUrl: string;
   /** Settles once it is; without it, it is migrated already. */
   readonly databaseCurrent?: Promise<void>;
-  /** How many connections queues and workers share; every worker keeps one for itself. */
+  /** Queues and workers share so many connections; every worker keeps one for itself. */
   readonly poolSize?: number;
 }
 

@@ -9,11 +9,11 @@ export function packSealed({ keyId, wrappedKey, nonce, ciphertext }: SealedSecre
   return Buffer.concat([packHead({ keyId, wrappedKey }), ...part(nonce), ciphertext]);
 }
 
-/** What another master key changes of a packed value. */
+/** Another master key changes only this head of a packed value. */
 export const packHead = ({ keyId, wrappedKey }: Head): Buffer =>
   Buffer.concat([packedKeyId(keyId), ...part(wrappedKey)]);
 
-/** What packed values of a master key begin with. */
+/** Packed values of a master key begin with these bytes. */
 export const packedKeyId = (keyId: string): Buffer => Buffer.concat(part(Buffer.from(keyId)));
 
 export function unpackSealed(packed: Buffer): SealedSecret {

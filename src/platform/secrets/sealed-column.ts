@@ -1,4 +1,7 @@
-/** What is encrypted in a column, and where each value of it belongs. Tables of secrets list theirs beside their place. */
+/**
+ * The column has encrypted values, and each belongs in one place. Tables of secrets list theirs beside their
+ * place.
+ */
 export interface SealedColumn {
   readonly table: string;
   /** It holds packed values; or the parts of a value stand in columns of their own. */

@@ -50,7 +50,7 @@ export class AddressGuard {
     this.exceptions.push(exceptionOf(network));
   }
 
-  /** What can be said about a base URL without resolving its name. */
+  /** A base URL is checked as far as that goes without resolving its name. */
   checkBaseUrl(text: string): Result<URL, string> {
     if (text.length > 2_048) return err('is too long');
     if (!/^[\x21-\x7e]+$/.test(text)) return err('has characters that do not belong into an address');
@@ -126,7 +126,7 @@ export class AddressGuard {
     return undefined;
   }
 
-  /** Whether an origin needs the operator's permission even at a public address. */
+  /** Such an origin needs the operator's permission even at a public address. */
   private isExceptional(url: URL): boolean {
     return url.protocol !== 'https:' || portOf(url) !== 443;
   }

@@ -1,4 +1,4 @@
-/** What came is no answer in HTTP. */
+/** The bytes that came are no answer in HTTP. */
 export class BrokenAnswer extends Error {
   readonly code = 'SUPPLIER_BROKEN_ANSWER';
 

@@ -16,7 +16,7 @@ export interface SupplierRequest {
   readonly changedMind?: () => Fault | null;
 }
 
-/** Who is told of an answer: its head, its pieces, and in the end one of the last two, once. */
+/** The handler is told of an answer: its head, its pieces, and at the end one of the last two, once. */
 export interface SupplierHandler {
   onHead?(status: number, headers: IncomingHttpHeaders): void;
   onData?(piece: Buffer): void;
@@ -26,7 +26,7 @@ export interface SupplierHandler {
 
 /** A call under way. */
 export interface SupplierCall {
-  /** Whether bytes may have left: the supplier may have executed such a call, so it must not be blindly repeated. */
+  /** Bytes may have left: the supplier may have executed such a call, so it must not be blindly repeated. */
   readonly begun: boolean;
   /** Pauses the answer (back-pressure). */
   pause(): void;
@@ -35,7 +35,7 @@ export interface SupplierCall {
   abort(reason: Error): void;
 }
 
-/** How requests reach suppliers; the class is what Nest injects the transport by. */
+/** Requests reach suppliers by a transport; the class is the token that Nest injects it by. */
 export abstract class SupplierTransport {
   /**
    * Sends a request and reports to the handler, without promises or copies. Exactly one of `onEnd` and `onBroken` is

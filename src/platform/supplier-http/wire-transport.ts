@@ -28,7 +28,7 @@ type PoolSettings = Pick<
 interface Origin {
   readonly pool: ConnectionPool;
   readonly host: string;
-  /** How many calls are under way or waiting. */
+  /** So many calls are under way or waiting. */
   open: number;
   readonly leave: () => void;
 }

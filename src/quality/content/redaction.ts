@@ -1,4 +1,4 @@
-/** What is taken out of a text before a judge reads it. */
+/** These kinds are taken out of a text before a judge reads it. */
 type RedactedKind = 'email' | 'key' | 'iban' | 'card' | 'ip' | 'phone';
 export type RedactionCounts = Partial<Record<RedactedKind, number>>;
 

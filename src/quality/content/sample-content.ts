@@ -13,13 +13,13 @@ import type { DialectName } from '../../protocol';
 
 type Field = 'request' | 'answer';
 
-/** What was asked, as it is asked again. */
+/** A request is asked again with this content. */
 export interface RequestContent {
   readonly surface: DialectName;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** What a model said, and later why it was scored as it was. */
+/** A model said this, and the score gets its reason later. */
 export interface AnswerContent {
   readonly text: string;
   readonly rationale?: string;
@@ -39,7 +39,9 @@ export class SampleContent {
     private readonly database: Database,
   ) {}
 
-  /** What is kept of a request that was evaluated; null where nothing is, or where it cannot be read. */
+  /**
+   * The kept content of a request that was evaluated is null where there is none, or where it cannot be read.
+   */
   async of(requestId: string): Promise<KeptContent | null> {
     const rows = await this.database.query<
       Row<'quality_score', 'model, content'> & { readonly request: Buffer }

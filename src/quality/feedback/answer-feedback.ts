@@ -18,7 +18,7 @@ export interface AnsweredRequest {
 const RETRY_SECONDS = 60;
 const OWN_WORD = { withoutActivity: 'a thumb on one’s own answer changes nothing of the service' } as const;
 
-/** What people say of answers to their own requests, once an answer; it may be changed and taken back. */
+/** People judge answers to their own requests, each once; they may change the judgement and take it back. */
 @Injectable()
 export class AnswerFeedback {
   constructor(

@@ -48,7 +48,7 @@ export function preferenceOf(servedFirst: Better | null, servedSecond: Better | 
 }
 
 /**
- * Whether a text addresses its judge (prompt injection). Such an answer is not judged, as its score would mean
+ * Such a text addresses its judge (prompt injection). Such an answer is not judged, as its score would mean
  * nothing.
  */
 export const addressesJudge = (text: string): boolean => appeals.some((appeal) => appeal.test(text));

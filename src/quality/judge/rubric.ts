@@ -1,4 +1,4 @@
-/** What an answer is scored by, from 0 to 10 each, and how much each part counts. */
+/** An answer is scored by these parts, from 0 to 10 each, and each part has its weight. */
 const rubric = {
   correctness: 0.45,
   instruction: 0.25,

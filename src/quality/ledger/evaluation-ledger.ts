@@ -65,7 +65,7 @@ export class EvaluationLedger {
     return row?.closed ?? 0;
   }
 
-  /** Which share of the month's budget is left, with what is under way, and which share of the month. */
+  /** The answer has the shares of the month's budget and of the month that are left; work under way counts as spent. */
   async left(organisationId: number, monthlyBudget: number): Promise<BudgetLeft> {
     const [row] = await this.database.query<{ spent: string; time: number }>(
       `SELECT coalesce(sum(coalesce(c.cost_nano, c.expected_nano)), 0)::text AS spent,

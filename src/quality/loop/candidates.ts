@@ -13,7 +13,7 @@ export interface ReplayQuestion {
   readonly served: string;
   readonly region: string | null;
   readonly request: RequestText;
-  /** What the request had. */
+  /** The request had so many. */
   readonly tokensIn: number;
 }
 

@@ -20,8 +20,8 @@ interface JudgeQuestion {
 const SAMPLES_LOOKED_AT = 1_000;
 
 /**
- * Which model judges. The one that the organisation named; else one that is chosen at the first sample and kept, so
- * that scores stay comparable.
+ * The service chooses the model that judges. The one that the organisation named; else one that is chosen at
+ * the first sample and kept, so that scores stay comparable.
  */
 @Injectable()
 export class Judges {

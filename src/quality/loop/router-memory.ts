@@ -18,7 +18,7 @@ export interface Prediction {
 /** It stands for a model of which nothing is known. */
 const PRIOR = 0.5;
 
-/** What the router knows of an organisation, as far as evaluation needs it. */
+/** Evaluation needs this of what the router knows of an organisation. */
 @Injectable()
 export class RouterMemory {
   constructor(

@@ -24,7 +24,7 @@ export type AnswerRow = Row<'quality_score', typeof ANSWER> & {
   readonly tokensOut: number;
 };
 
-/** Who asked, and may take back that it is evaluated. */
+/** The caller asked, and may take back that the request is evaluated. */
 export const askedBy = ({ organisationId, keyId }: SampleRow): { organisationId: number; keyId: number } => ({
   organisationId,
   keyId,
@@ -47,7 +47,7 @@ export class Samples {
     return row ?? null;
   }
 
-  /** What was asked; null once it was dropped, or while the master key is not at hand. */
+  /** The request is null once it was dropped, or while the master key is not at hand. */
   requestOf({ requestId, content }: SampleRow): RequestContent | null {
     return content === null ? null : this.content.openRequest(requestId, content);
   }
@@ -67,7 +67,7 @@ export class Samples {
     );
   }
 
-  /** Whether it is in the state, which then stays until the transaction ends. */
+  /** The sample is in the state, which then stays until the transaction ends. */
   async holds(tx: Tx, requestId: string, state: SampleState): Promise<boolean> {
     const rows = await tx.query<unknown[]>(
       'SELECT FROM quality_sample WHERE request_id = $1 AND state = $2 FOR UPDATE',

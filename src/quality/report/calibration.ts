@@ -22,7 +22,7 @@ export const calibrationBins = (points: readonly CalibrationPoint[]): Calibratio
     observed: meanOf(within.map(({ observed }) => ({ value: observed, weight: 1 }))),
   }));
 
-/** How far predictions lie beside what came true, on the average; null where there are too few. */
+/** Predictions lie so far beside what came true, on the average; null where there are too few. */
 export function calibrationError(points: readonly CalibrationPoint[]): Interval | null {
   // Each prediction counts in the direction in which its tenth lies beside the truth.
   const apart = binned(points).flatMap((within) => {

@@ -11,7 +11,7 @@ import {
   shareOf,
 } from '../../kernel';
 
-/** What of a score row a report needs. */
+/** A report needs these of a score row. */
 export interface ScoredAnswer {
   readonly requestId: string;
   readonly model: string;
@@ -81,7 +81,7 @@ export interface QualityReport {
   readonly calibration: {
     readonly bins: readonly CalibrationBin[];
     readonly error: Interval | null;
-    /** How often the model that was expected to be best was as good as the best; null where too few were compared. */
+    /** The model expected to be best was as good as the best so often; null where too few were compared. */
     readonly accuracy: Interval | null;
     readonly compared: number;
   };

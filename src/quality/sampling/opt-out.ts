@@ -6,7 +6,7 @@ interface ReceivedRequest {
   readonly body: JsonFields;
 }
 
-/** Whether the caller keeps this request out of every evaluation. */
+/** The caller keeps this request out of every evaluation. */
 export function isOptedOut({ headers, body }: ReceivedRequest): boolean {
   if (body.store === false) return true;
   if (/\bno-store\b/i.test(headers['cache-control'] ?? '')) return true;

@@ -62,7 +62,7 @@ export class ScoreQuery {
     );
   }
 
-  /** What a report is made of; its days and weeks are those of the reader's zone. */
+  /** A report is made of these answers; its days and weeks are those of the reader's zone. */
   async scored(scope: Scope, filter: ScoreFilter, timeZone: string): Promise<ScoredAnswer[]> {
     const values: unknown[] = [timeZone];
     const where = conditionsOf(scope, { ...filter, verdict: 'ok' }, values);
@@ -79,7 +79,7 @@ export class ScoreQuery {
     return rows;
   }
 
-  /** How many of the requests there were have a score. */
+  /** The share counts the requests that have a score. */
   async share(scope: Scope, from: Date): Promise<SampledShare> {
     const values: unknown[] = [from];
     const within = withinRecordScope(scope, new SqlParameters(values), 'u');

@@ -15,7 +15,7 @@ type SettingRow = Row<'engine_setting', 'organisation_id, key_id'> & {
   readonly settings: Partial<QualitySettings>;
 };
 
-/** Who was asked something: both have to agree to its evaluation. */
+/** A key called with a request: it and its organisation have to agree to the evaluation. */
 interface CallingKey {
   readonly organisationId: number;
   readonly keyId: number;

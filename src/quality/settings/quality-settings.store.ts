@@ -20,7 +20,7 @@ export class QualitySettingsStore {
     private readonly activity: ActivityLog,
   ) {}
 
-  /** What was set for this owner; as usual where nothing was. */
+  /** These settings were made for this owner; they are the usual ones where nothing was set. */
   async of(owner: QualityOwner): Promise<QualitySettings> {
     const [row] = await this.database.query<KeptSettings>(
       `SELECT settings FROM engine_setting WHERE ${ofOwner}`,
@@ -29,12 +29,12 @@ export class QualitySettingsStore {
     return wholeSettings(owner, row);
   }
 
-  /** What the operator lets organisations have at most. */
+  /** The operator lets organisations have at most this. */
   envelope(): Promise<QualityEnvelope> {
     return this.of(PLATFORM);
   }
 
-  /** What the organisation set, as far as the operator lets it. */
+  /** These settings of the organisation are in force as far as the operator lets them. */
   async inForce(organisationId: number): Promise<QualitySettings> {
     const [own, envelope] = await Promise.all([this.of({ organisationId, keyId: null }), this.envelope()]);
     return withinEnvelope(own, envelope);

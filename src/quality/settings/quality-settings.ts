@@ -1,15 +1,15 @@
 export const availabilities = ['off', 'admins', 'everyone'] as const;
 
-/** What an organisation decides about the judging of its answers. */
+/** An organisation decides these about the judging of its answers. */
 export interface QualitySettings {
-  /** Who reads the reports; off also means that nothing is sampled. */
+  /** These people read the reports; off also means that nothing is sampled. */
   readonly availability: (typeof availabilities)[number];
   readonly sampling_percent: number;
   /** Requests that name their model are sampled as well. */
   readonly sample_named: boolean;
   /** Other models answer what was sampled too. */
   readonly replay: boolean;
-  /** What replays and judgements may cost in a calendar month, in dollars. */
+  /** Replays and judgements may cost so many dollars in a calendar month. */
   readonly monthly_budget: number;
   /** Null: the dearest model that the organisation may call. */
   readonly judge_model: string | null;
@@ -34,7 +34,7 @@ export const usualQualitySettings: QualitySettings = {
 export const isSampling = ({ availability, sampling_percent: percent }: QualitySettings): boolean =>
   availability !== 'off' && percent > 0;
 
-/** What the operator lets organisations have at most: the settings of the platform. */
+/** The operator lets organisations have at most these settings of the platform. */
 export type QualityEnvelope = Pick<QualitySettings, 'availability' | 'monthly_budget'>;
 
 /** It holds as long as the operator sets nothing else. */
@@ -60,7 +60,7 @@ export function withinEnvelope(settings: QualitySettings, envelope: QualityEnvel
   };
 }
 
-/** Whose settings: an organisation's, a key's, or, where both are null, the platform's. */
+/** Settings are an organisation's, a key's, or, where both are null, the platform's. */
 export interface QualityOwner {
   readonly organisationId: number | null;
   readonly keyId: number | null;

@@ -36,7 +36,7 @@ interface Work {
 export interface ReviewSummary {
   readonly entries: number;
   readonly breaks: number;
-  /** Whether the run checked everything that was sealed when it began. */
+  /** The run checked everything that was sealed when it began. */
   readonly isComplete: boolean;
 }
 

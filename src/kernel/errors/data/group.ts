@@ -7,7 +7,7 @@ export type ActionClass = 'R' | 'B' | 'C' | 'P' | 'F';
 export interface FaultGroup {
   readonly actionClass: ActionClass;
   readonly status: number;
-  /** Whether the same request, sent again unchanged, may succeed and does no harm. */
+  /** The same request, sent again unchanged, may succeed and does no harm. */
   readonly retryable: boolean;
   readonly messages: Readonly<Record<string, string>>;
 }

@@ -1,6 +1,6 @@
 import { final, passing } from './group';
 
-/** What can be wrong with a request before anyone acts on it. */
+/** A request can be wrong in these ways before anyone acts on it. */
 export const requestFaults = [
   final('R', 400, {
     context_length:

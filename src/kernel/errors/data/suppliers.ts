@@ -1,6 +1,6 @@
 import { final, passing } from './group';
 
-/** What suppliers and their streams do wrong. */
+/** Suppliers and their streams fail in these ways. */
 export const supplierFaults = [
   passing('R', 502, {
     backend_error: 'The service behind the gateway reported a failure. Try again in a moment.',

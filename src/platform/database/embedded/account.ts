@@ -24,7 +24,7 @@ export function serverAccount(): ServerAccount | undefined {
   );
 }
 
-/** Whether the account can pass through every folder above this one, asked of the system itself. */
+/** The system itself is asked whether the account can pass through every folder above this one. */
 export function canEnter(folder: string, account: ServerAccount | undefined): boolean {
   return spawnSync('test', ['-x', folder], { ...account, cwd: '/' }).status === 0;
 }

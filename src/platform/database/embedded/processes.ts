@@ -7,7 +7,7 @@ export interface RunningProcess {
   startedAt: string;
 }
 
-/** What runs under this process id now; undefined when nothing does or only a zombie is left. */
+/** The process runs under this id now; undefined when nothing does or only a zombie is left. */
 export function runningProcess(pid: number): RunningProcess | undefined {
   return process.platform === 'linux' ? fromProcFolder(pid) : fromPs(pid);
 }

@@ -3,7 +3,7 @@ import { runningProcess } from './processes';
 import { type Launch, type RunningServer, startOrAdopt, stopServer } from './server';
 
 export interface SupervisorOptions {
-  /** How long a server that does not come back is tried for; then its end is told. */
+  /** A server that does not come back is tried for so long; then its end is told. */
   readonly giveUpMs: number;
   readonly report: (event: SupervisorEvent) => void;
 }

@@ -34,7 +34,7 @@ type Framing = 'none' | 'length' | 'chunked' | 'close';
  */
 export class AnswerParser {
   private sink: AnswerSink | null = null;
-  /** What has come of a head that is not whole yet. */
+  /** This part has come of a head that is not whole yet. */
   private part: Buffer | null = null;
   private framing: Framing = 'none';
   private isInBody = false;
@@ -48,7 +48,7 @@ export class AnswerParser {
   /** The connection may be idle for so long and still be used again; 0 means not at all. */
   idleMs = 0;
 
-  /** Whether an answer is expected, or on its way. */
+  /** An answer is expected, or on its way. */
   get isReading(): boolean {
     return this.sink !== null;
   }
@@ -84,7 +84,7 @@ export class AnswerParser {
     return isWhole;
   }
 
-  /** Where the body begins, or -1 while some of the head is missing. */
+  /** The body begins at the offset returned, or at -1 while some of the head is missing. */
   private readHead(memory: Buffer, from: number, to: number): number {
     const { part } = this;
     const known = part?.length ?? 0;
@@ -148,7 +148,7 @@ export class AnswerParser {
     } else this.framing = 'close';
   }
 
-  /** Where the answer ends, or -1 while some of it is missing. */
+  /** The answer ends at the offset returned, or at -1 while some of it is missing. */
   private readBody(memory: Buffer, from: number, to: number): number {
     switch (this.framing) {
       case 'none':

@@ -32,7 +32,7 @@ export class ChunkedBody {
   private state: State = 'size';
   private size = 0;
   private digits = 0;
-  /** What stands beside the chunks on the line that is being read, and in all trailers. */
+  /** The text stands beside the chunks on the line that is being read, and in all trailers. */
   private line = '';
   private trailers = 0;
   private piece: Buffer | null = null;
@@ -41,7 +41,7 @@ export class ChunkedBody {
     return this.state === 'over';
   }
 
-  /** What the last read brought, once: it is not kept here. */
+  /** The bytes of the last read are given once: they are not kept here. */
   take(): Buffer | null {
     const { piece } = this;
     this.piece = null;

@@ -13,7 +13,7 @@ const FIRST_RESTS = 20;
 
 export interface PoolTerms extends Destination {
   readonly connections: number;
-  /** How long a connection rests after an answer. */
+  /** A connection rests so long after an answer. */
   readonly restMs: number;
   /** It is looked at before each connection. */
   readonly check: () => Error | null;

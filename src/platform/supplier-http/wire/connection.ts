@@ -5,7 +5,7 @@ import type { Reading } from './connect';
 import { BrokenAnswer, SupplierClosed } from '../errors';
 import type { WireCall } from './wire-call';
 
-/** Whose connection it is. */
+/** The owner has the connection. */
 export interface Owner {
   /**
    * For so long nothing may come behind an answer before the next call is sent: a second answer on its way would be taken
@@ -65,7 +65,7 @@ export class Connection {
       });
   }
 
-  /** Whether the supplier still accepts calls on it, as far as can be known. */
+  /** The supplier still accepts calls on it, as far as can be known. */
   get isUsable(): boolean {
     const { destroyed, writableLength } = this.socket;
     // Some of a request that was answered early is still to be sent, and the supplier may not read it.

@@ -13,7 +13,7 @@ export interface CallTerms {
   readonly changedMind: (() => Error | null) | undefined;
 }
 
-/** What a call is on. */
+/** A carrier has a call on it. */
 interface Carrier {
   pause(): void;
   resume(): void;
@@ -45,7 +45,7 @@ export class WireCall implements SupplierCall, AnswerSink, Timed {
     deadlineTimer.schedule(this, Math.min(terms.firstByteMs, terms.totalMs));
   }
 
-  /** Whether it is still to be sent, now that there is a connection. */
+  /** The call is asked whether it is still to be sent, now that there is a connection. */
   isWanted(): boolean {
     if (this.isOver) return false;
     const reason = this.terms.changedMind?.() ?? null;
@@ -112,7 +112,7 @@ export class WireCall implements SupplierCall, AnswerSink, Timed {
     else this.scheduleNext(now);
   }
 
-  /** When a side that has sent nothing new by then has been silent for too long. */
+  /** A side that has sent nothing new by this time has been silent for too long. */
   private get silentUntil(): number {
     const { firstByteMs, idleMs } = this.terms;
     return this.isAnswered ? this.receivedMs + idleMs : this.startedMs + firstByteMs;
