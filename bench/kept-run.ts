@@ -4,7 +4,7 @@ import { cpus, loadavg, release } from 'node:os';
 import { join } from 'node:path';
 import { projectFolder } from '../test/system/program';
 
-/** What a reader needs to know to judge the figures of a run, or to repeat it. */
+/** A reader judges the figures of a run, or repeats it, by these facts. */
 export interface RunFacts {
   readonly date: string;
   readonly commit: string;

@@ -64,7 +64,7 @@ export interface GalleryModel extends GalleryForms {
 
 const dollars = (value: number): string => formatMoney('en', value.toFixed(2));
 
-/** What the shell shows around the gallery. */
+/** The shell shows this around the gallery. */
 const shell: GalleryModel['shell'] = {
   viewer: { name: 'Anna Becker', email: 'anna@acme.example', organisation: 'Acme GmbH' },
   adminStrip: {

@@ -1,5 +1,5 @@
 'use strict';
-// What the artefact is made of: the service and its command line.
+// The artefact is made of these entries: the service and its command line.
 const fs = require('node:fs');
 const { inProject } = require('./bootstrap/run.cjs');
 

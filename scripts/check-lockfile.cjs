@@ -3,8 +3,8 @@ const fs = require('node:fs');
 const { join } = require('node:path');
 
 /**
- * What is wrong with the lock file. npm drops an optional package that its registry does not have at the moment,
- * and the lock then fails on the platform that needs it, so nobody here would notice.
+ * The faults of a lock file make it fail on another platform: npm drops optional packages that its registry
+ * lacks at the moment.
  */
 function faultsOf(manifest, lock) {
   return [...missingOptional(lock), ...addresses(lock), ...disagreements(manifest, lock)];

@@ -30,7 +30,7 @@ const others = {
   cli: ['bin/switchboard.cjs', 'the command line of the product; --help lists its commands'],
 };
 
-/** What there is by its short name: the file that runs, and what it is for. */
+/** Each short name has the file that runs, and what it is for. */
 function everything() {
   const readme = fs.readFileSync(inProject('README.md'), 'utf8');
   const all = {};

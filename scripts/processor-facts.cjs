@@ -1,7 +1,8 @@
 'use strict';
-// What Stripe says of the calls, objects and events that we use, for the simulator to be held against: names, kinds,
-// values and what is required. Read from the declarations of the SDK, which Stripe generates from its OpenAPI
-// description and which speak the API version that the SDK sends. With --check only says whether the file is current.
+// The simulator is held against Stripe's own description of calls, objects and events: names, kinds, values
+// and what is required. Read from the declarations of the SDK, which Stripe generates from its OpenAPI
+// description and which speak the API version that the SDK sends. With --check only says whether the file is
+// current.
 const fs = require('node:fs');
 const { join } = require('node:path');
 const prettier = require('prettier');

@@ -13,7 +13,7 @@ const DEADLINE_MS = 60_000;
 const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
 
-/** What the last stage of the Dockerfile says of the files, the environment and the command. */
+/** The last stage of the Dockerfile gives the files, the environment and the command. */
 function readDockerfile() {
   const text = fs.readFileSync(inProject('Dockerfile'), 'utf8');
   const last = text.slice(text.lastIndexOf('\nFROM '));

@@ -2,9 +2,10 @@ import { hashName } from './hash';
 import { listOf, objectOf, type JsonObject } from './json';
 
 /**
- * What suppliers bind reasoning to, with `--account`: the account, and for messages the conversation before it. Words
- * and rules of 26 November 2026: platform.claude.com/docs (thinking, models/haiku-5-5/migration-guide), the typings of
- * @anthropic-ai/sdk 1.14.0, and for encrypted reasoning github.com/Wei-Shaw/sub2api/issues/3138.
+ * Suppliers bind reasoning with `--account` to the account, and for messages to the conversation before it.
+ * Words and rules of 26 November 2026: platform.claude.com/docs (thinking, models/haiku-5-5/migration-guide),
+ * the typings of @anthropic-ai/sdk 1.14.0, and for encrypted reasoning
+ * github.com/Wei-Shaw/sub2api/issues/3138.
  */
 export function boundSignature(account: string, thinking: string, body: JsonObject, path: string): string {
   const own = account === '' ? '' : `${account}:${hashName(conversationBefore(body, path))}:`;

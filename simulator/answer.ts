@@ -27,7 +27,7 @@ export interface ToolCall {
   readonly arguments: string;
 }
 
-/** What the user side said in one turn. */
+/** The user side said this in one turn. */
 export interface Turn {
   readonly text: string;
   readonly results: readonly string[];

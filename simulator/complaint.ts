@@ -1,6 +1,6 @@
 import { jsonReply, type WholeReply } from './reply';
 
-/** Why a request is refused; each style prints it in its own shape. */
+/** A request is refused for this reason; each style prints it in its own shape. */
 export interface Complaint {
   readonly message: string;
   readonly status?: number;

@@ -9,7 +9,7 @@ export interface Controlled {
   readonly faults: FaultBook;
   readonly recorder: Recorder;
   readonly lanes: readonly Lane[];
-  /** Whether models of real vendors are served under their vendors' rules. */
+  /** The vendors' rules hold for models of real vendors where this says so. */
   readonly vendors: { rules: VendorRules };
   /** Opens and closes lanes as the `refuse` rules say. */
   readonly applyRefusals: () => Promise<void>;

@@ -17,7 +17,7 @@ import { substituteFor } from './substitute';
 import type { UsageVariant } from './usage';
 import { brokenRule, servesOn, vendorModel, wordsOf } from './vendors';
 
-/** What all lanes of one simulator share. */
+/** All lanes of one simulator share these. */
 export interface Shared {
   readonly settings: Settings;
   readonly faults: FaultBook;
@@ -136,7 +136,7 @@ export class Exchange {
     return prepare(this.refusal(style, route, call, model) ?? route.handler(call), model);
   }
 
-  /** What the vendor of a real model says before it works on a request. */
+  /** The vendor of a real model refuses a request so before it works on it. */
   private refusal(style: Style, { wire }: Route, call: Call, model: string): Reply | undefined {
     const known = vendorModel(model);
     if (known === undefined || wire === undefined) return undefined;

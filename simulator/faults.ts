@@ -2,7 +2,7 @@ import { randomFrom } from './hash';
 import { isObject, type JsonObject } from './json';
 import { usageVariants, type UsageVariant } from './usage';
 
-/** What a rule applies to; every field that is there must fit. */
+/** A rule applies where every field that is there fits. */
 interface FaultMatch {
   readonly path?: string;
   readonly model?: string;
@@ -49,7 +49,7 @@ export type FaultOf<K extends FaultKind, F extends Fault = Fault> = F extends Fa
 
 export interface FaultRule {
   readonly match?: FaultMatch;
-  /** How often it is applied before it rests; always when unsaid. */
+  /** It is applied so often before it rests; always when unsaid. */
   readonly times?: number;
   readonly fault: Fault;
 }

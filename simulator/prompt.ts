@@ -42,7 +42,7 @@ export function piecesOf(text: string, size: number): string[] {
 
 const directivePattern = /\[\[([a-z-]+)(?:=([\s\S]*?))?\]\]/g;
 
-/** What the prompt asks of the simulator in double brackets; see README.md for the list. */
+/** The prompt asks this of the simulator in double brackets; see README.md for the list. */
 export class Directives {
   private readonly found = new Map<string, string[]>();
 

@@ -29,7 +29,7 @@ export interface Entry {
   faults: readonly string[];
   /** The rule of its vendor that it broke; empty: none. */
   rule: string;
-  /** What the vendor said to that. */
+  /** The vendor said this to it. */
   words: string;
   /** The simulator itself broke the connection. */
   broken: boolean;
@@ -59,7 +59,7 @@ export interface RecordedRequest {
   readonly faults: readonly string[];
   /** The rule of its vendor that it broke. */
   readonly rule: string | null;
-  /** What the vendor said to that. */
+  /** The vendor said this to it. */
   readonly words: string | null;
   /** null while the answer is still under way. */
   readonly closed: Closing | null;

@@ -24,9 +24,9 @@ export interface StreamReply {
   readonly kind: 'stream';
   readonly dialect: Dialect;
   readonly frames: readonly string[];
-  /** How many frames at the start carry no token. */
+  /** So many frames at the start carry no token. */
   readonly preamble: number;
-  /** How many frames at the end say that the stream is complete. */
+  /** So many frames at the end say that the stream is complete. */
   readonly closing: number;
   readonly tempo?: Tempo;
 }

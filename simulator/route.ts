@@ -14,7 +14,7 @@ export interface Call {
   readonly headers: IncomingHttpHeaders;
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Whose call it is. */
+  /** The call was made with this key. */
   readonly key: string;
   readonly settings: Settings;
   /** State stored by earlier calls; all other calls are independent of it. */
@@ -26,7 +26,7 @@ export type Handler = (call: Call) => Reply;
 
 export interface Route {
   readonly method: 'GET' | 'POST';
-  /** How errors look and where the key is looked for; `either` goes by the version header. */
+  /** The style says how errors look and where the key is looked for; `either` goes by the version header. */
   readonly style: Style | 'either';
   readonly media: 'json' | 'multipart' | 'none';
   readonly handler: Handler;

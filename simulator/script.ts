@@ -4,7 +4,7 @@ import type { Fault, FaultKind, FaultOf } from './faults';
 import type { Dialect, Reply, StreamReply } from './reply';
 import { dataFrame, namedFrame } from './reply';
 
-/** What playback does, one after the other. */
+/** Playback does these steps one after the other. */
 export type Step =
   | { readonly does: 'head'; readonly status: number; readonly headers: OutgoingHttpHeaders }
   | { readonly does: 'write'; readonly bytes: string | Buffer; readonly events: number }
@@ -132,7 +132,7 @@ interface Break {
   readonly step: Step;
 }
 
-/** Where the answer ends early and how; a stall only adds a wait. */
+/** The answer ends early here; a stall only adds a wait. */
 function breakSteps(
   count: number,
   isStream: boolean,

@@ -1,6 +1,6 @@
 import { vendorModel } from './vendors';
 
-/** Where a simulator listens and what it believes about models; every field has a default. */
+/** The options say where a simulator listens and what it believes about models; every field has a default. */
 export interface SimulatorOptions {
   /** Shown in records and in the `x-sim-name` header. */
   readonly name?: string;
@@ -14,7 +14,7 @@ export interface SimulatorOptions {
   readonly modelPrefix?: string;
   /** Context window of models whose name does not say one (`sim-8k` has 8,000). */
   readonly contextTokens?: number;
-  /** How many requests are remembered in full. */
+  /** So many requests are remembered in full. */
   readonly ringSize?: number;
   /** Seeds `probability` and `untilMs`. */
   readonly seed?: number;
@@ -22,7 +22,7 @@ export interface SimulatorOptions {
   readonly roles?: 'strict' | 'lenient';
   /** `lenient` serves models of real vendors without their vendors' rules. */
   readonly vendors?: VendorRules;
-  /** Whose reasoning it takes back; without one, that of everyone. */
+  /** It takes back reasoning of this account; without one, that of everyone. */
   readonly account?: string;
 }
 

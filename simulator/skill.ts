@@ -1,8 +1,8 @@
 import { hashName, randomFrom } from './hash';
 
 /**
- * How well the simulated models do each kind of task, from 0 to 1. It is made up: it gives a router something to
- * learn, and says nothing about any real model. Texts of no known kind are answered alike by all of them.
+ * The simulated models do each kind of task so well, from 0 to 1. It is made up: it gives a router something
+ * to learn, and says nothing about any real model. Texts of no known kind are answered alike by all of them.
  */
 const kinds = [
   {

@@ -2,7 +2,7 @@
 const charactersPerToken = 4;
 const tokensPerImage = 85;
 
-/** What a prompt weighs: the characters a model would read, and its images. */
+/** A prompt weighs the characters that a model would read, and its images. */
 export interface PromptWeight {
   characters: number;
   images: number;

@@ -11,7 +11,7 @@ export interface Usage {
 }
 
 export const usageVariants = ['negative', 'nan', 'absent', 'absurd', 'fractional', 'double'] as const;
-/** How a faulty supplier misreports; `double` sends the right usage twice. */
+/** A faulty supplier misreports in these ways; `double` sends the right usage twice. */
 export type UsageVariant = (typeof usageVariants)[number];
 
 export function chatUsage(usage: Usage, variant?: UsageVariant): JsonObject | undefined {

@@ -5,13 +5,13 @@ export interface Point {
   readonly quality: number;
 }
 
-/** What a method believes of the models for one prompt. */
+/** A method believes this of the models for one prompt. */
 export interface Belief {
   readonly quality: readonly number[];
   readonly cost: readonly number[];
 }
 
-/** What the answer really cost, in USD. */
+/** The answer really cost this, in USD. */
 export const costOf = ({ rates }: DataSet, row: Row, model: number): number => {
   const [inRate, outRate] = rates[model] ?? [0, 0];
   return (row.features.counters.tokens * inRate + (row.tokensOut[model] ?? 0) * outRate) / 1e6;
@@ -101,7 +101,7 @@ export function qualityAt(line: readonly Point[], cost: number): number {
   return before.quality;
 }
 
-/** What the curve needs to pay for a quality; nothing where it never gets there. */
+/** The curve pays this for a quality; undefined where it never gets there. */
 export function costAt(line: readonly Point[], quality: number): number | undefined {
   let before = line[0];
   if (before === undefined) return undefined;

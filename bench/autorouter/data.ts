@@ -12,7 +12,7 @@ export interface Row {
   readonly features: Features;
   readonly scores: readonly number[];
   readonly tokensOut: readonly number[];
-  /** Where the set has texts. */
+  /** The set may have texts. */
   readonly text?: string;
 }
 

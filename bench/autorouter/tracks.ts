@@ -17,7 +17,7 @@ interface Bars {
 
 const bars = (must: Bar, target?: Bar): Bars => ({ must, ...(target === undefined ? {} : { target }) });
 
-/** What a track asks of figures of the curve; the others are printed without a bar. */
+/** A track asks this of figures of the curve; the others are printed without a bar. */
 type CurveBars = Partial<Record<keyof Outcome, Bars>>;
 
 const curveWords: Readonly<Record<keyof Outcome, readonly [string, Figure['unit']]>> = {

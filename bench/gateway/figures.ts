@@ -9,7 +9,7 @@ export interface Figure {
   /** Figures are ratios or costs, so less is better; only throughput is the other way round. */
   readonly moreIsBetter?: true;
   readonly measured: Spread;
-  /** What single rounds gave. */
+  /** Single rounds gave these values. */
   readonly rounds?: readonly number[];
   readonly note?: string;
 }

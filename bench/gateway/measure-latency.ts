@@ -10,7 +10,7 @@ const A_SECOND = 300;
 /** More than are ever open at once, unless the machine stands still for a while. */
 const CONNECTIONS = 300;
 
-/** What the gateway adds to a request at a rate at which no request waits for another. */
+/** The measurement finds what the gateway adds to a request at a rate at which none waits for another. */
 export async function measureLatency(
   testbed: Testbed,
   peers: { readonly gateway: Target; readonly bare: Target },

@@ -21,7 +21,7 @@ export interface RequestCost {
   readonly body: object;
   readonly must: number;
   readonly aim: number;
-  /** Whether the peer is measured beside it. */
+  /** The peer is measured beside it. */
   readonly portkey?: true;
 }
 

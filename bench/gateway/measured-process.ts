@@ -6,14 +6,14 @@ import { cpuUsOf } from './processor-time';
 
 export interface ProcessOptions {
   readonly name: string;
-  /** What Node is given: flags, the file, its arguments. */
+  /** Node is given these: flags, the file, its arguments. */
   readonly words: readonly string[];
   readonly port: number;
   /** The path that answers 200 once the process serves. */
   readonly readyPath: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly workFolder: string;
-  /** Where its output goes; a terminal would slow it down. */
+  /** Its output goes to a file; a terminal would slow it down. */
   readonly logFile: string;
 }
 
@@ -21,7 +21,7 @@ const START_DEADLINE_MS = 60_000;
 
 /** A process on the measured core, and what the kernel says about it. */
 export class MeasuredProcess {
-  /** How many requests it has answered, counted by who asked. */
+  /** It has answered so many requests, counted by who asked. */
   answers = 0;
 
   private constructor(

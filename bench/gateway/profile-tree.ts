@@ -3,7 +3,7 @@ import { SourceMap, type SourceMapPayload } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** What V8 writes. */
+/** V8 writes this. */
 export interface Profile {
   readonly nodes: readonly {
     readonly id: number;

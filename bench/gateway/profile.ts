@@ -16,7 +16,10 @@ const SECONDS = 8;
 const SAMPLE_US = 200;
 const folder = join(projectFolder, 'docs', 'performance');
 
-/** Where the CPU time of the small prompt goes: two tables and a flame graph, kept with the documentation. */
+/**
+ * The profile shows where the CPU time of the small prompt goes: two tables and a flame graph, kept with the
+ * documentation.
+ */
 export async function profile(testbed: Testbed): Promise<string> {
   const port = await freePort();
   const target = await testbed.gateway([`--inspect=127.0.0.1:${port}`]);

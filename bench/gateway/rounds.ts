@@ -25,7 +25,7 @@ export async function interleaved<Name extends string>(
 export const ratios = (above: readonly number[], below: readonly number[]): number[] =>
   above.map((value, round) => value / (below[round] ?? NaN));
 
-/** What two rounds of the same process differ by: nothing, on a quiet machine. */
+/** Two rounds of the same process differ by this: nothing, on a quiet machine. */
 export const noise = (values: readonly number[]): number[] => ratios(values.slice(1), values);
 
 /** CPU time for one of what `work` counts, with all that the process does about it afterwards. */

@@ -86,7 +86,7 @@ function numberIn(buffer: Uint8Array, count: number): number | null {
 /** Streams without an end, as fast as they are taken. */
 export class EagerStreams {
   readonly sockets: Socket[] = [];
-  /** How much of what is sent is no framing. */
+  /** This share of what is sent is no framing. */
   payloadShare = 1;
 
   readonly behaviour: Behaviour = (socket) => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { MessageReader } from './wire';
 
-/** What the pretend supplier does with a request that has come in whole. */
+/** The pretend supplier does this with a request that has come in whole. */
 export type Behaviour = (socket: Socket) => void;
 
 /**

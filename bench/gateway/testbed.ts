@@ -13,10 +13,10 @@ import { Supplier } from './supplier';
 const { scripts } = JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8')) as {
   scripts: Record<string, string>;
 };
-/** What Node is given to run the artefact: its flags and its file. */
+/** Node is given these flags and this file to run the artefact. */
 export const artefact = (scripts.start ?? '').split(/(?<=^|\s)node /)[1]?.split(' ') ?? [];
 
-/** Where a request goes: the gateway, or one of those it is compared with. */
+/** A request goes to a target: the gateway, or one of those it is compared with. */
 export interface Target {
   readonly process: MeasuredProcess;
   readonly headers: Readonly<Record<string, string>>;
@@ -117,7 +117,7 @@ export class Testbed {
     return { process, headers };
   }
 
-  /** How many requests went through the gateways. */
+  /** So many requests went through the gateways. */
   get throughGateways(): number {
     return this.processes.reduce((sum, { name, answers }) => sum + (name === 'gateway' ? answers : 0), 0);
   }

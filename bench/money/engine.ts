@@ -69,7 +69,7 @@ export async function warmPath(
   ];
 }
 
-/** How fast a heap of journalled records gets into the database. */
+/** The bench measures how fast a heap of journalled records gets into the database. */
 export async function drain(database: Database, url: string, folder: string): Promise<Measured[]> {
   const node = await start(database, url, join(folder, 'drain'));
   await cycle(node.engine, 1_000, together);

@@ -8,8 +8,8 @@ const requests = 2_000;
 const atOnce = 8;
 
 /**
- * What one would write first: lock the rows, look, add, in one transaction before the call and another after it.
- * It works on a table of its own with the same columns.
+ * The naive way locks the rows, looks, and adds, in one transaction before the call and another after it. It
+ * works on a table of its own with the same columns.
  */
 export async function naive(database: Database, statements: StatementCount): Promise<Measured[]> {
   const before = { cpu: process.cpuUsage(), statements: statements.count, at: monotonicMs() };

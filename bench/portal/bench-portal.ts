@@ -14,8 +14,8 @@ const ROWS_IN_PART = 100_000;
 const MOST_GROWTH_MB = 16;
 
 /**
- * What the pages of usage, of the request log and the first page take among many records: whole answers over HTTP, as a
- * browser gets them. With an argument: among so many.
+ * The bench measures pages of usage, the request log and the first page among many records, as a browser gets
+ * them. With an argument: among so many.
  */
 async function main(): Promise<void> {
   Logger.overrideLogger(['error']);

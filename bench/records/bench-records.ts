@@ -17,7 +17,7 @@ import { fill } from './fill';
 const mostMs = 100;
 const usualRows = 10_000_000;
 
-/** What reading takes among many records. With an argument: among so many. */
+/** The bench measures reading among many records. With an argument: among so many. */
 async function main(): Promise<void> {
   Logger.overrideLogger(['error']);
   const rows = Number(process.argv[2] ?? usualRows);

@@ -126,7 +126,7 @@ const summed = `count(*), count(code), count(*) FILTER (WHERE failover), sum(inp
   0, 0, 0, 0, sum(latency_ms), sum(first_token_ms), count(first_token_ms), sum(cost_nano), max(cost_nano),
   max(latency_ms), ${latencyConditions.map((condition) => `count(*) FILTER (WHERE ${condition('latency_ms')})`).join(', ')}`;
 
-/** What the trigger would have added, record by record. */
+/** The trigger would have added these, record by record. */
 /** In the order of time, as settlements write them. */
 async function fillHours(database: Database): Promise<void> {
   await database.query(

@@ -16,7 +16,7 @@ const extraFields: Readonly<Record<string, string>> = {
   ['__proto__']: '{"role":"platform_owner","billing_exempt":true}',
 };
 
-/** What people are and may spend. */
+/** The rows say what people are and may spend. */
 const STANDING = `
   SELECT u.id, u.role, u.organisation_id, u.department_id, u.billing_exempt,
          (SELECT sum(e.amount) FROM ledger_entry e JOIN ledger_account a ON a.id = e.account_id
@@ -59,7 +59,7 @@ export async function runMassAssignment(places: Places, routes: readonly Route[]
 
 const isSigned = (method: string, path: string): boolean => minimumOf(method, path) !== 'anyone';
 
-/** What of caller and target is another than before, by the names of the columns. */
+/** These columns of caller and target have another value than before. */
 async function changedBy(
   places: Places,
   route: Route,

@@ -7,7 +7,7 @@ import type { Role } from '../../src/kernel';
 
 export type Minimum = 'anyone' | 'session' | Role;
 
-/** How whose thing it is relates to the caller. */
+/** An owner stands in one of these relations to the caller. */
 export const relations = ['own', 'department', 'organisation', 'foreign'] as const;
 export type Relation = (typeof relations)[number];
 
@@ -86,7 +86,7 @@ export function minimumOf(method: string, path: string): Minimum {
   return 'anyone';
 }
 
-/** What an id in an address or a form names, and to whom it belongs. */
+/** An id in an address or a form names a thing of this kind, with its owner. */
 export const kindsOfIds = {
   user_id: 'user',
   key_id: 'key',
@@ -103,7 +103,7 @@ const mine: readonly Relation[] = ['own'];
 const ofDepartment: readonly Relation[] = ['own', 'department'];
 const ofOrganisation: readonly Relation[] = ['own', 'department', 'organisation'];
 
-/** Whose things a role reaches in the administration. */
+/** A role reaches the things of these relations in the administration. */
 const reach: Readonly<Record<Role, readonly Relation[]>> = {
   user: mine,
   department_admin: ofDepartment,
@@ -117,7 +117,7 @@ const reach: Readonly<Record<Role, readonly Relation[]>> = {
 export const isOfOneself = (relation: Relation, method: string, path: string): boolean =>
   relation === 'own' && method !== 'GET' && path.startsWith('/dashboard/admin/users/{user_id}');
 
-/** Where a foreign id, and one that nothing has, are both refused as not permitted. */
+/** These addresses refuse a foreign id, and one that nothing has, as not permitted. */
 export const refusesStrangers = (path: string): boolean =>
   ['/dashboard/admin/users/invite', '/dashboard/keys/new'].includes(path);
 
@@ -129,7 +129,7 @@ const administration = [
   '/dashboard/keys/new',
 ];
 
-/** Whether a role may reach another person's object through this route. */
+/** The matrix expects that the role reaches another person's object through this route. */
 export function reaches(role: Role, relation: Relation, path: string, id: IdName): boolean {
   // People of every department share the same organisation.
   if (id === 'org_id') return relation !== 'foreign' || role.startsWith('platform_');

@@ -3,7 +3,7 @@ import type { Answer, Client } from '../operations/http';
 import type { Route } from '../../test/system/routes';
 import { type IdName, idNames } from './policy';
 
-/** What fields of forms take. An id is filled with the thing that a cell is about. */
+/** Fields of forms take these. An id is filled with the thing that a cell is about. */
 const samples: Readonly<Record<string, () => unknown>> = {
   alias: () => `alias-${randomBytes(4).toString('hex')}`,
   amount: () => '5',
@@ -62,7 +62,7 @@ export function placeOfId({ path, query, body }: Route): Place | null {
   return null;
 }
 
-/** Whether an id is the number of a row, as the portal has it, and not the public id of a key. */
+/** Such an id is the number of a row, as the portal has it, and not the public id of a key. */
 export const isRowId = ({ path }: Route, { name }: Place): boolean =>
   name === 'key_id' && !path.startsWith('/v1/');
 

@@ -67,7 +67,7 @@ function pay(account: ProcessorAccount, sessionId: string, chance: Chance, told:
   }
 }
 
-/** What a dispute takes in the end: nothing when it is won. */
+/** A dispute takes this in the end: nothing when it is won. */
 function dispute(
   account: ProcessorAccount,
   intent: string,

@@ -7,7 +7,7 @@ import type { Product } from './product';
 
 export const clientsFolder = join(projectFolder, 'proofs', 'clients');
 
-/** Where a client runs, and all that it finds in its environment. */
+/** A client runs here, and finds this in its environment. */
 export interface Place {
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
@@ -21,7 +21,7 @@ export const run = (
 ): Promise<Outcome> =>
   Program.run(file, words, environment, { folder: cwd, isLeader: true, isKept: true }).finish(deadlineMs);
 
-/** What an agent is tried with. */
+/** An agent is tried with this. */
 export interface Trial {
   readonly product: Product;
   readonly outside: Outside;

@@ -16,7 +16,7 @@ import {
 const client = 'Codex';
 const script = '@openai/codex/bin/codex.js';
 
-/** Where each model is reached: the native route passes on, the other one translates where it has to. */
+/** Each model is reached here: the native route passes on, the other one translates where it has to. */
 const routes = {
   'native-model': '/v1/native',
   'responses-model': '/v1',

@@ -9,7 +9,7 @@ const client = 'docs/clients.md';
 const EXAMPLE = 'http://127.0.0.1:3000';
 const DEADLINE_MS = 60_000;
 
-/** What the guide tells people to write and to type, as it stands there. */
+/** The trial types and writes what the guide tells people, as it stands there. */
 export async function tryGuide(trial: Trial): Promise<void> {
   const page = readFileSync(join(clientsFolder, '..', '..', 'docs', 'clients.md'), 'utf8');
   assert.ok(page.includes(EXAMPLE));
@@ -59,7 +59,7 @@ async function runCommands(trial: Trial, commands: string, codexSettings?: strin
   answered(await run(['bash', '-e', '-u', '-c', commands], place, DEADLINE_MS));
 }
 
-/** What the guide says must be added so that Codex calls only the gateway. */
+/** The guide says that this must be added so that Codex calls only the gateway. */
 const withoutCalls = (settings: string): string =>
   [
     'check_for_update_on_startup = false',

@@ -67,7 +67,7 @@ export class Stage {
     return program.find(says);
   }
 
-  /** Where the service is, and with which key it is asked. */
+  /** The service listens here, and this key asks it. */
   serves(address: string, key: string): void {
     this.address = address;
     this.key = key;

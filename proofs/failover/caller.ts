@@ -2,8 +2,8 @@ import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from '
 import { at, type DialectName, type Question, shapes, textAt } from './dialects';
 
 /**
- * How an exchange looked from outside: `whole` has its terminator, `error` says in the stream that it failed,
- * `refused` never began. Nothing else may ever happen: `truncated` ends as if it were complete, `cut` just stops,
+ * An exchange looked so from outside: `whole` has its terminator, `error` failed within the stream, `refused`
+ * never began. Nothing else may ever happen: `truncated` ends as if it were complete, `cut` just stops,
  * `garbled` cannot be read or says two things.
  */
 type Ending = 'whole' | 'error' | 'refused' | 'truncated' | 'cut' | 'garbled';
@@ -132,7 +132,7 @@ function send({ url, key, session }: CallerOptions, path: string, body: string):
   });
 }
 
-/** What arrived, and whether the connection says that this is all. */
+/** The answer has the bytes that arrived, and whether the connection says that this is all. */
 function read(response: IncomingMessage): Promise<{ bytes: string; complete: boolean }> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];

@@ -13,7 +13,7 @@ export interface Layout {
   readonly stream: boolean;
   /** The primary first. */
   readonly lanes: readonly SupplierStyle[];
-  /** How often a lane is asked again for one request. */
+  /** A lane is asked again so often for one request. */
   readonly retries?: number;
   /** Answers carry the supplier's name of the model. */
   readonly namesSupplier?: boolean;

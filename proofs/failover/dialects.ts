@@ -5,7 +5,7 @@ export interface Question {
   readonly model: string;
   readonly stream: boolean;
   readonly prompt: string;
-  /** What the answer is to begin with, as a last message of the assistant. */
+  /** The answer is to begin with this, as a last message of the assistant. */
   readonly prefill?: string;
 }
 
@@ -23,7 +23,7 @@ interface Shape {
   readonly errorOf: (event: unknown) => unknown;
 }
 
-/** What lies at a path, if anything does. */
+/** The value at a path is undefined where nothing lies there. */
 export const at = (value: unknown, ...path: readonly (string | number)[]): unknown =>
   path.reduce<unknown>(
     (inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined),

@@ -3,7 +3,7 @@ export interface Limits {
   /** Of streams and of whole answers alike, which by default may take longer. */
   readonly firstByteMs: number;
   readonly idleMs: number;
-  /** How long the primary of the recovery drill is down. */
+  /** The primary of the recovery drill is down for so long. */
   readonly downMs: number;
 }
 

@@ -12,7 +12,7 @@ export interface AskOptions {
 
 let conversations = 0;
 
-/** How many words an answer has. */
+/** An answer has so many words. */
 export const WORDS = 60;
 
 /** Every question begins a conversation of its own, which no lane has answered before. */
@@ -61,7 +61,7 @@ export class Scene {
     return async () => void (await Promise.all(lifts.map((lift) => lift())));
   }
 
-  /** What one supplier was asked for this model. */
+  /** One supplier was asked these for this model. */
   calls(place: Place): Promise<readonly SeenCall[]> {
     return this.suppliers[place].calls(this.upstream(place));
   }
@@ -71,12 +71,12 @@ export class Scene {
     return Object.fromEntries(counted) as Record<Place, number>;
   }
 
-  /** Who answered, by the head of the answer. */
+  /** The head of the answer names the lane that answered. */
   placeOf({ headers }: Answer): Place | undefined {
     return places.find((place) => headers['x-svc-supplier'] === this.provider(place));
   }
 
-  /** What the simulator says to this prompt when nothing is in its way. */
+  /** The simulator says this to the prompt when nothing is in its way. */
   async reference({ prompt, prefill }: AskOptions & { readonly prompt: string }): Promise<string> {
     const question: Question = {
       model: 'sim-reference',

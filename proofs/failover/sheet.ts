@@ -7,7 +7,7 @@ export interface Finding {
   readonly held: boolean;
 }
 
-/** What was found in one scene, printed together however many are played at once. */
+/** The findings of one scene are printed together, however many are played at once. */
 export class Sheet {
   readonly findings: Finding[] = [];
 

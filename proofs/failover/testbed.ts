@@ -36,7 +36,7 @@ export class Testbed {
     return new Scene(drill, name, layout, this.suppliers, this.access, this.limits);
   }
 
-  /** What the gateway has on record of a request. */
+  /** The gateway has this on record of a request. */
   async generation(requestId: string): Promise<unknown> {
     // The record is committed soon after the answer.
     for (let waited = 0; waited < 5_000; waited += 50) {

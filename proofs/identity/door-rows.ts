@@ -56,7 +56,7 @@ async function question({ anonymous }: World): Promise<{ browser: Client; asked:
 const enter = (browser: Client, credential: string): Promise<Answer> =>
   browser.post(passkey, { json: { credential } });
 
-/** What tells one refusal from another, apart from the number of its request. */
+/** The shape tells one refusal from another, apart from the number of its request. */
 const shapeOf = ({ status, text }: Answer): string =>
   `${status} ${text.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '')}`;
 

@@ -208,7 +208,7 @@ async function theToken(world: World, provider: OpenIdStandIn): Promise<number> 
   return refused;
 }
 
-/** Where the link in the newest mail of this kind leads. */
+/** The link in the newest mail of this kind leads to this origin. */
 const originIn = ({ text }: { readonly text: string }): string =>
   /https?:\/\/[^/\s]+/.exec(text)?.[0] ?? 'nowhere';
 

@@ -14,8 +14,8 @@ import { handOffRows } from './hand-off-rows';
 import { rows as provenRows } from './rows';
 
 /**
- * What the door of the portal tells by the time it takes, and how soon a suspended person is out on two nodes. The
- * rows of keys and pages follow; the others of accounts are tests: test/integration/accounts.
+ * The proof measures what the portal's door tells by its time, and how soon a suspended person is out on two
+ * nodes. The rows of keys and pages follow; the others of accounts are tests: test/integration/accounts.
  */
 
 const SAMPLES = Number(process.argv[2] ?? 500);

@@ -11,7 +11,7 @@ export interface Row {
 
 const chat = '/v1/chat/completions';
 const MOST_CUT_MS = 5_000;
-/** What a page must not hold as it stands: a name that would run. */
+/** A page must not hold this as it stands: a name that would run. */
 const PAYLOAD = '<img src=x onerror=alert(1)>"\'><script>alert(2)</script>';
 const asks = (content: string, more: object = {}) => ({
   json: { model: 'sim-small', messages: [{ role: 'user', content }], ...more },

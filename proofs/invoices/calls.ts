@@ -22,7 +22,7 @@ interface Question {
 }
 
 const dialects: readonly CallDialect[] = ['chat', 'messages', 'responses'];
-/** What is asked of the suppliers of each fate. */
+/** The suppliers of each fate are asked these. */
 const formsOf: Readonly<Record<Outcome, readonly CallForm[]>> = {
   good: ['whole', 'stream'],
   silent: ['whole', 'stream'],
@@ -66,7 +66,7 @@ export function planCalls(chance: Chance, twins: number, keys: number): PlannedC
   return calls;
 }
 
-/** How a call is found again in the supplier's journal; always as long, so that twins weigh the same. */
+/** The mark finds a call in the supplier's journal; it is always as long, so that twins weigh the same. */
 export const markOf = (number: number): string => `call-${String(number).padStart(7, '0')}`;
 
 function ask(chance: Chance): Pick<Question, 'text' | 'tools' | 'system'> {

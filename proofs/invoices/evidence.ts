@@ -1,6 +1,6 @@
 /**
- * What is handed to the audit. Only types, so that the audit shares no arithmetic with anybody: everything in here is
- * either what a caller saw or what was typed in.
+ * The audit is handed this evidence. Only types, so that the audit shares no arithmetic with anybody:
+ * everything in here is either what a caller saw or what was typed in.
  */
 
 /** US dollars as they stand on a price list: for a million tokens, `perCall` for one request. */
@@ -24,8 +24,8 @@ export interface ListedRates {
 export type CallDialect = 'chat' | 'messages' | 'responses';
 
 /**
- * How a call ends: `whole` unstreamed; `stream` streamed to its end; `cut` the supplier hangs up; `left` the caller
- * does; `unfinished` the supplier stops without a terminator.
+ * A call ends `whole`, as a `stream`, `cut` by the supplier, `left` by the caller, or `unfinished` without a
+ * terminator.
  */
 export type CallForm = 'whole' | 'stream' | 'cut' | 'left' | 'unfinished';
 
@@ -42,13 +42,13 @@ export interface CallSeen {
   readonly requestId: string;
   /** The answer came with its proper end. */
   readonly ended: boolean;
-  /** What the caller was told it cost, where a header could say so. */
+  /** The caller was told that it cost this, where a header could say so. */
   readonly toldUsd: string | null;
   /** Generated text, reasoning, names and arguments of tools, in bytes, as the caller read them. */
   readonly textBytes: number;
 }
 
-/** Whose a key is, as it was set up. */
+/** A key belongs to these owners, as it was set up. */
 export interface KeyOwner {
   readonly key: string;
   readonly keyId: number;

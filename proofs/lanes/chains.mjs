@@ -121,7 +121,7 @@ async function hold(dialect, chain, order, { stream, everyRequest }) {
   if (requests !== 2 * TURNS) throw new Error(`${requests} requests in place of ${2 * TURNS}`);
 }
 
-/** How much reasoning of earlier answers the last request of a chain brought its lane. */
+/** The last request of a chain brought its lane so much reasoning of earlier answers. */
 async function broughtBack(lane, chain) {
   const { controlUrl } = lanes.find(({ name }) => name === lane);
   const { requests } = await (await fetch(`${controlUrl}/requests`)).json();

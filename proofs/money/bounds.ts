@@ -32,11 +32,11 @@ interface Row {
   readonly billedTokens: number;
   /** The most tokens that are billed for each answer, where that is not its limit. */
   readonly billedOutput?: number;
-  /** What it bills beside tokens, at most. */
+  /** It bills at most these beside tokens. */
   readonly billedUses?: UseCounts;
   /** The tier it serves. */
   readonly servedTier?: string;
-  /** How much of the dollar has to be used; null where a single request may need most of it. */
+  /** So much of the dollar has to be used; null where a single request may need most of it. */
   readonly used: number | null;
 }
 

@@ -47,7 +47,7 @@ export type FromNode =
   | { readonly kind: 'answer'; readonly answer: Answer }
   | { readonly kind: 'pending'; readonly count: number };
 
-/** What a caller sees of a node that died before it answered. */
+/** A caller sees this of a node that died before it answered. */
 export const lost = 'connection lost';
 
 /** A process with the money engine and a pretend supplier that answers after a while. */

@@ -11,7 +11,7 @@ import type { PostgresServer } from '../../test/system/postgres-server';
 
 export const usd = 1_000_000_000n;
 
-/** What all the scenarios share: a server, nodes, fresh wallets, and the books. */
+/** All the scenarios share a server, nodes, fresh wallets, and the books. */
 export class Proof {
   readonly findings = new Findings('prove:money');
   readonly nodes: GatewayNode[] = [];

@@ -8,7 +8,7 @@ export const password = 'kettle orbit mosaic thunder';
 
 export const newAddress = (): string => `${randomBytes(6).toString('hex')}@example.com`;
 
-/** What the product writes into its outbox where no mail server is set. */
+/** The product writes this into its outbox where no mail server is set. */
 export interface SentMail {
   readonly to: string;
   readonly subject: string;
@@ -79,13 +79,15 @@ export async function signedIn(world: World, email: string, secret = password): 
   return world.anonymous.with({ cookie: cookiesOf(answer) });
 }
 
-/** Whether a person is signed in here; the terms' status is the smallest thing only they may read. */
+/**
+ * The terms' status tells whether a person is signed in here: it is the smallest thing only they may read.
+ */
 export async function expectSession(client: Client, open: boolean): Promise<void> {
   const { status } = await client.get('/api/legal/status');
   expect(status === (open ? 200 : 401), `the session is ${open ? 'open' : 'over'}: ${status}`);
 }
 
-/** What a page shows: the texts it has to hold, in the words of its visitor. */
+/** A page has to hold these texts, in the words of its visitor. */
 export async function expectPage(client: Client, path: string, ...texts: string[]): Promise<void> {
   const answer = await client.get(path, { headers: { accept: 'text/html' } });
   expectStatus(answer, 200);

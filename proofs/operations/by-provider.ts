@@ -4,7 +4,7 @@ import { type Answer, expect, expectStatus, jsonOf } from './http';
 import { noteExchange } from './traffic';
 import { resellerOrigin, type World } from './world';
 
-/** How persons sign in by a provider, at the main address and on a reseller's portal. */
+/** Persons sign in by a provider, at the main address and on a reseller's portal. */
 
 export type Slot = 'idp1' | 'idp2';
 

@@ -60,7 +60,7 @@ export class Client {
       redirect: 'manual',
       headers: {
         ...this.identity,
-        // What a browser says of a request from our own pages.
+        // A browser says this of a request from our own pages.
         ...(method === 'GET' ? {} : { 'sec-fetch-site': 'same-origin', origin: this.url }),
         ...(json === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,

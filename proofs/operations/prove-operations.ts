@@ -58,7 +58,7 @@ interface Part {
   readonly step: () => Promise<void>;
   /** One request of the operation has to get such a status: a step that asks nothing proves nothing. */
   readonly answered: RegExp;
-  /** Where it is not the operation's own. */
+  /** The method is given where it is not the operation's own. */
   readonly method?: string;
 }
 

@@ -33,7 +33,7 @@ export class World {
     readonly organisationId: number,
     readonly otherOrganisationId: number,
     readonly provider: IdentityProvider,
-    /** Where people pay; events are brought when a scenario says so. */
+    /** People pay here; events are brought when a scenario says so. */
     readonly processor: ProcessorSimulator,
   ) {}
 
@@ -65,7 +65,7 @@ export class World {
     return [gateway, ours, theirs, provider, processor];
   }
 
-  /** Where callers find the service. */
+  /** Callers find the service here. */
   get url(): string {
     return this.gateway.node.url;
   }

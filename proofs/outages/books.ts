@@ -23,7 +23,7 @@ interface ChargeRow {
   at: Date;
 }
 
-/** What stands in the database, seen as its owner. */
+/** The books read the database as its owner. */
 export class Books {
   private constructor(readonly database: Database) {}
 
@@ -50,7 +50,7 @@ export class Books {
     return this.read('key_id = (SELECT id FROM api_key WHERE public_id = $1)', [publicId]);
   }
 
-  /** How many of these requests, which were answered in full, do not have exactly one charged record in the end. */
+  /** The count is of requests answered in full that do not have exactly one charged record in the end. */
   async lost(ids: readonly string[], withinMs = 20_000): Promise<number> {
     for (let waited = 0; ; waited += 200) {
       const times = new Map<string, number>();
@@ -71,7 +71,7 @@ export class Books {
     return rows.length;
   }
 
-  /** How many of the equalities do not hold, one a thing that was looked at. */
+  /** So many of the equalities do not hold, one a thing that was looked at. */
   async drift(): Promise<number> {
     const { checks } = await verifyMoney(this.database);
     return checks.reduce((sum, { wrong }) => sum + wrong.length, 0);

@@ -6,7 +6,7 @@ import type { DrillContext } from './drill';
 
 const HOLDS_GONE_MS = 5_000;
 
-/** What every outage owes: answers that say what is wrong and when to come back, and books that add up. */
+/** Every outage owes answers that say what is wrong and when to come back, and books that add up. */
 export function checkAnswers(
   { report }: DrillContext,
   name: string,
@@ -55,7 +55,7 @@ export async function checkHolds({ report }: DrillContext, name: string, node: G
   return took;
 }
 
-/** What reached the top of the process, or a rejected promise without a handler. */
+/** Nothing may reach the top of the process, nor a promise be rejected without a handler. */
 export function checkSurprises({ report }: DrillContext, name: string, { program }: GatewayNode): void {
   const { length } = program.text.match(/reached the top|nobody was waiting/g) ?? [];
   report.check(`${name}: failures that nobody caught`, '0', `${length}`, length === 0 && !program.over);

@@ -9,7 +9,7 @@ export interface Left {
   readonly shot: Shot;
   /** When it hung up, on the clock of the machine, in milliseconds. */
   readonly leftAt: number;
-  /** How many pieces of the answer's text it had. */
+  /** It had so many pieces of the answer's text. */
   readonly pieces: number;
   /** The answer was whole before it could leave. */
   readonly tooLate: boolean;

@@ -9,7 +9,7 @@ export interface Shot {
   readonly prompt: string;
 }
 
-/** How one call went, as its caller knows it. */
+/** One call went so, as its caller knows it. */
 export interface Seen {
   readonly shot: Shot;
   /** When it was sent, on the clock of this process. */
@@ -112,7 +112,7 @@ export class Load {
   }
 }
 
-/** How long after a moment calls still failed; the calls have to go on for a while after it. */
+/** Calls still failed for so long after a moment; they have to go on for a while after it. */
 export function recoveredAfter(load: Load, since: number): number {
   const failed = load.seen.filter((seen) => seen.at >= since && !isServed(seen));
   return Math.max(0, ...failed.map(({ at }) => at - since));

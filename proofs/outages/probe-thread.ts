@@ -12,7 +12,7 @@ export class Prober {
     return new Prober(new Worker(__filename, { workerData: url }));
   }
 
-  /** How long each answer took since the last look. */
+  /** Each answer took so long since the last look. */
   look(): Promise<number[]> {
     return new Promise((resolve) => {
       this.worker.once('message', resolve);

@@ -1,6 +1,6 @@
 import { Findings } from '../../test/system/findings';
 
-/** What one outage did to those who called meanwhile. */
+/** One outage did this to those who called meanwhile. */
 export interface OutageRow {
   readonly outage: string;
   /** Statuses and codes, with their counts. */
@@ -26,7 +26,7 @@ export class Report extends Findings {
     this.rows.push(row);
   }
 
-  /** What could not be tried here. */
+  /** A skipped line names what could not be tried here. */
   skip(outage: string, why: string): void {
     this.leaveOut(outage, why);
     this.row({ outage, answers: `not run: ${why}`, time: '', lost: '', recovery: '' });

@@ -6,7 +6,7 @@ import type { GatewayNode } from './testbed';
 /** A way to take the room on the journal's disk away, and to give it back. */
 export interface Room {
   readonly how: string;
-  /** Why it is not the disk itself that is full. */
+  /** The disk itself is not full for this reason. */
   readonly standsIn?: string;
   take(node: GatewayNode): void;
   giveBack(node: GatewayNode): void;

@@ -45,7 +45,7 @@ export class GatewayNode {
 
 export interface NodeOptions extends Circumstances {
   readonly environment?: Readonly<Record<string, string>>;
-  /** Where it listens; else at a port of its own. */
+  /** It listens here; else at a port of its own. */
   readonly port?: number;
   /** The folder of the built service, where it is not the testbed's. */
   readonly bundle?: string | undefined;
@@ -70,7 +70,7 @@ export class Testbed {
     readonly steady: Simulator,
     readonly slow: Simulator,
     readonly books: Books,
-    /** Where the shared gateway sends its mails, and no server listens. */
+    /** The shared gateway sends its mails here, where no server listens. */
     readonly mailPort: number,
     private readonly bundle: string,
   ) {}

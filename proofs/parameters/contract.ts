@@ -43,7 +43,7 @@ export interface ContractOperation {
   readonly auth: string;
   readonly parameters?: readonly ContractParameter[];
   readonly body?: readonly ContractField[];
-  /** What a page sends, where it says the same in other fields. */
+  /** A page sends these, where it says the same in other fields. */
   readonly form?: readonly ContractField[];
 }
 

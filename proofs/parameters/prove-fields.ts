@@ -9,7 +9,7 @@ const AT_ONCE = 6;
 const LONGEST_SHOWN = 60;
 const refusals = new Set([401, 403]);
 
-/** What has to stand beside a field, so that it is looked at. */
+/** These have to stand beside a field, so that it is looked at. */
 const beside: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   '/dashboard/keys/new': { name: 'odd' },
   '/api/billing/auto-topup': { enabled: true, threshold: 10, amount: 50, monthly_ceiling: 500 },

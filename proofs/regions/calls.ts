@@ -17,7 +17,7 @@ export interface Outcome {
   readonly call: RegionCall;
   readonly status: number;
   readonly code: string | null;
-  /** Where it was answered, by the answer's own word. */
+  /** The answer's own word says that this region answered. */
   readonly region: string | null;
   readonly failover: boolean;
 }
@@ -100,7 +100,7 @@ export async function makeCall(url: string, call: RegionCall): Promise<Outcome> 
 
 export const isUnmet = ({ permitted }: RegionCall): boolean => permitted.size === 0;
 
-/** Whether a call was answered as the rule says, independent of other failures. */
+/** A call was answered as the rule says, independent of other failures. */
 export function staysInRegion({ call, status, code, region }: Outcome): boolean {
   if (call.region !== null && !regions.some((known) => known === call.region))
     return status === 400 && code === 'invalid_request';

@@ -1,7 +1,7 @@
 import { type SimulatorServer, startSimulatorServer } from '../../simulator/server';
 import { type Region, regions, type Site } from './world';
 
-/** What arrived at one simulator: accepted connections, counted at the socket, and requests. */
+/** One simulator got so many connections, counted at the socket, and requests. */
 export interface Arrivals {
   readonly connections: number;
   readonly requests: number;
@@ -66,7 +66,7 @@ export class Suppliers {
     );
   }
 
-  /** What arrived since then at the sites outside, all together. */
+  /** The sites outside got these since then, all together. */
   async outside(within: ReadonlySet<Region>, before: readonly Arrivals[]): Promise<Arrivals> {
     const now = await this.arrivals();
     const sum = { connections: 0, requests: 0 };

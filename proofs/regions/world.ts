@@ -21,7 +21,7 @@ export interface Named {
 
 export interface WorldKey {
   readonly text: string;
-  /** What key and organisation leave open together. */
+  /** Key and organisation leave these open together. */
   readonly allowed: ReadonlySet<Region>;
 }
 
@@ -30,7 +30,7 @@ export interface World {
   readonly keys: readonly WorldKey[];
 }
 
-/** What a world is built on: a running gateway and its database. */
+/** A world is built on a running gateway and its database. */
 export interface Ground {
   readonly node: Pick<ProofNode, 'apply' | 'addKey'>;
   readonly rows: Rows;

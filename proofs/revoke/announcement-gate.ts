@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** How the connection for announcements introduces itself. */
+/** The connection for announcements introduces itself so. */
 const ANNOUNCEMENTS = 'switchboard-notifications';
 
 /** A proxy before the database. It can block announcements while all other connections keep working. */

@@ -17,7 +17,7 @@ const ask = (node: ProofNode, key: string, method: string, path: string, body?: 
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
 
-/** How long after the revocation was acknowledged the other node refused for the first time. */
+/** The other node refused for the first time so long after the revocation was acknowledged. */
 async function revokeOnce(here: ProofNode, there: ProofNode, root: string): Promise<number> {
   const made = await ask(here, root, 'POST', '/v1/manage/keys', { name: 'to be revoked' });
   const { id, key } = (await made.json()) as { id: string; key: string };

@@ -26,7 +26,7 @@ const both = (model: string, more: object = {}): object[] => [
 
 const tokens = { input: 1, output: 2 };
 
-/** What most rows ask. The first lane is in one region and its stand-in in another. */
+/** Most rows ask these. The first lane is in one region and its stand-in in another. */
 const models = {
   'spec-chat': { lanes: both('spec-chat'), price: tokens, context_tokens: 200_000, max_output_tokens: 4_000 },
   'spec-shared': { lanes: both('spec-shared', { priority: 1 }), price: tokens, max_output_tokens: 4_000 },

@@ -68,7 +68,7 @@ export class Meddler {
     this.hasBroken = false;
   }
 
-  /** Whether there was something to break. */
+  /** Something was there to break. */
   get broke(): boolean {
     return this.hasBroken;
   }
@@ -85,7 +85,7 @@ export class Meddler {
     await once(this.server, 'close');
   }
 
-  /** What is to be broken, if this is where. */
+  /** The breakage is due where this is the place; else null. */
   private due(of: string): Breakage | null {
     const count = this.counts.get(of) ?? 0;
     this.counts.set(of, count + 1);

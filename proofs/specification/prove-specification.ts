@@ -64,7 +64,7 @@ async function ask(chosen: readonly Row[], way: Way, count: Count): Promise<void
   }
 }
 
-/** Whether it holds. */
+/** The way tells whether a statement holds. */
 const hold: Way = async (one, world) => {
   const saw = await outcomeOf(one, world);
   if (saw !== null) say(`BROKEN  ${one.section} ${one.statement}\n          ${saw}`);
@@ -72,7 +72,7 @@ const hold: Way = async (one, world) => {
   return saw === null ? 'held' : 'broken';
 };
 
-/** Whether it can fail, where it holds. */
+/** The way tells whether a statement that holds can fail. */
 const redden: Way = async (one, world) => {
   const what = `${one.section} ${one.statement}`;
   const seen = await seeRed(world, () => outcomeOf(one, world), one.statement);
@@ -82,7 +82,7 @@ const redden: Way = async (one, world) => {
   return seen.is;
 };
 
-/** What a row saw instead of what it states, null where it holds. */
+/** A row saw this instead of what it states; null where it holds. */
 async function outcomeOf({ check }: CheckedRow, world: SpecificationWorld): Promise<string | null> {
   try {
     await check(world);

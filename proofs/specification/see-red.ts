@@ -4,7 +4,7 @@ import type { SpecificationWorld } from './world';
 const MOST_TRIES = 400;
 const LONGEST_MS = 600_000;
 
-/** How a row behaves when what it is answered is broken. */
+/** A row behaves in one of these ways when its answer is broken. */
 export type Redness =
   | { readonly is: 'red'; readonly by: string }
   | { readonly is: 'never' }

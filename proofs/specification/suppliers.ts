@@ -14,7 +14,7 @@ export interface Heard {
   readonly body: unknown;
   readonly rawBody: string | null;
   readonly model: string;
-  /** Who heard it. */
+  /** This supplier heard it. */
   readonly at: Place;
 }
 
@@ -42,7 +42,7 @@ export class Suppliers {
     return this.fault(at, model, { kind: 'status', status: 200, body });
   }
 
-  /** What suppliers were asked that holds this text, the oldest first at each. */
+  /** Suppliers were asked these, which hold the text, the oldest first at each. */
   async heardWith(text: string): Promise<readonly Heard[]> {
     const all = await Promise.all(places.map(async (at) => [at, await this.requestsAt(at)] as const));
     return all.flatMap(([at, requests]) =>
@@ -50,7 +50,7 @@ export class Suppliers {
     );
   }
 
-  /** What this supplier was asked for the model of this name, the oldest first. */
+  /** This supplier was asked these for the model of this name, the oldest first. */
   async heard(at: Place, model: string): Promise<readonly Heard[]> {
     const requests = await this.requestsAt(at);
     return requests.filter((request) => request.model === model).map((one) => ({ ...one, at }));

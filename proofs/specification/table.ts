@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { projectFolder } from '#product/views';
 import { isChecked, type Row } from './row';
 
-/** Where the table of all statements lies. */
+/** The table of all statements lies here. */
 export const tablePath = join(projectFolder, 'docs', 'specification.md');
 
 const head = [

@@ -1,7 +1,7 @@
 import type { Wire } from './recordings';
 import { NATIVE } from './testbed';
 
-/** How a caller asks, and for which suppliers. */
+/** A caller asks in this way, for these suppliers. */
 export interface Caller {
   readonly name: string;
   readonly path: string;

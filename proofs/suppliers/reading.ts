@@ -1,6 +1,8 @@
 import type { Received } from './testbed';
 
-/** What the caller was told, without what is of one call alone. Written apart from the readers of the gateway. */
+/**
+ * The caller was told this, without what is of one call alone. Written apart from the readers of the gateway.
+ */
 export function meaningOf({ status, body, tokensIn, tokensOut, cost }: Received, stream: boolean): string {
   const told = stream && status === 200 ? eventsOf(body) : canonical(JSON.parse(body));
   return JSON.stringify({ status, tokensIn, tokensOut, cost, told });
@@ -49,7 +51,7 @@ function argumentsIn(text: string): unknown {
   }
 }
 
-/** Whether a stream says that its answer is whole. */
+/** A stream says here that its answer is whole. */
 export const saysWhole = (body: string): boolean =>
   /^data: *(?:\[DONE\]|\{"type": ?"(?:message_stop|response\.(?:completed|incomplete))")/m.test(body);
 
@@ -60,7 +62,7 @@ type Json = Record<string, unknown>;
 const list = (value: unknown): Json[] => (Array.isArray(value) ? (value as Json[]) : []);
 const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** What the model said to a reader, of whichever dialect the events are; several answers one after another. */
+/** The model said this to a reader, in whichever dialect; several answers stand one after another. */
 export function answerTextIn(events: readonly unknown[]): string {
   const said = new Map<unknown, string>();
   const add = (index: unknown, text: unknown): void =>

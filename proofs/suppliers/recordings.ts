@@ -6,11 +6,11 @@ export type Wire = 'chat' | 'messages' | 'responses' | 'gemini' | 'bedrock' | Sh
 
 export interface RecordedEvent {
   readonly event: string | null;
-  /** What the data says; a text stands for itself. */
+  /** The data says this; a text stands for itself. */
   readonly data: unknown;
 }
 
-/** What a supplier once answered: a stream, or one body. */
+/** A supplier once answered this: a stream, or one body. */
 export interface Recording {
   readonly name: string;
   readonly wire: Wire;

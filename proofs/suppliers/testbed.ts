@@ -11,7 +11,7 @@ import type { AddressInfo } from 'node:net';
 import { type ProofGateway, startGateway } from '../../test/system/gateway';
 import type { GatewayFile } from '../../test/system/node';
 
-/** What the supplier answers to the next call. */
+/** The supplier answers this to the next call. */
 export interface Script {
   readonly status?: number;
   readonly type: string;
@@ -26,7 +26,7 @@ export interface Received {
   readonly tokensIn: string;
   readonly tokensOut: string;
   readonly cost: string;
-  /** How many pieces the supplier had written when the caller got the first bytes. */
+  /** The supplier had written so many pieces when the caller got the first bytes. */
   readonly firstAfter: number;
 }
 
@@ -48,7 +48,7 @@ export const models: Readonly<Record<string, string>> = {
 export const NATIVE = 'on-native';
 export const SPEECH = 'of-speech';
 
-/** How long the caller is listened to after each piece, as long as nothing has come. */
+/** The caller is listened to for so long after each piece, as long as nothing has come. */
 export const QUICK_MS = 5;
 export const PATIENT_MS = 250;
 
@@ -146,7 +146,7 @@ export class Testbed {
     return rows.map(({ request_id: id }) => id);
   }
 
-  /** Where the usage on record came from, by request, once all of them are on record: records are written in batches. */
+  /** The sources of usage on record are read once all of them are there: records are written in batches. */
   async sources(requestIds: readonly string[]): Promise<Map<string, string>> {
     const wanted = new Set(requestIds);
     for (const deadline = Date.now() + 10_000; ;) {

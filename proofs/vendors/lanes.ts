@@ -1,6 +1,6 @@
 /** A model of a vendor that the gateway serves by one lane to the simulator. */
 export interface VendorLane {
-  /** What callers call it. */
+  /** Callers call it so. */
   readonly model: string;
   readonly upstream: string;
   readonly style: 'openai-style' | 'messages-style' | 'gemini';

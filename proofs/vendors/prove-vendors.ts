@@ -26,7 +26,7 @@ interface Row {
 class Proof {
   private readonly rows: Row[] = [];
   private readonly refusals = new Map<string, number>();
-  /** How often a caller heard the words of a vendor whose dialect he speaks. */
+  /** A caller heard the words of a vendor so often whose dialect it speaks. */
   private told = 0;
   /** The last call that was looked at; a lane asks one thing at a time. */
   private latest = 0;
@@ -132,7 +132,7 @@ class Proof {
   }
 }
 
-/** Whether the caller hears, in the vendor's words, what the vendor refused when it was asked once. */
+/** The caller hears, in the vendor's words, what the vendor refused when it was asked once. */
 const tells = ({ status, text }: Heard, calls: readonly VendorCall[]): boolean => {
   const [only] = calls;
   return status === 400 && calls.length === 1 && !!only?.words && text.includes(quoted(only.words));

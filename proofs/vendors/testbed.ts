@@ -4,7 +4,7 @@ import { type VendorLane } from './lanes';
 
 const DEADLINE_MS = 30_000;
 
-/** What the simulator was asked, as a vendor. */
+/** The simulator was asked this, as a vendor. */
 export interface VendorCall {
   readonly id: number;
   readonly model: string;
@@ -12,7 +12,7 @@ export interface VendorCall {
   readonly status: number | null;
   /** The rule of the vendor that the call broke. */
   readonly rule: string | null;
-  /** What the vendor said to that. */
+  /** The vendor said this to it. */
   readonly words: string | null;
 }
 
@@ -66,7 +66,7 @@ export class Testbed {
     return { status: response.status, text, body: parsed(text) };
   }
 
-  /** What was asked of the vendors after a call. */
+  /** The vendors were asked these after a call. */
   callsAfter(id: number): Promise<readonly VendorCall[]> {
     return this.simulator.requests(id);
   }

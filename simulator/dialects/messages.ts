@@ -26,7 +26,7 @@ const signer =
   (thinking, path) =>
     boundSignature(account, thinking, body, path);
 
-/** How what was thought is shown and signed. */
+/** Thoughts are shown and signed so. */
 type Show = (thinking: string) => { readonly thinking: string; readonly signature: string };
 
 /** A model of the vendor signs for the account and for all that was said before. */

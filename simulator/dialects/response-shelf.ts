@@ -6,7 +6,7 @@ export interface StoredItem {
   readonly reasoning: string | undefined;
 }
 
-/** What one key has stored. */
+/** One key has stored these. */
 export interface Stored {
   /** The whole conversation up to and with a response. */
   conversation(responseId: string): readonly JsonObject[] | undefined;

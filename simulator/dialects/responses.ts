@@ -38,7 +38,7 @@ export const responses: Handler = ({ body, key, settings, shelf, usageVariant })
     : jsonReply(response, { tempo: answer.tempo });
 };
 
-/** What a client is to send back so that this account can read its reasoning again. */
+/** A client sends this back so that the account can read its reasoning again. */
 function secretOf(answer: Answer, key: string, account: string): string {
   return vendorModel(answer.model) === undefined
     ? encryptedReasoning(account, answer.key)

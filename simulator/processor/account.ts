@@ -113,7 +113,7 @@ export class ProcessorAccount extends AccountBooks {
     else this.refuse(intent, 'payment_intent_payment_attempt_failed', null);
   }
 
-  /** What the customer does on the hosted page. `confirmed` answers the question of 3-D Secure. */
+  /** The customer pays on the hosted page. `confirmed` answers the question of 3-D Secure. */
   pay(sessionId: string, number = VISA, confirmed = true): Paid {
     const session = this.openSession(sessionId);
     const way = wayOfPaying(number);

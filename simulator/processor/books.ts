@@ -17,7 +17,7 @@ export const now = (): number => Math.floor(Date.now() / 1_000);
 export const missing = (what: string): ApiError =>
   invalid(`There is no such ${what}.`, what, 'resource_missing');
 
-/** What one account at the processor has, and what happened in it. */
+/** The books hold what one account at the processor has, and what happened in it. */
 export class AccountBooks {
   readonly customers = new Map<string, Stored>();
   readonly sessions = new Map<string, Stored>();

@@ -1,4 +1,4 @@
-/** What becomes of a charge. */
+/** A charge ends in one of these ways. */
 type Behaviour = 'succeeds' | 'declines' | 'declines-later' | 'asks-its-owner';
 
 interface Way {

@@ -8,7 +8,7 @@ export interface DescribedInterface {
   readonly refusals: string;
 }
 
-/** What a field of a call or an object may be. */
+/** A field of a call or an object may be this. */
 export interface Field {
   readonly kind: string;
   /** Of an enumeration. */

@@ -12,7 +12,7 @@ export interface Call {
   readonly given: Parameters;
 }
 
-/** What the calls of the interface answer. */
+/** The calls of the interface answer so. */
 export function answerTo(account: ProcessorAccount, { name, id, given }: Call, origin: string): object {
   switch (name) {
     case 'POST /v1/customers':

@@ -47,7 +47,7 @@ export class ProcessorSimulator {
   readonly outages: number[] = [];
   /** So many of the next calls are carried out, and their answers are lost. */
   lostAnswers = 0;
-  /** What happens after a call of this name was answered. */
+  /** These functions run after a call of their name was answered. */
   readonly afterwards = new Map<string, () => void>();
   private readonly answered = new Map<string, Answered>();
 
@@ -79,7 +79,7 @@ export class ProcessorSimulator {
     return simulator;
   }
 
-  /** What a service has to be told to use it. */
+  /** A service is told this to use it. */
   get environment(): Record<string, string> {
     return {
       PROCESSOR_SECRET_KEY: this.key,

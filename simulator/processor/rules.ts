@@ -1,14 +1,14 @@
 import { describedObjects } from './facts';
 import { ApiError, invalid, objectOf, type Parameters } from './parameters';
 
-/** What an account at the processor has switched on. */
+/** An account at the processor has switched these on. */
 export interface AccountSwitches {
   /** Ways of paying that lead a customer away, such as bank redirects. */
   readonly hasRedirects: boolean;
 }
 
 interface Rule {
-  /** Where Stripe says so; read on 26 November 2026. */
+  /** Stripe says so here; read on 26 November 2026. */
   readonly source: string;
   /** The refusal, or null where the call keeps the rule. */
   readonly check: (given: Parameters, account: AccountSwitches) => ApiError | null;

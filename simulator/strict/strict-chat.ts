@@ -70,7 +70,7 @@ export function checkChat(body: JsonObject): Check {
   );
 }
 
-/** What suppliers of this style have in common; their own fields are theirs to check. */
+/** Suppliers of this style share these checks; their own fields are theirs to check. */
 export function checkForeignChat(body: JsonObject): Check {
   const messages = body['messages'];
   if (!Array.isArray(messages) || messages.length === 0) return missingParameter('messages');

@@ -2,7 +2,7 @@ import { entryOf, listOf, objectOf, textOf, type JsonObject } from '../json';
 import type { Stored } from '../dialects/response-shelf';
 import { firstOf, invalidValue, missingParameter, type Check } from './strict';
 
-/** How the ids of each kind begin. */
+/** The ids of each kind begin so. */
 const prefixes: Readonly<Record<string, string>> = { message: 'msg', function_call: 'fc', reasoning: 'rs' };
 
 /** A reference may leave out its type, if it has nothing but an id. */

@@ -49,7 +49,7 @@ export function checkMessagesBody(body: JsonObject, settings: Settings, sign: Si
   );
 }
 
-/** What count_tokens wants as well. */
+/** The check adds what count_tokens wants as well. */
 export function checkCount(body: JsonObject, settings: Settings, sign: Sign): Check {
   const unknown = unknownField(body, fields);
   if (unknown !== undefined) return complain(`${unknown}: Extra inputs are not permitted`);

@@ -1,4 +1,4 @@
-/** How a model of Anthropic's behaves, as its documents say (read on 26 November 2026). */
+/** A model of Anthropic's behaves so, as its documents say (read on 26 November 2026). */
 export interface ClaudeModel {
   readonly vendor: 'anthropic';
   readonly id: string;
@@ -92,7 +92,7 @@ export const claudeModels: readonly ClaudeModel[] = families.flatMap(([ids, rest
   ids.map((id) => ({ ...rest, id })),
 );
 
-/** Whether it thinks about this request. */
+/** The model thinks about this request. */
 export function claudeThinks(model: ClaudeModel, type: unknown): boolean {
   if (type === 'disabled') return false;
   return type === undefined ? model.thinksUnasked : true;

@@ -252,7 +252,7 @@ const remembering: readonly Rule<ClaudeModel>[] = [
 
 export const claudeRules: readonly Rule<ClaudeModel>[] = [...asking, ...claudeSchemaRules, ...remembering];
 
-/** Whether an answer to this request thinks first, and whether what it thought can be read. */
+/** An answer to this request may think first, and what it thought may be readable. */
 export function claudeThinking(body: JsonObject, model: ClaudeModel): { thinks: boolean; shows: boolean } {
   const { type, display } = thinkingOf(body);
   return {

@@ -16,7 +16,7 @@ const bounds = [
   'maxItems',
 ];
 
-/** What the vendor says of a schema whose answer it enforces. */
+/** The vendor complains so of a schema whose answer it enforces. */
 function complaintAbout(schema: unknown, place: string): Refusal | undefined {
   for (const { schema: node } of schemasIn(schema)) {
     const type = textOf(node['type']);

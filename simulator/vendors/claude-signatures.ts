@@ -1,7 +1,7 @@
 import { hashName } from '../hash';
 import { isObject, listOf, objectOf, textOf, type JsonObject } from '../json';
 
-/** What a signature under thinking vouches for. */
+/** A signature under thinking vouches for these. */
 export interface Sealed {
   readonly model: string;
   readonly account: string;
@@ -62,7 +62,7 @@ export function prefixBefore(body: JsonObject, index: number): string {
   return hashName(JSON.stringify(ordered({ system, tools: listOf(body['tools']), messages })));
 }
 
-/** What a thinking block in the message at `index` has to be signed with. */
+/** A thinking block in the message at `index` has to be signed with this. */
 export function sealExpected(body: JsonObject, account: string, index: number, block: JsonObject): Sealed {
   return {
     model: textOf(body['model']),

@@ -58,7 +58,7 @@ const thinkingOf = (body: JsonObject): JsonObject => objectOf(configOf(body)['th
 export const geminiSignature = (account: string, name: string): string =>
   Buffer.from(`goo1|${hashName(account)}|${name}`).toString('base64');
 
-/** What the vendor documents for calls that were made elsewhere. */
+/** The vendor documents these for calls that were made elsewhere. */
 const WAIVERS = ['skip_thought_signature_validator', 'context_engineering_is_the_way_to_go'];
 
 /** Steps since the last message of a person: there every first call carries its signature. */

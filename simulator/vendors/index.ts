@@ -71,7 +71,7 @@ export function brokenRule(wire: Wire, call: VendorCall, model: VendorModel): Br
   }
 }
 
-/** Whether an answer to a call of chat completions or responses begins with reasoning. */
+/** An answer to a call of chat completions or responses begins with reasoning. */
 export function reasonsUnasked(model: VendorModel | undefined, effort: unknown, body: JsonObject): boolean {
   if (model?.vendor === 'openai') return reasonsFor(effort ?? undefined, model);
   return model?.vendor === 'deepseek' && deepseekThinks(body);

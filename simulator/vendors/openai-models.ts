@@ -1,4 +1,4 @@
-/** How a model of OpenAI's behaves, as its documents and errors say (read on 26 November 2026). */
+/** A model of OpenAI's behaves so, as its documents and errors say (read on 26 November 2026). */
 export interface OpenaiModel {
   readonly vendor: 'openai';
   readonly id: string;
@@ -8,7 +8,7 @@ export interface OpenaiModel {
   readonly efforts: readonly string[];
   /** Its effort where the request names none. */
   readonly usual: string | undefined;
-  /** What chat completions make of functions: taken, only without an effort, only beside `none`, or never. */
+  /** Functions in chat completions are taken, taken only without an effort, only beside `none`, or never. */
   readonly functions: 'taken' | 'without-effort' | 'beside-none' | 'never';
   /** Sampling: taken, only where it does not reason, or never. */
   readonly sampling: 'taken' | 'not-reasoning' | 'never';

@@ -10,14 +10,14 @@ export interface Refusal {
 export interface VendorCall {
   readonly body: JsonObject;
   readonly headers: IncomingHttpHeaders;
-  /** Whose call it is: what was signed for one account is foreign to another. */
+  /** The key owns the call: what was signed for one account is foreign to another. */
   readonly key: string;
 }
 
 /** One thing that a vendor refuses, with the words it says. */
 export interface Rule<Model> {
   readonly name: string;
-  /** Where the rule and its words were read; `recalled` where only the rule has a source. */
+  /** The rule and its words were read here; `recalled` where only the rule has a source. */
   readonly source: string;
   readonly refuses: (call: VendorCall, model: Model) => Refusal | undefined;
 }
@@ -39,7 +39,7 @@ export function firstBroken<Model>(
   return undefined;
 }
 
-/** What the body of a refusal says, in whichever of the vendors' shapes. */
+/** The body of a refusal says this, in whichever of the vendors' shapes. */
 export function wordsOf(body: unknown): string {
   const { error, message } = objectOf(body);
   const [detail] = listOf(objectOf(message)['detail']);
@@ -53,6 +53,6 @@ export function quotedList(values: readonly string[]): string {
   return quoted.length < 2 ? quoted.join('') : `${quoted.slice(0, -1).join(', ')}, and ${quoted.at(-1)}`;
 }
 
-/** Whether a field is there at all; null is what a client writes for a field it leaves out. */
+/** The field is there at all; null is what a client writes for a field it leaves out. */
 export const given = (body: JsonObject, field: string): boolean =>
   body[field] !== undefined && body[field] !== null;

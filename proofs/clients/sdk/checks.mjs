@@ -1,4 +1,4 @@
-// What every script of this folder shares: where the gateway is, what the tools are, and how a check is reported.
+// Every script of this folder shares the gateway's address, the tools, and the way to report a check.
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -32,7 +32,7 @@ export async function failing(model) {
   return twin;
 }
 
-/** What the supplier is asked to do; its directives are described in simulator/README.md. */
+/** The supplier is asked to do these; its directives are described in simulator/README.md. */
 export const asks = {
   oneTool: 'What is the weather? [[tool=weather({"city":"Graz"})]]',
   twoTools: 'And in both? [[tool=weather({"city":"Graz"})]][[tool=weather({"city":"Ulm"})]]',
@@ -73,7 +73,7 @@ export async function check(what, work) {
   process.stdout.write(`${JSON.stringify({ what, fault })}\n`);
 }
 
-/** What `work` is refused with; that it is not refused is a fault. */
+/** The refusal of `work` is returned; that it is not refused is a fault. */
 export async function refusalOf(work) {
   let answer;
   try {

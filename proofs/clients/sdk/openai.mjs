@@ -186,7 +186,7 @@ for (const model of models) {
 const asItCame = (item) =>
   JSON.parse(JSON.stringify(item, (name, value) => (/^parsed/.test(name) ? undefined : value)));
 
-/** How a client goes on from an answer: what it sends instead of the whole conversation. */
+/** A client goes on from an answer by sending these instead of the whole conversation. */
 const continuations = {
   previous_response_id: (past, last, fresh) => ({ input: fresh, previous_response_id: last?.id }),
   item_reference: (past, last, fresh) => ({

@@ -134,7 +134,7 @@ function askRepeatedly(scene: Scene, served: Served[]): () => Promise<void> {
 
 const isWhole = ({ ending, text }: Answer): boolean => ending === 'whole' && wordsIn(text) === WORDS;
 
-/** When the first request was made after an instant that this lane answered. */
+/** This lane answered the first request that was made after the instant. */
 const backAt = (
   scene: Scene,
   served: readonly Served[],
@@ -147,7 +147,7 @@ const backAt = (
       atMs >= since && own === inSession && isWhole(answer) && scene.placeOf(answer) === place,
   )?.atMs ?? Infinity;
 
-/** How often the lane was tried once it had been given up, and the shortest time between two tries. */
+/** The lane was tried so often once it had been given up, with this shortest time between two tries. */
 async function probesIn(scene: Scene, { downAt, wellAt }: Outage): Promise<{ probes: number; gap: number }> {
   const times = (await scene.calls('a'))
     .map(({ atMs }) => atMs)

@@ -71,7 +71,7 @@ const inside = [
 /** Names that the machine itself knows: only looking them up tells what they are. */
 const names = ['localhost', 'LOCALHOST', 'ip6-localhost', 'localhost.localdomain', hostname()];
 
-/** What is refused for its text alone, by everything that takes an address. */
+/** These are refused for their text alone, by everything that takes an address. */
 export function refusedTexts(port: number): string[] {
   const own = Object.values(networkInterfaces()).flatMap((list) =>
     (list ?? []).map(({ address }) => address),

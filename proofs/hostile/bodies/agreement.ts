@@ -1,7 +1,7 @@
 import { steeringFields } from '#product/routing';
 import { entriesOf, type Reader, readers, type Tree, treeOf } from './readers';
 
-/** What the gateway understood, by the names under which a supplier reads it. */
+/** The gateway understood this, by the names under which a supplier reads it. */
 export interface Understood {
   /** Null where the supplier learns it from the address. */
   readonly model: string | null;
@@ -21,7 +21,7 @@ const inner: readonly (readonly [string, string])[] = [
 ];
 const steering = [...steeringFields];
 
-/** What is wrong with a body that goes to a supplier; null where all readers see what the gateway saw. */
+/** A body that goes to a supplier has this fault; null where all readers see what the gateway saw. */
 export function disagreement(
   text: string,
   understood: Understood,

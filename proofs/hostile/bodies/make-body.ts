@@ -22,7 +22,7 @@ const bases: Readonly<Record<Route, readonly (readonly [string, string])[]>> = {
 
 export const routes = Object.keys(bases) as Route[];
 
-/** What money, route or place depend on. */
+/** Money, route or place depend on these fields. */
 const deciding = [
   'model', 'stream', 'max_tokens', 'max_completion_tokens', 'max_output_tokens', 'n', 'best_of', 'region',
   'stream_options', 'metadata', 'thinking', 'reasoning', 'top_n', 'dimensions', 'messages', 'input',
@@ -135,7 +135,7 @@ const changes: readonly ((chance: Chance, members: Member[]) => void)[] = [
       chance.pick(['stream_options', 'metadata', 'thinking', 'reasoning']),
       within(chance),
     ),
-  /** What a limit may be written like. */
+  /** A limit may be written in these ways. */
   (chance, members) => {
     for (const member of members)
       if (/_tokens$|^n$|top_n|best_of/.test(member.name)) member.value = valueFor(chance);

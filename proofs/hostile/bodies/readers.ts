@@ -79,7 +79,7 @@ class TreeReader {
   }
 }
 
-/** How a program finds a field: what it takes two names for, and which of several it keeps. */
+/** A program finds a field by its rules: the names it takes, and which of several it keeps. */
 export interface Reader {
   readonly name: string;
   readonly find: (entries: readonly Entry[], name: string) => Tree | undefined;

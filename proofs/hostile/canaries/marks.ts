@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 
-/** What every mark begins with, so that one search finds them all. */
+/** Every mark begins with this, so that one search finds them all. */
 const START = 'canaryqx7z';
 
 export interface Mark {
-  /** What it stands for: a prompt, an answer, a secret. */
+  /** The mark stands for this: a prompt, an answer, a secret. */
   readonly name: string;
   readonly text: string;
   /** Kept in the database by design, such as the name of a key. */

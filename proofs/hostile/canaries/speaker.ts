@@ -16,7 +16,7 @@ export interface Saying {
   readonly key?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: object | string | FormData;
-  /** What the supplier does to this one request. */
+  /** The supplier does this to the one request. */
   readonly fault?: object;
 }
 

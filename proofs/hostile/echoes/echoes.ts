@@ -28,7 +28,7 @@ const models = asked.map(({ route }, at) => {
   return [`echo-${at}`, kind, provider, `up-${at}`] as const;
 });
 
-/** What a supplier repeats of our secret, through the service as it ships: in no answer, log or row. */
+/** A supplier repeats our secret, which appears in no answer, log or row of the service as it ships. */
 export async function proveEchoes(findings: Findings): Promise<void> {
   const supplier = await EchoingSupplier.start(SECRET);
   const testbed = await Testbed.open({

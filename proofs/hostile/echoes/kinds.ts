@@ -1,4 +1,4 @@
-/** What the supplier is paid with, of letters that JSON, addresses and base64 write in other ways. */
+/** The supplier is paid with this secret, whose letters JSON, addresses and base64 write in other ways. */
 export const SECRET = 'sk-canary/of+ours"qx7zmark';
 
 export interface Echo {

@@ -3,7 +3,7 @@ import type { Chance } from '../../../test/system/chance';
 import { type Shape, shapes } from './shapes';
 import type { WireRequest } from './wire';
 
-/** What stands in for the places of the shapes. */
+/** These stand in for the places of the shapes. */
 export interface Places {
   readonly root: string;
   readonly demo: string;
@@ -306,7 +306,7 @@ function finish(making: Making): Draft {
   };
 }
 
-/** How long the body is said to be, truly or not. */
+/** The body is said to be so long, truly or not. */
 function framed(
   { chance, headers, framing }: Making,
   body: Buffer,

@@ -144,5 +144,5 @@ export const shapes: readonly Shape[] = [
   { method: 'DELETE', path: '/v1/manage/keys/00000000-0000-7000-8000-000000000000', key: 'root' },
 ];
 
-/** Where a route's own requests go: without query, ids in the places they belong. */
+/** A route's own requests go there: without query, ids in the places they belong. */
 export const pathOf = ({ path }: Shape): string => path.split('?')[0] as string;

@@ -1,4 +1,4 @@
-/** What counts cost by a price list, in exact fractions. Nothing here is shared with the service. */
+/** The bill prices counts by a price list, in exact fractions. Nothing here is shared with the service. */
 
 export type Words = Readonly<Record<string, unknown>>;
 
@@ -33,7 +33,7 @@ const usual = new Set([
 ]);
 const modeFields = ['service_tier', 'speed', 'inference_geo'];
 const inputs = ['input', 'cache_read', 'cache_write', 'cache_write_long', 'audio_input', 'image'];
-/** Where a bucket has no rate of its own. */
+/** A bucket without a rate of its own has that of another. */
 const insteadOf: Readonly<Record<string, string>> = {
   cache_read: 'input',
   cache_write: 'input',

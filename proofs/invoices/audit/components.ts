@@ -16,7 +16,7 @@ export interface ComponentCall {
   readonly status: number;
   readonly requestId: string;
   readonly toldUsd: string | null;
-  /** What a refusal said. */
+  /** The refusal said this. */
   readonly text: string;
 }
 
@@ -50,7 +50,7 @@ function priceOf(file: Json, { provider, request, path }: Exchange, model: strin
   return asJson(own ?? listed['price']);
 }
 
-/** What the audit of a key says was used, in the words of the price list. */
+/** The audit of a key says that this was used, in the words of the price list. */
 function shown(row: Json): Counts {
   const count = (name: string): number => Number(row[name]);
   const modes = ['service_tier', 'speed', 'inference_geo'].flatMap((name) =>

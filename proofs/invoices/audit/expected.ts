@@ -2,10 +2,10 @@ import type { CallDialect, CallSeen, Evidence, SupplierRequest } from '../eviden
 import { costOf, priceFor } from './price';
 import { type AnswerRead, asJson, eventsOf, readStream, readWhole, type Reported } from './reading';
 
-/** What a call has to be on record with. */
+/** A call has to be on record with this. */
 export interface Expected {
   readonly supplier: string;
-  /** How many suppliers were asked. */
+  /** So many suppliers were asked. */
   readonly tries: number;
   /** Begun by one supplier and brought to its end by another. */
   readonly continued: boolean;

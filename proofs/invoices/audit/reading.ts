@@ -13,11 +13,11 @@ export interface Reported {
 }
 
 export interface AnswerRead {
-  /** What the answer holds of generated text, reasoning, names and arguments of tools, in bytes. */
+  /** The answer holds so many bytes of generated text, reasoning, names and arguments of tools. */
   readonly textBytes: number;
   /** The last complete report; null when none came. */
   readonly reported: Reported | null;
-  /** What was reported at the beginning of a stream, where the dialect does so. */
+  /** This was reported at the beginning of a stream, where the dialect does so. */
   readonly begun: Reported | null;
 }
 

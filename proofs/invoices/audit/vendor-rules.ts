@@ -1,4 +1,4 @@
-/** What a vendor bills for an answer, read from the bytes it sent and those it was sent, by its own rules. */
+/** A vendor bills for an answer by its own rules, which read the bytes it sent and those it was sent. */
 import type { Counts } from './bill';
 import { asJson, eventsOf, type Json } from './reading';
 

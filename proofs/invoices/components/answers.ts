@@ -1,4 +1,4 @@
-/** What a pretended supplier answers: one set of figures in the form of each vendor, whole or streamed. */
+/** A pretended supplier answers one set of figures in the form of each vendor, whole or streamed. */
 
 export interface Figures {
   readonly text: string;
@@ -12,7 +12,7 @@ export interface Figures {
   readonly reasoning: number;
   readonly audioOutput: number;
   readonly imageOutput: number;
-  /** Where thoughts are counted: within the output, beside it, or in the grand total alone. */
+  /** Thoughts are counted within the output, beside it, or in the grand total alone. */
   readonly thoughts: 'inside' | 'beside' | 'total';
   readonly served: Readonly<Record<string, string>>;
   readonly searches: number;

@@ -14,7 +14,7 @@ const vendors: readonly (readonly [RegExp, Vendor])[] = [
 
 /** All suppliers at one address: the path says who is asked, the mark in the request which call it is. */
 export class PretendedSupplier {
-  /** What was answered, in the bytes that left. */
+  /** The supplier answered these, in the bytes that left. */
   readonly exchanges: Exchange[] = [];
 
   private constructor(

@@ -11,7 +11,7 @@ export interface Report {
 }
 
 export interface BrokenBooks extends Report {
-  /** What the report has to name, and whether it does: in a line of what disagrees, not only in a heading. */
+  /** The report has to name this in a line of what disagrees, not only in a heading. */
   readonly told: string;
   readonly named: boolean;
 }

@@ -13,7 +13,7 @@ const other = (column: string): string =>
 const aWallet = some('spending_window', `kind = 'wallet' AND spent > 0`, 'owner_id');
 
 export const breakages: readonly Breakage[] = [
-  // What was used.
+  // This table has what was used.
   {
     what: 'a record is lost',
     sql: `DELETE FROM request_record WHERE ${oneRecord} RETURNING 'settlement ' || settlement_id AS told`,

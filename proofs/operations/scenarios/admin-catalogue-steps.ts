@@ -31,7 +31,7 @@ export async function newModel(world: World): Promise<string> {
   return model;
 }
 
-/** What is refused without a session, and to an organisation's owner. */
+/** These are refused without a session, and to an organisation's owner. */
 export const forPlatform =
   (path: string | ((world: World) => Promise<string>), json: object = {}, method = 'POST') =>
   async (world: World): Promise<void> => {

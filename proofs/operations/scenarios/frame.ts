@@ -42,7 +42,7 @@ const narrowing = (path: string, wanted: (world: World) => object, wrong: object
   },
 });
 
-/** What the mail of an invite to this address carries. */
+/** The mail of an invite to this address carries this. */
 async function invited(world: World, email: string): Promise<string> {
   const owner = await world.newPerson({ role: 'org_owner', organisationId: world.organisationId });
   const json = { email, role: 'user' };

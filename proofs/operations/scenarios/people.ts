@@ -8,7 +8,7 @@ interface UserAct {
   readonly act: string;
   readonly wanted: (world: World) => Promise<object>;
   readonly wrong: object;
-  /** What holds afterwards. */
+  /** This holds afterwards. */
   readonly seen: (world: World, userId: number, answer: Answer) => Promise<boolean>;
 }
 

@@ -27,7 +27,7 @@ const long = 'x'.repeat(101);
 
 const inHtml = { headers: { accept: 'text/html' } };
 
-/** What people see of the portal whose account rests. */
+/** People whose account rests see this of the portal. */
 function resting(status: 'archived' | 'suspended'): Scenario {
   const path = `/account/${status}`;
   return {

@@ -21,7 +21,7 @@ const LONGEST_PAUSE_MS = 10_000;
 const LEAST_WHILE_MS = 2_000;
 const DISK = '512m';
 const codes = ['billing_unavailable', 'auth_unavailable', 'service_unavailable'];
-/** How a call may end whose bill can be written nowhere; it is not charged. */
+/** A call whose bill can be written nowhere may end in one of these; it is not charged. */
 const unrecorded = ['stream_error', 'supplier_settlement_failed'];
 
 interface Outage {

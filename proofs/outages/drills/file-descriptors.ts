@@ -20,7 +20,7 @@ const EMPTY_MS = 6_000;
 const CUT_MS = 1_500;
 const name = `No more than ${OPEN_FILES} files and sockets, all taken`;
 
-/** What a full process can still say, and what it says when it cannot do the work. */
+/** A full process can still say these, which tell that it cannot do the work. */
 const codes = ['capacity_exceeded', 'billing_unavailable', 'auth_unavailable', 'service_unavailable'];
 
 /** Sockets take all the descriptors a node may have; then even its connections to the database are ended. */

@@ -127,7 +127,7 @@ function checkLimit({ report }: DrillContext, of: string, { served }: Load): voi
   );
 }
 
-/** How many calls at the most were sent and answered within one minute. */
+/** At most so many calls were sent and answered within one minute. */
 function fullestMinute(calls: readonly Seen[]): number {
   const within = (start: number): number =>
     calls.filter(({ at, ms }) => at >= start && at + ms < start + MINUTE_MS).length;

@@ -12,7 +12,7 @@ const CALLS_A_SECOND = 200;
 const STREAMS = 100;
 /** Of a hundred streams this many last longer than a node waits for them. */
 const OVERLONG = 20;
-/** What a node may take from being asked to its end, beyond the time it waits for streams. */
+/** A node may take so long from being asked to its end, beyond the time it waits for streams. */
 const LEAVING_MS = 10_000;
 /** Longer than the balancer takes to see that a node is leaving. */
 const NOTICE = '1s';

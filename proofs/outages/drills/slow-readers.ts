@@ -145,7 +145,7 @@ const mebibytes = (kibibytes: number): string => `${Math.round(kibibytes / 1_024
 const residentKib = ({ program }: GatewayNode): number =>
   Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${program.pid}/status`, 'utf8'))?.[1] ?? NaN);
 
-/** How many of them have one bill, settled as broken off. */
+/** So many of them have one bill, settled as broken off. */
 async function billsOf({ testbed: { books } }: DrillContext, { key, count, tokens }: Scene): Promise<number> {
   for (let waited = 0; ; waited += 200) {
     const all = await books.recordsOfKey(key.publicId);

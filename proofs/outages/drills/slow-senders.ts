@@ -126,7 +126,7 @@ class Sender {
   }
 }
 
-/** How many files a process that was started like this one may have open. */
+/** A process that was started like this one may have so many files open. */
 const openFiles = (): number => {
   const text = execFileSync('sh', ['-c', 'ulimit -n'], { encoding: 'utf8' }).trim();
   return text === 'unlimited' ? Infinity : Number(text);

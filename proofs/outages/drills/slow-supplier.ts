@@ -9,7 +9,7 @@ const USUAL_MS = 200;
 const SLOW_MS = 10 * USUAL_MS;
 const CALLS_A_SECOND = 60;
 const OTHERS_A_SECOND = 30;
-/** What other work on the machine may add. */
+/** Other work on the machine may add so much. */
 const NOISE_MS = 50;
 const name = 'A supplier ten times as slow';
 

@@ -85,7 +85,7 @@ const fits: Readonly<Record<Type, (value: unknown) => boolean>> = {
     !isNaN(Date.parse(value)),
 };
 
-/** What lies at `choices.0.message`. */
+/** The value lies at `choices.0.message` or another such path. */
 export const at = (value: unknown, path: string): unknown =>
   path
     .split('.')

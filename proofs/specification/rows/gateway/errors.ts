@@ -283,7 +283,7 @@ const classRows: readonly Row[] = Object.entries(sections).flatMap(([name, secti
   ];
 });
 
-/** What the document says to do about each code with a meaning of its own. */
+/** The document says to do this about each code with a meaning of its own. */
 const own: Readonly<Record<string, readonly [meaning: string, action: RegExp]>> = {
   billing_limit_reached: ['the payer cannot fund the request', /billing administrator/],
   budget_exceeded: ["the key's budget was reached", /wait.*reset.*wallet/is],

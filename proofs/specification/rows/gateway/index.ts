@@ -10,7 +10,7 @@ import { messagesRows } from './messages';
 import { nativeRows } from './native';
 import { serviceRows } from './service';
 
-/** What is served below `/v1`, and the limits of it. */
+/** These are served below `/v1`, with their limits. */
 export const gatewayRows: readonly Row[] = [
   ...serviceRows,
   ...accessRows,

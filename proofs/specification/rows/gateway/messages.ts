@@ -62,7 +62,7 @@ const pixel =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: pixel } };
 
-/** What is promised of every model: those of its own style and those that are translated. */
+/** These are promised of every model: those of its own style and those that are translated. */
 const everyModel = ['spec-messages', 'spec-chat'] as const;
 const styles = { 'spec-messages': 'passed through', 'spec-chat': 'converted' } as const;
 

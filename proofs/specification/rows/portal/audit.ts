@@ -30,7 +30,7 @@ async function onRecord(world: World): Promise<{ ours: string; theirs: string }>
 
 const wanted = 'action=log.exported';
 
-/** What the log, or the file of it, holds of both. */
+/** The log, or the file of it, holds this of both. */
 async function told(
   ask: Promise<Answer>,
   { ours, theirs }: { ours: string; theirs: string },

@@ -27,7 +27,7 @@ async function deliverAll(world: World): Promise<void> {
     equal((await deliver(world.url, event)).status, 200, 'the answer to an event');
 }
 
-/** What was credited to the wallet, less what left it, in dollars. */
+/** The balance is what was credited to the wallet, less what left it, in dollars. */
 async function balanceOf(world: World, { userId }: Person): Promise<number> {
   const [sum] = await world.rows<{ balance: string }>(
     `SELECT coalesce(sum(e.amount), 0)::text AS balance FROM ledger_entry e

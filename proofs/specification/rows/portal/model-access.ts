@@ -78,7 +78,7 @@ const aliasRows: readonly Row[] = [
 const policy = `${ADMIN}/api/model-policy`;
 const toggle = `${ADMIN}/models/domain-toggle`;
 
-/** Whether a member of our organisation may call a model. */
+/** A member of our organisation may call the model. */
 async function isOpen(world: World, model: string, departmentId: number | null = null): Promise<boolean> {
   await untilInForce(world);
   const member = await world.newPerson({ organisationId: world.organisationId, departmentId });

@@ -9,7 +9,7 @@ interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query';
   readonly role: Role;
-  /** What is no value of the parameter. */
+  /** These are no values of the parameter. */
   readonly wrong: readonly string[];
 }
 

@@ -35,7 +35,7 @@ const fieldIn = (page: string, name: string): string | undefined =>
   new RegExp(`<input[^>]*name="${name}"[^>]*value="([^"]*)"`).exec(page)?.[1] ??
   new RegExp(`<input[^>]*value="([^"]*)"[^>]*name="${name}"`).exec(page)?.[1];
 
-/** What a list of choices shows as chosen. */
+/** A list of choices shows this as chosen. */
 const chosenIn = (page: string, name: string): string | undefined => {
   const list = new RegExp(`<select[^>]*name="${name}"[\\s\\S]*?</select>`).exec(page)?.[0] ?? '';
   return /value="([^"]*)" selected/.exec(list)?.[1];
