@@ -12,7 +12,7 @@ const onePixel = Buffer.from(
 );
 const desk = { theme: 'light', width: 1280 } as const;
 
-/** What a model may write that would harm a page which trusts it. */
+/** A model may write these, which would harm a page that trusts it. */
 const hostile = [
   'Look:',
   '<script>window.harmed = 1</script>',
@@ -25,7 +25,7 @@ const hostile = [
   '`const safe = "<b>";`',
 ].join(' ');
 
-/** What a person does who drops a file beside the message. */
+/** A person drops a file beside the message. */
 const dropped = (name: string, text: string): string => `(() => {
   const dataTransfer = new DataTransfer();
   dataTransfer.items.add(new File([${JSON.stringify(text)}], ${JSON.stringify(name)}));

@@ -9,7 +9,7 @@ import { until } from '../support/until';
 
 const password = 'kettle orbit mosaic thunder';
 
-/** What a new customer does, from the sign-up to the statement, as any browser does it. */
+/** A new customer goes this way, from the sign-up to the statement, in any browser. */
 describeWithBrowser('from the sign-up to the statement', () => {
   let browser: Browser;
   let house: PaymentHouse;

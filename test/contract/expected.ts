@@ -76,7 +76,7 @@ function formatsWanted({ type }: Expected, found: readonly string[]): readonly s
   return formats[type] ?? [];
 }
 
-/** What the description says otherwise of a field than the contract. */
+/** The description says these otherwise of a field than the contract. */
 export function differences(expected: Expected, schema: Described, isRequired: boolean): string[] {
   const found = kindsOf(schema).flatMap(({ format = [] }) => format);
   const pairs: [string, unknown, unknown][] = [

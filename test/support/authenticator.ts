@@ -15,7 +15,7 @@ export interface RequestAsked extends Asked {
   readonly allowCredentials?: readonly { readonly id: string }[];
 }
 
-/** Where the answer of an attacker or a broken device differs. */
+/** The answer of an attacker or a broken device differs in this. */
 interface Deviation {
   readonly origin?: string;
   readonly rpId?: string;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** What a provider may claim of somebody new, and what comes of it. */
+/** A provider may claim this of somebody new, and the outcome follows. */
 export interface ClaimShape {
   readonly what: string;
   readonly claims: Readonly<Record<string, unknown>>;
@@ -114,7 +114,7 @@ export const claimShapes = (): readonly ClaimShape[] => [
   }),
 ];
 
-/** What an answer at the end of such a sign-in says. */
+/** An answer at the end of such a sign-in says this. */
 export function outcomeOf(status: number, code: unknown): string {
   if (status === 303) return 'entered';
   if (status === 403 && code === 'email_not_verified') return 'no address';

@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 
-/** What is said of one name: its TXT records, that there is none, that the server fails, or nothing at all. */
+/** One name has TXT records or none, its server fails, or it says nothing at all. */
 export type Said = readonly string[] | 'absent' | 'failing' | 'silent';
 
 const TXT = 16;

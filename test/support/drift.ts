@@ -4,7 +4,7 @@ import { createTestDatabase } from './postgres';
 /** The database may guard more than the entities know of: checks, keys and indexes are the migrations' own. */
 const guard = /\bDROP (?:CONSTRAINT|INDEX)\b/;
 
-/** What TypeORM would change in a migrated database so that it holds all the entities say. */
+/** TypeORM would make these changes so that a migrated database holds all the entities say. */
 export async function driftOf(entities: readonly Entity[]): Promise<string[]> {
   const database = await createTestDatabase();
   try {

@@ -135,7 +135,7 @@ const secondFormat: Forge = (file) => {
   return Buffer.concat([file.subarray(0, 36), format, file.subarray(36)]);
 };
 
-/** What is done to a recording so that it looks short; each is played in full. */
+/** A recording is changed in these ways so that it looks short; each is played in full. */
 const forgeries: readonly (readonly [what: string, recording: string, forge: Forge])[] = [
   ...['aac.m4a', 'alac.m4a', 'opus.mp4', 'flac.mp4', 'mp3.mp4', 'ac3.mp4', 'pcm.mov'].flatMap(
     (name) =>

@@ -26,9 +26,9 @@ interface Granted {
 
 /** As much of a GitHub Enterprise as a sign-in asks: its pages of OAuth and two of its interface. */
 export class GithubStandIn {
-  /** Who is signed in there: the next browser to come is theirs. */
+  /** This person is signed in there: the next browser to come is theirs. */
   person: GithubPerson | null = null;
-  /** What its interface answers instead of the addresses of the person. */
+  /** Its interface answers this instead of the addresses of the person. */
   emailsAnswer: { readonly status: number; readonly body: unknown } | null = null;
   /** Paths that were asked, with what they were asked as. */
   readonly asked: { readonly path: string; readonly headers: IncomingMessage['headers'] }[] = [];

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 
 export const openIdClient = { id: 'switchboard', secret: 'a secret of the tests that is long enough' };
 
-/** Which of its answers. */
+/** The part names one of its answers. */
 type Part = 'discovery' | 'keys' | 'token' | 'claims';
 
 /** A provider of OpenID Connect that says of a person what a test wants, and in the way it wants. */
@@ -40,7 +40,7 @@ export class OpenIdStandIn {
     return new Promise((resolve) => this.server.close(() => resolve()));
   }
 
-  /** What the browser comes back with, after it was sent to `location`. */
+  /** The browser comes back with this, after it was sent to `location`. */
   callbackFrom(location: string): string {
     const { searchParams: query } = new URL(location);
     this.nonce = query.get('nonce') ?? '';

@@ -1,4 +1,4 @@
-/** What a page offers to fill in, read as a browser would. */
+/** A page offers these to fill in, read as a browser would. */
 
 export interface PageField {
   readonly name: string;

@@ -10,7 +10,7 @@ export interface Proxy {
   freeze(): void;
   /** Ends new connections in the packet that tells them they are ready, as a server that drops their database may. */
   endNewcomers(): void;
-  /** How many it has ended so. */
+  /** It has ended so many in this way. */
   ended(): number;
   /** Ends the next connection that begins to listen, in the packet that confirms it. */
   endNextListener(): void;

@@ -6,8 +6,8 @@ const memory = '/dev/shm';
 const NEEDED_BYTES = 4 * 2 ** 30;
 
 /**
- * Where tests keep files while they run: in memory where there is room. Every test database is a thousand files, and
- * ext4 searches past those that were deleted in the last seconds for every new one.
+ * Tests keep files here while they run: in memory where there is room. Every test database is a thousand
+ * files, and ext4 searches past those that were deleted in the last seconds for every new one.
  */
 export function scratch(): string {
   try {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** How a supplier may write its JSON and its events without saying anything else. */
+/** A supplier may write its JSON and its events so without saying anything else. */
 export interface Spelling {
   readonly indent: number;
   readonly space: boolean;

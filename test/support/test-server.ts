@@ -1,4 +1,4 @@
-/** How the global setup tells the test files, which run in other processes, where the server is. */
+/** The global setup tells the test files by this, which run in other processes, where the server is. */
 export interface TestServer {
   /** As the service logs in. */
   url: string;

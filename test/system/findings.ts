@@ -1,4 +1,4 @@
-/** What was looked at, one line each, and what becomes of the process: nothing held over no case. */
+/** Each check is one line, and decides how the process ends: nothing is held over no case. */
 export class Findings {
   private held = 0;
   private all = 0;

@@ -9,7 +9,7 @@ const FOLLOW_DEADLINE_MS = 10_000;
 /** The secret of sessions in every proof, so that a session can be written as a row. */
 export const SESSION_SECRET = 'the same on every node of a proof, and long enough';
 
-/** What every proof's gateway has in common. */
+/** Every proof's gateway has these in common. */
 const usual = {
   NODE_ENV: 'test',
   PORT: '0',
@@ -83,7 +83,9 @@ export class ProofNode {
     throw new Error(`the model ${last} did not appear`);
   }
 
-  /** How many things in the books do not agree, by the product's own command; one that cannot look has failed. */
+  /**
+   * So many things in the books do not agree, by the product's own command; one that cannot look has failed.
+   */
   async discrepancies(): Promise<number> {
     const { code, text } = await this.command('money:verify', '--full');
     if (!/^money:verify: \d+ of [1-9]\d* hold$/m.test(text))

@@ -6,8 +6,9 @@ import { Program, projectFolder } from './program';
 const DEADLINE_MS = 5 * 60_000;
 
 /**
- * Installs, once, what a folder of a proof or a bench has in its own lock file. These are no packages of the product, so
- * nothing else downloads them. `what` says what comes, and how large it is. Answers the whole path of the folder.
+ * Installs, once, what a folder of a proof or a bench has in its own lock file. These are no packages of the
+ * product, so nothing else downloads them. The text `what` names the packages that come, and how large they
+ * are. Answers the whole path of the folder.
  */
 export async function installPackages(folder: string, what: string): Promise<string> {
   const path = join(projectFolder, folder);

@@ -11,7 +11,7 @@ const FIND_DEADLINE_MS = 60_000;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What a program has to live with. */
+/** A program has to live with these. */
 export interface Circumstances {
   /** An entry of the project that is loaded before it. */
   readonly preload?: string;
@@ -27,7 +27,7 @@ export interface Circumstances {
   readonly logFile?: string;
 }
 
-/** How a program came to its end. */
+/** A program came to its end so. */
 export interface Outcome {
   readonly code: number | null;
   readonly output: string;

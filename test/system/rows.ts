@@ -78,7 +78,7 @@ export class Rows {
     await this.query('SELECT set_spending_limit($1, $2, $3, $4)', [kind, id, period, amount]);
   }
 
-  /** What was credited less what was spent. */
+  /** The balance is what was credited less what was spent. */
   async balance(walletId: number): Promise<bigint> {
     const [row] = await this.query<{ balance: string }>(
       "SELECT limit_nano - spent AS balance FROM spending_window WHERE kind = 'wallet' AND owner_id = $1",

@@ -84,7 +84,7 @@ async function main(): Promise<void> {
     void handle(request, response);
   });
 
-  /** What a person would click: yes, I am this one, and yes, this service may know. */
+  /** A person would click this: yes, I am this one, and yes, this service may know. */
   async function agree(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { prompt, params, session } = await provider.interactionDetails(request, response);
     if (prompt.name === 'login') {

@@ -71,7 +71,7 @@ export class ProviderHouse {
     return person;
   }
 
-  /** What the provider knows about a person from now on. */
+  /** The provider knows this about a person from now on. */
   async tell(slot: 1 | 2, person: Someone): Promise<void> {
     const answer = await fetch(`${this.issuerOf(slot)}/people`, {
       method: 'POST',

@@ -170,7 +170,7 @@ describe('visibility', () => {
 });
 
 describe('merge and delete', () => {
-  /** What all wallets hold together. */
+  /** All wallets hold this together. */
   const total = async (): Promise<bigint> => {
     const [row] = await rowsOf<{ total: string }>(
       `SELECT coalesce(sum(e.amount), 0)::text AS total FROM ledger_entry e

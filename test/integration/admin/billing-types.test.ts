@@ -6,7 +6,7 @@ import { until } from '../../support/until';
 import { expectMoneyToAddUp } from '../billing/money-support';
 import { House, type Person } from './house';
 
-/** Who pays, and how: from the wallet, by invoice, or a delegate. */
+/** These tests are about who pays, and how: from the wallet, by invoice, or a delegate. */
 let house: House;
 let supplier: Simulator;
 let platform: Person;

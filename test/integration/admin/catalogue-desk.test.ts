@@ -1,6 +1,6 @@
 import { AdminHouse, type Visitor } from './admin-house';
 
-/** What an administrator does to many models at once, and the page of who may use them. */
+/** An administrator changes many models at once, and the page of who may use them. */
 let house: AdminHouse;
 let owner: Visitor;
 let ours: number;

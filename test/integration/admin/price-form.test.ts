@@ -42,7 +42,7 @@ async function opened(model: string, action: string): Promise<{ form: PageForm; 
   return { form, body };
 }
 
-/** What the page filled in, with the changes that a person made to it. */
+/** The form is sent as the page filled it in, with the changes that a person made to it. */
 async function send(model: string, action: string, typed: Record<string, string>): Promise<RawAnswer> {
   const { form } = await opened(model, action);
   const fields = new URLSearchParams(

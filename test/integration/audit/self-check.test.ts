@@ -108,7 +108,7 @@ interface Harm {
   readonly name: string;
   readonly statement: (ids: readonly string[], chain: number) => string;
   readonly kind: string;
-  /** What the check finds of blocks that it never saw; null: nothing, as only copies elsewhere know of them. */
+  /** The check finds this of blocks that it never saw; null where only copies elsewhere know of them. */
   readonly kindUnseen?: string | null;
 }
 

@@ -8,7 +8,7 @@ import { learn, outcome } from '../../support/learned';
 import { addUser } from '../../support/people';
 import { type Simulator, startSimulator } from '../../support/simulator';
 
-/** What the tests of decisions share: set once it is open. */
+/** The tests of decisions share these, which are set once it is open. */
 export let app: TestApp;
 export let simulator: Simulator;
 export let organisationId: number;

@@ -89,7 +89,7 @@ async function connect(url: string): Promise<Database> {
   return new Database(source);
 }
 
-/** What every test that touches money ends with. */
+/** Every test that touches money ends with this. */
 export async function expectMoneyToAddUp(database: Database): Promise<void> {
   const { checks } = await verifyMoney(database);
   expect(checks.filter(({ wrong }) => wrong.length > 0)).toEqual([]);

@@ -6,7 +6,7 @@ import { createTestDatabase, rowsOf, type TestDatabase } from '../../support/pos
 import { makeScratchFolder } from '../../support/scratch';
 import { Browser } from '../accounts/account-house';
 
-/** What the product is built of; packages are those of the project. */
+/** The product is built of these; packages are those of the project. */
 const project = join(__dirname, '..', '..', '..');
 const parts = [
   'packages',

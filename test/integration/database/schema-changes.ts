@@ -7,7 +7,7 @@ interface Column {
   readonly filled: boolean;
 }
 
-/** What the statements of a running version rely on. */
+/** The statements of a running version rely on this. */
 export interface Shape {
   /** By table, then by column. */
   readonly tables: ReadonlyMap<string, ReadonlyMap<string, Column>>;
@@ -42,7 +42,7 @@ export async function shapeOf(client: Client): Promise<Shape> {
   return { tables, functions: new Set(functions.rows.map(({ name }) => name)) };
 }
 
-/** What a version that was written for `before` stumbles over in `after`; a new name is an old one that has gone. */
+/** A version written for `before` stumbles over these in `after`; a new name is an old one that has gone. */
 export function broken(before: Shape, after: Shape): string[] {
   const wrong = [...before.functions]
     .filter((name) => !after.functions.has(name))

@@ -97,7 +97,7 @@ test('a migration that waits for a lock does not hold up those who work, and get
   }
 });
 
-/** What a node and a migration do that take two tables in opposite order; PostgreSQL breaks off the migration. */
+/** A node and a migration take two tables in opposite order; PostgreSQL breaks off the migration. */
 describe('a migration that is broken off as a deadlock', () => {
   let node: Client;
   beforeEach(async () => {

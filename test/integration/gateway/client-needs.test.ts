@@ -3,8 +3,8 @@ import { startSimulator, type Simulator } from '../../support/simulator';
 import { ModelShelf } from './model-shelf';
 
 /**
- * What clients need and `npm run prove:clients` does not look at, because no client shows it: what reaches the
- * supplier, what precisely is in a stream, and what a refusal says beside its text.
+ * Clients need this of requests, streams and refusals, and `npm run prove:clients` does not look at it: no
+ * client shows it.
  */
 
 type Json = Record<string, unknown>;

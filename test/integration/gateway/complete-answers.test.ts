@@ -6,7 +6,7 @@ import { ModelShelf } from './model-shelf';
 type Json = Record<string, unknown>;
 const message = [{ role: 'user', content: 'Hello' }];
 
-/** What a supplier of the caller's own dialect left out, and the tokens of its bill. */
+/** A supplier of the caller's own dialect left these out; usage says the tokens of the bill. */
 describe('answers have all fields that are specified', () => {
   let app: TestApp;
   let supplier: ScriptedSupplier;

@@ -36,7 +36,7 @@ async function addModels(app: TestApp, url: string): Promise<void> {
   await app.application.get(CatalogueService).reload();
 }
 
-/** What of an answer the tests look at, in any dialect. */
+/** The tests look at these parts of an answer, in any dialect. */
 interface Answer {
   readonly error?: unknown;
   readonly content?: readonly { readonly text: string }[];

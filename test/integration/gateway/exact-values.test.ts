@@ -7,7 +7,7 @@ import { ModelShelf } from './model-shelf';
 const NUMBERS = '"id":12345678901234567890,"far":1e400,"one":1.0,"zero":-0,"small":[[[{"is":1E-7}]]]';
 const WORDS = '"say":"\\u00e9 \\"q\\" \\\\ \\n","2":"b","1":"a"';
 const ODD = `{${NUMBERS},${WORDS}}`;
-/** What only a text can carry. */
+/** Only a text can carry these. */
 const TWICE = `{${NUMBERS},${WORDS},"twice":1,"twice":2}`;
 const SCHEMA = `{"type":"object","properties":{"input":{"type":"object","properties":{"n":{"type":"number",
   "minimum":-12345678901234567890,"maximum":1e400,"multipleOf":1.0}},"required":["n"],"additionalProperties":false}},

@@ -16,7 +16,7 @@ interface Row {
   readonly attempts: readonly { readonly supplier: string; readonly outcome: string }[] | null;
 }
 
-/** What of an event the tests look at, in any dialect. */
+/** The tests look at these parts of an event, in any dialect. */
 interface StreamEvent {
   readonly choices?: readonly {
     readonly delta?: {

@@ -24,7 +24,7 @@ beforeAll(async () => {
       KEY_PEPPER: 'pepper of both nodes',
       MASTER_KEY: 'master key of both nodes',
       IDEMPOTENT_ANSWER_LIMIT: '64KiB',
-      // How long a supplier that says nothing is waited for.
+      // A supplier that says nothing is waited for so long.
       SUPPLIER_FIRST_BYTE_TIMEOUT: '2s',
     },
   };
@@ -99,7 +99,7 @@ const outcomeOf = ({ status, code }: Answer): [number, string | undefined] => [s
 const isReplay = ({ headers }: Answer): boolean => headers.get('x-svc-replayed') === 'true';
 const calls = async (): Promise<number> => (await supplier.requests()).length;
 
-/** What a caller is told about how the request went. */
+/** A caller is told this about a request. */
 const told = ({ headers }: Answer): Record<string, string> =>
   Object.fromEntries([...headers].filter(([name]) => name.startsWith('x-svc-') || name === 'content-type'));
 
@@ -110,7 +110,7 @@ const repeated = (first: Answer): Record<string, string> => ({
   'x-svc-replayed': 'true',
 });
 
-/** What the key was charged in all, and for how many requests; failures are on record as well, for nothing. */
+/** The key was charged this in all, for so many requests; failures are on record as well, for nothing. */
 async function charged(): Promise<{ dollars: number; records: number }> {
   const { body } = await ask<{ id: string; budget_used: number }>(here, key, 'GET', '/v1/key');
   const [row] = await here.database.query<{ records: number; nano: string }>(

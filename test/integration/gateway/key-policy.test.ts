@@ -170,7 +170,8 @@ describe('whose key it is', () => {
       unknown.push(await measure(makeKey().text));
       wrong.push(await measure(wrongSecret()));
     }
-    // How often one is slower than the other: a half, and by chance between 0.27 and 0.73 in all but one of a billion.
+    // One is slower than the other in a half, and by chance between 0.27 and 0.73 in all but one of a
+    // billion.
     const pairs = unknown.flatMap((one) => wrong.map((other) => (one > other ? 1 : one === other ? 0.5 : 0)));
     const share = pairs.reduce<number>((sum, slower) => sum + slower, 0) / pairs.length;
     expect(share).toBeGreaterThan(0.27);

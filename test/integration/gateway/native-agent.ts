@@ -1,6 +1,6 @@
 import { parseUsd, parseUsdPerMillion } from '#product/kernel';
 
-/** What an agent of this dialect sends, with spaces and numbers that printing it anew would change. */
+/** An agent of this dialect sends this, with spaces and numbers that printing it anew would change. */
 export const asAgent = (model: string, text: string, extra = ''): string =>
   `{ "model" : ${JSON.stringify(model)},${extra}
   "input": [

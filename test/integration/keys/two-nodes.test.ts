@@ -65,7 +65,7 @@ test.each([
   await until(async () => (await own(there, key)) === 401, 1_250);
 });
 
-/** What a change of a key, of its owner or of what they belong to does to the caller the other node sees. */
+/** Each change of a key, its owner or what they belong to alters the caller that the other node sees. */
 const standing: [name: string, sql: string, seen: object][] = [
   ['rate', 'UPDATE api_key SET rate_limit_rpm = 77 WHERE public_id = $1', { rateLimitRpm: 77 }],
   [

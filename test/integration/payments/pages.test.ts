@@ -6,7 +6,7 @@ import { type Payer, PaymentHouse } from './payment-house';
 
 const USD = 1_000_000_000n;
 
-/** What the fonts inside a document say of their letters; empty where there are none. */
+/** The fonts inside a document name these letters; the text is empty where there are none. */
 function lettersInside(pdf: Buffer): string {
   const text = pdf.toString('latin1');
   const streams = [...text.matchAll(/stream\n([\s\S]*?)\nendstream/g)].flatMap(([, bytes = '']) => {
@@ -23,7 +23,7 @@ function lettersInside(pdf: Buffer): string {
   return String.fromCodePoint(...points.map((point) => Number.parseInt(point, 16)));
 }
 
-/** What a document prints with the standard fonts. */
+/** A document prints this with the standard fonts. */
 function printed(pdf: Buffer): string {
   const streams = [...pdf.toString('latin1').matchAll(/stream\n([\s\S]*?)\nendstream/g)].map(
     ([, bytes = '']) => inflateSync(Buffer.from(bytes, 'latin1')).toString('latin1'),

@@ -32,7 +32,7 @@ interface Errand {
   readonly failures?: number;
 }
 
-/** What the workers did, and a way to wait for it. */
+/** The diary has what the workers did, and a way to wait for it. */
 class Diary {
   readonly entries: string[] = [];
   private waiting: { wanted: string; resolve: () => void }[] = [];

@@ -104,7 +104,7 @@ async function read(path: string): Promise<string> {
   return text.replaceAll('&#x3D;', '=').replaceAll('&amp;', '&');
 }
 
-/** What belongs to one day of the zone: read again when midnight came in between. */
+/** The finding belongs to one day of the zone: it is read again when midnight came in between. */
 async function steady<Found>(zone: string, look: () => Promise<Found>): Promise<Found> {
   for (;;) {
     const day = dayIn(zone, Date.now());

@@ -15,7 +15,7 @@ const nobody = { organisationId: null, departmentId: null, projectId: null, wall
 const open = (path: string, as = cookie) =>
   ask(app.url, { path, headers: { cookie: as, accept: 'text/html' } });
 const page = (search: string) => open(`/dashboard/request-log?${search}`);
-/** Which of the requests a page shows, by their number, in its order. */
+/** A page shows these requests, by their number, in its order. */
 const numbersIn = (body: string) =>
   [...body.matchAll(/id="request-([0-9a-f-]{36})"/g)].map(([, id]) => ids.indexOf(id ?? ''));
 const linkOf = (body: string, rel: string) =>

@@ -32,7 +32,7 @@ const ask = async (who = house, text = `Sort the list number ${(asked += 1)}, pl
   await answer.text();
   return answer.headers.get('x-request-id') ?? '';
 };
-/** What the next decision believes of the model that always answers here. */
+/** The next decision believes this of the model that always answers here. */
 const failureOf = async (who = house): Promise<number> => {
   const [row] = await app.database.query<{
     auto_decision: { candidates: { model: string; fail: number }[] };

@@ -8,7 +8,7 @@ export const messagesHeaders = {
   'content-type': 'application/json',
 };
 
-/** What a client saw on the wire, to the last byte. */
+/** A client saw this on the wire, to the last byte. */
 export interface Seen {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;

@@ -138,7 +138,7 @@ describe.each(['true', 'false'])('bad input, with LEAN_ADAPTER=%s', (lean) => {
     expect(Math.min(...longest)).toBeLessThan(100);
   });
 
-  /** How long, in milliseconds, nobody else was served while this body was refused. */
+  /** Nobody else was served for so many milliseconds while this body was refused. */
   async function longestBlock(body: string): Promise<number> {
     const delay = monitorEventLoopDelay({ resolution: 5 });
     const socket = await open(app.url);

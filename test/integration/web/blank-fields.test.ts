@@ -18,7 +18,7 @@ const entrances = [
   `/reset-password?token=${'A'.repeat(43)}`,
   '/verify-email',
 ];
-/** What a person types into; hidden values and choices are sent as the page has them. */
+/** A person types into these; hidden values and choices are sent as the page has them. */
 const typedTypes = new Set([
   'text',
   'search',
@@ -51,7 +51,7 @@ const neededWithOthers = new Map([
 
 const isBlank = (field: PageField): boolean => typedTypes.has(field.type) && !field.isRequired;
 
-/** What a person types where something has to be typed. */
+/** A person types this where something has to be typed. */
 function typedInto({ name, type, inputMode, value }: PageField): string {
   if (value !== '') return value;
   if (type === 'email' || name === 'email') return 'nobody@example.com';

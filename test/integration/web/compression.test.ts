@@ -5,7 +5,7 @@ import type { TestApp } from '../../support/app';
 import { decoded } from '../../support/page-forms';
 import { addUser, signIn } from '../../support/people';
 
-/** What a page weighs on its way, and what a browser asks for a second time. */
+/** These tests measure what a page weighs on its way, and what a browser asks for a second time. */
 let app: TestApp;
 beforeAll(async () => {
   app = await startPublicSite();

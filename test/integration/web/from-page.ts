@@ -1,6 +1,6 @@
 import { ask, type RawAnswer } from './raw-exchange';
 
-/** Where the service is, and whose session the browser has. */
+/** The service is at this address, and the browser has this person's session. */
 interface Sender {
   readonly url: string;
   readonly cookie: string;

@@ -1,7 +1,7 @@
 import { startTestApp, type TestApp } from '../../support/app';
 import { ask } from './raw-exchange';
 
-/** Who may be asked for a page: a name that somebody else owns would act in the session of whom it lures here. */
+/** Only proven hosts are asked for pages: another's name would act in the session of whom it lures here. */
 describe('pages are served under the hosts of this portal', () => {
   let app: TestApp;
   beforeAll(async () => {

@@ -114,7 +114,7 @@ const requests: RawRequest[] = [
   chat('{}', { authorization: 'Bearer nobody' }),
 ];
 
-/** What may differ: when it was, and which request it was. */
+/** Only the time and the request may differ. */
 function comparable(answer: RawAnswer): object {
   const { date, 'x-request-id': id = '', 'request-id': _same, ...headers } = answer.headers;
   return {

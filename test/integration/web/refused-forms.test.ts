@@ -36,7 +36,7 @@ const send = async (action: string, pairs: [string, string][], person = owner) =
   return { status: answer.status, html: await answer.text() };
 };
 
-/** What no field of this kind can mean. */
+/** No field of this kind can mean this. */
 function nonsenseFor({ type, inputMode }: PageField): string | null {
   if (['hidden', 'password', 'file', 'checkbox', 'radio', 'submit', 'color'].includes(type)) return null;
   if (type === 'select') return 'not-offered';

@@ -84,7 +84,10 @@ export async function changeViewing(page: Page, { theme, width, height = HEIGHT 
   await page.setViewportSize({ width, height });
 }
 
-/** Whether nothing of the last look is left. A page that another one opened is not worth the trouble. */
+/**
+ * Nothing of the last look is left where this returns true. A page that another one opened is not worth the
+ * trouble.
+ */
 async function clean({ context, page }: Seat): Promise<boolean> {
   if (page.isClosed() || context.pages().length !== 1) return false;
   page.removeAllListeners();

@@ -1,10 +1,10 @@
 'use strict';
-// Where a test file runs: in the realm of its worker, as the product does in its process. In a context of its own
+// A test file runs in the realm of its worker, as the product does in its process. In a context of its own
 // every global costs more, and what a shared package throws is no `Error`.
 const { ModernFakeTimers } = require('@jest/fake-timers');
 const { ModuleMocker } = require('jest-mock');
 
-/** What the decorators of forms and tables have noted: their modules are loaded once for all files. */
+/** The decorators of forms and tables have noted these: their modules are loaded once for all files. */
 const kept = new Set(['classValidatorMetadataStorage', 'typeormMetadataArgsStorage']);
 
 class WorkerEnvironment {

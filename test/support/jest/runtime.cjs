@@ -1,6 +1,6 @@
 'use strict';
-// How a test file loads modules: tests and Jest's own are each file's own, packages and the product are shared by all
-// files of a worker, as their modules keep no state. They are thousands, and would be loaded again hundreds of times.
+// Tests and Jest's own modules are each file's own; packages and the product, which keep no state, are shared
+// within a worker. They are thousands, and would be loaded again hundreds of times.
 const { readFileSync } = require('node:fs');
 const { createRequire, isBuiltin } = require('node:module');
 const { dirname, join } = require('node:path');

@@ -35,7 +35,7 @@ test('an explanation tells what another place of the dial makes of its candidate
           referenceCost: REFERENCE_COST,
         });
         const found = after.candidates.find(({ model }) => model === candidate.model);
-        // What explanations round to four places.
+        // Explanations round these to four places.
         expect(Math.abs(told - (found?.u ?? NaN))).toBeLessThan(0.002);
       }
     }),

@@ -30,7 +30,7 @@ export class MemoryStore implements MoneyStore {
   readonly limits = new Map<string, MemoryLimit>();
   readonly leases = new Map<string, Lease>();
   readonly charged = new Map<string, bigint>();
-  /** What no node may ever ask for. */
+  /** No node may ever ask for these. */
   readonly violations: string[] = [];
   private readonly listeners = new Set<(payload: string) => void>();
   private readonly scopes = new Map<number, string>();

@@ -8,8 +8,8 @@ import { DatabaseClock } from '../../../src/platform';
 import { MemoryStore } from './memory-store';
 
 /**
- * What a request is told that waited in vain. The database answers, or stays silent, when the test says so, and time
- * passes only then.
+ * A request that waited in vain is told this. The database answers, or stays silent, when the test says so,
+ * and time passes only then.
  */
 const wallet: LimitRef = { kind: 'wallet', id: 1 };
 

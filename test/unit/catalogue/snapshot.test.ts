@@ -8,7 +8,7 @@ const now = at('2026-06-01T00:00:00Z');
 const resolve = (fields: Partial<CatalogueRows>, name = 'm', instant = now): Resolution =>
   new CatalogueSnapshot(rows(fields)).resolve(name, instant);
 
-/** What happened, in one word a thing: the names on the way, or the code of the refusal. */
+/** Each outcome is one word a thing: the names on the way, or the code of the refusal. */
 function outcome(resolution: Resolution): readonly string[] | string {
   return resolution.kind === 'found' ? resolution.names : resolution.code;
 }

@@ -1,7 +1,7 @@
 import { serverToolsOf } from '../../../src/gateway/intake/server-tools';
 import { operations, type TextOperation } from '../../../src/gateway/operations/operation';
 
-/** What a request may make its supplier bill, and what is put into it so that it cannot be more. */
+/** The request may make its supplier bill these, and limits are put into it so that it cannot be more. */
 function asked(operation: TextOperation, body: Record<string, unknown>, choices = 1) {
   const { tools, limits } = serverToolsOf(operation.dialect.measureRequest(body), operation);
   return { uses: operation.fees?.(body, choices, tools).uses, limits: limits?.(body) ?? null };

@@ -7,7 +7,7 @@ const plays = JSON.parse(readFileSync('test/fixtures/recordings/plays.json', 'ut
   string,
   number
 >;
-/** What resampling rounds at both ends. */
+/** Resampling rounds this at both ends. */
 const ROUNDING_MS = 5;
 
 const lengthOf = (file: Buffer) => {

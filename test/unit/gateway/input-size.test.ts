@@ -56,10 +56,10 @@ interface Pixels {
   readonly height: number;
 }
 
-/** How many squares cover an edge: 5456 * (3072 / 5456) / 768 is four, whatever floating point adds to it. */
+/** So many squares cover an edge: 5456 * (3072 / 5456) / 768 is four, whatever floating point adds to it. */
 const squaresOf = (edge: number, side: number): number => Math.ceil(Number((edge / side).toFixed(6)));
 
-/** What vendors' documents say is billed for a picture, worked out from its true size. */
+/** Vendors' documents say that a picture is billed these, worked out from its true size. */
 const billed = {
   claude: ({ width, height }: Pixels, edge: number, most: number): number => {
     const scale = Math.min(1, edge / Math.max(width, height));

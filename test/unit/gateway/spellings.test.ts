@@ -5,8 +5,8 @@ import { eventsIn, type Spelling, spell, spellings } from '../../support/sse-spe
 import { type Json, type Transcript, transcripts } from '../protocol/transcripts';
 
 /**
- * What a tap makes of a stream must not depend on how its supplier writes JSON and events, nor on where the bytes
- * are cut: every recorded stream is written in every legal way and read.
+ * A tap reads a stream the same however its supplier writes JSON and events, and wherever the bytes are cut.
+ * Every recorded stream is written in every legal way and read.
  */
 
 const plain: Spelling = {
@@ -37,7 +37,7 @@ interface Read {
   readonly finishReason: string | null;
   readonly ended: boolean;
   readonly failure: string | null;
-  /** What the caller got, event by event, as values; `kept` of them with the end. */
+  /** The caller got these events as values; `kept` of them with the end. */
   readonly events: readonly unknown[];
   readonly kept: number;
   /** After which of the supplier's events something useful was there. */

@@ -19,7 +19,7 @@ function outcomeOf(read: (text: string) => unknown, text: string): Outcome {
 const printedOf = (value: unknown): string =>
   JSON.stringify(value, (_name, part: unknown) => (Object.is(part, -0) ? '-0' : part));
 
-/** How often a whole run reads; CI may take more. */
+/** A whole run reads so often; CI may take more. */
 const runs = Number(process.env.PROPERTY_RUNS ?? 3_000);
 
 const nameParts = fc.constantFrom(

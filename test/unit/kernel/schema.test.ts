@@ -29,7 +29,7 @@ import {
 const refuses = (field: { read(given: unknown): unknown }, given: unknown): boolean =>
   field.read(given) instanceof Misfit;
 
-/** What no kind takes. */
+/** No kind takes these. */
 const odd = [null, true, Number.NaN, 1.5, [], ['7', '8'], {}, 'a\0b', '\ud800'];
 
 test('whole numbers are digits and nothing else, or numbers of JSON', () => {

@@ -8,7 +8,7 @@ const window = { key: 'k', limit: LIMIT, windowMs: MINUTE };
 interface Step {
   readonly gap: number;
   readonly tokens: number;
-  /** What it took in the end, and after how many steps that is known. */
+  /** It took this in the end, which is known after so many steps. */
   readonly actual: number;
   readonly after: number;
 }

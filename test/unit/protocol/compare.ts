@@ -12,7 +12,7 @@ export function chatAsReceived(answer: Json): Json {
   };
 }
 
-/** What must be the same whichever way an answer was read: arguments as values, words as one. */
+/** These must be the same whichever way an answer was read: arguments as values, words as one. */
 export function comparable({ blocks, finish, stopSequence, usage }: CanonicalAnswer): Json {
   const words = (type: string): string =>
     blocks.map((block) => (block.type !== 'tool' && block.type === type ? block.text : '')).join('');

@@ -36,13 +36,13 @@ export function refusal(from: DialectName, to: DialectName, body: unknown, targe
 /** The signatures that the strict supplier takes. */
 const settings = settingsOf({ modelPrefix: '' });
 
-/** What a strict supplier of the dialect complains about; undefined when it takes the request. */
+/** A strict supplier of the dialect complains about this; undefined when it takes the request. */
 export function complaint(dialect: DialectName, body: Json): string | undefined {
   if (dialect === 'chat') return checkChat(body)?.message;
   if (dialect === 'responses') return checkResponses(body)?.message;
   return checkMessagesBody(body, settings, (thinking) => `signed:${thinking}`)?.message;
 }
 
-/** What was lost, as `dropped messages.*.cache_control`. */
+/** The losses read as `dropped messages.*.cache_control`. */
 export const losses = ({ dropped }: EncodedRequest): string[] =>
   dropped.map(({ loss, path, count }) => `${loss} ${path}${count > 1 ? ` ${count}` : ''}`).sort();

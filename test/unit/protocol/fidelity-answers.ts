@@ -2,7 +2,7 @@ import { type CanonicalEvent, type DialectName } from '../../../src/protocol';
 
 export interface AnswerProbe {
   readonly feature: string;
-  /** What the supplier of each dialect can say. */
+  /** The supplier of each dialect can say this. */
   readonly dialects: readonly DialectName[];
   readonly events: (from: DialectName) => readonly CanonicalEvent[];
   readonly end?: Partial<Extract<CanonicalEvent, { type: 'message-end' }>>;

@@ -11,7 +11,7 @@ export const bases: Readonly<Record<DialectName, Json>> = {
 
 export interface Probe {
   readonly feature: string;
-  /** What the feature looks like; a dialect that has no such thing is left out. */
+  /** The feature looks so; a dialect that has no such thing is left out. */
   readonly fields: Readonly<Partial<Record<DialectName, Json>>>;
   /** Promises what happens anyway, so nothing need change in the target's request. */
   readonly fulfilled?: boolean;

@@ -180,7 +180,7 @@ test('retries cost a tenth of the first tries, and five a second besides, up to 
     while (budget.spend(now)) spent += 1;
     return spent;
   };
-  // What a supplier that dies under load may cost before its breaker opens.
+  // A supplier that dies under load may cost so many requests before its breaker opens.
   expect(spendAll(0)).toBe(100);
   for (let call = 0; call < 100; call += 1) budget.firstTry();
   expect(spendAll(0)).toBe(10);

@@ -54,7 +54,7 @@ async function bootstrap(environment?: Record<string, string | undefined>) {
   return output;
 }
 
-/** What was done since the last look. */
+/** These were done since the last look. */
 function calls(): string[] {
   if (!existsSync(inProject('calls.txt'))) return [];
   const lines = readFileSync(inProject('calls.txt'), 'utf8').trim().split('\n');

@@ -31,7 +31,7 @@ const messagesError = (type: string, message: string): object => ({
   error: { type, message },
 });
 
-/** What every style has to make of a body that says nothing. */
+/** Every style has to make this of a body that says nothing. */
 const wordless: Errors = [
   { status: 400, body: '', kind: 'invalid' },
   { status: 401, body: '<html>no</html>', kind: 'auth' },

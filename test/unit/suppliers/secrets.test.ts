@@ -13,7 +13,7 @@ const secretsOf = (...tokens: string[]): CallSecrets => {
 
 const hex = (letter: string, length: number): string =>
   letter.charCodeAt(0).toString(16).padStart(length, '0');
-/** How one character may be written on its way back to us. */
+/** One character may be written in these ways on its way back to us. */
 const spellings: readonly ((letter: string) => string)[] = [
   (letter) => letter,
   (letter) => `\\u${hex(letter, 4)}`,

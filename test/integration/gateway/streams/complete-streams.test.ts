@@ -21,7 +21,7 @@ const valuesOf = (events: readonly WrittenEvent[]): Json[] =>
   events.filter(({ data: text }) => text !== '[DONE]').map(valueOf);
 const requestIdOf = ({ headers }: Response): string => headers.get('x-request-id') ?? '';
 
-/** What a supplier of the caller's own dialect left out of its events, and the tokens of its bill. */
+/** A supplier of the caller's own dialect left these out of its events; usage says the tokens of the bill. */
 describe('streams have all that is specified', () => {
   const house = new StreamHouse();
   beforeAll(() => house.open());

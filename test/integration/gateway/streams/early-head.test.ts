@@ -8,7 +8,7 @@ interface Heard {
   readonly headers: IncomingMessage['headers'];
   readonly trailers: IncomingMessage['trailers'];
   readonly text: string;
-  /** Which came first. */
+  /** The order tells which came first. */
   readonly order: readonly string[];
 }
 

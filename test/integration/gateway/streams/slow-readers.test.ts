@@ -29,7 +29,7 @@ interface Chunk {
   readonly choices: readonly { readonly delta: { readonly content?: string } }[];
 }
 
-/** What a stream says, every event of which must be whole. */
+/** A stream says these words, and every event of it must be whole. */
 const wordsIn = (stream: string): string =>
   stream
     .split('\n\n')

@@ -6,7 +6,7 @@ export interface VendorCase {
   readonly rule: string;
   readonly wire: Wire;
   readonly model: string;
-  /** What breaks it, beside the model and the least that every request has. */
+  /** This breaks it, beside the model and the least that every request has. */
   readonly breaks: object;
   /** The nearest request that does not. */
   readonly keeps: object;

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => [server, plain].forEach((one) => one.close()));
 
-/** What comes back for some bytes, once the connection is closed. */
+/** These bytes come back for some bytes, once the connection is closed. */
 async function exchange(text: string, to = server): Promise<string> {
   const { port } = to.address() as AddressInfo;
   const socket = connect(port, '127.0.0.1', () => socket.write(text));

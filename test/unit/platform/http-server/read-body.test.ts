@@ -16,7 +16,7 @@ afterAll(() => {
   server.close();
 });
 
-/** What reading comes to: the text, or the code of the refusal. */
+/** Reading ends in the text, or the code of the refusal. */
 function reading(
   headers: Record<string, string>,
   pieces: string[],

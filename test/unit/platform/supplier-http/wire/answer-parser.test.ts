@@ -160,7 +160,7 @@ describe('whatever pieces an answer comes in', () => {
 describe('an answer is read as the client of Node reads it', () => {
   const plain = 'content-length: 2\r\n\r\nok';
 
-  /** What the client of Node makes of these bytes. */
+  /** The client of Node makes this of the bytes. */
   async function readByNode(bytes: string) {
     const server = createServer((socket) => {
       socket.on('error', () => undefined).once('data', () => socket.end(bytes, 'latin1'));

@@ -5,7 +5,7 @@ import { answer, type Asked, call, closeEverything, get, listen, ok, openPools }
 
 afterEach(closeEverything);
 
-/** Which connection each of the calls came over. */
+/** Each of the calls came over one of these connections. */
 const connectionsOf = (asked: readonly Asked[]): number[] => asked.map(({ connection }) => connection);
 
 describe('an answer that nobody asked for is never taken for the next one', () => {

@@ -8,7 +8,7 @@ class Guest implements Timed {
   index = -1;
   dueMs = Infinity;
   readonly seenAt: number[] = [];
-  /** When it should be looked at. */
+  /** The timer should be looked at then. */
   wanted: number | null = null;
 
   onDue(): void {

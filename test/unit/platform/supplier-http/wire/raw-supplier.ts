@@ -31,7 +31,7 @@ export interface Asked {
   readonly head: string;
   readonly body: Buffer;
   readonly socket: Socket;
-  /** Which of the connections it came over, the first being 1. */
+  /** It came over this connection, the first being 1. */
   readonly connection: number;
 }
 

@@ -38,7 +38,7 @@ export class Reader {
   read(bytes: Buffer | string): boolean {
     const count = typeof bytes === 'string' ? this.memory.write(bytes, 'latin1') : bytes.copy(this.memory);
     const isWhole = this.parser.read(this.memory, count);
-    // What could be taken for the end of a head, if anybody looked beyond what was read.
+    // These bytes could be taken for the end of a head, if anybody looked beyond what was read.
     this.memory.fill('\r\n\r\n');
     return isWhole;
   }
@@ -54,5 +54,5 @@ export class Reader {
   }
 }
 
-/** Where the pieces end when every byte is one. */
+/** The pieces end here when every byte is one. */
 export const everyByte = (length: number): number[] => Array.from({ length }, (_, at) => at + 1);
