@@ -25,8 +25,18 @@ export interface PlanApproval {
   record?(tx: Tx, rows: readonly PlanRow[]): Promise<void>;
 }
 
-export const chosenOf = (steps: readonly Step[], approval: PlanApproval | null): readonly Step[] =>
-  approval?.chosen === undefined ? steps : steps.filter((step) => approval.chosen?.has(nameOf(step)));
+/** The chosen steps of a plan, which has to be the one that was shown. */
+export function chosenOf(
+  steps: readonly Step[],
+  fingerprint: string,
+  { shown, chosen }: Pick<PlanApproval, 'shown' | 'chosen'>,
+): readonly Step[] {
+  if (shown !== undefined && shown !== fingerprint)
+    throw fault('conflict', {
+      message: 'The catalogue has changed meanwhile. Nothing was applied; look again.',
+    });
+  return chosen === undefined ? steps : steps.filter((step) => chosen.has(nameOf(step)));
+}
 
 export function rowsOf(steps: readonly Step[]): PlanRow[] {
   return [...Map.groupBy(steps, nameOf).values()].map((ofIt) => {
@@ -43,10 +53,3 @@ const isUnusual = ({ field, after }: FieldChange): boolean =>
 /** Equal for two plans that show the same: it tells whether the catalogue has changed since one was shown. */
 export const fingerprintOf = (shown: object): string =>
   createHash('sha256').update(JSON.stringify(shown)).digest('base64url');
-
-export function refuseAnother(fingerprint: string, shown: string): void {
-  if (fingerprint !== shown)
-    throw fault('conflict', {
-      message: 'The catalogue has changed meanwhile. Nothing was applied; look again.',
-    });
-}

@@ -1,14 +1,7 @@
 import { Fault } from '../../../kernel';
 import type { Database, SecretBox, Tx } from '../../../platform';
 import { applyOrDryRun } from '../apply-or-dry-run';
-import {
-  chosenOf,
-  fingerprintOf,
-  type PlanApproval,
-  type PlanRow,
-  refuseAnother,
-  rowsOf,
-} from '../plan-rows';
+import { chosenOf, fingerprintOf, type PlanApproval, type PlanRow, rowsOf } from '../plan-rows';
 import { modelNamed, nameOf, providerNamed, type Step, type Steps } from '../step';
 import type { Desired } from './desired';
 import { CredentialKeeper } from './credential-keeper';
@@ -70,8 +63,8 @@ function tryAll(
       keys,
     });
     const plan = planOf(steps, reading.desired);
-    if (approval?.shown !== undefined) refuseAnother(plan.fingerprint, approval.shown);
-    const chosen = chosenOf([...steps.steps, ...(prune ? steps.gone : [])], approval);
+    const wanted = [...steps.steps, ...(prune ? steps.gone : [])];
+    const chosen = chosenOf(wanted, plan.fingerprint, approval ?? {});
     await runSteps(tx, chosen, faults);
     if (faults.length > 0) throw new FileFaults(file, faults);
     await approval?.record?.(tx, rowsOf(chosen));

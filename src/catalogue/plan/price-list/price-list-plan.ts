@@ -3,14 +3,7 @@ import type { Database, Tx } from '../../../platform';
 import { type Current, readCurrent } from '../current';
 import { didYouMean } from '../nearest';
 import { applyOrDryRun } from '../apply-or-dry-run';
-import {
-  chosenOf,
-  fingerprintOf,
-  type PlanApproval,
-  type PlanRow,
-  refuseAnother,
-  rowsOf,
-} from '../plan-rows';
+import { chosenOf, fingerprintOf, type PlanApproval, type PlanRow, rowsOf } from '../plan-rows';
 import { nameOf, type Step } from '../step';
 import { parseExactly } from './exact-json';
 import { litellmPrices } from './litellm';
@@ -70,8 +63,7 @@ function tryAll(
     const source = approval === null ? `import ${format}` : `import ${format} by ${approval.actor}`;
     const found = reconcile(list, current, { source, overwrite, providers, only });
     const fingerprint = fingerprintOf({ rows: rowsOf(found.steps), gone: found.gone, kept: found.kept });
-    if (approval?.shown !== undefined) refuseAnother(fingerprint, approval.shown);
-    const chosen = chosenOf(found.steps, approval);
+    const chosen = chosenOf(found.steps, fingerprint, approval ?? {});
     const refused = await runSteps(tx, chosen);
     if (approval?.chosen !== undefined) refuseInPart(refused);
     const theirs = new Set(providers.values());
