@@ -1,4 +1,4 @@
-import { type Fault, type Usage } from '../../kernel';
+import { entryOf, type Fault, type Usage } from '../../kernel';
 import { type DialectName } from './request';
 
 /** A model stopped for one of these reasons, in words that every dialect can be derived from. */
@@ -17,6 +17,12 @@ export interface Finish {
   /** The supplier's own word; null when it gave none. */
   readonly raw: string | null;
 }
+
+/** The supplier's own word is looked up among those of its dialect. */
+export const finishOf = (words: Readonly<Record<string, UnifiedFinish>>, raw: string | null): Finish => ({
+  unified: entryOf(words, raw ?? '') ?? 'unknown',
+  raw,
+});
 
 export interface MessageStart {
   readonly type: 'message-start';

@@ -1,5 +1,4 @@
-import { entryOf } from '../../kernel';
-import type { Finish, UnifiedFinish } from '../canonical';
+import { type Finish, finishOf, type UnifiedFinish } from '../canonical';
 
 /** Some suppliers say so where their model failed in the middle. */
 export const BROKEN_OFF = 'error';
@@ -25,9 +24,6 @@ const RAW: Readonly<Record<UnifiedFinish, string>> = {
   unknown: 'stop',
 };
 
-export const readFinish = (raw: string | null): Finish => ({
-  unified: entryOf(UNIFIED, raw ?? '') ?? 'unknown',
-  raw,
-});
+export const readFinish = (raw: string | null): Finish => finishOf(UNIFIED, raw);
 
 export const writeFinish = ({ unified }: Finish): string => RAW[unified];

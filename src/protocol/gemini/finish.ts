@@ -1,5 +1,4 @@
-import { entryOf } from '../../kernel';
-import type { Finish, UnifiedFinish } from '../canonical';
+import { type Finish, finishOf, type UnifiedFinish } from '../canonical';
 
 const UNIFIED: Readonly<Record<string, UnifiedFinish>> = {
   STOP: 'stop',
@@ -13,7 +12,4 @@ const UNIFIED: Readonly<Record<string, UnifiedFinish>> = {
   IMAGE_SAFETY: 'content-filter',
 };
 
-export const readGeminiFinish = (raw: string): Finish => ({
-  unified: entryOf(UNIFIED, raw) ?? 'unknown',
-  raw,
-});
+export const readGeminiFinish = (raw: string): Finish => finishOf(UNIFIED, raw);

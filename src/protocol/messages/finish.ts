@@ -1,5 +1,4 @@
-import { entryOf } from '../../kernel';
-import type { Finish, UnifiedFinish } from '../canonical';
+import { type Finish, finishOf, type UnifiedFinish } from '../canonical';
 
 const UNIFIED: Readonly<Record<string, UnifiedFinish>> = {
   end_turn: 'stop',
@@ -22,10 +21,7 @@ const RAW: Readonly<Record<UnifiedFinish, string>> = {
   unknown: 'end_turn',
 };
 
-export const readFinish = (raw: string | null): Finish => ({
-  unified: entryOf(UNIFIED, raw ?? '') ?? 'unknown',
-  raw,
-});
+export const readFinish = (raw: string | null): Finish => finishOf(UNIFIED, raw);
 
 /** A refusal in words ends with "refusal" here, independent of the supplier's own reason. */
 export const writeFinish = ({ unified }: Finish, refused: boolean): string =>

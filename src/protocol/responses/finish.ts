@@ -1,5 +1,4 @@
-import { entryOf } from '../../kernel';
-import type { Finish, UnifiedFinish } from '../canonical';
+import { type Finish, finishOf, type UnifiedFinish } from '../canonical';
 import { pick } from '../usage';
 
 const UNIFIED: Readonly<Record<string, UnifiedFinish>> = {
@@ -13,7 +12,7 @@ export function readFinish(response: unknown): Finish {
   const status = pick(response, 'status');
   const reason = pick(response, 'incomplete_details', 'reason');
   const raw = typeof reason === 'string' ? reason : typeof status === 'string' ? status : null;
-  return { unified: entryOf(UNIFIED, raw ?? '') ?? 'unknown', raw };
+  return finishOf(UNIFIED, raw);
 }
 
 const INCOMPLETE: Readonly<Partial<Record<UnifiedFinish, string>>> = {
