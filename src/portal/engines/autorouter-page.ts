@@ -21,7 +21,7 @@ import { ownFields } from './autorouter-fields';
 import { bucketTable, decisionTable, exclusionTable, modelTable, reasonTable } from './autorouter-tables';
 import { autorouterTiles } from './autorouter-tiles';
 import { candidateTable, dialTable } from './dial-table';
-import { decimalText, pointsText, shareIntervalText } from './autorouter-words';
+import { decimalText, intervalColumn, pointsText, shareIntervalText } from './autorouter-words';
 import { periodPicker } from '../lists/periods';
 import { simulatedBanner } from './quality/quality-page';
 
@@ -211,12 +211,7 @@ function calibrationTable({ report }: AutorouterFacts, localisation: Localisatio
         column('autorouter.predicted', 'text', ({ predicted }) =>
           predicted === null ? few : decimalText(predicted * 100, localisation),
         ),
-        column(
-          'autorouter.observed',
-          'text',
-          ({ observed }) => (observed === null ? few : pointsText(observed, localisation)),
-          'end',
-        ),
+        intervalColumn('autorouter.observed', ({ observed }) => observed, pointsText, localisation),
         column('qualitative.answers', 'number', ({ count }) => count),
       ],
       empty: { title: translate('autorouter.calibration-none'), text: translate('qualitative.too-few') },

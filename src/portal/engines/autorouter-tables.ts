@@ -14,6 +14,7 @@ import {
   costText,
   decimalText,
   durationText,
+  intervalColumn,
   intervalText,
   pointsText,
 } from './autorouter-words';
@@ -43,7 +44,6 @@ export function modelTable({ chosen }: AutorouterFacts, localisation: Localisati
 /** The table shows the worth of each model for each kind of request. */
 export function bucketTable({ report }: AutorouterFacts, localisation: Localisation): TableModel {
   const { translate } = localisation;
-  const few = translate('qualitative.too-few');
   return tableOf(
     report?.buckets ?? [],
     {
@@ -51,27 +51,10 @@ export function bucketTable({ report }: AutorouterFacts, localisation: Localisat
       columns: [
         column('qualitative.bucket', 'text', ({ bucket }) => bucket),
         column('requests.model', 'text', ({ model }) => model),
-        column(
-          'qualitative.mean',
-          'text',
-          ({ mean }) => (mean === null ? few : intervalText(mean, localisation)),
-          'end',
-        ),
+        intervalColumn('qualitative.mean', ({ mean }) => mean, intervalText, localisation),
         column('qualitative.answers', 'number', ({ count }) => count),
-        column(
-          'autorouter.mean-cost',
-          'text',
-          ({ cost }) => (cost === null ? few : costText(cost, localisation)),
-          'end',
-          'minor',
-        ),
-        column(
-          'requests.latency',
-          'text',
-          ({ latencyMs }) => (latencyMs === null ? few : durationText(latencyMs, localisation)),
-          'end',
-          'minor',
-        ),
+        intervalColumn('autorouter.mean-cost', ({ cost }) => cost, costText, localisation, 'minor'),
+        intervalColumn('requests.latency', ({ latencyMs }) => latencyMs, durationText, localisation, 'minor'),
       ],
       empty: { title: translate('qualitative.none-title'), text: translate('qualitative.none-text') },
     },

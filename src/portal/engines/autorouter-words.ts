@@ -1,4 +1,5 @@
 import type { Interval } from '../../kernel';
+import { type Column, column } from '../../views';
 import type { Localisation } from '../../web';
 
 /** In these the router did not choose: it leaned on the reference model, or on what settings name instead. */
@@ -72,6 +73,25 @@ export const shareIntervalText = ({ value, low, high }: Interval, { locale }: Lo
     new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 }).format(share);
   return `${shown(value)} [${shown(low)}, ${shown(high)}]`;
 };
+
+/** A column of intervals says so where there are too few data for one. */
+export const intervalColumn = <Row>(
+  label: string,
+  of: (row: Row) => Interval | null,
+  text: (interval: Interval, localisation: Localisation) => string,
+  localisation: Localisation,
+  ...marks: readonly 'minor'[]
+): Column<Row> =>
+  column(
+    label,
+    'text',
+    (row) => {
+      const interval = of(row);
+      return interval === null ? localisation.translate('qualitative.too-few') : text(interval, localisation);
+    },
+    'end',
+    ...marks,
+  );
 
 /** Shares of the scale in points of a hundred. */
 export const pointsText = ({ value, low, high }: Interval, localisation: Localisation): string =>

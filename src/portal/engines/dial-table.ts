@@ -1,7 +1,7 @@
 import { column, type Figure, mixed, type TableModel, tableOf } from '../../views';
 import type { Localisation } from '../../web';
 import type { AutorouterFacts } from './autorouter-facts';
-import { changeIntervalText, costText, dialText, intervalText } from './autorouter-words';
+import { changeIntervalText, costText, dialText, intervalColumn, intervalText } from './autorouter-words';
 
 /**
  * The table shows what each place of the dial would have chosen of the last judged requests, and its worth.
@@ -53,7 +53,6 @@ export function candidateTable(facts: AutorouterFacts, localisation: Localisatio
   const total = chosen.reduce((sum, { requests }) => sum + requests, 0);
   const requests = new Map(chosen.map((one) => [one.model, one.requests]));
   const known = new Map(learning?.models.map((one) => [one.model, one.ready]));
-  const few = translate('qualitative.too-few');
   const noteOf = (model: string): string | undefined => {
     if (model === facts.reference) return translate('qualitative.reference');
     return known.get(model) === false ? translate('request-log.auto.excluded.on_trial') : undefined;
@@ -71,18 +70,8 @@ export function candidateTable(facts: AutorouterFacts, localisation: Localisatio
           value: model,
           ...(note !== undefined && { note }),
         })),
-        column(
-          'qualitative.mean',
-          'text',
-          ({ mean }) => (mean ? intervalText(mean, localisation) : few),
-          'end',
-        ),
-        column(
-          'autorouter.answer-cost',
-          'text',
-          ({ cost }) => (cost ? costText(cost, localisation) : few),
-          'end',
-        ),
+        intervalColumn('qualitative.mean', ({ mean }) => mean ?? null, intervalText, localisation),
+        intervalColumn('autorouter.answer-cost', ({ cost }) => cost ?? null, costText, localisation),
         column('qualitative.answers', 'number', ({ count = 0 }) => count, 'minor'),
         column(
           'autorouter.chosen-share',

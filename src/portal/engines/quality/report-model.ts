@@ -11,7 +11,13 @@ import {
   tableOf,
 } from '../../../views';
 import type { Localisation } from '../../../web';
-import { decimalText, intervalText, pointsText, shareIntervalText } from '../autorouter-words';
+import {
+  decimalText,
+  intervalColumn,
+  intervalText,
+  pointsText,
+  shareIntervalText,
+} from '../autorouter-words';
 
 export interface ReportCard {
   readonly id: string;
@@ -69,12 +75,7 @@ function tableFor(
       caption: translate('qualitative.report', { version: judgeVersion }),
       columns: [
         column('requests.model', 'text', ({ model }) => model),
-        column(
-          'qualitative.mean',
-          'text',
-          ({ mean }) => (mean === null ? few : intervalText(mean, localisation)),
-          'end',
-        ),
+        intervalColumn('qualitative.mean', ({ mean }) => mean, intervalText, localisation),
         column('qualitative.answers', 'number', ({ count }) => count),
         column(
           'qualitative.difference',
