@@ -16,7 +16,7 @@ import { isSpoken } from '../operations/operation';
 import type { Admission } from './admission';
 import { inputBoundOf } from './input-bound';
 
-/** Money set aside for a request, and the bound on its output that makes the amount enough. */
+/** The hold is money set aside for a request, with the bound on its output that makes the amount enough. */
 export interface HeldCall {
   readonly hold: Hold;
   /** It is set when the balance covers less than the model's limit: the supplier gets this lower limit. */
@@ -172,10 +172,7 @@ function boundFor(call: Call, inputTokens: number): RequestBound {
 const LONGEST_SUMMARY = 128_000;
 const NO_PARTS: readonly PartBound[] = [];
 
-/**
- * A supplier reads and writes these parts beside the answer: once before it, and after each use of a server
- * tool.
- */
+/** A supplier reads and writes these parts beside the answer: once before it, and after each use of a server tool. */
 function partsFor(
   { measure, serverTools, maxOutputTokens }: Call,
   inputTokens: number,

@@ -8,7 +8,7 @@ import type { Admission } from './admission';
 export interface ChosenRoute extends AutoTrace {
   readonly admission: Admission;
   answered(model: string): void;
-  /** Another model as a stand-in; null where this route may not ask it. */
+  /** Another model stands in; null where this route may not ask it. */
   instead(other: Admission): Admission | null;
   /** The next stand-in; null when there is none. */
   next(): Admission | null;

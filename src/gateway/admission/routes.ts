@@ -45,7 +45,7 @@ export class Routes {
     private readonly gates: LaneGates,
   ) {}
 
-  /** Throws the refusal. Null where the key has no such limit. */
+  /** Throws the refusal. It is null where the key has no such limit. */
   takeTokens(call: Call, admission: Admission, response: ServerResponse): Promise<TakenTokens | null> {
     return this.tokenRate.take(call, admission, response);
   }

@@ -1,10 +1,7 @@
 import type { LaneView } from '../../catalogue';
 import type { LaneFacts } from '../../vendors';
 
-/**
- * Callers may rely on these facts whichever lane serves them: a fact is null where lanes differ or one is
- * unknown.
- */
+/** Callers may rely on these facts whichever lane serves them: a fact is null where lanes differ or one is unknown. */
 export function sharedFacts(lanes: readonly LaneView[]) {
   const shared = <Value>(factOf: (facts: LaneFacts) => Value | undefined): Value | null => {
     const [first, ...others] = lanes.map(({ facts }) => factOf(facts));

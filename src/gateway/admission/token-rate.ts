@@ -18,7 +18,7 @@ export interface TakenTokens {
 export class TokenRate {
   constructor(private readonly rates: RateLimiter) {}
 
-  /** Throws the refusal. Null where the key has no such limit. */
+  /** Throws the refusal. It is null where the key has no such limit. */
   async take(call: Call, admission: Admission, response: ServerResponse): Promise<TakenTokens | null> {
     const { keyId, rateLimitTpm: limit } = call.inbound.caller;
     if (limit === null) return null;

@@ -102,9 +102,7 @@ export class LaneCall {
     }
   }
 
-  /**
-   * A refusal may be due to the reasoning of earlier turns: without it, the lane would be asked otherwise.
-   */
+  /** A refusal may be due to the reasoning of earlier turns: without it, the lane would be asked otherwise. */
   async mayBeMended(tried: Tried): Promise<boolean> {
     if (tried.kind !== 'refused' || tried.status !== BAD_REQUEST || tried.problem.code !== 'invalid_request')
       return false;

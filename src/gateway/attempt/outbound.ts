@@ -35,7 +35,7 @@ export interface Outbound {
   readonly body: OutgoingBody;
   /** The translation says what was lost; null where there was none. */
   readonly translation: { readonly reply: ReplyContext; readonly dropped: readonly Dropped[] } | null;
-  /** Fields of the caller's body that are not forwarded. */
+  /** These fields of the caller's body are not forwarded. */
   readonly dropped: readonly Dropped[];
 }
 

@@ -8,7 +8,7 @@ import type { Tried } from './lane-call';
 
 /** A longer pause is not worth waiting for: another lane is asked. */
 const LONGEST_WAIT_MS = 2_000;
-/** Jitter: callers who were refused at the same moment must not return at the same moment. */
+/** Callers who were refused at the same moment must not return at the same moment. */
 const SPREAD_MS = 100;
 const INTERNAL_ERROR = 500;
 

@@ -6,7 +6,7 @@ export interface StatelessBody {
   readonly dropped: readonly Dropped[];
 }
 
-/** Items that may be sent without an id. Reasoning keeps its id: the encrypted content belongs to it. */
+/** These items may be sent without an id. Reasoning keeps its id: the encrypted content belongs to it. */
 const NAMELESS = new Set<unknown>([
   'message',
   'function_call',

@@ -18,8 +18,8 @@ const PAGE = tokens(3_000);
 const BYTES_PER_PAGE = 75_000;
 
 /**
- * About how many tokens a body of the messages dialect takes, for models whose supplier does not say. Every value is
- * looked at once, in a loop, so that neither depth nor number of blocks makes it slow.
+ * A body of the messages dialect takes about so many tokens, for models whose supplier does not say. Every
+ * value is looked at once, in a loop, so that neither depth nor number of blocks makes it slow.
  */
 export function estimateTokens({ system, messages, tools, tool_choice: choice }: Fields): number {
   const scale = new Scale();

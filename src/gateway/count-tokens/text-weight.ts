@@ -1,10 +1,7 @@
 /** Weights are hundredths of a token. */
 export const PER_TOKEN = 100;
 
-/**
- * A character of a script takes this weight on average in the tokenizers in use; later rows narrow earlier
- * ones.
- */
+/** A character of a script takes this weight on average in the tokenizers in use; later rows narrow earlier ones. */
 const weights: readonly (readonly [first: number, last: number, weight: number])[] = [
   [0x0000, 0xffff, 60],
   [0x0000, 0x001f, 100],
@@ -21,7 +18,7 @@ const weights: readonly (readonly [first: number, last: number, weight: number])
   // These are Chinese and Japanese, and Korean.
   [0x2e80, 0xabff, 90],
   [0xac00, 0xd7a3, 80],
-  // Halves of what lies beyond: emoji, above all.
+  // These are halves of what lies beyond: emoji, above all.
   [0xd800, 0xdfff, 110],
 ];
 

@@ -22,7 +22,10 @@ export interface InnerAccount {
 
 export interface InnerReader {
   route(route: InnerRoute): void;
-  /** Events of the chat dialect. False while there is no room for more; `resume` tells when there is. */
+  /**
+   * The data are events of the chat dialect. It returns false while there is no room for more; `resume` tells
+   * when there is.
+   */
   data(chunk: Buffer): boolean;
 }
 

@@ -14,7 +14,7 @@ import { replayOr } from './replay';
 import { type AdmittedRequest, RequestGate } from './request-gate';
 import type { Work } from './work';
 
-/** From a connection to a request that is understood. Each step waits only where it has to. */
+/** Intake leads from a connection to a request that is understood. Each step waits only where it has to. */
 @Injectable()
 export class Intake {
   constructor(

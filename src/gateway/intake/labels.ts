@@ -9,17 +9,11 @@ const LONGEST_PATH = 200;
 /** Property names with a meaning in JavaScript: code that copies labels would misbehave. */
 const reserved: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
-/**
- * The caller makes a request for this user; the text is cut, not refused, as it changes nothing of the
- * answer.
- */
+/** The caller makes a request for this user; the text is cut, not refused, as it changes nothing of the answer. */
 export const endUserOf = ({ user }: Fields): string | null =>
   typeof user === 'string' && user !== '' ? user.slice(0, LONGEST_END_USER) : null;
 
-/**
- * The caller sorts its requests by these tags, each once and the first ten. Most requests have no metadata at
- * all.
- */
+/** The caller sorts its requests by these tags, each once and the first ten. Most requests have no metadata at all. */
 export function tagsOf({ metadata }: Fields): readonly string[] | null {
   if (typeof metadata !== 'object' || metadata === null) return null;
   const given: unknown = Reflect.get(metadata, 'tags');

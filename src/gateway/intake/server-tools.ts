@@ -2,7 +2,7 @@ import { type Fault, fault, type JsonFields, type PartBound } from '../../kernel
 import { type AllowedTool, pick, type RequestMeasure } from '../../protocol';
 import type { Operation } from '../operations/operation';
 
-/** Tools that the supplier runs during the answer, and the limits of their use. */
+/** The supplier runs these tools during the answer, within the limits of their use. */
 export interface ServerTools {
   /** Each with the most uses it can have; the sum of all may be less. */
   readonly tools: readonly AllowedTool[];

@@ -10,9 +10,7 @@ const SAMPLE_PARTS = 16;
 
 type Naming = Pick<Inbound, 'headers' | 'body'>;
 
-/**
- * The requests of a conversation go to one lane by its name, or by fields of other purpose; null without any.
- */
+/** The requests of a conversation go to one lane by its name, or by fields of other purpose; null without any. */
 export const sessionOf = ({ headers, body }: Naming): string | null =>
   conversationOf({ headers, body }) ?? named(body.prompt_cache_key) ?? named(body.user);
 
@@ -66,10 +64,7 @@ function firstIn(turns: unknown): unknown {
   return turns.slice(0, first + 1 || 1);
 }
 
-/**
- * The sample has speakers and words however they are wrapped, as far as it goes: a long prompt would cost too
- * much.
- */
+/** The sample has speakers and words however they are wrapped, as far as it goes: a long prompt would cost too much. */
 function sample(value: unknown): string {
   let text = '';
   const gather = (part: unknown): void => {

@@ -1,6 +1,6 @@
 import { type Fault, fault, type Listed } from '../../kernel';
 
-/** Something that can be broken off: a call to a supplier. */
+/** A call to a supplier can be broken off. */
 interface Breakable {
   abort(cause: Fault): void;
 }

@@ -10,7 +10,7 @@ const MOST_JUNK = 256 * 1024;
 export const isAacFrame = (file: Buffer, at: number): boolean =>
   file[at] === 0xff && ((file[at + 1] ?? 0) & 0xf6) === 0xf0;
 
-/** Frames of AAC, each with a head of its own; what is none counts by its bytes. */
+/** Frames of AAC have a head of their own each; what is none counts by its bytes. */
 export function aacSeconds(sound: Buffer): number {
   let seconds = 0;
   let junk = 0;

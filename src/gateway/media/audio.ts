@@ -47,9 +47,7 @@ export function recordingIn({ fields, files }: Form): Recording {
   };
 }
 
-/**
- * A recording within a conversation takes these tokens. Of an unknown kind it is as long as any of its size.
- */
+/** A recording within a conversation takes these tokens. Of an unknown kind it is as long as any of its size. */
 export function recordingTokens(base64: string): { readonly bound: number; readonly estimate: number } {
   const file = Buffer.from(base64, 'base64');
   const length = audioLengthOf(audioKindOf(file) ?? 'webm', file);

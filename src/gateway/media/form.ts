@@ -107,7 +107,7 @@ function collect(parser: BusboyInstance): () => Form {
   });
 }
 
-/** Flat names only: neither paths into objects nor what every object has already. */
+/** Names are flat: neither paths into objects nor what every object has already. */
 function problemOf(name: string | undefined): Fault | null {
   if (name === undefined) return malformed('A part of it has no name.');
   if (/^[a-z][a-z0-9_-]{0,63}(\[\])?$/i.test(name) && !(name.replace('[]', '') in {})) return null;

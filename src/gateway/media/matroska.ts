@@ -24,8 +24,8 @@ interface Track {
 
 /**
  * The sound of a WebM or Matroska file is as long as its blocks and packets hold. Every cluster counts,
- * wherever it lies, since decoders go on searching for one. `Infinity` where it can be understood in two
- * ways.
+ * wherever it lies, since decoders go on searching for one. It is `Infinity` where it can be understood in
+ * two ways.
  */
 export function matroskaSeconds(file: Buffer): number {
   const tracks = new Map<number, Track>();

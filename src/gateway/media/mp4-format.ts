@@ -53,7 +53,7 @@ const OBJECTS: Readonly<Record<number, SoundFormat['codec']>> = {
   ...{ 0x40: 'aac', 0x66: 'aac', 0x67: 'aac', 0x68: 'aac', 0x69: 'mpeg', 0x6b: 'mpeg' },
 };
 
-/** ISO/IEC 14496-1: descriptors within descriptors, each with a tag and a length in groups of seven bits. */
+/** ISO/IEC 14496-1 has descriptors within descriptors, each with a tag and a length in groups of seven bits. */
 function describedBy(descriptors: Buffer, format: Describe): SoundFormat | null {
   let codec: SoundFormat['codec'] | undefined;
   for (let at = 0; at < descriptors.length;) {

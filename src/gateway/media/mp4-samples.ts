@@ -26,7 +26,7 @@ function tableOf(file: Buffer, box: Box | null, rowBytes: number): Table {
 
 /** The tables of one track: which samples lie in which chunk of the file. */
 export interface TrackTables {
-  /** Samples of all chunks together, which plain sound is played by. */
+  /** Plain sound is played by the samples of all chunks together. */
   readonly inChunks: number;
   readonly sampleBytes: number;
   readonly places: () => Generator<Place>;

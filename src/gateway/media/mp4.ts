@@ -7,7 +7,7 @@ const MOST_TRACKS = 64;
 
 /**
  * The sound of an MP4 is as long as its samples: heads claim a length that no decoder needs. The longest
- * track counts. `Infinity` where the file can be understood in two ways.
+ * track counts. It is `Infinity` where the file can be understood in two ways.
  */
 export function mp4Seconds(file: Buffer): number {
   try {

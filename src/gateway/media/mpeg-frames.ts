@@ -1,4 +1,4 @@
-/** Kilobits a second of layers 1 to 3, of the first version and of the later ones. */
+/** These are kilobits a second of layers 1 to 3, of the first version and of the later ones. */
 const kilobits = {
   first: [
     [0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448],

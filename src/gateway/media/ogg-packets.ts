@@ -12,12 +12,12 @@ interface Stream {
 
 const PAGE_HEAD = 27;
 const MARK = Buffer.from('OggS\0', 'latin1');
-/** Packets that set a decoder up. */
+/** So many packets set a decoder up. */
 const headPackets = { opus: 2, vorbis: 3, flac: 1, silent: 0, other: 0 };
 
 /**
  * All packets of an Ogg file are measured together, whatever its pages claim. Every page counts, wherever it
- * lies, since decoders go on searching for one. `Infinity` where pages overlap.
+ * lies, since decoders go on searching for one. It is `Infinity` where pages overlap.
  */
 export function oggSeconds(file: Buffer): number {
   const streams = new Map<number, Stream>();

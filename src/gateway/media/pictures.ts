@@ -30,7 +30,7 @@ export const pictureFees = (body: JsonFields): AskedFees => ({
   image: pictureKey(null, body),
 });
 
-/** Tokens of the largest picture at each quality, by the vendor's table; what is not told is taken for the highest. */
+/** The largest picture takes these tokens at each quality, by the vendor's table; an untold quality is the highest. */
 const TOKENS_OF_QUALITY: Readonly<Record<string, number>> = { low: 408, medium: 1_584, high: 6_240 };
 
 /** Where a price tells no pictures, it means their tokens: at the rate of output, unless they have one of their own. */

@@ -57,7 +57,7 @@ export const aacRates = [
 const MOST_AAC_RATE = 96_000;
 /** ISO/IEC 14496-3, 4.5.3: one channel of one frame takes no more bytes. */
 export const MOST_AAC_BYTES = 768;
-/** Samples of a frame by the object type: plain, low delay, and what also speaks. */
+/** A frame has so many samples by the object type: plain, low delay, and what also speaks. */
 const aacSamples: Readonly<Record<number, number>> = {
   ...{ 1: 1_024, 2: 1_024, 3: 1_024, 4: 1_024, 5: 1_024, 17: 1_024, 19: 1_024, 20: 1_024, 29: 1_024 },
   ...{ 23: 512, 39: 512, 42: 4_096 },
@@ -94,7 +94,7 @@ function flacPackets(setup: Buffer): PacketSeconds | null {
   return (packet) => secondsOfFlacFrames(packet, rate);
 }
 
-/** Bytes of a frame by its mode, its own first byte among them (RFC 4867, 3GPP TS 26.101 and 26.201). */
+/** A frame has so many bytes by its mode, its own first byte among them (RFC 4867, 3GPP TS 26.101 and 26.201). */
 const narrowBand = [13, 14, 16, 18, 20, 21, 27, 32, 6, 7, 6, 6, 1, 1, 1, 1];
 const wideBand = [18, 24, 33, 37, 41, 47, 51, 59, 61, 6, 1, 1, 1, 1, 1, 1];
 const AMR_SECONDS = 0.02;

@@ -30,7 +30,7 @@ const TOKENS_PER_MINUTE = 1_250;
 const MOST_MS_PER_CHARACTER = 500;
 const USUAL_MS_PER_CHARACTER = 67;
 const PAUSES_MS = 30_000;
-/** Samples of two bytes, 24,000 a second: what suppliers send as `pcm`. */
+/** Suppliers send `pcm` in samples of two bytes, 24,000 a second. */
 const PCM_BYTES_PER_MS = 48;
 
 export function speechIn(body: JsonFields, bytes: number): Speech {

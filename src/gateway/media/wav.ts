@@ -15,7 +15,7 @@ const MOST_CHUNKS = 64;
 
 interface SampleFormat {
   readonly code: number;
-  /** Bytes a second; zero where the format does not fix them. */
+  /** It is in bytes a second; zero where the format does not fix them. */
   readonly rate: number;
 }
 

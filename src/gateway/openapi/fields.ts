@@ -14,7 +14,7 @@ const flag = (description: string): Schema => ({ type: 'boolean', description })
 const list = (description: string, items: Schema = {}): Schema => ({ type: 'array', items, description });
 const object = (description: string): Schema => ({ type: 'object', description });
 
-/** Descriptions of fields by name, on all routes that have them. The supplier decides about the others. */
+/** Fields are described by name, on all routes that have them. The supplier decides about the others. */
 const byName: Readonly<Record<string, Schema>> = {
   model: text('An id or alias of GET /v1/models.'),
   metadata: {

@@ -18,7 +18,7 @@ const rerank: Omit<CallInput, 'id' | 'summary'> = {
   example: { query: 'capital of France', documents: ['Paris', 'Berlin'] },
   answer: json(schemaRef('Ranking')),
 };
-/** Fields with another meaning in the messages dialect. */
+/** These fields have another meaning in the messages dialect. */
 const messagesFields: Readonly<Record<string, Schema>> = {
   speed: { type: 'string', description: 'As the supplier names it; its price must be known.' },
 };

@@ -84,7 +84,7 @@ function passOn(answer: LaneAnswer, bytes: Buffer, readError: ReadError): Delive
   };
 }
 
-/** Sound or plain text, which is passed on as it came. */
+/** Such an answer is sound or plain text, which is passed on as it came. */
 const isRaw = ({ routed: { call }, contentType }: LaneAnswer): boolean =>
   call.operation.answersRaw?.(call.inbound.body) === true && !isMarkup.test(contentType);
 

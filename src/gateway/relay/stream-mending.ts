@@ -39,7 +39,7 @@ export class StreamMending {
     return this.lacks.flatMap(({ path, members }) => memberEdits(json, path, members));
   }
 
-  /** Events that are missing, and the name of this one as a field of its own. */
+  /** Events that are missing go before this one, with its name as a field of its own. */
   before(event: JsonObject, scanner: SseScanner): string {
     const { mender } = this;
     const name = mender.nameOf(event);

@@ -50,7 +50,7 @@ export class Tap {
   sawEvent = false;
   readonly watcher: StreamWatcher;
   private readonly scanner = new SseScanner({ onText: (text, complete) => this.read(text, complete) });
-  /** Received bytes that were not forwarded yet, beginning at `sent`. */
+  /** These bytes were received and not forwarded yet, beginning at `sent`. */
   private held: Buffer[] = [];
   private sent = 0;
   private received = 0;
@@ -58,7 +58,7 @@ export class Tap {
   private keptFrom = Infinity;
   /** Bytes from here on are dropped. */
   private cutAt = Infinity;
-  /** In order, none of them in what has gone on. */
+  /** The edits are in order, and none is in what has gone on. */
   private readonly edits: Edit[] = [];
   /** The end of the first event with the final usage. */
   private accountedAt = Infinity;

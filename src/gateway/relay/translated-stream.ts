@@ -39,7 +39,7 @@ export class TranslatedStream implements LaneStream {
   private whole = false;
   protected problem: Fault | null = null;
   protected readonly calls: string[] = [];
-  /** Bytes that can be sent now, and bytes that wait for the settlement. */
+  /** The first bytes can be sent now, the second wait for the settlement. */
   private ready = '';
   private delivery: Delivery | null = null;
   private last = '';

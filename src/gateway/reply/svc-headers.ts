@@ -51,7 +51,7 @@ export function setDroppedHeader(response: ServerResponse, dropped: readonly str
 /** Names are free texts of the operator; a header takes only some of them as they are. */
 const headerText = (text: string): string => (/^[\x21-\x7e]+$/.test(text) ? text : encodeURI(text));
 
-/** Known when the request is settled: trailers of a stream, headers of a whole answer. */
+/** These are known when the request is settled: trailers of a stream, headers of a whole answer. */
 export function settledHeaders(facts: CallFacts): Record<string, string> {
   return {
     'x-svc-latency-ms': String(facts.latencyMs),

@@ -101,9 +101,7 @@ export class KeptResponses implements KeptAnswers, OnApplicationBootstrap {
     return response;
   }
 
-  /**
-   * The items led to a response; null when this key has none of this id, or its input was too much to keep.
-   */
+  /** The items led to a response; null when this key has none of this id, or its input was too much to keep. */
   async inputOf(keyId: number, responseId: string): Promise<readonly unknown[] | null> {
     const [kept] = await this.find(keyId, [responseId], []);
     return kept === undefined || kept.input === null ? null : listIn(await parseJsonInSlices(kept.input));
@@ -164,7 +162,7 @@ export class KeptResponses implements KeptAnswers, OnApplicationBootstrap {
     return [...near, ...(await inTime(this.store.find(keyId, farResponses, farItems)))];
   }
 
-  /** Null: too large, or nothing that could be referred to. */
+  /** Null means too large, or nothing that could be referred to. */
   private keptOf({ caller }: Inbound, response: JsonFields): Omit<FreshResponse, 'input'> | null {
     const { id, output } = response;
     const most = this.settings.responsesStoreAnswerLimitBytes;

@@ -1,7 +1,7 @@
 import { fault, type Fault, type JsonFields } from '../../kernel';
 import { isRecord } from '../../protocol';
 
-/** References of a request to earlier answers, in place of repeated content. */
+/** A request refers to earlier answers in place of repeated content. */
 export interface References {
   readonly previous: string | null;
   /** Item ids are listed by their place in the input. */

@@ -7,7 +7,7 @@ import { type InputItemPage, inputItemPage } from './input-items';
 import { KeptResponses } from './kept-responses';
 import { replayedEvents } from './replayed-events';
 
-/** Answers of `/v1/responses` that are kept for this key. */
+/** These answers of `/v1/responses` are kept for this key. */
 @Controller('/v1/responses')
 @Access.bearer()
 export class ResponsesController {

@@ -80,7 +80,7 @@ export function chargedUsage(
   return modes === usage.modes ? usage : { ...usage, modes };
 }
 
-/** Usage with the uses of tools that a whole answer shows and its report does not count. */
+/** The usage includes uses of tools that a whole answer shows and its report does not count. */
 export function withServedUses(usage: Usage, { operation, fees }: Call, answer: unknown): Usage {
   if (!isText(operation)) return usage;
   const served = new ServedUses(operation.dialect.name);
