@@ -71,7 +71,7 @@ function chatUses({ body, tools, choices }: MeasuredRequest): UseCounts {
 /** Live search reads so many sources where the caller does not say, and each is billed. */
 const LIVE_SOURCES = 20;
 
-/** Tools by the beginning of their type, which goes on with a date. */
+/** Tools are known by the beginning of their type, which goes on with a date. */
 const MESSAGES_TOOLS: readonly (readonly [prefix: string, use: UseName | null])[] = [
   ['web_search', 'web_search'],
   ['web_fetch', 'url_fetch'],
@@ -145,10 +145,7 @@ function responsesUses({ body, tools }: MeasuredRequest): UseCounts {
   return uses;
 }
 
-/**
- * An answer tells beside its usage object which tools its supplier used; there is one of these for each
- * answer.
- */
+/** An answer tells beside its usage object which tools its supplier used; there is one of these for each answer. */
 export class ServedUses {
   private readonly found = new Map<UseName, Set<unknown>>();
 
@@ -231,7 +228,7 @@ export class ServedUses {
 
 const SEARCHES: readonly UseName[] = ['web_search', 'web_search_low', 'web_search_medium', 'web_search_high'];
 
-/** Kinds of one thing: the size that was asked for is the one that is billed. */
+/** These are kinds of one thing: the size that was asked for is the one that is billed. */
 const FAMILIES: readonly (readonly UseName[])[] = [SEARCHES, CONTAINERS, PICTURES];
 
 function itemUse(item: JsonFields): UseName | undefined {

@@ -140,7 +140,7 @@ function countedBeside(
   reasoning: number,
 ): { cached: boolean; reasoning: boolean; unnamed?: number; isContradiction?: true } {
   const surplus = total === undefined ? undefined : total - input - output;
-  // What nearly every report says.
+  // Nearly every report says this.
   if ((surplus ?? 0) === 0 && cached <= input && reasoning <= output)
     return { cached: false, reasoning: false };
   const possible = [

@@ -18,7 +18,7 @@ import { type DialectName, type JsonObject } from './request';
 interface AnswerText {
   readonly type: 'text' | 'refusal';
   text: string;
-  /** Notes on the text, in the dialect that is written. */
+  /** The notes on the text are in the dialect that is written. */
   annotations?: JsonObject[];
 }
 interface AnswerReasoning {

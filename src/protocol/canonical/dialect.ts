@@ -124,7 +124,7 @@ export interface EncoderOptions {
   /** It is the lane that answers: signatures of other dialects are sealed with it. Without one they are left out. */
   readonly lane?: string;
   readonly requestId: string;
-  /** Seconds since the epoch. */
+  /** It is in seconds since the epoch. */
   readonly createdAt?: number;
   /** chat: the caller asked for the usage chunk. */
   readonly includeUsage?: boolean;
@@ -136,7 +136,7 @@ export interface EncoderOptions {
   readonly tellsFacts?: boolean;
   /** The gateway adds these facts to the final usage event as `svc`. */
   readonly facts?: (usage: Usage | undefined) => JsonObject | undefined;
-  /** responses: fields of the caller's request that the answer repeats. */
+  /** In responses the answer repeats these fields of the caller's request. */
   readonly echo?: JsonObject;
   /** So many characters of an answer may wait for their turn, or for its closing event. */
   readonly maxHeld?: number;
@@ -175,9 +175,7 @@ export interface Dialect {
   readonly name: DialectName;
   /** It is sent in silent gaps. */
   readonly ping: string;
-  /**
-   * Its bodies hold these texts of others: arguments of tools and schemas. Readers keep it as it was written.
-   */
+  /** Its bodies hold these texts of others: arguments of tools and schemas. Readers keep it as it was written. */
   readonly written: WrittenFields;
   readonly decodeRequest: (body: unknown) => Result<CanonicalRequest, Fault>;
   /** The measure tells what a request carries beside its text; it reads any body, valid or not. */

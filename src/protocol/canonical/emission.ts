@@ -32,7 +32,7 @@ export class Emission {
   private readonly calls = new Set<string>();
   private readonly openTools = new Set<number>();
   private answeredByTool = false;
-  /** Arguments of functions that stand for tools with plain text, until they can be read. */
+  /** These arguments belong to functions that stand for tools with plain text; they wait until they can be read. */
   private readonly wrapped = new Map<number, string>();
 
   constructor(private readonly options: EmissionOptions) {}

@@ -76,7 +76,7 @@ export class Fields {
     return this.value[name] ?? undefined;
   }
 
-  /** Fields that carry nothing to translate: identifiers of the transport, states of finished items. */
+  /** These fields carry nothing to translate: identifiers of the transport, states of finished items. */
   skip(...names: readonly string[]): void {
     for (const name of names) this.known.add(name);
   }

@@ -66,7 +66,7 @@ export interface ToolResultBlock extends Part {
   readonly blocks: readonly ContentBlock[];
   readonly isError?: boolean;
   readonly custom?: boolean;
-  /** As its own dialect has it, where it is no function's. */
+  /** It is as its own dialect has it, where it is no function's. */
   readonly item?: JsonObject;
 }
 

@@ -102,7 +102,7 @@ export const shortIds: IdRule = {
     turn === 1 && shortIds.fits.test(id) ? id : `call_${hash(JSON.stringify([id, turn]))}`,
 };
 
-/** Nine letters or digits, as Mistral has it. */
+/** Mistral takes nine letters or digits. */
 export const nineLetterIds: IdRule = {
   fits: /^[a-zA-Z0-9]{9}$/,
   derived: (id, turn) =>

@@ -16,7 +16,7 @@ import {
 } from '../canonical';
 import { decodeMessage, mergeToolTurns } from './decode-content';
 
-/** Fields that mean the same in responses. */
+/** These fields mean the same in responses. */
 const SPELLED_ALIKE: Readonly<Record<string, readonly DialectName[]>> = {
   prompt_cache_key: ['chat', 'responses'],
   prompt_cache_retention: ['chat', 'responses'],

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../canonical';
 import { isGiven, isRecord, listOf, Measure, type RequestMeasure } from '../measure/measure';
 
-/** Fields by which suppliers of this dialect search the web before they answer. */
+/** Suppliers of this dialect search the web before they answer where one of these fields asks for it. */
 const SEARCHING = ['web_search_options', 'search_parameters', 'plugins'];
 
 export function measureChat(body: Readonly<JsonObject>): RequestMeasure {

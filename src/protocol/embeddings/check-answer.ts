@@ -6,6 +6,6 @@ export const checkEmbeddingsAnswer: AnswerCheck = ({ data }) =>
     ? undefined
     : unusable('embeddings');
 
-/** Numbers, or the same in base64. */
+/** A vector is numbers, or the same in base64. */
 const isVector = (value: unknown): boolean =>
   Array.isArray(value) || (typeof value === 'string' && value !== '');

@@ -61,7 +61,7 @@ export function normaliseGeminiUsage(raw: unknown): UsageReading {
   });
 }
 
-/** Tokens of a modality among the details, without those that came from the cache. */
+/** So many tokens of a modality stand among the details, without those that came from the cache. */
 function freshOf(modality: string, details: unknown, cachedDetails: unknown): number | undefined {
   const all = tokensOf(modality, details);
   const cached = tokensOf(modality, cachedDetails);

@@ -29,7 +29,7 @@ export interface RequestMeasure {
   readonly mediaBytes: number;
   readonly pictures: readonly Picture[];
   readonly documents: readonly CarriedDocument[];
-  /** Recordings, in base64. */
+  /** The recordings are in base64. */
   readonly recordings: readonly string[];
   /** Parts whose size only the supplier knows: earlier answers, stored prompts, kinds that are unknown here. */
   readonly references: number;
@@ -43,7 +43,7 @@ export interface RequestMeasure {
   readonly predictedTokens: number;
   /** The supplier may summarise the conversation first, which is billed beside the answer. */
   readonly compacts: boolean;
-  /** Other models that it may ask on the way. */
+  /** It may ask these other models on the way. */
   readonly advisors: readonly Advisor[];
 }
 

@@ -6,7 +6,7 @@ export interface OutgoingBlock {
   readonly pieceHead: string;
   /** All that precedes a piece, known once the block is open. */
   prefix: string;
-  /** Deltas that wait for the block's turn. */
+  /** These deltas wait for the block's turn. */
   held: string[];
   closed: boolean;
 }
@@ -26,7 +26,7 @@ const deltaEvent = 'event: content_block_delta\ndata: {"type":"content_block_del
  * that begin meanwhile wait until it is over.
  */
 export class BlockQueue {
-  /** Characters that wait. */
+  /** So many characters wait. */
   held = 0;
   private live: OutgoingBlock | undefined;
   private readonly waiting: OutgoingBlock[] = [];

@@ -61,7 +61,7 @@ export function decodeMessagesRequest(body: unknown): Result<CanonicalRequest, F
   });
 }
 
-/** https://github.com/waybarrios/vllm-mlx/pull/277, 2026-04-10. */
+/** The line is described in https://github.com/waybarrios/vllm-mlx/pull/277, 2026-04-10. */
 const BILLING_LINE = /^x-anthropic-billing-header:[^\n]*\n?/;
 
 /**

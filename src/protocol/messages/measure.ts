@@ -25,7 +25,7 @@ const isCompaction = (edit: unknown): boolean =>
 
 /** Tools of the vendor's making that the caller runs. */
 const runByCaller = /^(bash|text_editor|computer|memory)_/;
-/** Tools whose uses can be limited one by one. */
+/** The uses of these tools can be limited one by one. */
 const limitable = /^(web_(search|fetch)|advisor)_/;
 
 function readTool(tool: JsonObject, index: number, measure: Measure): void {

@@ -18,9 +18,7 @@ import {
 } from '../canonical';
 import { sourceOf } from '../chat/decode-content';
 
-/**
- * The supplier did this with its own tools in an earlier turn; leaving it out leaves the conversation whole.
- */
+/** The supplier did this with its own tools in an earlier turn; leaving it out leaves the conversation whole. */
 const PAST_WORK = new Set([
   'web_search_call',
   'file_search_call',

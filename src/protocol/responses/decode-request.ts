@@ -18,7 +18,7 @@ import {
 } from '../canonical';
 import { decodeItems } from './decode-items';
 
-/** Fields that mean the same in chat. */
+/** These fields mean the same in chat. */
 const SPELLED_ALIKE: Readonly<Record<string, readonly DialectName[]>> = {
   prompt_cache_key: ['chat', 'responses'],
   prompt_cache_retention: ['chat', 'responses'],

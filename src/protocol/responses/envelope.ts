@@ -14,7 +14,7 @@ import { renderResponsesUsage } from './usage';
 
 export const responsesId = (id: string): string => (id.startsWith('resp_') ? id : `resp_${id}`);
 
-/** Fields of the request that the answer repeats, with their defaults. */
+/** The answer repeats these fields of the request, with their defaults. */
 const REPEATED: JsonObject = {
   instructions: null,
   max_output_tokens: null,
@@ -31,7 +31,7 @@ const REPEATED: JsonObject = {
   truncation: 'disabled',
 };
 
-/** Repeated where the request has them. */
+/** These are repeated where the request has them. */
 const FURTHER = ['max_tool_calls', 'prompt_cache_key', 'safety_identifier', 'service_tier', 'user'];
 
 /** The answer repeats what was asked, with the defaults of what was left open. */

@@ -9,7 +9,7 @@ import { findResponsesUsage, normaliseResponsesUsage } from './usage';
 
 const record = (value: unknown): JsonObject => (isRecord(value) ? value : {});
 
-/** Events that repeat what others have said. */
+/** These events repeat what others have said. */
 const REPETITIONS = new Set([
   'response.content_part.added',
   'response.content_part.done',

@@ -24,7 +24,7 @@ export class ResponsesStreamWatcher extends EventWatcher {
   private begun: { readonly id: string; readonly createdAt: number } | null = null;
   private readonly output: JsonObject[] = [];
   private isKeptWhole = false;
-  /** Items whose name has been counted, and items whose text has. */
+  /** The name of the first items has been counted, and the text of the second. */
   private readonly named = new Set<unknown>();
   private readonly written = new Set<unknown>();
 
