@@ -12,7 +12,7 @@ const scopeKinds = [
 
 export type ScopeKind = (typeof scopeKinds)[number];
 
-/** Something that may have a limit. A scope without a rule is open; a wallet always has one. */
+/** Something with this reference may have a limit. A scope without a rule is open; a wallet always has one. */
 export interface LimitRef {
   readonly kind: ScopeKind;
   readonly id: number;

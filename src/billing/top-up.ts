@@ -30,7 +30,7 @@ export function topUpOf(netCents: bigint): TopUpExample {
 
 const amountText = /^\$?(\d{1,9})(?:[.,](\d{1,2}))?$/;
 
-/** Cents from a text that a person typed; null if it is no amount, or none that can be topped up. */
+/** The cents are read from a text that a person typed; null if it is no amount, or none that can be topped up. */
 export function readTopUpCents(text: string): bigint | null {
   const cents = readCents(text);
   return cents !== null && isTopUp(cents) ? cents : null;
@@ -38,7 +38,7 @@ export function readTopUpCents(text: string): bigint | null {
 
 export const isTopUp = (cents: bigint): boolean => cents >= LEAST_TOP_UP_CENTS && cents <= MOST_TOP_UP_CENTS;
 
-/** Cents from any amount; null for anything else. */
+/** Any amount is read in cents; anything else is null. */
 export function readCents(text: string): bigint | null {
   const [, whole, fraction = ''] = amountText.exec(text.trim()) ?? [];
   return whole === undefined ? null : BigInt(whole) * 100n + BigInt(fraction.padEnd(2, '0'));

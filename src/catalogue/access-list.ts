@@ -5,7 +5,7 @@ export interface AccessFilter extends PageRequest {
   readonly organisationId: number;
   /** Adds what this department may use. */
   readonly departmentId: number | null;
-  /** Any part of the name, or of what it is shown as. */
+  /** This is any part of the name, or of what it is shown as. */
   readonly text: string | null;
   /** The platform sees every model, an organisation those that are open to it. */
   readonly seesAll: boolean;

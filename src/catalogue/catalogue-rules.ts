@@ -8,7 +8,7 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$/;
 /** Stands for the model that the router picks, so no model and no alias may take it. */
 const RESERVED = 'auto';
 
-/** Names of models and aliases: what callers send as `model`. */
+/** Callers send these names of models and aliases as `model`. */
 export function checkName(name: string): void {
   if (name === RESERVED) {
     throw fault('alias_redirect_conflict', {

@@ -4,7 +4,7 @@ import type { ModelKind, ModelState } from './entities';
 import type { ProviderView } from './views';
 
 export interface ModelListFilter extends PageRequest {
-  /** Any part of the name, of what it is shown as, or of an alias. */
+  /** This is any part of the name, of what it is shown as, or of an alias. */
   readonly text?: string | null;
   readonly state?: ModelState | null;
   readonly providerId?: number | null;
@@ -23,7 +23,7 @@ export interface ListedModel {
   readonly retiresAt: Date | null;
   readonly aliases: number;
   readonly lanes: readonly { readonly provider: string; readonly region: string; readonly rests: boolean }[];
-  /** Nano-USD as text; null where there is no price. */
+  /** It is nano-USD as text; null where there is no price. */
   readonly input: string | null;
   readonly output: string | null;
   readonly perMinute: string | null;

@@ -49,7 +49,7 @@ export interface ModelSheet {
   /** The primary first. */
   readonly lanes: readonly SheetLane[];
   readonly price: SheetPrice | null;
-  /** Versions of the model's own price, the newest first; at most twenty. */
+  /** These are versions of the model's own price, the newest first; at most twenty. */
   readonly history: readonly SheetPrice[];
   readonly schedules: readonly SheetSchedule[];
   /** A hash of the editable values: if it still matches, the model was not changed meanwhile. */

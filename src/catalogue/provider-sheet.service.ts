@@ -24,7 +24,7 @@ export interface ProviderChange {
 }
 
 export interface ChangedProvider extends Changed<ProviderSheet> {
-  /** Labels of the secrets that went with the address they were entered for. */
+  /** The secrets with these labels went with the address they were entered for. */
   readonly cleared: readonly string[];
 }
 

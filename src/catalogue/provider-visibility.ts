@@ -6,7 +6,7 @@ export interface VisibilityEffect {
   readonly providerId: number;
   readonly name: string;
   readonly visible: boolean;
-  /** Models with a lane to this provider that is switched on. */
+  /** So many models have a lane to this provider that is switched on. */
   readonly models: number;
   /** The first lane of these models is this provider's, and other providers serve them as well. */
   readonly movesToBackup: number;

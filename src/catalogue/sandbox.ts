@@ -18,10 +18,7 @@ interface SandboxModel extends Omit<ModelInput, 'ownedBy'> {
 }
 
 const usd = parseUsdPerMillion;
-/**
- * The market asks these prices for one use of a supplier's own tool: agents offer such tools with every
- * request.
- */
+/** The market asks these prices for one use of a supplier's own tool: agents offer such tools with every request. */
 const uses = {
   web_search: parseUsd('0.01'),
   file_search: parseUsd('0.0025'),

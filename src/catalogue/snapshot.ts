@@ -106,9 +106,7 @@ export class CatalogueSnapshot {
     return this.prices.get(id);
   }
 
-  /**
-   * The platform, the organisation, its policy and the department all have to leave the model open to them.
-   */
+  /** The platform, the organisation, its policy and the department all have to leave the model open to them. */
   isOpenTo(model: ModelView, audience: ModelAudience): boolean {
     const { organisationId, departmentId } = audience;
     const organisation =

@@ -29,7 +29,7 @@ export interface PriceView {
   readonly modelId: number;
   readonly laneId: number | null;
   readonly rates: PriceRates;
-  /** Milliseconds since the epoch; null: in force only while a schedule says so. */
+  /** It is in milliseconds since the epoch; null means in force only while a schedule says so. */
   readonly validFrom: number | null;
   readonly source: string;
   /** The fees of extensions that its rates hold; left out: none. */
@@ -56,7 +56,7 @@ export interface ModelView extends Readonly<Omit<ModelValues, 'capabilities' | '
   readonly overflowTo: number | null;
   /** Enabled lanes of visible providers, the primary first. */
   readonly lanes: readonly LaneView[];
-  /** Newest first. */
+  /** The newest stands first. */
   readonly prices: readonly PriceView[];
   readonly schedules: readonly ScheduleView[];
 }

@@ -24,15 +24,12 @@ export interface Standing extends Ownership {
   /** The payer's wallet, or their account of invoices; null where nobody pays or nothing is charged. */
   readonly chargedAccount: number | null;
   readonly billingExempt: boolean;
-  /**
-   * The organisation pays these shares of a price, the latest version first; null where it never had a
-   * mark-up.
-   */
+  /** The organisation pays these shares of a price, the latest version first; null where it never had a mark-up. */
   readonly priceFactors: readonly PriceFactorVersion[] | null;
 }
 
 export interface PriceFactorVersion {
-  /** Milliseconds since the epoch. */
+  /** It is in milliseconds since the epoch. */
   readonly from: number;
   /** It is written in millionths. */
   readonly factor: number;

@@ -4,7 +4,7 @@ import { Database, type Tx } from '../platform';
 export const noticeTopics = ['budget', 'balance', 'suppliers', 'models'] as const;
 export type NoticeTopic = (typeof noticeTopics)[number];
 
-/** Pages with an explanation that can be put away. */
+/** These pages have an explanation that can be put away. */
 export type HelpPage = 'autorouter' | 'projects' | 'qualitative' | 'setup';
 
 /** A person chose these settings for their own pages and mails. */

@@ -22,7 +22,7 @@ export class Session {
   @Column('timestamptz', { name: 'expires_at' })
   expiresAt: Date;
 
-  /** The session is good on this host alone. Empty: at BASE_URL. Null, as older versions left it: nowhere. */
+  /** The session is good on this host alone. Empty means at BASE_URL. Null, as older versions left it: nowhere. */
   @Column('text', { nullable: true })
   host: string | null;
 

@@ -54,7 +54,7 @@ export const keyFields = defineFields('key', {
     .nullable('as the model says')
     .told('off: a stream that breaks off ends with an error; on or null: as the model says.')
     .explained(),
-  /** Labels for the bookkeeping of its owner. */
+  /** The labels are for the bookkeeping of its owner. */
   metadata: kept
     .object<Record<string, string>>({
       fromFile: (given) => given.data() as Record<string, string>,

@@ -124,7 +124,7 @@ function readPlain(value: unknown, { name, property }: FieldEntry): unknown {
   return field.read(value);
 }
 
-/** Fields that creation and change share. An absent field stays absent in the result. */
+/** Creation and change share these fields. An absent field stays absent in the result. */
 function readRestrictions(body: JsonFields, catalogue: KnownModels): KeyChanges {
   const {
     allowed_regions: regions,

@@ -7,8 +7,8 @@ import { KeyDirectory } from './key-directory';
 import { RateStorage } from './rate/rate-storage';
 
 /**
- * Authentication by key. An address that repeatedly sends wrong keys is slowed down; a valid key still passes,
- * because addresses are shared.
+ * The gate authenticates by key. An address that repeatedly sends wrong keys is slowed down; a valid key
+ * still passes, because addresses are shared.
  */
 @Injectable()
 export class KeyGate {

@@ -18,7 +18,7 @@ export class KeyManagement {
     private readonly entries: KeyEntries,
   ) {}
 
-  /** `createdBy` in words that stay true: `root key`, `user 12`. A key of no owner is the operator's. */
+  /** The text `createdBy` stays true: `root key`, `user 12`. A key of no owner is the operator's. */
   create(scope: Scope, form: NewKeyForm, createdBy: string): Promise<IssuedKey> {
     const { userId, organisationId, departmentId, projectId } = form;
     const hasOwner = [userId, organisationId, departmentId, projectId].some((id) => id !== null);

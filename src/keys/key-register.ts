@@ -116,7 +116,7 @@ export class KeyRegister {
     return row;
   }
 
-  /** Keys that a gateway file keeps, and these by their public ids. */
+  /** A gateway file keeps these keys, and those with these public ids. */
   async ofFiles(publicIds: readonly string[], tx: Tx): Promise<ManagedKey[]> {
     const rows = await this.read(
       `${MANAGED} AND k.kind = 'client' AND (k.file_name IS NOT NULL OR k.public_id = ANY ($1::text[])) ORDER BY k.id`,
@@ -146,7 +146,7 @@ export class KeyRegister {
     return new Map(rows.map(({ id, createdAt }) => [id, createdAt]));
   }
 
-  /** Active keys that have used up most of their budget or end soon: the worst first, at most `limit`. */
+  /** These active keys have used up most of their budget or end soon: the worst first, at most `limit`. */
   inTrouble(scope: Scope, limit: number): Promise<ManagedKey[]> {
     const within = withinScope(scope, 2);
     return this.calling(

@@ -80,8 +80,8 @@ export class KeysService {
   }
 
   /**
-   * Refused on every node within a second. What a person revokes may be restored within a day, unless they end it for
-   * good, which counts later as well. Idempotent.
+   * Refused on every node within a second. What a person revokes may be restored within a day, unless they
+   * end it for good, which counts later as well. It is idempotent.
    */
   async revoke(
     scope: KeyScope,
@@ -104,7 +104,10 @@ export class KeysService {
     );
   }
 
-  /** With the secret that it had; one that was rotated away stays away. The caller holds the owner. Idempotent. */
+  /**
+   * The key has the secret that it had; one that was rotated away stays away. The caller holds the owner. It
+   * is idempotent.
+   */
   async restore(scope: KeyScope, tx: Tx, publicId: string): Promise<void> {
     const key = await lock(scope, tx, publicId);
     if (key.status !== 'revoked') return;

@@ -60,7 +60,7 @@ export interface IssuedKey {
 
 export interface RotatedKey extends IssuedKey {
   readonly name: string;
-  /** Until when the secret before this one counts; null when it no longer does. */
+  /** The secret before this one counts until then; null when it no longer does. */
   readonly previousUntil: Date | null;
 }
 
@@ -102,7 +102,7 @@ export interface KeyOwners {
   readonly organisation: OwnerName | null;
   readonly department: OwnerName | null;
   readonly project: OwnerName | null;
-  /** With the organisation of the person, which need not be that of the key. */
+  /** The person has their organisation beside them, which need not be that of the key. */
   readonly user: (OwnerName & { readonly organisationId: number | null }) | null;
 }
 

@@ -87,7 +87,7 @@ export class MoneyEngine {
     );
   }
 
-  /** Records on their way to the database. */
+  /** So many records are on their way to the database. */
   get pending(): number {
     return this.settlements.pending;
   }

@@ -19,8 +19,8 @@ export interface LimitState extends LimitRule {
   /** Never negative: a limit may lie below what was spent. */
   readonly remaining: Nano;
   /**
-   * Nothing of what was spent counts any more from this time on. Null for a rolling window in which nothing
-   * has been spent.
+   * Nothing of what was spent counts any more from this time on. It is null for a rolling window in which
+   * nothing has been spent.
    */
   readonly resetsAt: Date | null;
   /** The oldest spending of a rolling window, and when it leaves. */

@@ -15,7 +15,7 @@ export interface HistoryLine {
   readonly requests: number | null;
 }
 
-/** Postings of one kind that a statement does not list one by one. */
+/** A statement does not list these postings of one kind one by one. */
 interface FurtherPostings {
   readonly kind: string;
   readonly count: number;
@@ -24,7 +24,7 @@ interface FurtherPostings {
 
 /** The usage of one member of an organisation, or of one project. */
 export interface UsageShare {
-  /** Null: all others together, beyond those that are listed. */
+  /** Null stands for all others together, beyond those that are listed. */
   readonly name: string | null;
   readonly requests: number;
   readonly cost: Nano;
@@ -66,7 +66,7 @@ interface LineRow {
   requests: string | null;
 }
 
-/** Days of UTC that the wallet paid for: sums of days where there are some, else of their hours. */
+/** The wallet paid for these days of UTC: sums of days where there are some, else of their hours. */
 const usageDays = `
   SELECT d.day, d.cost_nano::numeric AS cost, d.requests::bigint AS requests
     FROM usage_day_merged m JOIN usage_day d ON d.day = m.day AND d.dimension = 'wallet' AND d.number = $1

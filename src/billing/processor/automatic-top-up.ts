@@ -224,7 +224,8 @@ export class AutomaticTopUp {
             payment_method: cardId,
             off_session: true,
             confirm: true,
-            // Required where the account has ways of paying that lead away. Nobody is led: its owner is not there.
+            // It is required where the account has ways of paying that lead away. Nobody is led: its owner is
+            // not there.
             return_url: this.processor.returnAddress('/dashboard/billing'),
             metadata,
           },

@@ -46,7 +46,7 @@ export class BillingOperators {
     );
   }
 
-  /** A manual posting by an operator. False where this form was sent before. */
+  /** A manual posting by an operator. It returns false where this form was sent before. */
   async adjust(walletId: number, amount: Nano, { reason, token }: OperatorAct): Promise<boolean> {
     const { organisationId, email } = await this.accounts.owner(walletId);
     return this.database.transaction(async (tx) => {

@@ -23,7 +23,7 @@ interface Starter {
 
 const POLLED_AT_ONCE = 200;
 
-/** Top-ups through the processor's own page. This credits nothing; only the processor's events do. */
+/** Top-ups go through the processor's own page. This credits nothing; only the processor's events do. */
 @Injectable()
 export class Checkout {
   constructor(
@@ -122,7 +122,7 @@ export class Checkout {
   @RepeatingJob({ name: 'poll-checkouts', cron: '7 * * * *', deadlineMs: 600_000 })
   async pollOpen(signal?: AbortSignal): Promise<number> {
     if (!this.processor.isConnected) return 0;
-    // Checkouts that never reached the processor, or whose answer was lost; a later event still counts.
+    // These checkouts never reached the processor, or their answer was lost; a later event still counts.
     await this.database.query(
       `UPDATE payment SET state = 'failed', failure_code = 'not_started'
         WHERE state = 'open' AND kind = 'checkout' AND session_id IS NULL AND created_at < now() - interval '1 day'`,

@@ -1,7 +1,7 @@
 import { differingGroups, type MoneyCheckQuery } from '../ledger/checks/money-check';
 import { DISPUTED, REFUNDED } from './payment-facts';
 
-/** Postings against the processor's account, with the payment that their reference names. */
+/** The postings against the processor's account stand beside the payment that their reference names. */
 const posted = `
   SELECT t.id, t.kind, t.ref, split_part(t.ref, ':', 2) AS public_id, a.owner_id AS wallet_id, e.amount,
          CASE WHEN split_part(t.ref, ':', 3) ~ '^[0-9]{1,9}$' THEN split_part(t.ref, ':', 3)::integer END AS number

@@ -55,8 +55,8 @@ interface Posted {
 }
 
 /**
- * Facts about payments from the processor. Facts only grow. After each one the due credit is recomputed and the
- * ledger gets the difference, so that order and repetition do not matter.
+ * These are facts about payments from the processor. Facts only grow. After each one the due credit is
+ * recomputed and the ledger gets the difference, so that order and repetition do not matter.
  */
 @Injectable()
 export class PaymentFacts {
@@ -81,7 +81,10 @@ export class PaymentFacts {
     return { payment: settled, problem: null };
   }
 
-  /** Refunds and disputes may arrive before their payment; they are kept. False where more was known already. */
+  /**
+   * Refunds and disputes may arrive before their payment; they are kept. It returns false where more was
+   * known already.
+   */
   private async keep(tx: Tx, fact: PaymentFact): Promise<boolean> {
     if (fact.kind === 'charge') {
       await tx.query(

@@ -19,7 +19,7 @@ const TIMEOUT_MS = 15_000;
 const RETRIES = 2;
 /** A list of a hundred events with all they carry. */
 const BOUNDS = { mostBytes: 16 * 1024 * 1024, deadlineMs: TIMEOUT_MS };
-/** Characters of a refusal that are passed on. */
+/** So many characters of a refusal are passed on. */
 const MOST_SAID = 300;
 /** The tolerance of an event's signing time. */
 const TOLERANCE_SECONDS = 300;

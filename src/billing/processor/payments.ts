@@ -20,7 +20,7 @@ export interface Payment {
   readonly feeCents: bigint;
   readonly grossCents: bigint;
   readonly refundedCents: bigint;
-  /** Refunds that the bank refused, perhaps days later. */
+  /** The bank refused these refunds, perhaps days later. */
   readonly failedRefundCents: bigint;
   readonly disputedCents: bigint;
   readonly creditedNano: bigint;

@@ -21,10 +21,7 @@ interface HeldBudget {
 
 const MOST_READ = 100;
 
-/**
- * A person hears of their own scopes, their projects', and those of the department or organisation that they
- * lead.
- */
+/** A person hears of their own scopes, their projects', and those of the department or organisation that they lead. */
 const held = `
   SELECT 'key' AS kind, k.id::bigint AS owner_id, k.name AS what, k.id AS key_id
     FROM api_key k WHERE k.user_id = $1 AND k.status = 'active'

@@ -25,7 +25,7 @@ type OrderRow = Row<'refund_order'> & { readonly isOld: boolean };
 export class RefundOrders {
   constructor(private readonly database: Database) {}
 
-  /** The order of this form; null where it was carried out before. Without an amount, the whole rest. */
+  /** The order of this form; null where it was carried out before. Without an amount it is the whole rest. */
   async place(tx: Tx, publicId: string, cents: bigint | null, token: string): Promise<RefundOrder | null> {
     const payment = await locked(tx, publicId);
     const { intentId } = payment;

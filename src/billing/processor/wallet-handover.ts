@@ -22,9 +22,7 @@ export class WalletHandover {
     private readonly activity: ActivityLog,
   ) {}
 
-  /**
-   * The answer says whether an automatic top-up was switched off; its owner is told once this is committed.
-   */
+  /** The answer says whether an automatic top-up was switched off; its owner is told once this is committed. */
   async carryOut(tx: Tx, transfer: WalletTransfer): Promise<boolean> {
     const { from, to } = transfer;
     const wasAutomatic = await this.switchOff(tx, from);

@@ -27,7 +27,7 @@ const LONGEST_REQUEST = '1 hour';
 /** It means this end: a promotion may have been extended after an earlier one. */
 const ENDED = 'c.ended_at >= g.expires_at';
 
-/** Wallets for which a running grant is due. */
+/** A running grant is due for these wallets. */
 const outstanding = `
   SELECT g.id AS grant_id, w.wallet_id, g.amount
     FROM promotion_grant g

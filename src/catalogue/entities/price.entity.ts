@@ -32,11 +32,11 @@ export class Price extends (RateColumns as new () => Mutable<Pick<PriceRates, Ra
   @ForeignKey(() => Model, { name: 'price_model_fkey' })
   modelId: number;
 
-  /** Null: every lane of the model that has no price of its own. */
+  /** Null means every lane of the model that has no price of its own. */
   @Column('integer', { name: 'lane_id', nullable: true })
   laneId: number | null;
 
-  /** Rates as decimal texts of nano-USD, since JSON numbers are no place for money. */
+  /** Rates are decimal texts of nano-USD, since JSON numbers are no place for money. */
   @Column('jsonb', { default: [] })
   tiers: StoredTier[];
 

@@ -1,7 +1,7 @@
 import { Check, Column, CreateDateColumn, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
 import { RegionsColumn } from '../../platform';
 
-/** Deadlines towards one supplier, in milliseconds; what is missing is the service's own. */
+/** These are deadlines towards one supplier, in milliseconds; what is missing is the service's own. */
 export interface ProviderTimeouts {
   readonly connect?: number;
   readonly firstByte?: number;
@@ -10,7 +10,7 @@ export interface ProviderTimeouts {
   readonly total?: number;
 }
 
-/** When lanes of one supplier count as failing, in milliseconds; what is missing is the service's own. */
+/** Lanes of one supplier count as failing by these, in milliseconds; what is missing is the service's own. */
 export interface ProviderBreaker {
   readonly failures?: number;
   readonly window?: number;

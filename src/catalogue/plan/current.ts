@@ -9,7 +9,7 @@ import { readRows, type Row, type Tx } from '../../platform';
 export interface Current {
   readonly providers: ReadonlyMap<string, CurrentProvider>;
   readonly models: ReadonlyMap<string, CurrentModel>;
-  /** Alias → model. */
+  /** Each alias has its model. */
   readonly aliases: ReadonlyMap<string, string>;
   readonly organisations: ReadonlyMap<string, CurrentOrganisation>;
 }

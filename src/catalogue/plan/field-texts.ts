@@ -91,7 +91,7 @@ export function laneTexts(lanes: readonly Omit<CurrentLane, 'id' | 'price'>[]): 
   );
 }
 
-/** Dollars, exactly. */
+/** The texts are in dollars, exactly. */
 export function priceTexts(prefix: string, rates: PriceRates): FieldTexts {
   const texts = new Map<string, string>();
   const note = (name: string, rate: bigint | null): void => {

@@ -19,7 +19,7 @@ export interface PlanApproval {
   readonly actor: string;
   /** Fingerprint of the plan that was shown; another one is a conflict, and nothing is applied. */
   readonly shown?: string;
-  /** Names as in `model gpt-large`. Left out: all of it. */
+  /** Names read like `model gpt-large`. Left out: all of it. */
   readonly chosen?: ReadonlySet<string>;
   /** Puts on record what was done, in the same transaction. */
   record?(tx: Tx, rows: readonly PlanRow[]): Promise<void>;

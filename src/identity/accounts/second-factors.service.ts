@@ -52,7 +52,7 @@ export class SecondFactors {
     return rows.length > 0;
   }
 
-  /** Begins, or shows what was begun: until a first code arrives nothing is asked for. Null once it is on. */
+  /** Begins, or shows what was begun: until a first code arrives nothing is asked for. It is null once it is on. */
   async setup(userId: number): Promise<FactorSetup | null> {
     const fresh = packSealed(this.box.seal(new Secret({ size: SECRET_BYTES }).base32, placeOf(userId)));
     await this.database.query(

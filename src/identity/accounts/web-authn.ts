@@ -31,7 +31,7 @@ interface StoredCredential extends KnownCredential {
 /** Large, and needed by few requests: the first of them loads it, so that a start does not. */
 const library = () => import('@simplewebauthn/server');
 
-/** EdDSA, ES256 and RS256: what devices in use can do. */
+/** Devices in use can do EdDSA, ES256 and RS256. */
 const algorithms = [-8, -7, -257];
 const TIME_OUT_MS = 300_000;
 const WORD = /^[\w-]{1,1400}$/;

@@ -32,7 +32,7 @@ export class OrganisationMarkups {
     private readonly activity: ActivityLog,
   ) {}
 
-  /** Another version. Requests that are under way keep the one they began with. */
+  /** It adds another version. Requests that are under way keep the one they began with. */
   async set(scope: Scope, organisationId: number, markup: NewMarkup): Promise<void> {
     await this.database.transaction(async (tx) => {
       const { id, name } = await lockOrganisation(tx, scope, organisationId);

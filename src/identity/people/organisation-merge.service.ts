@@ -13,7 +13,7 @@ export interface MergeData {
   readonly organisation: { readonly id: number; readonly name: string };
   /** The first by mail address; `users` counts them all. */
   readonly members: readonly MergeMember[];
-  /** Owners and administrators, to whom a merge gives roles. */
+  /** A merge gives roles to these owners and administrators. */
   readonly leaders: readonly MergeMember[];
   readonly users: number;
   readonly keys: number;

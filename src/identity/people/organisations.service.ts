@@ -42,7 +42,7 @@ const selection = `
            WHERE k.status = 'active' AND coalesce(k.organisation_id, u.organisation_id) = o.id) AS keys
     FROM organisation o LEFT JOIN user_account payer ON payer.id = o.billing_user_id`;
 
-/** Organisations, for those who run the platform. */
+/** Those who run the platform see organisations here. */
 @Injectable()
 export class Organisations {
   constructor(

@@ -10,8 +10,8 @@ import { refuseLastOwner, refusePayer, UserEditor } from './user-editor.service'
 type Work = (tx: Tx, user: UserAccount) => Promise<void>;
 
 /**
- * Data of other modules that is erased with a person. Ledger, request records and activity log stay, without the
- * name.
+ * These data of other modules are erased with a person. Ledger, request records and activity log stay,
+ * without the name.
  */
 const erasures = [
   'DELETE FROM account_token WHERE user_id = $1',

@@ -24,7 +24,7 @@ export function usersWithin(scope: Scope, first: number): Condition {
   }
 }
 
-/** Projects `p`: below an organisation's administrators, those of it that one has made or belongs to. */
+/** Below an organisation's administrators, projects `p` are those that one has made or belongs to. */
 export function projectsWithin(scope: Scope, first: number): Condition {
   const one = `$${first}::integer`;
   switch (scope.kind) {
@@ -43,7 +43,7 @@ export function projectsWithin(scope: Scope, first: number): Condition {
   }
 }
 
-/** Organisations `o`. */
+/** The alias of organisations is `o`. */
 export function organisationsWithin(scope: Scope, first: number): Condition {
   switch (scope.kind) {
     case 'platform':
@@ -56,7 +56,7 @@ export function organisationsWithin(scope: Scope, first: number): Condition {
   }
 }
 
-/** Departments `d`. */
+/** The alias of departments is `d`. */
 export function departmentsWithin(scope: Scope, first: number): Condition {
   switch (scope.kind) {
     case 'platform':

@@ -21,7 +21,7 @@ export interface HostProof {
   readonly checkedAt: Date | null;
   readonly result: RecordFound['result'] | null;
   readonly found: string | null;
-  /** When the proof ends, where the last look-up has not seen the record. */
+  /** The proof ends at this time, where the last look-up has not seen the record. */
   readonly endsAt: Date | null;
 }
 
@@ -34,9 +34,7 @@ type ProofRow = Row<'reseller_domain', typeof OWN_COLUMNS> & { readonly isProven
 const MOST_HOSTS = 1_000;
 const AT_ONCE = 16;
 
-/**
- * A TXT record proves that a host is the reseller's; it is looked for when entered and every day (ADR 58).
- */
+/** A TXT record proves that a host is the reseller's; it is looked for when entered and every day (ADR 58). */
 @Injectable()
 export class HostProofs {
   constructor(

@@ -49,7 +49,7 @@ const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const HOST =
   /^(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?(?::\d{2,5})?$/;
 
-/** Hosts of resellers. Every page asks for them, so a node reads them once a second at most. */
+/** This service keeps the hosts of resellers. Every page asks for them, so a node reads them once a second at most. */
 @Injectable()
 export class ResellerDomains {
   private known: ReadonlyMap<string, ResellerDomain> = new Map();

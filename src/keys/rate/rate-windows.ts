@@ -96,7 +96,7 @@ export class RateWindows {
     return this.redis === null || !this.exact ? own() : this.ask(this.redis.look(window)).catch(own);
   }
 
-  /** As `take`, of so many tokens at once. */
+  /** It is like `take`, for so many tokens at once. */
   takeTokens(window: TokenWindow, tokens: number): TokenReading | Promise<TokenReading> {
     const id = this.nextId();
     const now = monotonicMs();
@@ -227,7 +227,7 @@ export class RateWindows {
     return asWhole(this.local.take(this.shareOf(window), now), window);
   }
 
-  /** At least one: a node that admits nothing is useless. */
+  /** It is at least one: a node that admits nothing is useless. */
   private shareOf(window: RateWindow): RateWindow {
     return { ...window, limit: Math.max(1, Math.floor(window.limit / this.nodes)) };
   }

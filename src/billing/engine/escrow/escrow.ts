@@ -169,7 +169,7 @@ export class Escrow implements HoldKeeper {
     return placeHold(this, request, slices, Math.floor(heldAt), amount);
   }
 
-  /** Ahead of need, so that the warm path never waits. */
+  /** Money is drawn ahead of need, so that the warm path never waits. */
   private replenish(slice: Slice): void {
     slice.lowWater = 0n;
     this.allocator.topUp(slice);

@@ -34,8 +34,8 @@ export let placeHold: (
 ) => Hold;
 
 /**
- * Money set aside for one request in all its scopes. Its holder may call a supplier; only the escrow makes
- * them. It ends once, by settle or release; a later call changes nothing.
+ * A hold is money set aside for one request in all its scopes. Its holder may call a supplier; only the
+ * escrow makes them. It ends once, by settle or release; a later call changes nothing.
  */
 export class Hold extends HoldProof {
   readonly requestId: string;

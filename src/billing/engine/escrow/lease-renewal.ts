@@ -34,7 +34,7 @@ export class LeaseRenewal {
   private wake: () => void = () => undefined;
   private beating: Promise<void> = Promise.resolve();
   private stopped = false;
-  /** Dead nodes that were logged already. */
+  /** These dead nodes were logged already. */
   private readonly reported = new Set<string>();
 
   constructor(

@@ -57,7 +57,7 @@ export class SliceAllocator {
   private timer: NodeJS.Timeout | undefined;
   private handingBack: NodeJS.Timeout | undefined;
   private readonly lowSlices = new Set<Slice>();
-  /** Scopes whose limits changed while a draw was on its way. */
+  /** The limits of these scopes changed while a draw was on its way. */
   private readonly changed = new Set<number>();
   private questions: Question[] = [];
   /** The outcome of the last draw. */

@@ -24,7 +24,7 @@ export class Slice {
   shortOf: Nano = 0n;
   /** The database had this beside all slices at the last draw. */
   poolLeft: Nano = 0n;
-  /** Until when free money is handed back, because another node starves. */
+  /** Free money is handed back until this time, because another node starves. */
   recalledUntil = 0;
   /** The node that recalls comes first when both starve. */
   yields = false;

@@ -8,7 +8,7 @@ const roomAtFirst = 1 << 16;
 /** A larger buffer is not kept for later frames. */
 const mostKept = 1 << 20;
 
-/** Frames that are on their way into a file, in memory that is used again and again. */
+/** The frames here are on their way into a file, in memory that is used again and again. */
 export class FrameBuffer {
   private bytes = Buffer.allocUnsafe(roomAtFirst);
   private length = 0;

@@ -42,7 +42,7 @@ export function writerRuns(header: JournalHeader): boolean | null {
   return startOf(header.pid) === header.started;
 }
 
-/** When a process began, in the kernel's own count; null where the system does not say. */
+/** A process began at this time of the kernel's own count; null where the system does not say. */
 function startOf(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');

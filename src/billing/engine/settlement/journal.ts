@@ -61,7 +61,8 @@ export class Journal {
   }
 
   /**
-   * Writes so many records, some in a payload, with one system call. False when they are not in the file completely.
+   * Writes so many records, some in a payload, with one system call. It returns false when they are not in
+   * the file completely.
    */
   write(payloads: readonly string[], records: number): boolean {
     for (const payload of payloads) this.frames.add(payload);

@@ -61,9 +61,7 @@ export class SettlementBatch {
     return sums;
   }
 
-  /**
-   * The database releases these portions from escrow. Nothing of a swept lease: its slices belong to others.
-   */
+  /** The database releases these portions from escrow. Nothing of a swept lease: its slices belong to others. */
   releases(): Portion[] {
     const sums = new Map<string, Nano>();
     for (const [{ window, lapsed }, amount] of this.used()) {

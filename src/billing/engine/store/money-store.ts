@@ -13,7 +13,7 @@ export interface MoneyStore {
   audit(lease: string, operation: number): Promise<readonly Portion[]>;
   /** Takes back what dead leases hold without a journal, or all that the named node holds, whose journal was read. */
   sweep(node?: string): Promise<number>;
-  /** Dead nodes whose journals were not read, and what they hold until then. */
+  /** The journals of these dead nodes were not read, and hold money until then. */
   unread(): Promise<readonly UnreadJournal[]>;
   /** The answer names the nodes that were given up: their journals charge nothing any more. */
   forgotten(nodes: readonly string[]): Promise<readonly string[]>;
@@ -35,7 +35,7 @@ export interface Beat {
   readonly alive: boolean;
   /** The wall clock of the database, in milliseconds since the epoch. */
   readonly now: number;
-  /** Scopes whose limits changed recently, for nodes that missed the announcement. */
+  /** The limits of these scopes changed recently: nodes may have missed the announcement. */
   readonly changed: readonly LimitRef[];
 }
 
@@ -58,14 +58,14 @@ export interface Drawn {
   readonly poolLeft: Nano;
   /** Other leases hold this. */
   readonly elsewhere: Nano;
-  /** When all that is spent has left the window, which for a rolling one is told only where little was left. */
+  /** All that is spent has left the window at this time, which a rolling one tells only where little was left. */
   readonly resetsAt: number;
   readonly now: number;
 }
 
 export interface Window {
   readonly id: string;
-  /** Milliseconds since the epoch on the database's clock; infinite where a window has no such end. */
+  /** It is in milliseconds since the epoch on the database's clock; infinite where a window has no such end. */
   readonly startsAt: number;
   readonly endsAt: number;
 }
@@ -86,7 +86,7 @@ export interface Batch {
 }
 
 export interface Settled {
-  /** Places in the batch of the records that were there already. */
+  /** The batch has at these places the records that were there already. */
   readonly known: readonly number[];
   readonly windows: readonly { readonly windowId: string; readonly limitLeft: Nano }[];
 }

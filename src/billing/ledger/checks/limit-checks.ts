@@ -17,10 +17,7 @@ export const recordedSince = (instant: string): string => `
     CROSS JOIN LATERAL (VALUES ${scopes.map((scope) => `('${scope}', r.${columnOf(scope)})`).join(', ')}) AS scope (kind, owner_id)
    WHERE scope.owner_id IS NOT NULL GROUP BY scope.kind, scope.owner_id, r.hour`;
 
-/**
- * The scope of window `w` used this much between two hours. Each branch reads an index of its own, or
- * nothing.
- */
+/** The scope of window `w` used this much between two hours. Each branch reads an index of its own, or nothing. */
 const usedBetween = (from: string, to: string): string => `
   coalesce((SELECT sum(used.cost_nano) FROM (${scopes
     .map(

@@ -44,7 +44,7 @@ export interface DesiredModel extends ModelValues {
   readonly schedules: readonly DesiredSchedule[] | null;
 }
 
-/** Another model that is named, and where. */
+/** Another model is named here. */
 export interface DesiredLink {
   readonly at: Place;
   readonly target: string;
@@ -85,7 +85,7 @@ export interface DesiredAlias {
 export interface DesiredOrganisation {
   readonly at: Place;
   readonly slug: string;
-  /** Null: every region. Left out: as it is. */
+  /** Null means every region. Left out: as it is. */
   readonly regions: readonly string[] | null | undefined;
   readonly access: readonly DesiredAccess[];
   readonly departments: readonly DesiredDepartment[];

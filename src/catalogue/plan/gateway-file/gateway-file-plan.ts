@@ -16,7 +16,7 @@ export interface GatewayFilePlan {
   readonly gone: readonly PlanRow[];
   /** A warning is about something that is allowed and most likely not meant. */
   readonly warnings: readonly string[];
-  /** `model gpt-large`: what the file lists and the catalogue has already. */
+  /** The file lists these, such as `model gpt-large`, and the catalogue has them already. */
   readonly untouched: readonly string[];
   readonly fingerprint: string;
 }

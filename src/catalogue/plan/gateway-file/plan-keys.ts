@@ -4,7 +4,7 @@ import type { Steps } from '../step';
 import type { Desired } from './desired';
 import type { FileFault } from './file-fault';
 
-/** Models by name or alias, once the file is applied. */
+/** These models are there by name or alias once the file is applied. */
 export interface ComingModels {
   model(name: string): { readonly name: string; readonly state: string } | undefined;
 }

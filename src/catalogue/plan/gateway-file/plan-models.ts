@@ -8,7 +8,7 @@ import { modelNamed, providerNamed, type Step } from '../step';
 
 const editor = new CatalogueEditor();
 
-/** Models with their chains. References between models come later, when all models exist. */
+/** The plan makes models with their chains. References between models come later, when all models exist. */
 export function planModels(desired: Desired, current: Current, once: boolean): Step[] {
   return desired.models.flatMap((model) => {
     const known = current.models.get(model.name);

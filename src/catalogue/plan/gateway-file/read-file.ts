@@ -29,9 +29,7 @@ export interface FileReading {
   readonly faults: FileFault[];
 }
 
-/**
- * The rules know the addresses that may be connected to, the styles of suppliers, and the fields of a key.
- */
+/** The rules know the addresses that may be connected to, the styles of suppliers, and the fields of a key. */
 export interface FileRules {
   readonly guard: Pick<AddressGuard, 'checkBaseUrl'>;
   readonly styles: {

@@ -7,7 +7,7 @@ export interface DesiredKey {
   readonly at: Place;
   /** The file calls it so. */
   readonly name: string;
-  /** Public id of a key that is there already and shall be kept by the file. */
+  /** The key with this public id is there already and shall be kept by the file. */
   readonly id: LocatedText | undefined;
   readonly owner: Readonly<Partial<Record<KeyOwnerField, LocatedText>>>;
   readonly status: 'active' | 'disabled' | undefined;

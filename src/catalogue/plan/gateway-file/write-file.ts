@@ -127,7 +127,7 @@ const dollars = (nano: bigint): number | string => numeral(formatUsd(nano));
 const optionalDollars = (nano: bigint | null): number | string | null =>
   nano === null ? null : dollars(nano);
 
-/** As a number where that is written with the same digits, so that the file is easy to read. */
+/** It is a number where that is written with the same digits, so that the file is easy to read. */
 const numeral = (digits: string): number | string =>
   String(Number(digits)) === digits ? Number(digits) : digits;
 
@@ -142,7 +142,7 @@ const renamed = <Value>(from: object, shown: (value: number, name: string) => Va
     Object.entries(from).map(([name, value]) => [snakeCased(name), shown(value as number, name)]),
   );
 
-/** Settings, with texts that read like references kept from being read as such. */
+/** Texts of settings that read like references are kept from being read as such. */
 function escaped(value: unknown): unknown {
   if (typeof value === 'string') return text(value);
   if (Array.isArray(value)) return value.map(escaped);

@@ -2,7 +2,7 @@ import { parseUsdPerToken, type TokenRateName } from '../../../kernel';
 import { decimalText, type Fields, fieldsOf } from './exact-json';
 import { RateSheet } from './rate-sheet';
 
-/** Dollars for one token. */
+/** These are dollars for one token. */
 const TOKEN_PRICES: Readonly<Record<string, TokenRateName>> = {
   input_cost_per_token: 'input',
   output_cost_per_token: 'output',

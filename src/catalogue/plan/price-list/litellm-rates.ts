@@ -39,10 +39,7 @@ export function ratesIn(
   });
 }
 
-/**
- * The unit is sold beside tokens or in their place. One unit alone: others of the list say the same thing
- * again.
- */
+/** The unit is sold beside tokens or in their place. One unit alone: others of the list say the same thing again. */
 function unitOf(
   entry: LitellmEntry,
   kind: ModelKind,

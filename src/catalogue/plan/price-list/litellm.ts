@@ -43,7 +43,7 @@ const FACTS = new Set([
   'source',
   'web_search_billing_unit',
 ]);
-/** Explanations of the format among the models. */
+/** These entries among the models explain the format. */
 const SKIPPED = new Set(['sample_spec', 'fallback_generalizations']);
 
 export const litellmPrices: PriceFormat = {
@@ -58,7 +58,7 @@ interface Entry {
   readonly prices: LitellmEntry;
 }
 
-/** Pictures of one model, which the list holds as an entry for every quality and size. */
+/** The list holds pictures of one model as an entry for every quality and size. */
 interface Sizes {
   readonly provider: string;
   readonly images: Record<string, bigint>;

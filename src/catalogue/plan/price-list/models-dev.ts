@@ -18,7 +18,7 @@ import {
 } from './offer';
 import { type Rates, RateSheet } from './rate-sheet';
 
-/** Dollars for a million tokens. */
+/** These are dollars for a million tokens. */
 const COSTS: Readonly<Record<string, TokenRateName>> = {
   input: 'input',
   output: 'output',
@@ -154,7 +154,7 @@ function sheetOf(cost: Fields, unread: string[]): RateSheet {
   return sheet;
 }
 
-/** Modes by what a request says to be served in them: one field, which changes the price of its tokens. */
+/** A mode is named by a field of the request, which changes the price of its tokens. */
 function modesOf(
   experimental: Fields,
   usual: RateSheet,

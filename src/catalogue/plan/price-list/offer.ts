@@ -30,7 +30,7 @@ export function assertPriced(kind: ModelKind, { input, output, audioOutput, imag
     throw new RangeError('it has no price of pictures that is charged here');
 }
 
-/** Something of the list that could not be taken over. */
+/** Something of the list could not be taken over. */
 export interface Refused {
   readonly id: string;
   readonly provider: string;
@@ -46,7 +46,7 @@ export interface UnknownKey {
 export interface PriceList {
   readonly offers: readonly Offer[];
   readonly refused: readonly Refused[];
-  /** Keys without a place here, and on which models of which supplier they stand. */
+  /** These keys have no place here; each stands on a model of a supplier. */
   readonly unknownKeys: readonly UnknownKey[];
 }
 

@@ -18,7 +18,7 @@ export interface PriceListPlan {
   readonly rows: readonly PlanRow[];
   /** These are in our catalogue, and no longer in the list. */
   readonly gone: readonly string[];
-  /** Different in the list, and left alone: a price that was set by hand. */
+  /** These are different in the list, and left alone: their price was set by hand. */
   readonly kept: readonly string[];
   /** These are not taken over, each with its reason. */
   readonly refused: readonly string[];
@@ -30,7 +30,7 @@ export interface PriceListPlan {
 
 export interface PriceListOptions extends Pick<ImportOptions, 'overwrite' | 'only'> {
   readonly format: PriceListFormat;
-  /** Our providers, each alone or as `ours=theirs`. None: every provider whose name is in the list. */
+  /** Our providers, each alone or as `ours=theirs`. None means every provider whose name is in the list. */
   readonly providers: readonly string[];
 }
 
@@ -91,7 +91,7 @@ function refuseInPart(refused: ReadonlyMap<Step, string>): void {
   throw fault('conflict', { message: `${nameOf(step)}: ${reason} Nothing was applied.` });
 }
 
-/** Ours → theirs. */
+/** Each of our names leads to theirs. */
 function matchProviders(
   named: readonly string[],
   list: PriceList,

@@ -26,8 +26,8 @@ export class RateSheet {
   }
 
   /**
-   * Rates of a mode. Rates that the list omits are the usual ones. In a tier the dearer of the usual rate and the
-   * mode's lower rate counts, since a longer request must not cost less.
+   * A mode gets the rates that it lacks. Rates that the list omits are the usual ones. In a tier the dearer
+   * of the usual rate and the mode's lower rate counts, since a longer request must not cost less.
    */
   completedBy(usual: RateSheet): RateSheet {
     const whole = new RateSheet();
