@@ -19,9 +19,7 @@ const gallery = join(__dirname, '..', '..', 'gallery', 'index');
 const LISTED = 50;
 const link = /https?:\/\/[^\s<>"]+/g;
 
-/**
- * Developers look at these pages and customers never see them: mounted in development on this machine alone.
- */
+/** Developers look at these pages and customers never see them: mounted in development on this machine alone. */
 @Controller('/dev')
 export class DevelopmentController {
   constructor(

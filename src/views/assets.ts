@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 
 export const assetBase = '/assets/';
 
-/** Files that packages ship and the pages load, by their address below the asset base. */
+/** Packages ship these files and the pages load them, by their address below the asset base. */
 const { resolve } = createRequire(__filename);
 const vendorFiles: ReadonlyMap<string, string> = new Map([
   ['vendor/htmx.min.js', resolve('htmx.org/dist/htmx.min.js')],

@@ -27,7 +27,7 @@ const declare = (rule: AccessRule, ...guards: GuardClass[]): AccessDecorator =>
 export const Access = {
   /** It is public, with the rate limit of public requests for each address. */
   anyone: (): AccessDecorator => declare({ kind: 'anyone' }, PublicRateGuard),
-  /** Public without a limit: for probes, which are frequent and cheap. */
+  /** It is public without a limit: for probes, which are frequent and cheap. */
   probe: (): AccessDecorator => declare({ kind: 'anyone' }),
   /** A sender authenticated by a signature over the body, which the handler verifies first. */
   signed: (): AccessDecorator => declare({ kind: 'signed' }),

@@ -14,7 +14,7 @@ import { type HttpRequest, pathOf } from './http-request';
 export class PortalHosts {
   private readonly base: URL;
 
-  /** Origins of PORTAL_ORIGINS by their hosts. */
+  /** The origins of PORTAL_ORIGINS are found by their hosts. */
   private readonly others: ReadonlyMap<string, string>;
 
   constructor(

@@ -9,7 +9,7 @@ import { day, dayAfter, fault, line, oneOf, startOfDay } from '../../kernel';
 import { Takes } from '../../platform';
 import { IsCursor } from '../../web';
 
-/** The address of the audit log. Empty fields of its form stand for no filter. */
+/** The address of the audit log. An empty field of its form stands for no filter. */
 export class AuditLogQuery {
   /** A day, inclusive. */
   @Takes(day.orBlank())

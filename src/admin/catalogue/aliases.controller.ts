@@ -9,7 +9,7 @@ import { AliasForm, AliasRemovalForm } from './forms';
 
 const PLATFORM = Access.role('platform_admin');
 
-/** Aliases of models. Two addresses add an alias and two remove one; they do the same. */
+/** Here aliases of models are made and removed. Two addresses add an alias and two remove one; they do the same. */
 @Controller()
 export class AliasesController {
   constructor(

@@ -21,7 +21,8 @@ import { Takes } from '../../platform';
 import { LooksLikeDollars } from '../pages/fields';
 
 /**
- * Fields of forms and of JSON alike. A form sends texts: empty ones for blank fields, and a list as a repeated field.
+ * Forms and JSON have these fields alike. A form sends texts: empty ones for blank fields, and a list as a
+ * repeated field.
  */
 
 type Given = { readonly value: unknown };

@@ -19,7 +19,10 @@ import { hasRates, ratesOfForm } from './read-forms';
 
 const PLATFORM = Access.role('platform_admin');
 
-/** Prices and their schedules. No price is ever edited: a change is a version, and requests keep theirs. */
+/**
+ * Here prices and their schedules are set. No price is ever edited: a change is a version, and requests keep
+ * theirs.
+ */
 @Controller()
 export class PricesController {
   constructor(

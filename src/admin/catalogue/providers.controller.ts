@@ -14,7 +14,7 @@ import { providerFields, secretOfForm } from './read-forms';
 const PLATFORM = Access.role('platform_admin');
 const PROVIDERS = `${MODELS_PAGE}?tab=providers`;
 
-/** Changes of providers and their secrets. */
+/** Here providers and their secrets are changed. */
 @Controller()
 export class ProvidersController {
   constructor(

@@ -5,7 +5,7 @@ import { line } from '../../kernel';
 import { Takes } from '../../platform';
 import { IsCursor, IsFilterText } from '../../web';
 
-/** The address of the list. Empty fields of its form stand for no filter. */
+/** The address of the list. An empty field of its form stands for no filter. */
 export class ConversationsQuery {
   @IsFilterText()
   q?: string;

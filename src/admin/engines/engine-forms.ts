@@ -4,7 +4,7 @@ import { availabilities, type QualitySettings } from '../../quality';
 import { AutoForm } from '../../autorouter';
 
 export class OrganisationAutorouterForm extends AutoForm {
-  /** Without it, the organisation that the administration's view shows is meant. */
+  /** Without it, the form means the organisation that the administration's view shows. */
   @Takes(rowId.orBlank())
   org_id?: number;
 }

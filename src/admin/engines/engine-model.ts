@@ -9,11 +9,11 @@ export interface SettingsShown {
   /** The settings are the envelope itself. */
   readonly isPlatform: boolean;
   readonly autorouter: AutoSettings;
-  /** Samples of which nothing was learned lately, by the reason. */
+  /** This counts by reason the samples of which nothing was learned lately. */
   readonly endedScope: string;
   readonly ended: readonly { readonly reason: string; readonly count: number }[];
   readonly scope: string;
-  /** Names of models that can be the reference model. */
+  /** Models of these names can be the reference model. */
   readonly models: readonly string[];
   readonly translate: Translate;
 }

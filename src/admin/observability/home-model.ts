@@ -37,7 +37,7 @@ export interface HomePageModel {
   readonly incidents: TableModel | null;
   readonly providers: TableModel | null;
   readonly updatedAt: Date;
-  /** Breaks of the audit chain; for the platform's administrators. */
+  /** The banner names breaks of the audit chain; it is for the platform's administrators. */
   readonly broken: BannerModel | null;
 }
 

@@ -98,7 +98,7 @@ export const LooksLikeDollars = (mostDigits: number): PropertyDecorator => {
 export const nanoOf = (dollars: string | null | undefined): Nano | null =>
   dollars === null || dollars === undefined ? null : parseUsd(dollars);
 
-/** Fields that every form of a change accepts beside its own. */
+/** Every form of a change accepts these fields beside its own. */
 export class ChangeForm {
   /** The version of the edited page. */
   @Takes(rowId.orNone())

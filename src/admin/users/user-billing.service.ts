@@ -137,7 +137,7 @@ export class UserBilling {
   private async setMonthly(tx: Tx, userId: number, limit: Nano | null): Promise<Changes> {
     const scope = { kind: 'user', id: userId } as const;
     const before = await this.limits.state(scope, tx);
-    // Raises of a version before, which knew one budget.
+    // These raises are of a version before, which knew one budget.
     const ended = await this.raises.endAll(tx, scope);
     if (limit === null) await this.limits.remove(tx, scope);
     else await this.limits.set(tx, scope, { limit, period: 'monthly' });

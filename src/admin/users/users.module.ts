@@ -30,7 +30,10 @@ export class UsersModule implements OnModuleInit {
     private readonly learner: AutoLearner,
   ) {}
 
-  /** Keys on another organisation's projects end with a move. An account is not erased while it has money, requests in flight, or keys that still work. */
+  /**
+   * A move ends keys on another organisation's projects. An account is not erased while it has money,
+   * requests in flight, or keys that still work.
+   */
   onModuleInit(): void {
     this.editor.alsoLeave(async (tx, id) =>
       changesOf({ keys_revoked: 0 }, { keys_revoked: await this.keys.endElsewhere(tx, id) }),

@@ -174,7 +174,7 @@ export class SecondFactorController {
   }
 }
 
-/** Runs of dark cells, each as one rectangle of a path. */
+/** Runs of dark cells are drawn each as one rectangle of a path. */
 function pathOf(cells: readonly (readonly boolean[])[]): string {
   return cells
     .flatMap((row, y) =>

@@ -6,7 +6,7 @@ import { USUAL_DAYS } from '../lists/periods';
 
 export const periods = [7, 30, 90, 365] as const;
 
-/** The address of the activity page. Empty fields of its form stand for no filter. */
+/** The address of the activity page. An empty field of its form stands for no filter. */
 export class ActivityPageQuery {
   @Takes(oneNumberOf(periods).default(USUAL_DAYS))
   days: number;

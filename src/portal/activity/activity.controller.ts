@@ -22,10 +22,7 @@ import { ActivityPageQuery, filterOf } from './activity-query.form';
 
 const ROWS_A_PAGE = 50;
 
-/**
- * The list shows what happened to one's own account, or in the administration's view all that the role may
- * see.
- */
+/** The list shows what happened to one's own account, or in the administration's view all that the role may see. */
 @Controller()
 export class ActivityController {
   constructor(

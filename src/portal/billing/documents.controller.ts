@@ -33,12 +33,12 @@ class SpanQuery {
 }
 
 class FileQuery extends SpanQuery {
-  /** Another wallet, for those who may read its documents. */
+  /** Those who may read its documents can name another wallet. */
   @Takes(rowId.optional())
   wallet?: number;
 }
 
-/** Receipts and statements. */
+/** People read their receipts and statements here. */
 @Controller()
 export class BillingDocumentsController {
   constructor(

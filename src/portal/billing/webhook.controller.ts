@@ -6,7 +6,10 @@ import { Access, type HttpRequest } from '../../web';
 
 const LARGEST_EVENT = 262_144;
 
-/** Events of the payment processor. They have no session: the signature over the very bytes authenticates them. */
+/**
+ * The payment processor sends its events here. They have no session: the signature over the very bytes
+ * authenticates them.
+ */
 @Controller()
 export class WebhookController {
   constructor(

@@ -25,10 +25,7 @@ class OwnKeyAutoForm extends AutoForm {
   key_id: number;
 }
 
-/**
- * A person sets how `auto` chooses for themselves and each of their keys, within what wider levels leave
- * open.
- */
+/** A person sets how `auto` chooses for themselves and each of their keys, within what wider levels leave open. */
 @Controller()
 export class AutorouterSettingsController {
   constructor(

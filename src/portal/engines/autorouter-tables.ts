@@ -131,7 +131,7 @@ const reasons: ReadonlySet<string> = new Set(DECISION_REASONS);
 const reasonText = (reason: string, translate: Translate): string =>
   translate(`autorouter.reasons.${reasons.has(reason) ? reason : 'fallback'}`);
 
-/** In words, as a sentence of its own; a reason that a newer node wrote stays as it is. */
+/** The reason is in words, as a sentence of its own; one that a newer node wrote stays as it is. */
 function exclusionText(reason: string, translate: Translate): string {
   const key = `autorouter.exclusions.${reason}`;
   const text = translate(key);

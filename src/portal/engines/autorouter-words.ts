@@ -93,7 +93,7 @@ export const intervalColumn = <Row>(
     ...marks,
   );
 
-/** Shares of the scale in points of a hundred. */
+/** Shares of the scale are shown in points of a hundred. */
 export const pointsText = ({ value, low, high }: Interval, localisation: Localisation): string =>
   intervalText({ value: value * 100, low: low * 100, high: high * 100 }, localisation);
 

@@ -3,9 +3,7 @@ import type { Localisation } from '../../web';
 import type { AutorouterFacts } from './autorouter-facts';
 import { changeIntervalText, costText, dialText, intervalColumn, intervalText } from './autorouter-words';
 
-/**
- * The table shows what each place of the dial would have chosen of the last judged requests, and its worth.
- */
+/** The table shows what each place of the dial would have chosen of the last judged requests, and its worth. */
 export function dialTable({ dials, policy }: AutorouterFacts, localisation: Localisation): TableModel {
   const { translate } = localisation;
   const few = translate('qualitative.too-few');

@@ -28,9 +28,7 @@ interface JumpTarget {
 
 const MOST_OF_A_KIND = 8;
 
-/**
- * The jump box finds pages, keys and models by name, and requests by id. A page of its own without scripts.
- */
+/** The jump box finds pages, keys and models by name, and requests by id. A page of its own without scripts. */
 @Controller()
 export class JumpController {
   constructor(

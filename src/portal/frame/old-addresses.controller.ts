@@ -1,7 +1,7 @@
 import { Controller, Get, Redirect } from '@nestjs/common';
 import { Access, PathId, Redirects } from '../../web';
 
-/** Addresses of earlier releases. */
+/** Addresses of earlier releases lead on to those of today. */
 @Controller()
 export class OldAddressesController {
   @Redirects('/dashboard/playground', '/dashboard/webchat', Access.session())

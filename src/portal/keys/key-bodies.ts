@@ -56,7 +56,7 @@ export const keyActBody = {
 
 const MOST_PICKED = 1_000;
 const LONGEST_PICKED = 256;
-/** So much that all labels fit whose names and texts are as long as they may be. */
+/** All labels fit whose names and texts are as long as they may be. */
 const LONGEST_LABELS = 40_000;
 const LONGEST_BUDGETS = 20_000;
 

@@ -50,7 +50,7 @@ interface Facts {
   readonly acting: ActingOnKey;
   readonly period: Period;
   readonly usage: UsageAnswer;
-  /** Requests of the last 24 hours. */
+  /** These are requests of the last 24 hours. */
   readonly lastDay: number;
   readonly requests: readonly LoggedRequest[];
   readonly history: readonly ActivityEntry[];

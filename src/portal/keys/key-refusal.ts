@@ -1,7 +1,7 @@
 import { fault, fromUnknown } from '../../kernel';
 import { keyFields } from '../../keys';
 
-/** Fields of the form, where they are not called as in the programming interface. */
+/** These fields of the form are called otherwise than in the programming interface. */
 const fieldOf: Readonly<Record<string, string>> = {
   allowed_models: 'models_mode',
   expires_at: 'expires_on',

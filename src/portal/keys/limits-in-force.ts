@@ -24,7 +24,7 @@ interface PayingWallet {
 
 export interface LimitsInForce {
   readonly limits: readonly LimitInForce[];
-  /** Null without a payer, or where nothing is charged. */
+  /** It is null without a payer, or where nothing is charged. */
   readonly wallet: PayingWallet | null;
   readonly isExempt: boolean;
 }

@@ -26,7 +26,7 @@ export interface KeyActor {
   readonly acting: ActingOnKey;
 }
 
-/** Changes of keys with their entries in the activity log. When one returns, this node already goes by it. */
+/** Changes of keys are made with their entries in the activity log. When one returns, this node already goes by it. */
 @Injectable()
 export class RecordedKeys {
   constructor(

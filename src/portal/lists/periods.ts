@@ -10,7 +10,7 @@ interface PeriodQuery {
 /** It counts where an address says no period. */
 export const USUAL_DAYS = 30;
 
-/** Links to periods of days. `cleared` is a parameter that belongs to the period shown before. */
+/** The picker links to periods of days. `cleared` is a parameter that belongs to the period shown before. */
 export function periodPicker(
   { request, query, localisation }: { request: HttpRequest; query: PeriodQuery; localisation: Localisation },
   periods: readonly number[],

@@ -51,7 +51,7 @@ export class ModelsController {
     };
   }
 
-  /** When the price in force ends or another begins, where that is known. */
+  /** The price in force ends or another begins at this time, where that is known. */
   private nextPriceChange(id: string): Date | null {
     const now = Date.now();
     const model = this.catalogue.snapshot.model(id);

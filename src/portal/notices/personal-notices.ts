@@ -46,7 +46,7 @@ export const occurrenceOf = ({ topic, facts }: Pick<SentNotice, 'topic' | 'facts
       ? 'model-gone'
       : 'model-retires';
 
-/** Active people who did not switch the topic off, beside `found (user_id, occasion, facts)`. */
+/** These are active people who did not switch the topic off, beside `found (user_id, occasion, facts)`. */
 const NOT_NOTIFIED = `
   SELECT a.id AS user_id, a.email, a.display_name AS name, a.preferred_language AS language, f.occasion, f.facts
     FROM found f JOIN user_account a ON a.id = f.user_id AND a.status = 'active'

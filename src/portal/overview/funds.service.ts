@@ -14,9 +14,7 @@ import type { Nano, Scope } from '../../kernel';
 export interface Funds {
   /** Nothing is charged to anybody. */
   readonly isExempt: boolean;
-  /**
-   * So much may still be spent, the credit limit included; null where another account's wallet pays, or none.
-   */
+  /** So much may still be spent, the credit limit included; null where another account's wallet pays, or none. */
   readonly remaining: Nano | null;
   /** It is set where the balance, without credit, is below what its owner wants to hear of. */
   readonly lowBalance: Nano | null;

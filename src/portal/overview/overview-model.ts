@@ -36,7 +36,7 @@ interface Facts {
   readonly latencies: Latencies;
   readonly funds: Funds;
   readonly budgets: readonly ReachedBudget[];
-  /** In the view of an administrator, which is of more than one person. */
+  /** The view of an administrator shows them, which is of more than one person. */
   readonly troubled: readonly ManagedKey[];
   readonly ending: readonly ManagedKey[];
   readonly notices: readonly SentNotice[];

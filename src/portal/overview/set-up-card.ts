@@ -6,7 +6,7 @@ interface ShownStep {
   readonly label: string;
   readonly href: string | null;
   readonly badge: BadgeModel;
-  /** In the words of `doctor`, which are English. */
+  /** The notes are in the words of `doctor`, which are English. */
   readonly notes: readonly string[];
 }
 

@@ -31,7 +31,7 @@ export class ModelQuery {
   @Matches(word)
   region?: string;
 
-  /** Dollars a million input tokens. */
+  /** It is in dollars a million input tokens. */
   @IsOptional()
   @Matches(/^(\d{1,6}(\.\d{1,6})?)?$/)
   max_price?: string;

@@ -7,10 +7,7 @@ import {
 } from '../../catalogue';
 import { type PriceFactor, ratesPaid, resolveRates, toJsonNumber } from '../../kernel';
 
-/**
- * Everybody may know this of a model. Rates are nano-dollars a million tokens; null where nothing can be sold
- * now.
- */
+/** Everybody may know this of a model. Rates are nano-dollars a million tokens; null where nothing can be sold now. */
 export interface PublicModel {
   readonly id: string;
   readonly displayName: string;
@@ -47,7 +44,10 @@ interface PublicPrice {
 
 const nobody = { organisationId: null, departmentId: null };
 
-/** Models that are open to everybody, or to this audience, in the order of the catalogue, with the prices in force now. */
+/**
+ * These models are open to everybody, or to this audience, in the order of the catalogue, with the prices in
+ * force now.
+ */
 export function publicModels(
   catalogue: CatalogueService,
   audience: ModelAudience = nobody,

@@ -25,7 +25,7 @@ export function answeredIn(entry: LoggedRequest, userId: number): AnsweredReques
   };
 }
 
-/** Thumbs on one's own requests, where the organisation has answers judged and lets the reader see it. */
+/** Readers judge answers to their own requests where the organisation has answers judged and lets them see it. */
 @Injectable()
 export class OwnThumbs {
   constructor(

@@ -41,7 +41,7 @@ export const logFileColumns = [
   'key_public_id',
 ] as const;
 
-/** `price`: the version that it was charged by, as text. */
+/** The text `price` is the version that it was charged by. */
 export const logFileRow = (entry: LoggedRequest, price: string | null): readonly unknown[] => [
   entry.createdAt,
   entry.requestId,

@@ -10,7 +10,7 @@ import { cursor, line, matching, oneOf, parseUsd, uuid, whole } from '../../kern
 import { keyOfPage } from '../../keys';
 import { Takes } from '../../platform';
 
-/** Columns that are shown when they are asked for. */
+/** These columns are shown when they are asked for. */
 export const optionalColumns = [
   'request_id',
   'client_request_id',

@@ -181,7 +181,7 @@ function personField({ query: { user }, person, localisation }: UsageFacts): Fie
   ];
 }
 
-/** Lists of what was used; a value that the address names stays to choose also where it was not. */
+/** The lists have what was used; a value that the address names stays to choose in any case. */
 export function choiceFields({
   query,
   choices,

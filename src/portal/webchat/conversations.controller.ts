@@ -11,7 +11,7 @@ const OWN = {
   audit: { none: 'a conversation is its owner’s alone, and its requests are on record' },
 } as const;
 
-/** Changes of a person's own conversations. A foreign one is not there. */
+/** A person changes their own conversations here. A foreign one is not there. */
 @Controller()
 export class ConversationsController {
   constructor(

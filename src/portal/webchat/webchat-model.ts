@@ -300,7 +300,7 @@ const routeOf = ({ supplier, region, failover }: Message, translate: Translate):
         ],
       };
 
-/** Tokens, cost and time of an answer, in the reader's language. */
+/** The facts are tokens, cost and time of an answer, in the reader's language. */
 export function factsOf(
   facts: Pick<Message, 'outputTokens' | 'costNano' | 'latencyMs'>,
   { locale, translate }: Localisation,

@@ -41,7 +41,7 @@ export class WebchatQuery {
   @IsCursor()
   list?: string;
 
-  /** Words of a title, for the list. */
+  /** The list searches titles for these words. */
   @Takes(line(100).orBlank())
   q?: string;
 }

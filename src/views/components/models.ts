@@ -203,7 +203,7 @@ export interface FilterBarModel {
   target?: string;
   hidden?: { name: string; value: string }[];
   fields: FieldModel[];
-  /** Behind "more filters", open while one of them is set. */
+  /** These stand behind "more filters", which is open while one of them is set. */
   more?: { fields: FieldModel[]; open: boolean };
   clearHref?: string;
 }

@@ -51,7 +51,7 @@ export interface DocumentInput {
   readonly routes: readonly RegisteredRoute[];
   readonly notesOf: (route: RegisteredRoute) => OperationNotes;
   readonly components: OpenApiDocument['components'];
-  /** Subjects that come first, in their order. */
+  /** These subjects come first, in their order. */
   readonly tagOrder?: readonly string[];
 }
 

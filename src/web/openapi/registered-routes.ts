@@ -25,7 +25,7 @@ export interface RegisteredRoute {
   readonly forms: Forms;
   /** The form of a page sends these, where they differ from those of programs. */
   readonly pageForm?: Fields;
-  /** Parameters of the path and of the query that are read one by one. */
+  /** These parameters of the path and of the query are read one by one. */
   readonly single: Readonly<Record<'param' | 'query', ReadonlyMap<string, Field<unknown>>>>;
 }
 
@@ -37,7 +37,7 @@ interface Forms {
   readonly param?: Type;
 }
 
-/** Nest's own numbers of what a handler's argument is taken from. */
+/** Nest has these numbers for the sources of a handler's arguments. */
 const places: Readonly<Record<string, Place>> = { 3: 'body', 4: 'query', 5: 'param' };
 const plainTypes = new Set<unknown>([String, Number, Boolean, Array, Object, Promise]);
 

@@ -93,7 +93,7 @@ export function navigationFor(
   return groups;
 }
 
-/** Pages whose address others begin with. */
+/** Others begin with the address of these pages. */
 const starts = new Set(['/dashboard', '/dashboard/admin']);
 
 const isCurrent = (href: string, path: string, others: readonly { readonly href: string }[]): boolean =>

@@ -9,7 +9,7 @@ export function periodLabel(name: PeriodName, translate: Translate): string {
     : translate('operations.last-hours', { count: name.hours });
 }
 
-/** Both ends of a period in the zone of the page, after its name where it has one. */
+/** Both ends of a period are in the zone of the page, after its name where it has one. */
 export function periodWords(
   { from, to }: Period,
   { locale, timeZone, translate }: Localisation,

@@ -1,7 +1,4 @@
-/**
- * A spreadsheet takes these for a formula at the start of a cell, also in full width or behind invisible
- * signs.
- */
+/** A spreadsheet takes these for a formula at the start of a cell, also in full width or behind invisible signs. */
 const formulaStart = /^(?:[\t\r]|[\s\p{C}]*[=+\-@\uff1d\uff0b\uff0d\uff20])/u;
 const plainNumber = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/;
 

@@ -14,7 +14,7 @@ const PNG = /^data:image\/png;base64,([A-Za-z0-9+/]+={0,2})$/;
 
 const pathOf = (id: number): string => path.replace(':org_id', String(id));
 
-/** Hosts under which a reseller's organisation shows the portal under its own brand. */
+/** A reseller's organisation shows the portal under these hosts with its own brand. */
 @Controller()
 export class DomainsController {
   constructor(
@@ -99,7 +99,7 @@ export class DomainsController {
   }
 }
 
-/** Both or neither: a colour that is readable in one theme is seldom readable in the other. */
+/** Both are set or neither: a colour that is readable in one theme is seldom readable in the other. */
 function accentsOf({
   accent = null,
   accent_dark: dark = null,

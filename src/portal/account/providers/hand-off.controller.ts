@@ -35,7 +35,7 @@ class AgreeForm {
 
 const view = 'pages/account/hand-off';
 
-/** From BASE_URL, where the person was recognised, to the portal where the sign-in began (ADR 58). */
+/** It leads from BASE_URL, where the person was recognised, to the portal where the sign-in began (ADR 58). */
 @Controller()
 export class HandOffController {
   constructor(

@@ -10,9 +10,7 @@ interface ProviderRequest {
   readonly body?: string;
 }
 
-/**
- * Answers of identity providers have to come in time, in a size that can be held, and from that very address.
- */
+/** Answers of identity providers have to come in time, in a size that can be held, and from that very address. */
 export class ProviderReader {
   constructor(private readonly client: OutgoingClient) {}
 

@@ -60,9 +60,7 @@ export abstract class Provider {
     return runStrategy<ProvenIdentity>(strategy, request, { state: { ...intent, nonce } });
   }
 
-  /**
-   * The answer names the person who came back. A refusal of any kind is one of the request: it opens nothing.
-   */
+  /** The answer names the person who came back. A refusal of any kind is one of the request: it opens nothing. */
   async finish(request: HttpRequest): Promise<ProvenIdentity> {
     const query = (request as unknown as { query: Record<string, unknown> }).query;
     if (query['code'] !== undefined && typeof query['code'] !== 'string')

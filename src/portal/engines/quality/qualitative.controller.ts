@@ -34,7 +34,7 @@ import { reportModels } from './report-model';
 const ROWS_A_PAGE = 50;
 const ROWS_AT_ONCE = 1_000;
 
-/** Reports on how good answers are, for those whom the organisation lets read them. */
+/** The reports say how good answers are, for those whom the organisation lets read them. */
 @Controller()
 export class QualitativeController {
   constructor(

@@ -7,7 +7,7 @@ export const periods = [7, 30, 90, 365] as const;
 export const roles = ['served', 'replay'] as const;
 export const verdicts = ['ok', 'unjudgeable', 'judge_error'] as const;
 
-/** The address of the page of quality reports. Empty fields of its form stand for no filter. */
+/** The address of the page of quality reports. An empty field of its form stands for no filter. */
 export class QualitativeQuery {
   @Takes(oneNumberOf(periods).orBlank().default(USUAL_DAYS))
   days: number;

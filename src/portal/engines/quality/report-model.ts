@@ -28,7 +28,7 @@ export interface ReportCard {
   readonly facts: readonly LabelledFigure[];
 }
 
-/** Reports beside one another, one a judge version. */
+/** Reports stand beside one another, one a judge version. */
 export function reportModels(
   reports: readonly QualityReport[],
   scored: readonly ScoredAnswer[],

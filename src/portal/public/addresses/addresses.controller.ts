@@ -9,7 +9,7 @@ import { publicModels } from '../public-models';
 
 const plainText = 'text/plain; charset=utf-8';
 
-/** Pages for people, in the order in which they are worth reading. */
+/** Pages for people stand in the order in which they are worth reading. */
 const pages = [
   '/',
   '/features',
@@ -66,7 +66,7 @@ export class AddressesController {
     ].join('\n');
   }
 
-  /** RFC 9116. It expires a year from now at most, so that a stale copy is not trusted for ever. */
+  /** RFC 9116 describes it. It expires a year from now at most, so that a stale copy is not trusted for ever. */
   @Get('/.well-known/security.txt')
   @Access.anyone()
   @Header('content-type', plainText)
