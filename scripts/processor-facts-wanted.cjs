@@ -3,10 +3,7 @@
 const list = (text) => text.split(/\s+/).filter(Boolean);
 const call = (file, type, use = '') => ({ file, type, use: list(use) });
 
-/**
- * The SDK declares here the calls that we make, and the parameters that we send or the simulator has rules
- * for.
- */
+/** The SDK declares here the calls that we make, and the parameters that we send or the simulator has rules for. */
 const calls = {
   'POST /v1/customers': call('Customers', 'CustomerCreateParams', 'email name metadata'),
   'POST /v1/checkout/sessions': call(

@@ -15,10 +15,7 @@ import type { DataSet, Row } from './data';
 import { nearest, router, shuffledLabels, taskBuckets, type Method } from './methods';
 import { randomOf, shuffled } from './random';
 
-/**
- * Any method reaches points within this frame, between the zero router and the oracle, on the prompts kept
- * back.
- */
+/** Any method reaches points within this frame, between the zero router and the oracle, on the prompts kept back. */
 export interface Frame {
   readonly set: DataSet;
   readonly test: readonly Row[];

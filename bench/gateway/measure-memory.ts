@@ -13,9 +13,7 @@ const CONNECTIONS = 64;
 const WARM_UP_S = 10;
 const MINUTE = 60;
 
-/**
- * The memory of a gateway of its own is measured at rest, at work, and after having been at work for long.
- */
+/** The memory of a gateway of its own is measured at rest, at work, and after having been at work for long. */
 export async function measureMemory(testbed: Testbed, seconds: number): Promise<Figure[]> {
   const target = await testbed.gateway();
   const { process } = target;

@@ -28,9 +28,7 @@ export class PortalVisitor {
     return this.send('POST', path, { ...usual, ...headers }, JSON.stringify(body));
   }
 
-  /**
-   * The terms' status tells whether somebody is signed in here: it is the smallest thing only they may read.
-   */
+  /** The terms' status tells whether somebody is signed in here: it is the smallest thing only they may read. */
   async isIn(): Promise<boolean> {
     return (await this.get('/api/legal/status')).status === 200;
   }

@@ -79,9 +79,7 @@ export async function signedIn(world: World, email: string, secret = password): 
   return world.anonymous.with({ cookie: cookiesOf(answer) });
 }
 
-/**
- * The terms' status tells whether a person is signed in here: it is the smallest thing only they may read.
- */
+/** The terms' status tells whether a person is signed in here: it is the smallest thing only they may read. */
 export async function expectSession(client: Client, open: boolean): Promise<void> {
   const { status } = await client.get('/api/legal/status');
   expect(status === (open ? 200 : 401), `the session is ${open ? 'open' : 'over'}: ${status}`);

@@ -1,8 +1,6 @@
 import type { Received } from './testbed';
 
-/**
- * The caller was told this, without what is of one call alone. Written apart from the readers of the gateway.
- */
+/** The caller was told this, without what is of one call alone. Written apart from the readers of the gateway. */
 export function meaningOf({ status, body, tokensIn, tokensOut, cost }: Received, stream: boolean): string {
   const told = stream && status === 200 ? eventsOf(body) : canonical(JSON.parse(body));
   return JSON.stringify({ status, tokensIn, tokensOut, cost, told });

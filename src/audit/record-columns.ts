@@ -122,7 +122,7 @@ export function valueOfCell({ kind }: RecordColumn, cell: unknown): unknown {
   return cell ?? (kind === 'count' ? 0 : null);
 }
 
-/** From a row, where 64-bit integers are texts. */
+/** The value is read from a row, where 64-bit integers are texts. */
 export function valueOfRow({ kind, name }: RecordColumn, row: Readonly<Record<string, unknown>>): unknown {
   const value = row[name] ?? null;
   if (value === null) return null;

@@ -53,7 +53,7 @@ export interface RequestRecord extends Attribution, UsageCounts {
   readonly firstTokenMs: number | null;
   readonly finishReason: string | null;
   readonly sessionKey: string | null;
-  /** Fields that a translation lost, and how often each; null when nothing was. */
+  /** A translation lost these fields so often; null when nothing was lost. */
   readonly dropped: Readonly<Record<string, number>> | null;
   /** The end user in the caller's own words. */
   readonly endUser: string | null;

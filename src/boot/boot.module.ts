@@ -5,6 +5,6 @@ import { IdentityModule } from '../identity';
 import { KeysModule } from '../keys';
 import { FirstBoot } from './first-boot';
 
-/** Providers that only the start needs. */
+/** Only the start needs these providers. */
 @Module({ imports: [AuditModule, CatalogueModule, IdentityModule, KeysModule], providers: [FirstBoot] })
 export class BootModule {}

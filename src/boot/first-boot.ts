@@ -45,7 +45,7 @@ export class FirstBoot {
     return keys;
   }
 
-  /** True once a real supplier is configured. */
+  /** It returns true once a real supplier is configured. */
   async retireSandbox(): Promise<void> {
     if (await this.database.transaction((tx) => retireSandbox(tx))) await this.catalogue.reload();
   }

@@ -9,7 +9,7 @@ export interface ChatModel {
   readonly name: string;
   readonly displayName: string;
   readonly takesImages: boolean;
-  /** Nano-dollars a million tokens on its cheapest lane; null where nothing can be sold now. */
+  /** It is in nano-dollars a million tokens on its cheapest lane; null where nothing can be sold now. */
   readonly price: { readonly input: bigint; readonly output: bigint } | null;
 }
 

@@ -33,7 +33,7 @@ export class ConversationRetention {
     private readonly activity: ActivityLog,
   ) {}
 
-  /** Null: until they are deleted. */
+  /** Null means until they are deleted. */
   async daysOf(organisationId: number, tx?: Tx): Promise<number | null> {
     const [row] = await (tx ?? this.database.source).query<Row<'conversation_retention', 'days'>[]>(
       'SELECT days FROM conversation_retention WHERE organisation_id = $1',

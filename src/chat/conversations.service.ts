@@ -52,9 +52,7 @@ export class Conversations {
     return { ...page, rows: page.rows.map((row) => this.head(row)) };
   }
 
-  /**
-   * The titles found have all of the words, the newest first. Titles are encrypted: they are read one by one.
-   */
+  /** The titles found have all of the words, the newest first. Titles are encrypted: they are read one by one. */
   async search(userId: number, words: string, most: number): Promise<ConversationHead[]> {
     const wanted = words
       .toLocaleLowerCase()
@@ -179,7 +177,7 @@ export class Conversations {
   }
 }
 
-/** Whole words, and a sign that there were more. */
+/** It keeps whole words, and has a sign that there were more. */
 function shortened(line: string): string {
   const most = LONGEST_TITLE / 2;
   if (line.length <= most) return line;

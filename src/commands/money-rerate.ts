@@ -85,7 +85,7 @@ function postAll(database: Database, batch: readonly Owed[], { priceOverride }: 
   const ledger = new Ledger(database);
   return database.transaction(async (tx) => {
     const posted: Owed[] = [];
-    // Wallets in one order, so that two runs at once do not wait for each other in a circle.
+    // Wallets come in one order, so that two runs at once do not wait for each other in a circle.
     for (const delta of batch.toSorted((a, b) => a.walletId - b.walletId)) {
       const price = priceOverride.get(delta.priceId ?? 0) ?? delta.priceId;
       const posting = {

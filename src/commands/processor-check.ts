@@ -57,7 +57,7 @@ function missingSettings(settings: Settings): string[] {
 interface Expected {
   readonly webhook: string;
   readonly version: string;
-  /** In which the account tells events by default, where it has told any. */
+  /** The account tells events in this version by default, where it has told any. */
   readonly usual: string | null;
 }
 

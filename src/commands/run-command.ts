@@ -30,7 +30,7 @@ import { signInLink } from './sign-in-link';
 import { tapForget, tapList, tapReplay } from './taps';
 import { terminal } from './terminal';
 
-/** By one word or by two. */
+/** A command is called by one word or by two. */
 export const commands: Readonly<Record<string, Command>> = {
   plan: planGateway,
   apply: applyGateway,

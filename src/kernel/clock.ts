@@ -1,7 +1,7 @@
 export interface Clock {
   /** It is wall time in milliseconds since the epoch: what people and ledgers read. */
   now(): number;
-  /** Milliseconds that never run backwards: what durations and deadlines are measured with. */
+  /** Durations and deadlines are measured with these milliseconds, which never run backwards. */
   monotonicMs(): number;
 }
 

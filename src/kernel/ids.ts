@@ -9,7 +9,7 @@ export const isUuid = (value: unknown): value is string =>
 /** No character of it means anything to a log, a page, a header or an address. */
 const safeToken = /^[\w.~:+/=@-]{1,128}$/;
 
-/** Another's id of something, where it is safe to keep and to repeat; else null. */
+/** Another's id of something is taken where it is safe to keep and to repeat; else null. */
 export const safeTokenIn = (value: unknown): string | null =>
   typeof value === 'string' && safeToken.test(value) ? value : null;
 

@@ -1,4 +1,4 @@
-/** Makers whose models are known here. */
+/** Models of these makers are known here. */
 export const VENDORS = [
   'anthropic',
   'openai',
@@ -40,16 +40,17 @@ export interface ThinkingFacts {
 }
 
 /**
- * `free`: temperature and its kin are taken. `unless-thinking`: only while the model does not think. `refused`: a value
- * other than the default is an error. `ignored`: taken without effect.
+ * `free`: temperature and its kin are taken. With `unless-thinking` they are taken only while the model does
+ * not think. `refused`: a value other than the default is an error. `ignored`: taken without effect.
  */
 export const SAMPLINGS = ['free', 'unless-thinking', 'refused', 'ignored'] as const;
 type Sampling = (typeof SAMPLINGS)[number];
 
 /**
- * The endpoint `/chat/completions` treats this model in one of these ways. `free`: everything.
- * `tools-without-effort`: tools only where no effort is sent. `tools-with-none`: tools only beside the effort
- * `none`. `tools-refused`: no tools. `refused`: no request.
+ * The endpoint `/chat/completions` treats this model in one of these ways. With `free` it takes everything.
+ * With `tools-without-effort` it takes tools only where no effort is sent. With `tools-with-none` it takes
+ * tools only beside the effort `none`. With `tools-refused` it takes no tools. With `refused` it takes no
+ * request.
  */
 export const CHAT_WIRES = [
   'free',
@@ -60,9 +61,7 @@ export const CHAT_WIRES = [
 ] as const;
 type ChatWire = (typeof CHAT_WIRES)[number];
 
-/**
- * A JSON schema has to keep these rules where its answer is enforced; `none` means that no schema is taken.
- */
+/** A JSON schema has to keep these rules where its answer is enforced; `none` means that no schema is taken. */
 export const SCHEMA_RULES = ['anthropic', 'openai', 'google', 'none'] as const;
 type SchemaRules = (typeof SCHEMA_RULES)[number];
 
@@ -91,7 +90,7 @@ export interface ModelFacts {
   readonly aliases?: readonly string[];
   /** The most tokens it reads, question and answer together where the vendor counts them so. */
   readonly window?: number;
-  /** Betas in the header `anthropic-beta` that widen the window. */
+  /** These betas in the header `anthropic-beta` widen the window. */
   readonly widened?: Readonly<Record<string, number>>;
   readonly maxOutput?: number;
   /** Left out: it does not think. */
@@ -102,7 +101,7 @@ export interface ModelFacts {
   /** False: the last message may not be the assistant's. */
   readonly prefill?: boolean;
   readonly chat?: ChatWire;
-  /** Fields of `/chat/completions` that it refuses. */
+  /** The model refuses these fields of `/chat/completions`. */
   readonly chatRefuses?: readonly string[];
   readonly schema?: SchemaRules;
   /** Chat dialect: its reasoning has to come back with every turn that called tools. */

@@ -15,7 +15,7 @@ export interface ToldDifference {
 
 const NOTHING = '–';
 
-/** `all`: the facts of every lane of the model, since the facts of a model are for all of them. */
+/** The mode `all` has the facts of every lane of the model, since the facts of a model are for all of them. */
 export function toldDifferences(
   told: ToldModel,
   facts: LaneFacts,

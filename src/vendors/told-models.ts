@@ -27,8 +27,8 @@ const LONGEST_ID = 256;
 const MOST_TOKENS = 100_000_000;
 
 /**
- * `GET /v1/models` of Anthropic (typings of @anthropic-ai/sdk, src/resources/models.ts) and of OpenAI, which tells names
- * alone; some who speak as OpenAI does answer with the bare list. Null: this is no list of models.
+ * Anthropic and OpenAI answer `GET /v1/models` in these shapes, the second with names alone; some answer with
+ * the bare list. Null: this is no list of models.
  */
 export function readToldPage(body: unknown): ToldPage | null {
   const data = isRecord(body) ? body.data : body;

@@ -83,9 +83,7 @@ export class ProofNode {
     throw new Error(`the model ${last} did not appear`);
   }
 
-  /**
-   * So many things in the books do not agree, by the product's own command; one that cannot look has failed.
-   */
+  /** So many things in the books do not agree, by the product's own command; one that cannot look has failed. */
   async discrepancies(): Promise<number> {
     const { code, text } = await this.command('money:verify', '--full');
     if (!/^money:verify: \d+ of [1-9]\d* hold$/m.test(text))

@@ -38,7 +38,7 @@ export interface NewActivity {
     readonly id?: string | number | bigint;
     readonly label?: string;
   };
-  /** The account that the entry is about. By default the actor, who changed something of their own. */
+  /** The account that the entry is about. By default this is the actor, who changed something of their own. */
   readonly concerns?: Concerned;
   /** See `changesOf`. */
   readonly changes?: Changes;

@@ -15,7 +15,7 @@ const STATE = `
          (SELECT min(u.since) FROM activity_unsealed u JOIN activity a ON a.id = u.entry_id
            WHERE $1::integer IS NULL OR a.organisation_id = $1) AS "waitingSince"`;
 
-/** Up to when the entries within a scope are sealed. */
+/** This service knows up to when the entries within a scope are sealed. */
 @Injectable()
 export class ChainStates {
   constructor(private readonly database: Database) {}

@@ -26,8 +26,8 @@ export const latencyStep = (column: string): string =>
   `width_bucket(${column}, '{${longest.map((most) => most + 1).join(',')}}'::integer[])`;
 
 /**
- * An approximate quantile: within its bucket, requests are assumed to be spread evenly on a logarithmic scale. Null
- * without any; in the last bucket its lower bound.
+ * An approximate quantile: within its bucket, requests are assumed to be spread evenly on a logarithmic
+ * scale. It is null without any, and in the last bucket its lower bound.
  */
 export function latencyQuantile(steps: readonly number[], share: number): number | null {
   const all = steps.reduce((sum, count) => sum + count, 0);

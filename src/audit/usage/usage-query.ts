@@ -40,7 +40,7 @@ interface CellNames {
 type CellRow = CellNames & { readonly sums: string };
 type Cell = CellNames & { readonly sums: UsageSums };
 
-/** Buckets in the zone's own time, so that a change of clocks moves no boundary. */
+/** Buckets are in the zone's own time, so that a change of clocks moves no boundary. */
 const BORDERS = `
   SELECT DISTINCT greatest(step AT TIME ZONE $4, $1::timestamptz) AS border
     FROM generate_series(date_trunc($3, $1::timestamptz AT TIME ZONE $4), $2::timestamptz AT TIME ZONE $4,

@@ -48,8 +48,8 @@ export class AutoCandidates {
   ) {}
 
   /**
-   * `writers`: names of models that are known to have written earlier turns; `author`: of the one that made the tool
-   * calls whose results the request brings.
+   * The models `writers` are known to have written earlier turns, and `author` made the tool calls whose
+   * results the request brings.
    */
   async of(
     call: Call,

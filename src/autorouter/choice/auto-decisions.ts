@@ -268,7 +268,7 @@ export class AutoDecisions {
   }
 }
 
-/** Conversations of the three dialects, on their own routes. */
+/** Only conversations of the three dialects on their own routes can be chosen for. */
 function autoOperation(operation: Operation): TextOperation {
   if (isText(operation) && operation.name === operation.dialect.name) return operation;
   throw fault('unsupported_auto_mode', {

@@ -57,7 +57,7 @@ export class AutoRoute implements ChosenRoute {
     await Promise.all([remembering, calls.length === 0 ? null : this.effects.called(model, calls)]);
   }
 
-  /** Another model as a stand-in; null where this route may not ask it. */
+  /** Another model stands in; null where this route may not ask it. */
   instead(other: Admission): Admission | null {
     if (this.explanation.mode === 'off') return other;
     const { name } = other.model;

@@ -16,7 +16,7 @@ export interface AutoView {
   readonly isContinued: boolean;
   readonly needsSchema: boolean;
   readonly hasAudio: boolean;
-  /** Tools or fields that a translation would drop or refuse. */
+  /** A translation would drop or refuse some tool or field. */
   readonly isOfOneDialect: boolean;
   readonly wantsReasoning: boolean;
   readonly dialect: DialectName;

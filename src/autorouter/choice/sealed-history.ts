@@ -23,7 +23,7 @@ export function sealOf({ turns }: Pick<CanonicalRequest, 'turns'>): Seal {
   return seal;
 }
 
-/** Vendors by the names of their models, independent of supplier and owner. */
+/** The names of models tell their vendors, independent of supplier and owner. */
 const vendors: readonly (readonly [RegExp, string])[] = [
   [/claude/i, 'anthropic'],
   [/(?:^|[^a-z\d])(?:gpt|chatgpt|codex|o\d)/i, 'openai'],

@@ -13,7 +13,7 @@ import { Database } from '../../platform';
 import type { AutoDecision } from '../choice';
 import { answeredBy, autoRecords, costRatio } from './auto-records';
 
-/** Totals of requests for `auto`. Figures derived from the router's own expectations are called estimates. */
+/** These are totals of requests for `auto`. Figures derived from the router's own expectations are called estimates. */
 export interface DecisionTotals {
   readonly requests: number;
   /** So many were answered by another model than the reference. */
@@ -60,9 +60,7 @@ export interface MeasuredDifference {
   readonly pairs: number;
   /** It is in points; null means not enough data. */
   readonly quality: Interval | null;
-  /**
-   * The chosen answers cost this share of the reference's cost; null means that there are not enough data.
-   */
+  /** The chosen answers cost this share of the reference's cost; null means that there are not enough data. */
   readonly costRatio: Interval | null;
   /** Answers are later than the reference's by so much, the median and the 95th; null means not enough data. */
   readonly latencyMs: { readonly p50: Interval | null; readonly p95: Interval | null } | null;

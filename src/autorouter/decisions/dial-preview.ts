@@ -38,7 +38,7 @@ export interface DialOutcome {
   readonly dial: number;
   /** It is a share of all decisions that were looked at; null where there are too few. */
   readonly away: number | null;
-  /** Decisions of which the choice and the reference both have a score. */
+  /** So many decisions have a score of the choice and of the reference both. */
   readonly pairs: number;
   /** Points against the reference; null: not enough data, as are the next ones. */
   readonly difference: Interval | null;

@@ -31,7 +31,7 @@ export interface SessionView {
   readonly since?: number;
   /** The request brings the result of a tool call, which `model` made. */
   readonly betweenToolCallAndResult: boolean;
-  /** Tokens of the prompt that the model's supplier probably has in its cache. */
+  /** The model's supplier probably has so many tokens of the prompt in its cache. */
   readonly cachedTokens: number;
 }
 
@@ -56,10 +56,10 @@ export interface Question {
   readonly features: Features;
   readonly candidates: readonly Candidate[];
   readonly policy: Policy;
-  /** ms since 1970 */
+  /** It is in ms since 1970. */
   readonly now: number;
   readonly session?: SessionView;
-  /** Observations of the models: their answers, and feedback on them. */
+  /** These are observations of the models: their answers, and feedback on them. */
   readonly reliability?: readonly Reliability[];
   readonly drift?: DriftLevel;
   /** The budget that presses most, and what it adds to kappa. */

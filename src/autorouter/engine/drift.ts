@@ -4,7 +4,7 @@ const LEAST_REQUESTS = 100;
 const RAISED_SHARE = 0.4;
 const REFERENCE_SHARE = 0.5;
 
-/** `raised`: caution rises and more is sampled. `reference`: only the reference model answers. */
+/** `raised`: caution rises and more is sampled. At `reference` only the reference model answers. */
 export type DriftLevel = 'calm' | 'raised' | 'reference';
 
 /** The drift notes which of the last requests of an organisation or key were unfamiliar. */

@@ -9,7 +9,7 @@ const BUCKET_SHARE = 0.4;
 /** A best neighbour that is hardly similar is not taken for more than it is. */
 const FULL_SIMILARITY = 0.35;
 const TOKENS_WEIGHT = 20;
-/** Output of a model of which nothing is known. */
+/** A model of which nothing is known writes so many tokens. */
 const USUAL_TOKENS_OUT = 300;
 
 /** The router believes this of one model for one request. */

@@ -11,7 +11,7 @@ export interface Outcome {
 export interface Example {
   /** What is learned with the same id is learned once for each model. */
   readonly id: string;
-  /** When it was asked, ms since 1970. */
+  /** It was asked at this time, in ms since 1970. */
   readonly at: number;
   /** Scores are trusted in proportion to their weight, which is above 0; at 1 they are fully trusted. */
   readonly weight: number;

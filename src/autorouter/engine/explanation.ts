@@ -23,7 +23,7 @@ export type DecisionReason = (typeof DECISION_REASONS)[number];
 export interface ExplainedCandidate {
   readonly model: string;
   readonly q: number;
-  /** Between these lie 95 % of the belief. */
+  /** The belief lies between these with 95 %. */
   readonly lo: number;
   readonly hi: number;
   readonly n_eff: number;

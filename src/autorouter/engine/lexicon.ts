@@ -1,6 +1,6 @@
 /**
- * Words that tell the kind of a request. English mostly: what is asked in other languages falls into `general`, and
- * is told apart by its hashed words.
+ * These words tell the kind of a request. English mostly: what is asked in other languages falls into
+ * `general`, and is told apart by its hashed words.
  */
 const lexicon = {
   maths: `equation integral derivative solve sum sqrt theorem proof prove matrix polynomial probability prime triangle
@@ -30,7 +30,7 @@ const lexicon = {
 
 export type Topic = keyof typeof lexicon;
 
-/** In the order of the structural vector, which is stored: only ever append. */
+/** They stand in the order of the structural vector, which is stored: only ever append. */
 export const topics = Object.keys(lexicon) as readonly Topic[];
 
 const topicOfWord = new Map(

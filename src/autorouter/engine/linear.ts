@@ -13,7 +13,7 @@ export interface LinearSums {
   readonly products: Float64Array;
   /** It is Σ w·y·x. */
   readonly scored: Float64Array;
-  /** Coefficients, until something is learned: those of the sums, and what one unit of prior adds. */
+  /** Until something is learned these are the coefficients of the sums, and the effect of one unit of prior. */
   solved?: { readonly own: Float64Array; readonly perPrior: Float64Array };
 }
 

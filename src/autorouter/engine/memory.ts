@@ -33,7 +33,7 @@ export class Memory {
   private stale = false;
   private index = TermIndex.empty;
   private norms = new Float32Array(0);
-  /** Slots that changed since the index was made, with their words once these were asked for. */
+  /** These slots changed since the index was made; they have their words once these were asked for. */
   private readonly unindexed = new Map<number, readonly WeighedTerm[] | null>();
 
   exampleOf(id: string): Example | undefined {

@@ -5,8 +5,8 @@ const HALF_LIFE_MS = 10 * MINUTE_MS;
 const PRIOR = { failed: 0.05, answered: 4.95 };
 
 /**
- * Recent answers of models, and what was said against them; both halve in ten minutes. A supplier that fails says
- * nothing of its model: that is the health of the lane.
+ * Recent answers of models stand beside what was said against them; both halve in ten minutes. A supplier
+ * that fails says nothing of its model: that is the health of the lane.
  */
 export type Reliability = Map<string, { failed: number; answered: number; at: number }>;
 

@@ -68,7 +68,7 @@ export function learn(state: RouterState, example: Example): boolean {
   return true;
 }
 
-/** Many at once, as when a state is built from stored examples. */
+/** Many are learned at once, as when a state is built from stored examples. */
 export function learnAll(state: RouterState, examples: Iterable<Example>): number {
   let learned = 0;
   for (const example of examples) if (learn(state, example)) learned += 1;
@@ -109,10 +109,7 @@ function statisticsOf({ models }: RouterState, model: string): ModelStatistics {
   return statistics;
 }
 
-/**
- * The newest remembered request was made at this time; null where none is remembered. Sums move on only by
- * days.
- */
+/** The newest remembered request was made at this time; null where none is remembered. Sums move on only by days. */
 export const newestLearned = ({ memory }: RouterState): number | null =>
   memory.examples.reduce<number | null>((newest, { at }) => Math.max(newest ?? at, at), null);
 

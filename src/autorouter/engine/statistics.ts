@@ -89,7 +89,7 @@ export function sinceChange({ changes }: ModelStatistics, at: number): number {
   return factor;
 }
 
-/** Statistics as JSON. */
+/** Statistics are stored as this JSON. */
 export interface StoredStatistics {
   readonly judged: number;
   readonly all: Sums;
@@ -119,7 +119,7 @@ export const loadedStatistics = (stored: StoredStatistics): ModelStatistics => (
   changes: [...stored.changes],
 });
 
-/** Sums over other signals than today's teach nothing. */
+/** Sums over other signals than today's are left out. */
 function loadedLinear(stored: StoredStatistics): LinearSums {
   const empty = emptyLinearSums();
   const products = new Float64Array(bytes(stored.products));

@@ -14,7 +14,10 @@ export interface WordSalt {
   readonly order: Uint16Array;
 }
 
-/** A shuffle of all hashes by a stream cipher keyed with the salt. About a millisecond: keep what it returns. */
+/**
+ * A shuffle of all hashes by a stream cipher keyed with the salt. It takes about a millisecond: keep what it
+ * returns.
+ */
 export function wordSalt(salt: string): WordSalt {
   const key = createHash('sha256').update(salt, 'utf8').digest();
   const noise = createCipheriv('aes-256-ctr', key, Buffer.alloc(16)).update(Buffer.alloc(HASHES * 4));

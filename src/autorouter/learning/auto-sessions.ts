@@ -5,9 +5,9 @@ import { Database, RepeatingJob, type Row } from '../../platform';
 /** The model that answered a conversation last. */
 export interface AutoSession {
   readonly model: string;
-  /** ms since 1970 */
+  /** It is in ms since 1970. */
   readonly since: number;
-  /** Tokens of the prompt that the model's supplier probably has in its cache. */
+  /** The model's supplier probably has so many tokens of the prompt in its cache. */
   readonly cachedTokens: number;
 }
 

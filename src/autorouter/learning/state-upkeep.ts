@@ -8,7 +8,7 @@ import { readState } from './state-reader';
 /** Sums are stored after so many examples: a node that starts has no more to learn anew. */
 const LEARNED_BETWEEN = 50;
 const MOST_AT_ONCE = 20;
-/** Twice what a state remembers: an example that is learned again is still known. */
+/** That is twice what a state remembers: an example that is learned again is still known. */
 const KEPT_EXAMPLES = 16_384;
 
 /** Stores the sums of what was learned, so that nodes need not add everything up themselves. */

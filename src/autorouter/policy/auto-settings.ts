@@ -7,7 +7,7 @@ export interface AutoSettings {
   /** It goes from nothing but quality, 0, to nothing but cost, 10. */
   readonly dial?: number;
   readonly reference_model?: string;
-  /** Patterns of names; only a model that one of them names may be picked. */
+  /** Only a model that one of these patterns names may be picked. */
   readonly include?: readonly string[];
   readonly exclude?: readonly string[];
   /** It lies between 0 and 1: a model whose expected quality may lie below is not picked. */

@@ -5,10 +5,7 @@ import { DEMO_SLUG } from './organisation';
 /** These rows belong to the organisation by their own column, in an order that no foreign key minds. */
 const byOrganisation = ['request_record', 'usage_hour', 'usage_label_hour', 'api_key'];
 
-/**
- * Its people left these rows by looking around. Money they moved stays on record, and keeps the demonstration
- * too.
- */
+/** Its people left these rows by looking around. Money they moved stays on record, and keeps the demonstration too. */
 const byPerson = [
   ['session', 'user_id'],
   ['account_token', 'user_id'],

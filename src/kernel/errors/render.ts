@@ -4,7 +4,7 @@ import { asValidation, type Fault, isOfParameters, type Place } from './fault';
 
 export interface Rendered {
   status: number;
-  /** Names in lower case. */
+  /** The names are in lower case. */
   headers: Record<string, string>;
   body: object;
 }
@@ -58,7 +58,7 @@ function fieldsOf(fault: Fault, requestId: string, type: string, humanMessage: s
 const isoTime = (instant: Date | undefined): string | undefined =>
   instant === undefined || Number.isNaN(instant.getTime()) ? undefined : instant.toISOString();
 
-/** Whole seconds, at least one; every 429 and 503 that a repetition may mend has them. */
+/** These are whole seconds, at least one; every 429 and 503 that a repetition may mend has them. */
 function retryAfterOf(fault: Fault, status: number): number | undefined {
   const { retryAfterSeconds } = fault.options;
   if (retryAfterSeconds === undefined)

@@ -11,9 +11,9 @@ import {
 import type { JsonMember } from './structure-scan';
 
 export interface JsonEdits {
-  /** Fields of the top level with their new values. */
+  /** These fields of the top level get new values. */
   readonly set?: Readonly<Record<string, unknown>>;
-  /** Fields of the top level that go. */
+  /** These fields of the top level go. */
   readonly remove?: Iterable<string>;
 }
 

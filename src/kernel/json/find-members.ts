@@ -35,8 +35,8 @@ export function findMembers(bytes: Buffer, ...names: readonly (string | number)[
 }
 
 /**
- * The same by a text search, for a member that is known to exist. In a text without escaped letters the name occurs
- * literally, so a single occurrence is the member. Null where the search is inconclusive.
+ * The same by a text search, for a member that is known to exist. In a text without escaped letters the name
+ * occurs literally, so a single occurrence is the member. It is null where the search is inconclusive.
  */
 export function findSoleMember(text: string, name: string): ValuePlace | null {
   const quoted = `"${name}"`;

@@ -11,7 +11,7 @@ export class JsonText {
 /** It prints a value as `JSON.stringify` does, with every `JsonText` in it as it was written. */
 export const printJson = (value: unknown): string => printed(value) ?? 'null';
 
-/** Undefined: what JSON has no word for. */
+/** It is undefined where JSON has no word for the value. */
 function printed(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (value instanceof JsonText) return value.text;

@@ -5,9 +5,9 @@ const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 
 /**
- * `JSON.parse` for texts from outside. From Node 23 on V8 may read an escaped name as a name of an earlier document
- * (nodejs/node#63785). Then the validated body is not the one that was sent. Texts with such names go to our own
- * parser.
+ * Texts from outside are read by this in place of `JSON.parse`. From Node 23 on V8 may read an escaped name
+ * as a name of an earlier document (nodejs/node#63785). Then the validated body is not the one that was sent.
+ * Texts with such names go to our own parser.
  */
 export const parseJsonText = (text: string): unknown =>
   hasEscapedName(text) ? readJsonText(text) : (JSON.parse(text) as unknown);

@@ -1,5 +1,6 @@
 /**
- * Proof of a hold. Only billing creates one, and every supplier call requires it, so that no route can skip billing.
+ * It proves a hold. Only billing creates one, and every supplier call requires it, so that no route can skip
+ * billing.
  */
 export abstract class HoldProof {
   readonly #proof = true;

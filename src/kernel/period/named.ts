@@ -26,7 +26,7 @@ function beginOf(name: PeriodName, zone: string, now: number): Date {
   return new Date((Math.ceil(now / HOUR_MS) - name.hours) * HOUR_MS);
 }
 
-/** As long as a period, and up to its beginning. */
+/** It is as long as the period, and ends at its beginning. */
 export const periodBefore = ({ from, to }: Period): Period => ({
   from: new Date(2 * from.getTime() - to.getTime()),
   to: from,

@@ -158,8 +158,8 @@ export function boundOf(
 }
 
 /**
- * The dearest of these prices lets `nano` pay for so many output tokens: the largest number within it. Null
- * when not even the input fits.
+ * The dearest of these prices lets `nano` pay for so many output tokens: the largest number within it. It is
+ * null when not even the input fits.
  */
 export function outputThatFits(
   nano: Nano,

@@ -5,7 +5,7 @@ import { parseUsd } from '../money';
 const TOKENS_EXPONENT = 6;
 const WITH_EXPONENT = /^(.*?)(?:[eE]([+-]?\d{1,3}))?$/;
 
-/** `"0.15"` USD for a million tokens → 150,000,000 nano-USD, exactly. `formatUsd` is the way back. */
+/** The text `"0.15"` USD for a million tokens becomes 150,000,000 nano-USD, exactly. `formatUsd` is the way back. */
 export function parseUsdPerMillion(text: string): bigint {
   return parseRate(text, text);
 }
@@ -30,7 +30,7 @@ function parseShifted(text: string, places: number): bigint {
   return parseRate(text, `${mantissa}e${Number(exponent) + places}`);
 }
 
-/** `"1.1"` → 1,100,000 millionths, exactly. `formatMultiplier` is the way back. */
+/** The text `"1.1"` becomes 1,100,000 millionths, exactly. `formatMultiplier` is the way back. */
 export function parseMultiplier(text: string): bigint {
   const [, whole = '', fraction = ''] = /^(\d{1,3})(?:\.(\d{1,6}))?$/.exec(text) ?? [];
   if (whole !== '') return BigInt(whole + fraction.padEnd(6, '0'));

@@ -84,7 +84,7 @@ export const allAdvisorRates = ({ modes }: PriceRates): TokenRates[] =>
 export type ModeSet = readonly PriceMode[];
 const USUAL_MODES: readonly ModeSet[] = [[]];
 
-/** Usually one set. Modes without a price stand for all that the field has: the dearest of them is charged. */
+/** Usually it is one set. Modes without a price stand for all that the field has: the dearest of them is charged. */
 export function modesServed(price: PriceRates, served: Modes | null): readonly ModeSet[] {
   if (served === null) return USUAL_MODES;
   return combined(

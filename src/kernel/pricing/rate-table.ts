@@ -62,7 +62,7 @@ type Amounts<Given extends Rate> = {
   readonly [One in Given as One['name']]: One['fallback'] extends null ? bigint : bigint | null;
 };
 
-/** Nano-USD for a million tokens of each bucket. */
+/** These are nano-USD for a million tokens of each bucket. */
 export type BucketRates = Amounts<TokenRate>;
 /** Nano-USD for a minute of audio, charged by the millisecond, and for a call. */
 export type FlatRates = Amounts<FlatRate>;

@@ -29,9 +29,9 @@ export interface PriceMode {
 export interface PriceRates extends TokenRates, FlatRates {
   /** For one use of a supplier's own tool. */
   readonly uses: Readonly<Partial<Record<UseName, bigint>>>;
-  /** By field and value: `service_tier=flex`. */
+  /** The key is a field and its value, such as `service_tier=flex`. */
   readonly modes: Readonly<Record<string, PriceMode>>;
-  /** For one picture, by quality and size, `hd/1024x1792`, or by one of them. */
+  /** Rates are for one picture, by quality and size, `hd/1024x1792`, or by one of them. */
   readonly images: Readonly<Record<string, bigint>>;
 }
 

@@ -53,12 +53,12 @@ export class Definition<Given extends Properties> {
     return this.entries;
   }
 
-  /** Names of a file. */
+  /** A file uses these names. */
   get fileNames(): (keyof Given & string)[] {
     return this.on('file').map(({ fileName }) => fileName as keyof Given & string);
   }
 
-  /** From a file; what it leaves out is as usual, or not there where nothing is usual. */
+  /** What a file leaves out is as usual, or not there where nothing is usual. */
   fromFile(given: Readonly<Record<string, FileValue>>): Partial<ValuesOf<Given>> {
     return this.made(this.on('file'), ({ fileName, property }) => {
       const value = given[fileName];
@@ -66,7 +66,7 @@ export class Definition<Given extends Properties> {
     });
   }
 
-  /** For a file, without what is as usual. */
+  /** A file gets these, without what is as usual. */
   toFile(values: ValuesOf<Given>): Record<string, unknown> {
     const told = this.on('file').filter(({ key, property }) => !property.isUsual((values as Row)[key]));
     return Object.fromEntries(
@@ -74,7 +74,7 @@ export class Definition<Given extends Properties> {
     );
   }
 
-  /** By the names of a file, for people. */
+  /** People read these texts by the names of a file. */
   texts(values: ValuesOf<Given>): [string, string][] {
     return this.on('file').flatMap((entry) => textsOf(entry, (values as Row)[entry.key]));
   }
@@ -108,7 +108,7 @@ export class Definition<Given extends Properties> {
     });
   }
 
-  /** Of something that has more, these alone; what it does not say is as usual. */
+  /** Of something that has more, it takes these alone; what it does not say is as usual. */
   pick(values: Partial<ValuesOf<Given>>): ValuesOf<Given> {
     const said = values as Row;
     return this.made(this.entries, ({ key, property }) =>
@@ -116,7 +116,7 @@ export class Definition<Given extends Properties> {
     ) as unknown as ValuesOf<Given>;
   }
 
-  /** Of what is said there, what is not so already. */
+  /** Of what is said there, it leaves what is not so already. */
   changed(facet: Facet, before: ValuesOf<Given>, said: Partial<ValuesOf<Given>>): Partial<ValuesOf<Given>> {
     return this.made(this.on(facet), ({ key, property }) => {
       const value = (said as Row)[key];

@@ -68,9 +68,7 @@ export class Field<Value> {
     });
   }
 
-  /**
-   * The description says this beside the kind: words for readers, or choices whose refusal has its own code.
-   */
+  /** The description says this beside the kind: words for readers, or choices whose refusal has its own code. */
   told(more: Schema): Field<Value> {
     const { schema } = this.kind;
     return new Field<Value>(

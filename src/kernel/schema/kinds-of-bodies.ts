@@ -3,7 +3,7 @@ import { type Field, Misfit } from './field';
 import type { Schema } from './json-schema';
 import { field, isWhole } from './kinds';
 
-/** Kinds of fields that only bodies have. */
+/** Only bodies have these kinds of fields. */
 
 const truths = new Map<unknown, boolean>([
   ...['on', 'true', true].map((word) => [word, true] as const),

@@ -39,7 +39,7 @@ export const rowId = whole(1, LARGEST_ROW_ID);
 
 const MOST_IDS = 1_000;
 
-/** Numbers of rows, with commas between or as a list. */
+/** These are numbers of rows, with commas between or as a list. */
 export const rowIds: Field<number[]> = field(
   { type: 'array', items: rowId.schema, maxItems: MOST_IDS },
   (given): number[] | Misfit => {
@@ -67,7 +67,7 @@ export function oneOf<Choice extends string>(choices: readonly Choice[]): Field<
   );
 }
 
-/** Half of a character, which no encoding can hold. */
+/** No encoding can hold half of a character. */
 export const isWhole = (given: string): boolean => given.isWellFormed();
 
 /** A text without control characters, which could forge lines and cells wherever it is shown. */

@@ -13,7 +13,7 @@ export interface FileValue {
   oneOf<const Choice extends string>(choices: readonly Choice[]): Choice | undefined;
   wholeNumber(least: number, most?: number): number | undefined;
   instant(): Date | undefined;
-  /** Of any shape, as plain data. */
+  /** It is plain data of any shape. */
   data(): unknown;
   /** The values below it; any other name is a fault. */
   fields<const Name extends string>(...names: Name[]): Record<Name, FileValue>;
@@ -38,13 +38,13 @@ export interface Nature<Value> {
   readonly column: ColumnShape;
   readonly check?: ColumnCheck;
   readonly control: ControlShape;
-  /** Of forms and of JSON. */
+  /** Forms and JSON read this field. */
   readonly field: Field<Value>;
   fromFile(given: FileValue): Value | undefined;
   toJson(value: Value): unknown;
   /** One text, or several by the names of its parts. */
   toText(value: Value): string | readonly (readonly [string, string])[];
-  /** In a control. */
+  /** A control shows this text. */
   typed(value: Value): string;
 }
 
@@ -177,7 +177,7 @@ export class Property<Value> {
     return this.isRequired ? field.optional() : field.orBlank();
   }
 
-  /** Of a form that sends empty texts for what was left open. */
+  /** A form sends empty texts for what was left open. */
   get typedField(): Field<Value | undefined> {
     return this.nature.field.orBlank();
   }

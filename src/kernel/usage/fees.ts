@@ -26,7 +26,7 @@ export const USE_NAMES = [
 export type UseName = (typeof USE_NAMES)[number];
 export type UseCounts = Readonly<Partial<Record<UseName, number>>>;
 
-/** Fields of a request and of its answer that change what every token costs. */
+/** These fields of a request and of its answer change what every token costs. */
 export const MODE_FIELDS = ['service_tier', 'speed', 'inference_geo'] as const;
 export type ModeField = (typeof MODE_FIELDS)[number];
 /** The rates of another model that a supplier asks within a request stand in a price like those of a mode. */
@@ -34,7 +34,7 @@ export const ADVISOR = 'advisor';
 export const RATE_FIELDS = [...MODE_FIELDS, ADVISOR] as const;
 export type Modes = Readonly<Partial<Record<ModeField, string>>>;
 
-/** Words for "at the usual price". */
+/** These words mean "at the usual price". */
 const USUAL: Readonly<Record<ModeField, ReadonlySet<string>>> = {
   service_tier: new Set(['default', 'standard', 'standard_only', 'on_demand']),
   speed: new Set(['standard']),
@@ -71,7 +71,7 @@ export interface AskedFees {
   readonly uses: UseCounts;
   /** They stand as they were asked for; `auto` is the supplier's choice. */
   readonly modes: Modes;
-  /** Quality and size of the pictures, like `hd/1024x1792`; null where none are asked for. */
+  /** It is quality and size of the pictures, like `hd/1024x1792`; null where none are asked for. */
   readonly image: string | null;
   /** Models that the supplier may ask beside the one that answers. */
   readonly advisors?: readonly string[];

@@ -73,7 +73,7 @@ export interface UsageCounts {
   readonly uses: UseCounts | null;
   /** These change the price of every token; null at the usual price. */
   readonly modes: Modes | null;
-  /** Pictures by quality and size, like `hd/1024x1792`; null where there are none. */
+  /** Pictures are counted by quality and size, like `hd/1024x1792`; null where there are none. */
   readonly images: Readonly<Record<string, number>> | null;
   /** Each is priced by itself; null where there are none. */
   readonly parts: readonly UsagePart[] | null;

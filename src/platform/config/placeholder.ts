@@ -10,9 +10,7 @@ const words = [
 ];
 const shortest = 32;
 
-/**
- * A secret is unfit for production for this reason, or fit (`undefined`); the text never repeats the secret.
- */
+/** A secret is unfit for production for this reason, or fit (`undefined`); the text never repeats the secret. */
 export function placeholderFault(secret: unknown): string | undefined {
   if (typeof secret !== 'string') return undefined;
   if (secret.length < shortest) return `must have at least ${shortest} characters in production`;

@@ -127,7 +127,7 @@ interface Network {
   readonly family: 'ipv4' | 'ipv6';
 }
 
-/** Addresses an operator vouches for: everywhere, or only under one host name (and port). */
+/** An operator vouches for these addresses: everywhere, or only under one host name (and port). */
 export interface AllowedNetwork extends Network {
   readonly host?: string;
   readonly port?: number;

@@ -5,7 +5,7 @@ import { Setting } from './setting.decorator';
 
 type MappedRole = Exclude<Role, 'platform_owner'>;
 
-/** Groups of a provider and the role that each means. */
+/** Each group of a provider means a role. */
 type RoleMap = readonly (readonly [group: string, role: MappedRole])[];
 
 const roleMap: Reader<RoleMap> = {

@@ -3,7 +3,7 @@ import { declaredSettings } from './setting.decorator';
 /** Names that live in ordinary environments and merely look like ours. */
 const ordinaryNames = new Set(['HOME', 'HOSTTYPE', 'HOSTNAME', 'POST', 'SORT', 'PROMPT', 'DATABASE', 'PATH']);
 
-/** Variables that nearly bear the name of a setting: most likely a misspelt setting. */
+/** These variables nearly bear the name of a setting: most likely they are misspelt. */
 export function spellingWarnings(env: NodeJS.ProcessEnv): string[] {
   const known = new Set(declaredSettings.flatMap(({ name }) => [name, `${name}_FILE`]));
   return Object.keys(env)

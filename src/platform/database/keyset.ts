@@ -34,7 +34,7 @@ export interface PageRequest {
 
 export interface Page<Row> {
   readonly rows: readonly Row[];
-  /** Cursors of the pages beside this one; null where there is none. */
+  /** These are cursors of the pages beside this one; null where there is none. */
   readonly next: string | null;
   readonly previous: string | null;
 }
@@ -53,7 +53,7 @@ interface KeysetClause {
  * rows do not move them. The last column must be unique.
  */
 export class Keyset {
-  /** Columns that a query has to select beside its own. */
+  /** A query has to select these columns beside its own. */
   readonly positions: string;
 
   constructor(

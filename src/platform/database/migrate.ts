@@ -16,7 +16,7 @@ const defaultDeadlineMs = 300_000;
 const LOCK_POLL_MS = 100;
 
 export interface MigrateOptions {
-  /** As a role that may change the schema. */
+  /** Its role may change the schema. */
   url: string;
   /** The login the service will use, when it is another one. */
   serviceUrl?: string;

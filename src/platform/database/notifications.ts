@@ -8,9 +8,7 @@ import type { Tx } from './database';
 
 export interface NotificationsOptions {
   url: string;
-  /**
-   * The connection is tried at this interval: nothing else tells of a server that vanished without a word.
-   */
+  /** The connection is tried at this interval: nothing else tells of a server that vanished without a word. */
   heartbeatMs?: number;
 }
 
@@ -108,7 +106,7 @@ export class Notifications implements OnApplicationShutdown {
         for (const handler of this.gapHandlers) this.call(handler);
         return lost;
       } catch {
-        // Jitter: nodes that lost the same server must not reconnect in step.
+        // Nodes that lost the same server must not reconnect in step.
         await delay(randomInt(pause, pause * 2), undefined, { signal: this.stopping.signal }).catch(
           () => undefined,
         );

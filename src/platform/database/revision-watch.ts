@@ -65,7 +65,7 @@ export class RevisionWatch {
     await this.refreshing;
   }
 
-  /** When the copy was last known to be the newest, on the monotonic clock. */
+  /** The copy was last known to be the newest at this time of the monotonic clock. */
   get confirmedAt(): number {
     const notifiedAt = this.behind ? undefined : this.notifications.lastConfirmedAt;
     return notifiedAt === undefined ? this.refreshedAt : Math.max(notifiedAt, this.refreshedAt);

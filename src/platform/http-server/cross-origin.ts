@@ -9,7 +9,10 @@ const EXPOSED =
 const PREFLIGHT_SECONDS = '600';
 const headerNames = /^[\w, -]{1,1000}$/;
 
-/** Lets scripts of these origins call the API. True where the request was only the question whether they may. */
+/**
+ * Lets scripts of these origins call the API. It returns true where the request was only the question whether
+ * they may.
+ */
 export function crossOrigin(
   { method, headers }: IncomingMessage,
   response: ServerResponse,

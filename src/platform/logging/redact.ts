@@ -2,7 +2,7 @@ const redacted = '[redacted]';
 const omitted = '[omitted]';
 const longest = 8_192;
 
-/** Words that make a name secret wherever they stand in it, and words that do so at its end. */
+/** A name with the first words anywhere is secret, and so is one with the second at its end. */
 const anywhere = /secret|password|passwd|passphrase|authorization|cookie|credential|pepper/;
 const atTheEnd = /(?:^|_)(?:api)?(?:keys?|tokens?|pin|otp)$/;
 

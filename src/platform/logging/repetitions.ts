@@ -72,10 +72,7 @@ export class Repetitions {
   }
 }
 
-/**
- * Entries with the same text are the same failure; null where one has no stack, or is the last of its
- * process.
- */
+/** Entries with the same text are the same failure; null where one has no stack, or is the last of its process. */
 function failureIn({ level, context, msg, error }: LogEntry): string | null {
   if (level === 'fatal' || typeof error !== 'object' || error === null) return null;
   const { type, code, message, stack } = error as LogEntry;

@@ -6,10 +6,7 @@ import type { RegisteredJob } from './repeating-job';
 const USUAL_DEADLINE_MS = MINUTE_MS;
 /** A job may take so long to end after its signal before another node may run it. */
 const GRACE_MS = 30_000;
-/**
- * A job that is later than this is told: longer than a restart, shorter than anything that depends on it
- * waits.
- */
+/** A job that is later than this is told: longer than a restart, shorter than anything that depends on it waits. */
 export const LATE_AFTER_MS = 15 * MINUTE_MS;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 5 * MINUTE_MS;

@@ -8,7 +8,7 @@ import {
 import { withDeadline } from '../../kernel';
 
 const RETRY_MS = 250;
-/** BullMQ's event for the loss of the connection on which a worker listens. */
+/** BullMQ has this event for the loss of the connection on which a worker listens. */
 const LISTENER_LOST = 'listenerinvalidated';
 /** After a failure BullMQ would wait for an hour, and a notice that was lost with a connection costs all of that. */
 const LONGEST_BLOCK_SECONDS = 10;

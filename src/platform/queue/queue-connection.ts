@@ -60,7 +60,7 @@ export class QueueConnection {
 
 type Connected = (error: Error | undefined, client: PoolClient | undefined, done: () => void) => void;
 
-/** Long enough for a start; a job that the start itself needs is waited for no longer than this. */
+/** It is long enough for a start; a job that the start itself needs is waited for no longer. */
 const LONGEST_DEFERRAL_MS = 250;
 
 /** Queues connect as soon as they are made. A start has better to do than to wait for that. */

@@ -53,7 +53,7 @@ export class QueueSupervisor
     });
   }
 
-  /** Queues whose jobs wait though this node has a worker for them. */
+  /** Jobs of these queues wait though this node has a worker for them. */
   get stuck(): string[] {
     return this.clock.isRight ? this.watches.filter((watch) => watch.isStuck).map(({ queue }) => queue) : [];
   }

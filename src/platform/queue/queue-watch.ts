@@ -6,10 +6,7 @@ import { LATE_AFTER_MS } from './job-rows';
 const EVERY_MS = 15_000;
 const ANSWER_DEADLINE_MS = 5_000;
 
-/**
- * The watch notes whether the jobs of one queue are taken. A worker that takes none though some wait is
- * broken.
- */
+/** The watch notes whether the jobs of one queue are taken. A worker that takes none though some wait is broken. */
 export class QueueWatch {
   private readonly timer = setInterval(() => void this.look(), EVERY_MS).unref();
   /** Jobs wait since then and this node has taken none. */

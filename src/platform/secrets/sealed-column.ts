@@ -1,7 +1,4 @@
-/**
- * The column has encrypted values, and each belongs in one place. Tables of secrets list theirs beside their
- * place.
- */
+/** The column has encrypted values, and each belongs in one place. Tables of secrets list theirs beside their place. */
 export interface SealedColumn {
   readonly table: string;
   /** It holds packed values; or the parts of a value stand in columns of their own. */
@@ -14,7 +11,7 @@ export interface SealedColumn {
     readonly field: string;
     /** It is SQL for the row of the place, of the columns of the table `t`. */
     readonly row: string;
-    /** SQL for the host that the value is bound to; without it, none. */
+    /** The SQL gives the host that the value is bound to; without it there is none. */
     readonly host?: string;
   };
 }

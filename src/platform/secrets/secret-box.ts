@@ -92,7 +92,7 @@ function unwrap(master: MasterKey, wrapped: Buffer, place: SecretPlace): Buffer 
   return decrypt(master.key, nonce, wrapped.subarray(NONCE_BYTES), keyContextOf(place));
 }
 
-/** Lengths in front, so that no two places are written alike. */
+/** Lengths stand in front, so that no two places are written alike. */
 const contextOf = ({ table, row, field, host }: SecretPlace): Buffer =>
   Buffer.from([table, row, field, host].map((part) => `${Buffer.byteLength(part)}:${part}`).join('|'));
 

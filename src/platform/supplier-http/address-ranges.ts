@@ -2,7 +2,7 @@ import { BlockList, isIP } from 'node:net';
 
 type Family = 'ipv4' | 'ipv6';
 
-/** IPv4 that is not global unicast, and one public address behind which a cloud keeps its machine metadata. */
+/** These IPv4 addresses are not global unicast, or a cloud keeps its machine metadata behind them. */
 const refused4: readonly [string, number][] = [
   ['0.0.0.0', 8], // this network
   ['10.0.0.0', 8], // private
@@ -47,7 +47,7 @@ export function listOf(networks: readonly { address: string; prefix: number; fam
   return list;
 }
 
-/** `undefined` for what is no plain address, such as one with a zone. */
+/** It is `undefined` for what is no plain address, such as one with a zone. */
 export function familyOf(address: string): Family | undefined {
   if (address.includes('%')) return undefined;
   const version = isIP(address);

@@ -39,9 +39,7 @@ export class SampleContent {
     private readonly database: Database,
   ) {}
 
-  /**
-   * The kept content of a request that was evaluated is null where there is none, or where it cannot be read.
-   */
+  /** The kept content of a request that was evaluated is null where there is none, or where it cannot be read. */
   async of(requestId: string): Promise<KeptContent | null> {
     const rows = await this.database.query<
       Row<'quality_score', 'model, content'> & { readonly request: Buffer }

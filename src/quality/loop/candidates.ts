@@ -42,7 +42,7 @@ export function replayCandidates(catalogue: CatalogueService, question: ReplayQu
   );
 }
 
-/** Lanes that a call of this caller may take. */
+/** A call of this caller may take these lanes. */
 export function lanesWithin(
   catalogue: CatalogueService,
   model: string,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform';
 
-/** Samples of which nothing was learned, by the reason. */
+/** This counts by reason the samples of which nothing was learned. */
 @Injectable()
 export class EndedSamples {
   constructor(private readonly database: Database) {}

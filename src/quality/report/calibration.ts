@@ -14,7 +14,7 @@ export interface CalibrationBin {
 
 const BINS = 10;
 
-/** Predictions beside what came true, in tenths of the scale. */
+/** Predictions stand beside what came true, in tenths of the scale. */
 export const calibrationBins = (points: readonly CalibrationPoint[]): CalibrationBin[] =>
   binned(points).map((within) => ({
     count: within.length,

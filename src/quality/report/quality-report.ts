@@ -183,7 +183,7 @@ async function differencesOf(
   );
 }
 
-/** Answers of both models to the same request. */
+/** Both models answered these requests. */
 const pairsOf = (
   rows: readonly ScoredAnswer[],
   ofReference: ReadonlyMap<string, ScoredAnswer>,

@@ -1,4 +1,4 @@
-/** Words that hardly any text of the language goes without. */
+/** Hardly any text of the language goes without these words. */
 const frequentWords = {
   en: ['the', 'and', 'is', 'of', 'to', 'what', 'how', 'with', 'this', 'you'],
   de: ['der', 'die', 'und', 'ist', 'das', 'ein', 'nicht', 'wie', 'mit', 'ich'],

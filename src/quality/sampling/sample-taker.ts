@@ -94,7 +94,7 @@ export class SampleTaker implements AnswerSampler, OnApplicationBootstrap {
     if (this.policies.samplingOf(organisationId) === undefined || this.policies.isExcluded(caller.keyId))
       return;
     this.underWay += 1;
-    // That it comes within a minute was seen already.
+    // It was seen already that it comes within a minute.
     this.feedback
       .noteRetry({ requestId, userId, organisationId, model }, new Date())
       .catch((error: unknown) =>

@@ -51,8 +51,8 @@ export class QualityPolicies implements OnApplicationBootstrap {
   }
 
   /**
-   * The organisation's settings as they count now, for a decision that must not come from a copy. Null where
-   * nothing of the key may be evaluated.
+   * The organisation's settings as they count now, for a decision that must not come from a copy. It is null
+   * where nothing of the key may be evaluated.
    */
   async consentOf({ organisationId, keyId }: CallingKey): Promise<QualitySettings | null> {
     return consentIn(await this.database.rows<SettingRow>(consentRows, [organisationId, keyId]));

@@ -11,7 +11,7 @@ export interface QualitySettings {
   readonly replay: boolean;
   /** Replays and judgements may cost so many dollars in a calendar month. */
   readonly monthly_budget: number;
-  /** Null: the dearest model that the organisation may call. */
+  /** Null means the dearest model that the organisation may call. */
   readonly judge_model: string | null;
   readonly content_retention_days: number;
   readonly redaction: boolean;

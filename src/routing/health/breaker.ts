@@ -42,7 +42,7 @@ export type Ticket = number;
 export class Breaker {
   private consecutive = 0;
   private rest: number;
-  /** Closed while null; otherwise when the next probe may go. */
+  /** It is closed while null; otherwise the next probe may go at this time. */
   private probeAt: number | null = null;
   private probe: { readonly ticket: Ticket; readonly since: number } | null = null;
   private lastTicket = 0;

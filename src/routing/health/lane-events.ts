@@ -50,7 +50,7 @@ export class LaneEvents {
     return { ...lane, code, status, openedAt: new Date(Date.now() - (now - at)), closedAt: null };
   }
 
-  /** Lanes that were open and closed again since this was last asked. */
+  /** These lanes were open and closed again since this was last asked. */
   takeClosed(): readonly LaneTrouble[] {
     const closed = this.closedSince;
     this.closedSince = [];

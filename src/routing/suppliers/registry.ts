@@ -91,10 +91,7 @@ export class SupplierStyles {
     return Array.isArray(extra) && extra.includes(name);
   }
 
-  /**
-   * A lane is asked in this dialect for the request; undefined when its provider does not serve the
-   * operation.
-   */
+  /** A lane is asked in this dialect for the request; undefined when its provider does not serve the operation. */
   wireFor(lane: LaneView, operation: OperationName, needs: WireNeeds): WireDialect | undefined {
     const usual = this.dialectFor(lane.provider, operation);
     // Only a supplier that serves both has a choice.

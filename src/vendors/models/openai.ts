@@ -303,7 +303,7 @@ const earlier: readonly ModelFacts[] = [
   }),
 ];
 
-/** Models of other operations. */
+/** These are models of other operations. */
 const single = (id: string, source: string, rest: Partial<ModelFacts> = {}): ModelFacts => ({
   id,
   vendor: 'openai',

@@ -5,10 +5,7 @@ import { BoundCreditLimits1764700020000 } from '../../../migrations/176470002000
 import { PartBudgetsOfPeople1764800100000 } from '../../../migrations/1764800100000-part-budgets-of-people';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 
-/**
- * These migrations meet rows that were there before them: each is taken back, the rows made, and it runs
- * again.
- */
+/** These migrations meet rows that were there before them: each is taken back, the rows made, and it runs again. */
 let database: TestDatabase;
 let source: DataSource;
 beforeAll(async () => {

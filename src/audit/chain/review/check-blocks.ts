@@ -11,7 +11,7 @@ export interface BlocksToCheck {
   /** The block before them, as it was found right; null: they begin the chain. */
   readonly after: SignedHead | null;
   readonly blocks: readonly StoredBlock[];
-  /** Lines of their entries, by number. */
+  /** Each number of an entry has its line. */
   readonly lines: ReadonlyMap<number, string>;
   /** Only signatures of these keys count; null accepts everybody's. */
   readonly signers: readonly Buffer[] | null;

@@ -7,7 +7,7 @@ import { hashOfBlock, type SignedHead } from '../block';
  */
 export type CheckPass = 'new' | 'again';
 
-/** Up to where a chain was found right. */
+/** A chain was found right up to here. */
 export interface CheckedChain {
   readonly chain: number;
   readonly number: number;

@@ -15,7 +15,7 @@ export class ChainCheck {
 
   constructor(
     private readonly chain: number,
-    /** Heads of this chain that are known from elsewhere, such as anchors. */
+    /** These heads of the chain are known from elsewhere, such as anchors. */
     private readonly known: readonly SignedHead[],
     private readonly findings: Findings,
     /** It is null where the previous block was altered or is unknown. */

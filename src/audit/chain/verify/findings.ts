@@ -1,9 +1,9 @@
 /**
- * `edited`, `missing`, `inserted`, `moved`: of an entry. `head`: a block's head is not as it was signed. `list`: a
- * block's list of entries is not as it was sealed. `fork`: a signed block that does not belong where it is.
- * `block-missing`, `block-moved`, `block-inserted`: of a whole block. `cut`: blocks at the end are missing, which a
- * newer head proves. `emptied`: entries are gone without a retention on record. `unreadable`: a line that is no part of
- * an export. `export`: the first line is not as it was signed.
+ * An entry is `edited`, `missing`, `inserted` or `moved`. `head`: a block's head is not as it was signed.
+ * `list`: a block's list of entries is not as it was sealed. `fork`: a signed block that does not belong
+ * where it is. A whole block can be `block-missing`, `block-moved` or `block-inserted`. `cut`: blocks at the
+ * end are missing, which a newer head proves. `emptied`: entries are gone without a retention on record. A
+ * line is `unreadable` that is no part of an export. `export`: the first line is not as it was signed.
  */
 type FindingKind =
   | 'edited'

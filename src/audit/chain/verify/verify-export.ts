@@ -34,7 +34,7 @@ export interface Verification {
   readonly count: number;
   readonly entries: number;
   readonly blocks: number;
-  /** Entries that retention has removed. */
+  /** Retention has removed the entries of so many blocks. */
   readonly emptyBlocks: number;
   readonly chains: number;
   readonly signers: readonly string[];

@@ -1,6 +1,6 @@
 import { final, passing } from './group';
 
-/** Money: who pays, what is left, and what could not be settled. */
+/** These faults are of money: who pays, what is left, and what could not be settled. */
 export const billingFaults = [
   final('F', 402, {
     budget_exceeded:

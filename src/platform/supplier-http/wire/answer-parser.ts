@@ -29,8 +29,8 @@ const digits = /^\d{1,15}$/;
 type Framing = 'none' | 'length' | 'chunked' | 'close';
 
 /**
- * Reads HTTP/1.1 answers from the bytes of a connection, in chunks of any size. Strict: an answer that two parsers
- * could read differently is refused.
+ * Reads HTTP/1.1 answers from the bytes of a connection, in chunks of any size. It is strict: an answer that
+ * two parsers could read differently is refused.
  */
 export class AnswerParser {
   private sink: AnswerSink | null = null;
@@ -61,7 +61,7 @@ export class AnswerParser {
     this.idleMs = 0;
   }
 
-  /** Parses one read; its memory may be reused afterwards. True once the answer is whole. */
+  /** Parses one read; its memory may be reused afterwards. It returns true once the answer is whole. */
   read(memory: Buffer, count: number): boolean {
     let at = 0;
     while (!this.isInBody) {

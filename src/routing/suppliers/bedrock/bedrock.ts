@@ -21,7 +21,7 @@ const hostRegion = /^bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\./;
 
 const { count_tokens: _notServed, ...operations } = messagesOperations;
 
-/** Models of the messages dialect behind AWS: the same body, another envelope. */
+/** Models of the messages dialect stand behind AWS with the same body and another envelope. */
 export const bedrock: SupplierStyle = {
   name: 'bedrock',
   credential: 'sigv4',
@@ -89,7 +89,7 @@ const typeOfException: Readonly<Record<string, string>> = {
   ValidationException: 'invalid_request_error',
 };
 
-/** `{message}`; what kind it is of stands in a header. */
+/** The body is `{message}`; what kind it is of stands in a header. */
 function readBedrockError(body: unknown, headers: IncomingHttpHeaders): SupplierError | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
   const message: unknown = Reflect.get(body, 'message') ?? Reflect.get(body, 'Message');

@@ -84,7 +84,10 @@ export function knownFields(operation: OperationName): KnownFields {
 /** Labels in `metadata` that are meant for this service. */
 export const ownLabels: ReadonlySet<string> = new Set(fields('no_eval session_id sticky_key tags'));
 
-/** Objects within a body that are read here: their names. Where callers may add their own, only look-alikes are refused. */
+/**
+ * These objects within a body are read here; each has its names. Where callers may add their own, only
+ * look-alikes are refused.
+ */
 export const nestedFields: ReadonlyMap<string, KnownFields> = new Map(
   Object.entries({
     metadata: [...ownLabels, 'user_id'],

@@ -13,7 +13,7 @@ function bySquares({ side, most, factor = 1 }: { side: number; most: number; fac
   };
 }
 
-/** At most eight tiles of 512 pixels beside a small version of the whole, which is all that `low` looks at. */
+/** At most eight tiles of 512 pixels stand beside a small version of the whole, which is all that `low` looks at. */
 function byTiles({ base, tile, factor = 1 }: { base: number; tile: number; factor?: number }): PictureRule {
   const most = base + 8 * tile;
   return { factor, most: ({ detail }) => (detail === 'low' ? base : most) };
@@ -60,7 +60,7 @@ const ofMaker = {
   anthropic: bySquares({ side: 28, most: 4_784 }),
   // There are sixteen tiles of 258 tokens and one for the whole; later models take 2,240 at most.
   gemini: ruleOf({ kind: 'flat', tokens: 17 * 258 }),
-  // Pictures of 1,024 pixels in squares of 16, and a mark at the end of each row.
+  // A picture has 1,024 pixels in squares of 16, and a mark at the end of each row.
   mistral: ruleOf({ kind: 'flat', tokens: 64 * 65 }),
 } as const;
 

@@ -11,10 +11,7 @@ import {
   type SupplierStyle,
 } from '../kit';
 
-/**
- * Agents of the native dialect send these about themselves and their session; the supplier behind it asks for
- * them.
- */
+/** Agents of the native dialect send these about themselves and their session; the supplier behind it asks for them. */
 const passingHeaders = [
   'openai-beta',
   'originator',

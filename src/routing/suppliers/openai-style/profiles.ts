@@ -27,7 +27,7 @@ export interface Profile {
   readonly pictures: PictureMaker | null;
   /** It refuses fields that it does not know. */
   readonly validates: boolean;
-  /** Fields of its own, beside those of the interface. */
+  /** A supplier has these fields of its own, beside those of the interface. */
   readonly own: Readonly<Partial<Record<OperationName, readonly string[]>>>;
   /** It takes such ids of tool calls; any text unless said. */
   readonly toolIds?: IdRule;
