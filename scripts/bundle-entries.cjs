@@ -8,8 +8,9 @@ const rooms = fs
   .filter((name) => fs.existsSync(inProject('src', name, 'index.ts')));
 
 /**
- * By its place, as deep below dist as the compiled file, as paths are looked up beside it: the module it starts with,
- * and what it offers beside that. `npm start` reaches none of the latter; tests and proofs use what ships with it.
+ * Each place lies as deep below dist as the compiled file, as paths are looked up beside it. It has the
+ * module it starts with, and what it offers beside that. `npm start` reaches none of the latter; tests and
+ * proofs use what ships with it.
  */
 const entries = {
   'boot/service': {

@@ -80,8 +80,8 @@ void require('./${file}.js').${call};
 `;
 
 /**
- * One character beyond Latin-1 makes V8 keep the whole text with two bytes a character.
- * esbuild escapes them in texts but not in regular expressions, where the escape means the same.
+ * One character beyond Latin-1 makes V8 keep the whole text with two bytes a character. The escapes of
+ * esbuild reach texts but not regular expressions, where the escape means the same.
  */
 function keepNarrow(file) {
   const code = fs.readFileSync(file, 'utf8');

@@ -63,8 +63,9 @@ async function startSupplier(): Promise<Server> {
 }
 
 /**
- * The longest turn of the event loop, which is the longest that another caller's request waits on a quiet machine, while
- * the gateway takes one body of the largest size and hands it on. `--rounds 3`; words choose bodies by name.
+ * The bench measures the longest turn of the event loop while the gateway takes one body of the largest size
+ * and hands it on. So long another caller's request waits on a quiet machine. `--rounds 3`; words choose
+ * bodies by name.
  */
 async function main(): Promise<void> {
   const supplier = await startSupplier();

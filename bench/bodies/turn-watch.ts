@@ -1,6 +1,6 @@
 /**
- * Loaded into a service before its program. Between two SIGUSR2 it measures the longest turn of the event loop by the
- * processor time of its thread, which other programs on the machine do not lengthen, and then tells it.
+ * Loaded into a service before its program. Between two SIGUSR2 it measures the longest turn of the event
+ * loop, and then tells it. It takes the processor time of its thread, which other programs do not lengthen.
  */
 let watching = false;
 let longestMicroseconds = 0;

@@ -121,8 +121,8 @@ export async function readSlowly(
 }
 
 /**
- * The bytes inside the gateway, by stream: sent by the supplier, less received by the reader, less buffered by the
- * kernel on the four ends between them. No reader may be active meanwhile.
+ * The bytes inside the gateway are counted by stream. They are sent by the supplier, and not yet received by
+ * the reader or buffered by the kernel between them. No reader may be active meanwhile.
  */
 export function bufferedInside(streams: EagerStreams, readers: readonly SlowReader[]): number[] {
   const queues = kernelQueues();

@@ -6,8 +6,9 @@ import { MessageReader } from './wire';
 export type Behaviour = (socket: Socket) => void;
 
 /**
- * A supplier that costs as little as one can: it looks at nothing but where a request ends, and every byte it
- * answers was prepared beforehand. It lives in the process of the callers, so that it knows what they have got.
+ * This supplier costs as little as one can. It looks at nothing but where a request ends, and every byte it
+ * answers was prepared beforehand. It lives in the process of the callers, so that it knows what they have
+ * got.
  */
 export class Supplier {
   /** Set by the measurement; requests are answered by the one of that moment. */

@@ -14,9 +14,9 @@ const TIMES = 10;
 const USD = 1_000_000_000n;
 
 /**
- * Payments with random events, in random order and with repetitions: the credit must always match an independent
- * calculation, also where events are lost and only the processor's list has them.
- * `--histories 100 --seed 1 --forged 200 --triggers 20`
+ * Payments get random events, in random order and with repetitions. The credit must always match an
+ * independent calculation, also where only the processor's list has an event. `--histories 100 --seed 1
+ * --forged 200 --triggers 20`
  */
 async function main(): Promise<void> {
   const findings = new Findings('prove:billing');

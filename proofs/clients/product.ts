@@ -14,8 +14,8 @@ export interface Product {
 const COMMAND_DEADLINE_MS = 30_000;
 
 /**
- * The product as a newcomer has it: started on an empty folder with its own PostgreSQL, its models and the key made
- * on the command line. Beside it a supplier of our own, whose faults can be arranged.
+ * The product is as a newcomer has it. It is started on an empty folder with its own PostgreSQL, its models
+ * and the key made on the command line. Beside it a supplier of our own, whose faults can be arranged.
  */
 export async function startProduct(folder: string): Promise<Product> {
   const started: Program[] = [];

@@ -10,8 +10,8 @@ import { type Step, steps } from './steps';
 const project = join(__dirname, '..', '..', '..');
 
 /**
- * Types every command of the documents, as it stands there, in a folder like a fresh checkout beside a service that
- * `npm start` brought up with its own database.
+ * The proof types every command of the documents as it stands there. Its folder is like a fresh checkout,
+ * beside a service that `npm start` brought up with its own database.
  */
 async function main(): Promise<void> {
   const findings = new Findings('prove:documents');

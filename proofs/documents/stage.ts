@@ -27,8 +27,8 @@ const CHAT_MODEL = '{{chatModel}}';
 const REQUEST = 'REQUEST_ID';
 
 /**
- * The project as a newcomer has it, in a folder of its own: what commands write there is not written into the source,
- * and the data is new.
+ * The project is in a folder of its own, as a newcomer has it. Commands write nothing into the source, and
+ * the data is new.
  */
 export class Stage {
   /** Variables of the environment that documented commands read. */

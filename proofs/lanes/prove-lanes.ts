@@ -7,9 +7,10 @@ import { installPackages } from '../../test/system/packages';
 import { endWithThisProcess, Program, projectFolder } from '../../test/system/program';
 
 /**
- * Conversations of the vendors' own packages move between lanes, in every order. Each lane is a supplier with an account
- * of its own that refuses what vendors refuse: reasoning of another account, without a signature or out of its
- * conversation, ids with other letters, and rounds of tools that begin without thinking.
+ * Conversations of the vendors' own packages move between lanes, in every order. Each lane is a supplier with
+ * an account of its own that refuses what vendors refuse. It refuses reasoning of another account, without a
+ * signature or out of its conversation. It refuses ids with other letters, and rounds of tools that begin
+ * without thinking.
  */
 const lanes = {
   'anthropic-a': { style: 'messages-style', profile: 'anthropic' },

@@ -3,8 +3,8 @@ import type { World } from './world';
 type Step = (world: World) => Promise<void>;
 
 /**
- * The proof of an operation: its effect is seen, bad input is refused with a code of the catalogue, and a caller
- * without rights is refused.
+ * An operation is proven so: its effect is seen, bad input is refused with a code of the catalogue, and so is
+ * a caller without rights.
  */
 export interface Scenario {
   /** As the contract names it: `POST /v1/manage/keys`. */

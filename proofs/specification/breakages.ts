@@ -9,8 +9,8 @@ interface Way {
 }
 
 /**
- * All the ways in which these answers can be subtly wrong: those that the statement speaks of first, the last answers
- * before the earlier ones, and a wrong status last of all.
+ * These answers can be subtly wrong in all these ways. Those that the statement speaks of come first, the
+ * last answers before the earlier ones, and a wrong status last of all.
  */
 export function breakagesOf(answers: readonly Passed[], statement: string): Breakage[] {
   const seen = new Map<string, number>();
@@ -31,8 +31,8 @@ export function breakagesOf(answers: readonly Passed[], statement: string): Brea
 }
 
 /**
- * The order of the ways: what is not done; codes of errors, and what the statement speaks of, first at the operation
- * that it names; headers of ours; what else an answer says; other headers; the status.
+ * First comes what is not done. Then come codes of errors and what the statement speaks of, first at the
+ * operation that it names. Our headers, other parts of an answer, other headers and the status follow.
  */
 function rank({ name }: Breakage, statement: string): number {
   if (name.endsWith('not done')) return 0;

@@ -18,10 +18,11 @@ interface Row {
 }
 
 /**
- * Asks every model for everything that some vendor refuses. A caller of another dialect gets an answer, or a refusal of
- * the gateway's own: a vendor never refuses a translation. In the vendor's own dialect the caller's bytes go on
- * untouched, so a mistake in them is the caller's: the vendor is asked once and its words reach the caller as a 400.
- * Conversations are answered in every dialect, and they follow on the same lanes: none may rest for those mistakes.
+ * Asks every model for everything that some vendor refuses. A caller of another dialect gets an answer, or a
+ * refusal of the gateway's own: a vendor never refuses a translation. In the vendor's own dialect the
+ * caller's bytes go on untouched, so a mistake in them is the caller's. The vendor is asked once, and its
+ * words reach the caller as a 400. Conversations are answered in every dialect, and they follow on the same
+ * lanes: none may rest for those mistakes.
  */
 class Proof {
   private readonly rows: Row[] = [];

@@ -2,9 +2,8 @@ import { NO_USAGE, snakeCased, type UsageCounts } from '../kernel';
 import type { RecordFacts, RequestRecord } from './request-record';
 
 /**
- * The kind says how a column is written to the journal, inserted and read back. `count` is zero and every
- * other kind null in a text that is older than its column; `foreign` is a text that callers or suppliers
- * chose.
+ * The kind says how a column is written to the journal, inserted and read back. In a text that is older than
+ * its column `count` is zero and every other kind null. Callers or suppliers chose the text of a `foreign`.
  */
 type ColumnKind = keyof typeof sqlTypes;
 

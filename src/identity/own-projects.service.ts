@@ -6,8 +6,8 @@ export type ProjectName = Row<'project', 'id, name'>;
 const MOST_LISTED = 200;
 
 /**
- * The condition on project `p` and account `u` under which a membership counts: the person belongs to the project's
- * organisation, the project has none, or the person serves all of them.
+ * A membership of project `p` counts for account `u` under this condition. The person belongs to the
+ * project's organisation, the project has none, or the person serves all of them.
  */
 export const PROJECT_OF_PERSON = `(p.organisation_id IS NULL OR p.organisation_id = u.organisation_id
   OR u.role IN ('platform_admin', 'platform_owner'))`;

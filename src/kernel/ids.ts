@@ -31,9 +31,9 @@ let sequence = 0;
 
 /**
  * A version 7 UUID: sorts by creation time, and strictly so within this process. Within one millisecond the
- * 12 bits after the time count upwards from a random start; when they run out, or the wall clock steps back,
- * the identifier borrows the next millisecond instead of breaking the order. A clock that was wrong by more
- * than a minute and is put right is followed back: the true time matters more than the order.
+ * 12 bits after the time count upwards from a random start. When they run out, or the wall clock steps back,
+ * the identifier borrows the next millisecond and keeps the order. A clock that was wrong by more than a
+ * minute and is put right is followed back: the true time matters more than the order.
  */
 export function uuidv7(now: number = Date.now()): string {
   if (poolOffset === pool.length) {

@@ -29,8 +29,9 @@ const takersOfOthers = new WeakSet<object>();
 export const TakesOthers = (): ClassDecorator => (form) => void takersOfOthers.add(form);
 
 /**
- * Parameters and forms become their class, or a 422 that names every field at fault. An optional field is left out
- * where it is blank and its rules refuse a blank; where a blank has a meaning of its own, it keeps it.
+ * Parameters and forms become their class, or a 422 that names every field at fault. An optional field is
+ * left out where it is blank and its rules refuse a blank. Where a blank has a meaning of its own, it keeps
+ * it.
  */
 @Injectable()
 export class FormPipe implements PipeTransform {

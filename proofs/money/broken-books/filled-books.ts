@@ -22,8 +22,9 @@ const DAY_MS = 24 * HOUR_MS;
 const MARKUP = 1_100_000;
 
 /**
- * Books with something of everything that money goes through: calls of two payers with budgets of all kinds, mark-ups,
- * tags and fees, summed days, top-ups with a refund and a dispute, promotions, a raise, a merge and a node that died.
+ * The books have something of everything that money goes through. Two payers call with budgets of all kinds,
+ * mark-ups, tags and fees. There are summed days, top-ups with a refund and a dispute, promotions, a raise, a
+ * merge and a node that died.
  */
 export async function fillBooks(database: TestDatabase): Promise<void> {
   const supplier = await startSimulator();

@@ -69,9 +69,9 @@ const MOST_ROUNDS = 8;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /**
- * The log of requests, newest first, within a scope and any filter. Where no index of the records knows a filter, the
- * next few hundred are looked through; when they do not fill the page, the hours of usage tell which hours of which keys
- * to look into.
+ * The log of requests, newest first, within a scope and any filter. Where no index of the records knows a
+ * filter, the next few hundred are looked through. When they do not fill the page, the hours of usage tell
+ * which hours of which keys to look into.
  */
 @Injectable()
 export class RequestLogQuery {

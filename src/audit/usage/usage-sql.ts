@@ -56,9 +56,9 @@ interface PreparedQuestion extends UsageQuestion {
 }
 
 /**
- * One row a bucket and group, those that cost most apart. The groups are ranked by their cost first: then only those
- * few that are told apart need all sums in every bucket. Days and hours are counted in the bucket that most of them
- * lies in; what is `moved` is taken from there and added where it belongs.
+ * One row a bucket and group, those that cost most apart. The groups are ranked by their cost first: then
+ * only those few that are told apart need all sums in every bucket. Days and hours are counted in the bucket
+ * that most of them lies in. The part that is `moved` is taken from there and added where it belongs.
  */
 export function usageStatement(
   scope: RecordScope,
@@ -99,8 +99,8 @@ export function usageStatement(
 }
 
 /**
- * Summed before the groups are ranked, so that hours are read once. Labels are too many for that: the ranking reads
- * their costs alone, and the sums are made of those few that are told apart and of the rest.
+ * Summed before the groups are ranked, so that hours are read once. Labels are too many for that. The ranking
+ * reads their costs alone, and the sums are made of those few that are told apart and of the rest.
  */
 const usedBy = ({ groupBy }: UsageQuestion, parts: string): string =>
   isLabel(groupBy) ? parts : `SELECT bucket, name, ${summed()} FROM (${parts}) AS s GROUP BY 1, 2`;

@@ -18,7 +18,7 @@ export interface RefundOrder {
 type OrderRow = Row<'refund_order'> & { readonly isOld: boolean };
 
 /**
- * Refunds as operators order them. An order without an answer may have been carried out, so the payment takes no
+ * Refunds as operators order them. An order without an answer may have been carried out. The payment takes no
  * other amount until the same order was asked for again, under the same idempotency key.
  */
 @Injectable()

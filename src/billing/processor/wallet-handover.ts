@@ -10,7 +10,7 @@ import { concernsOfWallet } from './wallet-concern';
 
 /**
  * Another wallet pays from now on. It takes the balance, and with it what may be taken back of payments and
- * promotions; the card of the former one is charged no more.
+ * promotions. The card of the former one is charged no more.
  */
 @Injectable()
 export class WalletHandover {

@@ -3,7 +3,7 @@ const MOST_MODES = 64;
 
 /**
  * Packets of Vorbis are measured by the three heads of their stream, one after the other. A packet names a
- * mode, a mode the shorter or the longer block, and a packet makes no more than half of its block and half of
+ * mode, and a mode the shorter or the longer block. A packet makes no more than half of its block and half of
  * the one before.
  */
 export function vorbisPackets(heads: Buffer): ((packet: Buffer) => number) | null {
@@ -26,8 +26,9 @@ export function vorbisPackets(heads: Buffer): ((packet: Buffer) => number) | nul
 }
 
 /**
- * The modes stand at the end of the set-up: for each a bit for the longer block, 32 bits of nothing and the number of a
- * mapping, and before them how many they are. They are read from the end, since all before them takes a decoder to read.
+ * The modes stand at the end of the set-up, after their number. Each is a bit for the longer block, 32 bits
+ * of nothing and the number of a mapping. They are read from the end, since all before them takes a decoder
+ * to read.
  */
 function modesOf(setup: Buffer): readonly boolean[] | null {
   const bit = (at: number): number => ((setup[at >> 3] ?? 0) >> (at & 7)) & 1;

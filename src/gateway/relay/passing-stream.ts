@@ -10,8 +10,8 @@ import { svcFacts } from './svc-facts';
 import { Tap } from './tap';
 
 /**
- * Both sides speak one dialect: the supplier's bytes are forwarded, with the model's name replaced, facts added to the
- * usage event, and what is missing added to any.
+ * Both sides speak one dialect. The supplier's bytes are forwarded with the model's name replaced, facts
+ * added to the usage event, and what is missing added to any.
  */
 export class PassingStream implements LaneStream {
   private readonly tap: Tap;

@@ -1,6 +1,6 @@
 /**
- * The head of a stream whose supplier says nothing for long. Proxies give up a request that nothing comes back for, so
- * the head goes out with the name of the lane that is being asked, and keep-alives follow it.
+ * The head of a stream whose supplier says nothing for long. Proxies give up a request that nothing comes
+ * back for. So the head goes out with the name of the lane that is being asked, and keep-alives follow it.
  */
 export class EarlyHead<Opened> {
   private opened: Opened | null = null;

@@ -27,8 +27,8 @@ const SLICE_VALUES = 2_000;
 
 /**
  * Reads a JSON object from outside. Excessive depth, names or values, invalid UTF-8 and malformed text end in
- * `invalid_json`; a repeated name ends in `invalid_request`, as readers differ on which one counts. Long bodies are
- * parsed in slices and return a promise.
+ * `invalid_json`. A repeated name ends in `invalid_request`, as readers differ on which one counts. Long
+ * bodies are parsed in slices and return a promise.
  */
 export function readJsonObject(given: Buffer): JsonObjectText | Promise<JsonObjectText> {
   const bytes = withoutMark(given);

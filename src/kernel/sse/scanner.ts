@@ -27,12 +27,11 @@ const smallestCarry = 1024;
 const nothing = Buffer.alloc(0);
 
 /**
- * Finds the events in a byte stream that arrives in arbitrary pieces.
- *
- * Line ends are found by native scans, each byte is looked at once, and an event that lies within one chunk is
- * handed out as a view of that chunk. Only an event that straddles chunks is copied, into a buffer of its own.
- * A carriage return that ends a chunk ends its line at once: should a line feed follow in the next chunk, it
- * opens the next block's `raw`, and nothing else differs.
+ * Finds the events in a byte stream that arrives in arbitrary pieces. Line ends are found by native scans,
+ * and each byte is looked at once. An event that lies within one chunk is handed out as a view of that chunk.
+ * Only an event that straddles chunks is copied, into a buffer of its own. A carriage return that ends a
+ * chunk ends its line at once. Should a line feed follow in the next chunk, it opens the next block's `raw`,
+ * and nothing else differs.
  */
 export class SseScanner {
   private readonly onEvent: SseScannerOptions['onEvent'];

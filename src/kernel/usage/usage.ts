@@ -2,7 +2,7 @@ import type { Modes, UseCounts } from './fees';
 
 /**
  * A token is counted in exactly one bucket, so the price of a request is the plain sum over them. Reasoning
- * is not part of `outputTokens`, cached and audio tokens are not part of `inputTokens`: code that reports
+ * is not part of `outputTokens`, and cached and audio tokens are not part of `inputTokens`. Code that reports
  * totals to a caller adds the buckets up again (`promptTokens`, `completionTokens`).
  */
 export const USAGE_BUCKETS = [

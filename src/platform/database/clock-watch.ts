@@ -11,8 +11,9 @@ const READING_AGE_MS = 10_000;
 const ANSWER_DEADLINE_MS = 5_000;
 
 /**
- * Compares this machine's clock with the database's. What begins or ends by a date of this process alone, such as a job
- * that is put off, is wrong on all nodes when this clock is. Between two readings the monotonic clock tells of a jump.
+ * Compares this machine's clock with the database's. A date of this process alone begins or ends some work,
+ * such as a job that is put off. When this clock is wrong, that is wrong on all nodes. Between two readings
+ * the monotonic clock tells of a jump.
  */
 @Injectable()
 export class ClockWatch implements OnModuleDestroy {

@@ -49,8 +49,8 @@ interface KeysetClause {
 }
 
 /**
- * Keyset pagination of one list along an index: pages continue from the values of a row, never by offset, so that new
- * rows do not move them. The last column must be unique.
+ * A list is paginated by its keys along an index. Pages continue from the values of a row, never by offset,
+ * so that new rows do not move them. The last column must be unique.
  */
 export class Keyset {
   /** A query has to select these columns beside its own. */

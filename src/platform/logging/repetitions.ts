@@ -13,8 +13,8 @@ interface Watched {
 }
 
 /**
- * Writes a failure once with its stack. The same failure is then counted, and told without its stack every ten seconds
- * for as long as it goes on: a full disk fails thousands of statements, all for one reason.
+ * Writes a failure once with its stack. The same failure is then counted, and told without its stack every
+ * ten seconds for as long as it goes on. A full disk fails thousands of statements, all for one reason.
  */
 export class Repetitions {
   private readonly watched = new Map<string, Watched>();

@@ -16,8 +16,9 @@ const LONGEST_BLOCK_SECONDS = 10;
 const LONGEST_WAIT_MS = 5_000;
 
 /**
- * BullMQ keeps the outcome of its first look at the database. One that failed would be handed out for ever: no job could
- * be queued any more, and workers would ask again at once and starve everything else. Here the look is repeated.
+ * BullMQ keeps the outcome of its first look at the database. One that failed would be handed out for ever.
+ * No job could be queued any more, and workers would ask again at once and starve everything else. Here the
+ * look is repeated.
  */
 class LastingConnection extends PostgresConnection {
   private readonly isReady = Promise.withResolvers<void>();

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import type { Logger } from '../logging';
 
 /**
- * A client that connects on its first command and never blocks callers: a command without a server fails within
+ * The client connects on its first command and never blocks callers. A command without a server fails within
  * seconds, while the client reconnects in the background.
  */
 export function createRedisClient(url: string, logger: Logger): Redis {

@@ -31,9 +31,9 @@ const systemResolver: Resolver = (host) =>
   });
 
 /**
- * Prevents SSRF: requests to suppliers never reach private networks. A name may resolve differently between two
- * connections, so the text is checked when it is stored, and the address again for every connection, which is pinned
- * to it.
+ * Prevents SSRF: requests to suppliers never reach private networks. A name may resolve differently between
+ * two connections. So the text is checked when it is stored, and the address again for every connection,
+ * which is pinned to it.
  */
 export class AddressGuard {
   private readonly exceptions: Exception[];

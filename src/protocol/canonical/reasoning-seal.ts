@@ -14,8 +14,8 @@ export const laneMark = (account: string): string => digest(account);
 type Signed = Pick<ReasoningBlock, 'text' | 'origin' | 'redacted'> & { readonly signature: string };
 
 /**
- * A signature on its way to a caller of another dialect: with its dialect, its lane, and a digest of the text that it
- * was given for. Suppliers refuse a signature with another text.
+ * A signature goes to a caller of another dialect in this form. It has its dialect, its lane, and a digest of
+ * the text that it was given for. Suppliers refuse a signature with another text.
  */
 export const sealed = ({ text, origin, redacted, signature }: Signed, lane: string): string =>
   `svc1.${origin}.${redacted ? 'hidden' : 'shown'}.${lane}.${digest(text)}.${signature}`;

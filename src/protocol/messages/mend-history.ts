@@ -16,8 +16,8 @@ const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? val
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /**
- * A caller's own request with what a lane of this dialect would refuse mended: reasoning that it did not sign is left
- * out, and calls of other lanes get ids that it takes. Null: there is nothing to mend.
+ * A caller's own request is mended where a lane of this dialect would refuse it. Reasoning that the lane did
+ * not sign is left out, and calls of other lanes get ids that it takes. Null: there is nothing to mend.
  */
 export function mendMessages(body: Readonly<JsonObject>, target: Target): Mended | null {
   const history = new History(target.reads);

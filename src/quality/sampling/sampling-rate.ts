@@ -37,8 +37,8 @@ export const inclusionOf = (
 };
 
 /**
- * It is 1 while about as much money is left as time, 0 where it is a fifth less or nothing, and between them
- * in proportion. So a busy month settles at the pace that its budget carries to the end.
+ * It is 1 while about as much money is left as time, and 0 where it is a fifth less or nothing. Between them
+ * it is in proportion. So a busy month settles at the pace that its budget carries to the end.
  */
 export const paceOf = ({ money, time }: BudgetLeft): number =>
   money <= 0 ? 0 : Math.min(1, Math.max(0, 1 - (1 - (money + HEAD_START) / time) / HASTE));

@@ -9,8 +9,8 @@ const ONE_FOR_EVER = `public, max-age=${YEAR_SECONDS}, immutable`;
 const publicFolder = join(projectFolder, 'public');
 
 /**
- * Pages name files with the hash of their content, so a browser never has to ask for one twice; an address without it
- * is asked for again. `keeps` is false in development, where files change.
+ * Pages name files with the hash of their content, so a browser never has to ask for one twice. An address
+ * without it is asked for again. `keeps` is false in development, where files change.
  */
 export function serveAssets(application: Application, keeps: boolean): void {
   const files = assetFiles(publicFolder);

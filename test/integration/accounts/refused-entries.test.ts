@@ -13,9 +13,9 @@ import {
   tokenIn,
 } from './account-house';
 
-/*
- * Forms of identity that are refused: the field at fault is described and has the focus, what was typed is there again,
- * and no password is. The forms of the dashboard at large: test/integration/web/refused-forms.
+/**
+ * Forms of identity are refused here. The field at fault is described and has the focus; what was typed is
+ * there again, and no password is. The forms of the dashboard at large: test/integration/web/refused-forms.
  */
 
 const settings = '/dashboard/settings';

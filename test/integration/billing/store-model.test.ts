@@ -8,9 +8,9 @@ import { uuidv7 } from '#product/kernel';
 import { costing, expectMoneyToAddUp, MoneyHouse } from './money-support';
 
 /**
- * The database's half against a model: any interleaving of draws, returns, settlements and their repetition, sweeps,
- * limits that change in amount and period, top-ups and refunds, and time that passes over days and out of the thirty
- * days. The model knows what each lease holds; the equality checks know the rest.
+ * The database's half is compared with a model under any interleaving. There are draws, returns, settlements
+ * and their repetition, sweeps, top-ups and refunds. Limits change in amount and period, and time passes over
+ * days and out of the thirty days. The model knows what each lease holds; the equality checks know the rest.
  */
 type Step =
   | { do: 'draw'; lease: number; scope: number; need: number; more: number }

@@ -10,8 +10,9 @@ import { serviceDataSourceOptions } from '#inside/platform/database/data-source'
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 
 /**
- * Organisations 1 and 2; in 1 the departments 1 (ann, bob) and 2 (cid), in 2 the department 3 (dan); project 1 of
- * organisation 1 with ann as a member, project 2 of organisation 2; eve belongs to none.
+ * There are organisations 1 and 2. Organisation 1 has the departments 1 (ann, bob) and 2 (cid), and
+ * organisation 2 has the department 3 (dan). Project 1 of organisation 1 has ann as a member, project 2 is of
+ * organisation 2, and eve belongs to none.
  */
 const people = { ann: 1, bob: 2, cid: 3, dan: 4, eve: 5 } as const;
 let testDatabase: TestDatabase;

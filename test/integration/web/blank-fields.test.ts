@@ -2,9 +2,9 @@ import { House, type Person } from '../admin/house';
 import { formsOf, type PageField, type PageForm } from '../../support/page-forms';
 import { furnished, offeredForms } from './offered-forms';
 
-/*
- * The promise of every form: an optional field that is left empty refuses nothing. Each form is sent as a browser
- * sends it, with its own controls from the page; the page that comes back marks the fields at fault.
+/**
+ * The promise of every form: an optional field that is left empty refuses nothing. Each form is sent as a
+ * browser sends it, with its own controls from the page. The page that comes back marks the fields at fault.
  */
 
 let house: House;

@@ -4,9 +4,9 @@ import { formsOf, type PageField, type PageForm } from '../../support/page-forms
 import { House, type Person } from '../admin/house';
 import { furnished, offeredForms } from './offered-forms';
 
-/*
- * What a field takes is declared once. The description of the interface says it to programs, and the controls of every
- * form of every page to browsers: both are compared here, field by field.
+/**
+ * What a field takes is declared once. The description of the interface says it to programs, and the controls
+ * of every form of every page to browsers. Both are compared here, field by field.
  */
 
 type Offered = PageForm & { readonly page: string };

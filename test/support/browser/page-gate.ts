@@ -20,8 +20,8 @@ interface AxeViolation {
 }
 
 /**
- * Opens an address, does there what `prepare` says, and returns everything that is wrong with what it shows; then also
- * in other viewings, without opening it again.
+ * The gate opens an address, does there what `prepare` says, and returns everything that is wrong with what
+ * it shows. Then it looks in other viewings, without opening it again.
  */
 export async function checkPage(
   page: Page,

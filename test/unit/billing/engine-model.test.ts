@@ -12,10 +12,10 @@ import { MemoryStore } from './memory-store';
 import { until } from '../../support/until';
 
 /**
- * Two nodes on one truth, with answers that get lost before or after they took effect, leases that are swept,
- * and limits that change, disks that fill up. Whatever happens, nothing is spent that was not left, and
- * escrow is what the leases hold. A node never believes it has more than the truth says. Every charge lands
- * exactly once, or never where its caller was told that it could not be recorded.
+ * Two nodes work on one truth, with answers that get lost before or after they took effect. Leases are swept,
+ * limits change, and disks fill up. Whatever happens, nothing is spent that was not left, and escrow is what
+ * the leases hold. A node never believes it has more than the truth says. Every charge lands exactly once, or
+ * never where its caller was told that it could not be recorded.
  */
 const key: LimitRef = { kind: 'key', id: 1 };
 const wallet: LimitRef = { kind: 'wallet', id: 1 };

@@ -6,8 +6,8 @@ import { type ErrorCode, isErrorCode, reachableCodes } from '../../../src/kernel
 const source = join(__dirname, '../../../src');
 
 /**
- * Every code that stands in the first argument of `fault(…)` or in a constant of the file that it names (a table of
- * codes), or that something called `code` is given.
+ * A code can be reached that stands in the first argument of `fault(…)`, or in a constant of the file that it
+ * names. So can one that something called `code` is given.
  */
 function raisedCodes(): Set<ErrorCode> {
   const raised = new Set<ErrorCode>();

@@ -2,8 +2,8 @@ import { type DialectName } from '../../../src/protocol';
 import { type Json } from './transcripts';
 
 /**
- * Clients that forgive nothing: each reads a stream as its dialect's strictest client would, complains about the
- * first rule that is broken, and answers with what it has put together.
+ * These clients forgive nothing. Each reads a stream as its dialect's strictest client would, complains about
+ * the first rule that is broken, and answers with what it has put together.
  */
 export interface Received {
   readonly answer?: Json;

@@ -3,8 +3,8 @@ import { DAY_MS } from '../../../kernel';
 import { Database, Keyset, type Page, type PageRequest } from '../../../platform';
 
 /**
- * `lane`: a node's breaker is open; `credential`: its supplier refused it; `errors`: many requests of a model
- * fail; `seal`: entries of the activity log are not sealed.
+ * With `lane` a node's breaker is open, and with `credential` its supplier refused it. With `errors` many
+ * requests of a model fail, and with `seal` entries of the activity log are not sealed.
  */
 export type IncidentKind = 'lane' | 'credential' | 'errors' | 'seal';
 

@@ -1,8 +1,8 @@
 import { RefusedByStore } from '../store/money-store';
 
 /**
- * Settles all entries. When the database rejects one for its contents, the list is halved until only bad ones are
- * left, so that one bad record never blocks the others.
+ * Settles all entries. When the database rejects one for its contents, the list is halved until only bad ones
+ * are left. So one bad record never blocks the others.
  */
 export async function settleSplitting<Entry>(
   entries: readonly Entry[],

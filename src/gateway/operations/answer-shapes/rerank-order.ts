@@ -2,8 +2,8 @@ import type { JsonFields } from '../../../kernel';
 import { resultsIn, scoreOf } from '../../../protocol';
 
 /**
- * Calls results and scores by their names, sorts them best first, cuts them to the requested number and adds the
- * model's name: not every supplier does.
+ * It calls results and scores by their names, sorts them best first, cuts them to the requested number and
+ * adds the model's name. Not every supplier does so.
  */
 export function ranked(told: JsonFields, { model, top_n: asked }: JsonFields): JsonFields {
   const answer = named(told);

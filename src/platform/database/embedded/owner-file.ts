@@ -10,8 +10,8 @@ interface Owner {
 }
 
 /**
- * A lock file for the data folder. Two instances on one cluster would each manage its queue and shutdown, so the
- * second is refused; the lock of a killed process is taken over.
+ * A lock file for the data folder. Two instances on one cluster would each manage its queue and shutdown, so
+ * the second is refused. The lock of a killed process is taken over.
  */
 export function claimFolder(folder: string, dataFolder: string): { release(): void } {
   const file = join(folder, 'owner.json');

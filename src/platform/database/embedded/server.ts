@@ -98,8 +98,8 @@ export function livePostmaster(paths: ClusterPaths): Postmaster | undefined {
 const isPostgres = (pid: number) => /postgres$/.test(runningProcess(pid)?.name ?? '');
 
 /**
- * Removes the lock file of a dead server. PostgreSQL removes it too, but takes any process with the old number for a
- * rival, such as a zombie or an unrelated process in a restarted container.
+ * Removes the lock file of a dead server. PostgreSQL removes it too. It takes any process with the old number
+ * for a rival, such as a zombie or an unrelated process in a restarted container.
  */
 async function clearStaleLock(paths: ClusterPaths): Promise<void> {
   const file = join(paths.data, 'postmaster.pid');

@@ -8,8 +8,8 @@ import type { WireCall } from './wire-call';
 /** The owner has the connection. */
 export interface Owner {
   /**
-   * For so long nothing may come behind an answer before the next call is sent: a second answer on its way would be taken
-   * for the answer to that call.
+   * For so long nothing may come behind an answer before the next call is sent. A second answer on its way
+   * would be taken for the answer to that call.
    */
   readonly restMs: number;
   opened(connection: Connection): void;

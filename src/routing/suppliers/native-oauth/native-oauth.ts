@@ -37,7 +37,10 @@ export const nativeOauth: SupplierStyle = {
   readError: dialects.responses.readError,
 };
 
-/** Requests go on as they came; only another name of the model, and what would steer them or is meant for this service, touches a byte. */
+/**
+ * Requests go on as they came. Bytes are touched only by another name of the model, and by what would steer
+ * requests or is meant for this service.
+ */
 export function prepareNative(call: OutgoingCall, prefix: string): PreparedCall {
   const { lane, headers, credential } = call;
   const { account_header: header } = lane.provider.settings;
