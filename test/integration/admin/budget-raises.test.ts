@@ -70,7 +70,7 @@ test('each is raised with a reason until an instant, shown beside its usage, on 
   }
 });
 
-test('what is refused: no reason, no amount, a past end, a stale page, no budget, a role below, another’s', async () => {
+test('a raise is refused: no reason, no amount, a past end, a stale page, no budget, a role below, another’s', async () => {
   const stranger = await house.person('org_admin', { organisationId: house.theirs });
   const user = await house.person('user');
   for (const { scope, path, by } of places) {

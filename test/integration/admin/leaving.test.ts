@@ -8,7 +8,7 @@ import { House, type Person } from './house';
 const users = '/dashboard/admin/users';
 const projects = '/dashboard/admin/projects';
 
-describe('what a person loses, and what stays', () => {
+describe('a person who leaves loses some things and keeps others', () => {
   let house: House;
   let platform: Person;
   let admin: Person;

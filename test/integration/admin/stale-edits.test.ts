@@ -104,7 +104,7 @@ test('grants of the platform and switches of the organisation', async () => {
   }
 });
 
-test('what a department may use', async () => {
+test('a stale edit of what a department may use is told', async () => {
   const department = await stored('SELECT id FROM department');
   const page = `${desk}/models/access?dept_id=${String(department)}`;
   const action = `${desk}/api/departments/${String(department)}/model-access`;
@@ -148,7 +148,7 @@ test('settings of quality and of the autorouter, of an organisation, a person an
   );
 });
 
-test('how long conversations are kept', async () => {
+test('a stale edit of how long conversations are kept is told', async () => {
   await twice(
     owner,
     `${desk}/conversations`,

@@ -251,7 +251,7 @@ test('secrets stay out of it, and long values are cut', async () => {
   });
 });
 
-describe('who reads what', () => {
+describe('each role reads its own entries', () => {
   const scopes: Record<string, Scope> = {};
   const seen = async (scope: Scope) =>
     (await query.page(scope, { object: { type: 'project' }, limit: 50 })).rows

@@ -76,7 +76,7 @@ describe('a budget that would be exceeded', () => {
   });
 });
 
-describe('what the reference model usually costs', () => {
+describe('the usual cost of the reference model is measured', () => {
   interface Tokens {
     readonly input: number;
     readonly output: number;

@@ -128,7 +128,7 @@ describe('a result is measured by the reference that its request would have with
     expect(decision?.cost_ratio).toBeLessThan(1);
   });
 
-  test('which is none that could not do what is asked', async () => {
+  test('that model can do what is asked', async () => {
     await on();
     const { id, text } = await makeKey();
     const first = await ask(text, asked('/v1/messages'));

@@ -12,7 +12,7 @@ const post: ChatClient['post'] = (...sent) => client.post(...sent);
 const open: ChatClient['open'] = (...sent) => client.open(...sent);
 const begin = (person: Person = anna, model?: string) => client.begin(person, model);
 
-describe('whose it is', () => {
+describe('a conversation is its person’s', () => {
   test('the conversation of another person is not there, for any operation', async () => {
     const id = await begin();
     const bruno = await client.newPerson();

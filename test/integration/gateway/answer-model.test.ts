@@ -35,7 +35,7 @@ const namesIn = (text: string): unknown[] => {
   return [...new Set(names.filter((name) => name !== undefined))];
 };
 
-describe('whose name of the model an answer carries', () => {
+describe('an answer carries one name of the model', () => {
   let app: TestApp;
   let simulator: Simulator;
   const keys: Record<string, string> = {};

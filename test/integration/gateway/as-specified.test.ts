@@ -188,7 +188,7 @@ describe('details of the gateway that are specified', () => {
     });
   });
 
-  describe('what a body is', () => {
+  describe('a body is as specified', () => {
     test.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'])(
       'a key is not made of %s',
       async (type) => {

@@ -54,7 +54,7 @@ const asAgent = (model: string, stream: boolean): Json => ({
   metadata: { user_id: JSON.stringify({ device_id: 'd'.repeat(64), session_id: 's' }) },
 });
 
-describe('what clients need', () => {
+describe('clients get what they need', () => {
   let app: TestApp;
   let supplier: Simulator;
 

@@ -7,7 +7,7 @@ import { responsesAnswer } from './responses-answer';
 
 const usd = parseUsdPerMillion;
 
-describe('what suppliers bill beside the tokens of text', () => {
+describe('suppliers bill fees beside the tokens of text', () => {
   let app: TestApp;
   let supplier: ScriptedSupplier;
   let shelf: ModelShelf;

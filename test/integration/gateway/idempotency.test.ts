@@ -310,7 +310,7 @@ describe('a call that was lost', () => {
   });
 });
 
-describe('what is kept', () => {
+describe('an answer is kept', () => {
   test('ends after a day', async () => {
     const first = await send('ten');
     const [row] = await here.database.query<{ hours: number }>(

@@ -126,7 +126,7 @@ const chat = (key: string, model: string, rest: object = {}): Promise<Answer> =>
   send('/v1/chat/completions', bearer(key), { model, messages: message, ...rest });
 const upstreamModels = async (): Promise<string[]> => (await supplier.requests()).map(({ model }) => model);
 
-describe('whose key it is', () => {
+describe('a key has an owner', () => {
   test('garbage of any length in either header is no key and breaks nothing', async () => {
     const garbage = fc.uint8Array({ minLength: 1, maxLength: 8_192, size: 'max' }).map((bytes) => {
       return Buffer.from(bytes).toString('latin1');
@@ -204,7 +204,7 @@ describe('whose key it is', () => {
   });
 });
 
-describe('what kind of key it is', () => {
+describe('a key has a kind', () => {
   test.each(routes)(
     '%s: not the root key; one of the portal’s chat on the chat route alone',
     async (path, body) => {
@@ -234,7 +234,7 @@ describe('what kind of key it is', () => {
   });
 });
 
-describe('what a key may call', () => {
+describe('a key may call some models', () => {
   const forbidden = { status: 403, code: 'model_not_allowed', param: 'model' };
 
   test('a restriction holds in either header', async () => {

@@ -100,7 +100,7 @@ describe('lanes that fail', () => {
       .map((line) => JSON.parse(line) as Record<string, unknown>)
       .filter((line) => msg.test(String(line['msg'])));
 
-  describe('where no other lane can answer', () => {
+  describe('no other lane can answer', () => {
     const open = async (model: string): Promise<void> => {
       await fail({ kind: 'status', status: 503 }, 'first', 5);
       for (let call = 0; call < 5; call += 1) expect((await ask(model)).status).toBe(503);
@@ -165,7 +165,7 @@ describe('lanes that fail', () => {
     await app.application.get(Lifecycle).idle(5_000);
   });
 
-  describe('what a caller can cause', () => {
+  describe('a caller can cause some failures', () => {
     test.each<[string, FaultRule['fault']]>([
       ['404', { kind: 'status', status: 404 }],
       ['500', { kind: 'status', status: 500 }],
@@ -356,7 +356,7 @@ describe('lanes that fail', () => {
       await becomes(model, 'ok');
     });
 
-    test('who failed a request that nobody answered: in its line, without a stack, and in the metrics', async () => {
+    test('a request that nobody answered names who failed it: in its line, without a stack, and in the metrics', async () => {
       const model = await fresh();
       await fail({ kind: 'status', status: 503 }, 'first');
       await fail({ kind: 'status', status: 503 }, 'second');

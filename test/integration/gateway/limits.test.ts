@@ -12,7 +12,7 @@ const dollar = 1_000_000_000n;
 const hoursBetween = (one: string | Date, other: Date | null | undefined): number =>
   Math.abs(Number(new Date(one)) - Number(other)) / 3_600_000;
 
-describe('what a key may spend', () => {
+describe('a key may spend up to its limits', () => {
   let organisation: number;
 
   beforeAll(async () => {

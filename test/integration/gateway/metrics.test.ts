@@ -1,7 +1,7 @@
 import { Metrics } from '#product/platform';
 import { app, closeHouse, openHouse } from './gateway-house';
 
-describe('what is counted of a request', () => {
+describe('a request is counted', () => {
   beforeAll(openHouse);
   afterAll(closeHouse);
 

@@ -6,7 +6,7 @@ import { ModelShelf } from './model-shelf';
 import { events, ScriptedSupplier } from './scripted-supplier';
 
 /** The model reads 200,000 tokens; its maker bills pictures at a multiple of what they take of those. */
-describe('what a supplier reports', () => {
+describe('a supplier’s report has to be plausible', () => {
   let app: TestApp;
   let supplier: ScriptedSupplier;
   let key: string;

@@ -3,7 +3,7 @@ import request from 'supertest';
 import { catalogue } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 
-describe('what the gateway tells everybody', () => {
+describe('the gateway tells everybody some things', () => {
   let app: TestApp;
   let server: Server;
 

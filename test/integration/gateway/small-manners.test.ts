@@ -5,7 +5,7 @@ import { addCustomer } from '../../support/customer';
 
 const hello = { role: 'user', content: 'Hello' };
 
-describe('what clients expect beside the answer itself', () => {
+describe('clients get what they expect beside the answer itself', () => {
   beforeAll(async () => {
     await openHouse();
     const shelf = new ModelShelf(app);

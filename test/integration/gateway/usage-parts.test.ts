@@ -32,7 +32,7 @@ const advised = {
 const compacting = { context_management: { edits: [{ type: 'compact_20260112' }] } };
 const advisor = { type: 'advisor_20260301', name: 'advisor', model: 'claude-opus-4-8' };
 
-describe('what a supplier bills beside the answer', () => {
+describe('a supplier bills parts beside the answer', () => {
   let app: TestApp;
   let supplier: ScriptedSupplier;
 

@@ -1,7 +1,7 @@
 import { Organisation, PayerService, UserAccount } from '#product/identity';
 import { startTestApp, type TestApp } from '../../support/app';
 
-describe('who pays', () => {
+describe('a payer is found by who owns the thing', () => {
   let app: TestApp;
   let payers: PayerService;
   let organisation: number;

@@ -92,7 +92,7 @@ test.each(['/no-id%00', '/no-id%00/audit', '?name=%00', '?cursor=%00', '/%00/rot
   },
 );
 
-test('what else a body can be', async () => {
+test('a body with another fault is refused', async () => {
   expect(refusalOf(await manage('POST', '', {}))).toEqual([400, 'missing_fields', 'name']);
   expect(refusalOf(await manage('POST', '', '[]'))).toEqual([400, 'invalid_json', null]);
   expect(refusalOf(await manage('POST', '', '{"name":'))).toEqual([400, 'invalid_json', null]);

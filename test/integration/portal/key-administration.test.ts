@@ -164,7 +164,7 @@ test('limits that an administrator locks are theirs to change; names are not lim
   expect((await tell(owner, { rate_limit_tpm: null })).status).toBe(200);
 });
 
-describe('what one’s superior decided', () => {
+describe('one’s superior decides', () => {
   const limits = { budget_limit: 2, limits_locked: true };
 
   test('about one’s own key holds, in the view of the administration too', async () => {

@@ -132,7 +132,7 @@ describe('a key that was revoked', () => {
   });
 });
 
-describe('who may not restore', () => {
+describe('others may not restore', () => {
   test('the owner, where an administrator revoked it; and an administrator below the one who did', async () => {
     await tell(head, { action: 'revoke' });
     expect(await tell(owner, { action: 'restore' })).toMatchObject({
@@ -152,7 +152,7 @@ describe('who may not restore', () => {
   });
 });
 
-describe('what never comes back', () => {
+describe('some keys never come back', () => {
   const age = () => sql("UPDATE api_key SET revoked_at = now() - interval '25 hours' WHERE id = $1");
 
   test('after the day', async () => {

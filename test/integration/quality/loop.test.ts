@@ -236,7 +236,7 @@ describe('a sample is not taken', () => {
     expect(await isSampled(busy)).toBe(true);
   });
 
-  test('where the budget of the month is spent', async () => {
+  test('it stops where the budget of the month is spent', async () => {
     const spent = await addHouse(app, 'spent');
     await setQuality(app, spent.organisationId, { ...everything, monthly_budget: 1 });
     await rows(

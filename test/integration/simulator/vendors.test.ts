@@ -153,7 +153,7 @@ describe('thinking that comes back', () => {
   });
 });
 
-describe('what real models answer', () => {
+describe('models answer as real ones do', () => {
   it('is shown by DeepSeek with its reasoning, unless told not to think', async () => {
     interface Chat {
       choices: { message: { reasoning_content?: string } }[];

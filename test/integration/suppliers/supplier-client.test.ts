@@ -156,7 +156,7 @@ describe('a stream in binary frames', () => {
   });
 });
 
-describe('where a provider may be', () => {
+describe('a provider may be at some addresses alone', () => {
   const editor = new CatalogueEditor(new AddressGuard([]));
   const store = (baseUrl: string, settings = {}) =>
     catalogue.write((tx) =>

@@ -3,7 +3,7 @@ import { RefusalTally } from '../../../src/audit/refusal-tally';
 
 const noon = Date.UTC(2026, 0, 5, 12);
 
-describe('which refusals are kept as records', () => {
+describe('some refusals are kept as records', () => {
   test('the first of a key with a code in a minute, and one in so many of the others', () => {
     const tally = new RefusalTally(10);
     const kept = Array.from({ length: 35 }, () => tally.add(1, 'rate_limit_exceeded', noon));

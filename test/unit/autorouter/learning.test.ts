@@ -65,7 +65,7 @@ const sumsOf = (state: RouterState, model: string): { weight: number; scored: nu
   return { weight: all?.weight ?? 0, scored: all?.scored ?? 0 };
 };
 
-describe('what is learned', () => {
+describe('the router learns', () => {
   test('an example learned twice counts once', () => {
     fc.assert(
       fc.property(examples, (some) => {
@@ -258,7 +258,7 @@ function cosine(one: Example, other: Example, all: readonly Example[]): number {
   return dot / (norm(left) * norm(right) || 1);
 }
 
-describe('how much has to be learned', () => {
+describe('enough has to be learned', () => {
   test('500 judged answers, and 30 of a model', () => {
     const state = taught(taughtExamples(160));
     expect(readiness(state, ['small', 'large'])).toMatchObject({ ready: false, judged: 480, needed: 500 });

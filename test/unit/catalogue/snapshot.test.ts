@@ -182,7 +182,7 @@ describe('prices', () => {
   });
 });
 
-describe('who may use a model', () => {
+describe('a model is open to some', () => {
   const inside = { organisationId: 4, departmentId: 8 };
   const open = (restricted: boolean, fields: Partial<CatalogueRows>): boolean => {
     const snapshot = new CatalogueSnapshot(rows({ models: [model({ restricted })], ...fields }));

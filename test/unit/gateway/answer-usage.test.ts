@@ -3,7 +3,7 @@ import type { RoutedCall } from '../../../src/gateway/admission/routes';
 import { usageOf } from '../../../src/kernel';
 import { findMessagesUsage, mergeMessagesUsage, normaliseMessagesUsage } from '../../../src/protocol';
 
-describe('what a stream used', () => {
+describe('a stream tells its usage', () => {
   const routed = {
     call: { inputEstimate: 70 },
     model: { contextTokens: 200_000 },

@@ -19,7 +19,7 @@ const absent: UsageReading = { kind: 'absent' };
 // Times are measured on a machine that others use too: what really is slow is slow every time.
 jest.retryTimes(3);
 
-describe('what a recording is sold for', () => {
+describe('a recording is sold by its sound', () => {
   const recording = recordingOf(wavOf({ seconds: 30 }));
 
   test('is what was reported, where that is in the unit of the price', () => {

@@ -15,7 +15,7 @@ function sold(price: typeof byToken, sound: Buffer | null, of = speech) {
   return reading.usage;
 }
 
-describe('what speech is sold for', () => {
+describe('speech is sold by tokens, characters and minutes', () => {
   const minute = Buffer.alloc(48_000 * 60);
 
   test('is characters, not code units, where the price has no rate of sound', () => {

@@ -16,7 +16,7 @@ const besideIn = (fields: object, operation: TextOperation = operations.chat): n
 const fieldAt = (path: readonly string[], value: unknown): object =>
   path.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as object;
 
-describe('what a supplier may write beside a limited answer', () => {
+describe('a supplier may write beside a limited answer', () => {
   test.each(THINKING_BESIDE_ANSWER.map(({ path }) => [path.join('.'), path] as const))(
     'by %s is held for in every spelling of the number',
     (_name, path) => {

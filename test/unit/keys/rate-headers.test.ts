@@ -11,7 +11,7 @@ const headersFor = (limit: number, used: number, resetMs: number) => {
   return { remaining, reset };
 };
 
-describe('what an answer says of the rate', () => {
+describe('an answer tells the rate', () => {
   it.each([0, 7, 999, 1_000, 1_007, 60_000, 1_234_567])('tells %d requests that are left', (left) => {
     expect(headersFor(left, 0, 0).remaining).toBe(String(left));
   });

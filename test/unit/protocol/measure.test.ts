@@ -7,7 +7,7 @@ const png = pngOf({ width: 1_920, height: 1_080 }).toString('base64');
 const dataUrl = `data:image/png;base64,${png}`;
 const binding = { width: 1_920, height: 1_080, isBinding: true };
 
-describe('what a request carries beside its text', () => {
+describe('a request carries parts beside its text', () => {
   test('is found in every place of chat', () => {
     const found = chat.measureRequest({
       messages: [

@@ -23,7 +23,7 @@ const ofLane: LaneFailure = {
   milliseconds: 10,
 };
 
-describe('what a lane is held to have failed', () => {
+describe('a lane is held to have failed some requests', () => {
   const log: Record<string, unknown>[] = [];
   const events = new LaneEvents(
     Logger.create(

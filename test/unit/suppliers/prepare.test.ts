@@ -57,7 +57,7 @@ function sent(
 
 const hello = { role: 'user', content: 'Hi' };
 
-describe('what is peculiar to suppliers of the openai style', () => {
+describe('suppliers of the openai style have peculiarities', () => {
   const with_ = (settings: Json) => ({ lane: lane(settings) });
 
   test.each([

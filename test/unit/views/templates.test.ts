@@ -20,7 +20,7 @@ function filesBelow(folder: string, ending: string): [name: string, text: string
 
 const templates = filesBelow('views', '.hbs');
 
-describe('what no template may contain', () => {
+describe('no template contains what is forbidden', () => {
   /** Mail programs read no sheet of ours, so the mail layout carries its own. */
   const styleElementAllowed = ['views/layouts/mail.hbs'];
 
@@ -41,7 +41,7 @@ describe('what no template may contain', () => {
   });
 });
 
-describe('how templates are written', () => {
+describe('templates are written by the rules', () => {
   const faults: [what: string, pattern: RegExp][] = [
     ['a tab or a carriage return', /[\t\r]/],
     ['a space at the end of a line', / $/m],

@@ -8,7 +8,7 @@ import { app, closeHouse, openHouse, supplier } from '../gateway-house';
 const dollar = 1_000_000_000n;
 
 /** `sim-large` reads 200,000 tokens at three dollars a million and writes at fifteen. */
-describe('what has to be free for a request', () => {
+describe('money has to be free for a request', () => {
   let poor: Customer;
 
   beforeAll(async () => {

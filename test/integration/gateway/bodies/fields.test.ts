@@ -1,6 +1,6 @@
 import { closeHouse, openHouse, post, supplier } from '../gateway-house';
 
-describe('what a route does not take', () => {
+describe('a route refuses what it does not take', () => {
   beforeAll(openHouse);
   afterAll(closeHouse);
   beforeEach(() => supplier.clearRequests());

@@ -4,7 +4,7 @@ import { exchange, parseAnswer } from '../../web/raw-exchange';
 
 const canary = 'http://127.0.0.1:9/canary';
 
-describe('what callers try to get past the gateway', () => {
+describe('callers get nothing past the gateway', () => {
   let app: TestApp;
   let supplier: Simulator;
   let key: string;

@@ -20,7 +20,7 @@ import {
   valueOf,
 } from './stream-house';
 
-describe('how a stream fails, and what it calls its model', () => {
+describe('a stream fails in its dialect, and names its model', () => {
   const house = new StreamHouse();
   beforeAll(() => house.open());
   afterAll(() => house.close());

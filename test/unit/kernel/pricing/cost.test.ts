@@ -324,7 +324,7 @@ describe('priceRates', () => {
   });
 });
 
-describe('what is paid of a price', () => {
+describe('a share of a price is paid', () => {
   const factor = fc.integer({ min: 0, max: 10_000_000 });
 
   test('is the exact cost times the factor, rounded up once, and never beyond the bound that was held for it', () => {

@@ -217,7 +217,7 @@ describe('an answer is read as the client of Node reads it', () => {
   });
 });
 
-describe('how long a connection may be idle', () => {
+describe('a connection may be idle for a time', () => {
   const length = 'content-length: 2\r\n\r\nok';
 
   test.each([
