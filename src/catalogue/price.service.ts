@@ -26,7 +26,7 @@ export interface ScheduleInput {
   readonly endsAt?: Date | null;
 }
 
-/** What administrators type may be a moment old when it arrives. */
+/** A time that administrators type may be a moment old when it arrives. */
 const GRACE_MS = MINUTE_MS;
 const EXCLUSION_VIOLATION = '23P01';
 

@@ -133,8 +133,8 @@ const SANDBOX_MODELS: readonly SandboxModel[] = [
 ];
 
 /**
- * Points the sandbox at its supplier and adds its models where they are missing or were removed with it. What an
- * administrator changed about a model that is there already is left alone.
+ * Points the sandbox at its supplier and adds its models where they are missing or were removed with it. An
+ * administrator's changes of a model that is there already are left alone.
  */
 export async function ensureSandbox(tx: Tx, baseUrl: string): Promise<void> {
   const editor = new CatalogueEditor();

@@ -11,7 +11,7 @@ export const redirectVersion = (redirectTo: number | null): string => versionOf(
 export const aliasesVersion = (aliases: readonly string[]): string =>
   versionOf({ aliases: [...aliases].sort() });
 
-/** What a file keeps, the next apply would set back without a word. */
+/** The next apply would set back without a word what a file keeps. */
 export function refuseManaged({ name, managed }: { readonly name: string; readonly managed: boolean }): void {
   if (!managed) return;
   throw fault('conflict', { message: `"${name}" is kept by a gateway file: change it there and apply it.` });

@@ -10,7 +10,7 @@ import type { Turn, TurnEnd, TurnOutcome } from './turn';
 
 /** Longer than any answer may take: what is still open then was left behind by a node that died. */
 const STALE = `interval '25 minutes'`;
-/** What ended without a word is charged all the same: its record follows within this. */
+/** An answer that ended without a word is charged all the same: its record follows within this. */
 const RECORD_TRIES = 5;
 const RECORD_PAUSE_MS = 100;
 
@@ -96,7 +96,7 @@ export class AnswerKeeper {
     );
   }
 
-  /** What was stopped before its first word has cost what the supplier was sent. */
+  /** An answer that was stopped before its first word has cost what the supplier was sent. */
   private async recorded({ caller, requestId }: Turn, outcome: TurnOutcome): Promise<InnerAccount | null> {
     if (!outcome.isStopped) return null;
     for (let tries = 0; tries < RECORD_TRIES; tries += 1) {

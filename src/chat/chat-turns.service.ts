@@ -174,7 +174,7 @@ const stillAnswering = (): Fault =>
     details: { reason: 'still-answering' },
   });
 
-/** What is said now belongs to the present organisation, and the conversation to the former one. */
+/** New words belong to the present organisation, and the conversation to the former one. */
 const ofFormerPlace = (): Fault =>
   fault('conflict', {
     message: 'This conversation was begun in another organisation. Begin a new one.',

@@ -4,7 +4,7 @@ import { packSealed, SecretBox, type SealedColumn, type SecretPlace, unpackSeale
 
 type Field = 'title' | 'content' | 'attachment' | 'attachment-name';
 
-/** What people and models wrote is encrypted for its own conversation: it opens in no other. */
+/** Texts of people and models are encrypted for their own conversation: they open in no other. */
 @Injectable()
 export class ConversationContent {
   constructor(private readonly box: SecretBox) {}

@@ -26,7 +26,7 @@ export const auditVerify: Command = {
     const startedMs = monotonicMs();
     const found = await read(false);
     const seconds = (monotonicMs() - startedMs) / 1_000;
-    // What is wrong is found at once; where it is takes a look at every signature.
+    // A fault is found at once; its place takes a look at every signature.
     report(found.count === 0 ? found : await read(true), seconds, context);
     return found.count === 0 ? 0 : 1;
   },

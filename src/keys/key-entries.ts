@@ -71,7 +71,7 @@ const isFact = new Set([
   'limits_locked',
 ]);
 
-/** An entry tells these facts of a key. What a budget has used is no change of it. */
+/** An entry tells these facts of a key. The spending of a budget is no change of it. */
 export const keyFacts = (key: ManagedKey) => ({
   ...Object.fromEntries(Object.entries(presentKey(key)).filter(([name]) => isFact.has(name))),
   kept_by_file_as: key.fileName,

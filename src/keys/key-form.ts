@@ -45,7 +45,7 @@ const AUTO = 'auto';
 
 const restrictions = Object.keys(keyBody);
 const nameField = filled(LONGEST_NAME);
-/** What a reader finds in a budget of a model may be sent back with it. */
+/** These fields of a model's budget may be sent back with it. */
 const shownOfModelBudget = ['used', 'remaining', 'resets_at', 'frees_next'];
 const owners = Object.keys(ownerFields) as (keyof typeof ownerFields)[];
 

@@ -80,8 +80,8 @@ export class KeysService {
   }
 
   /**
-   * Refused on every node within a second. What a person revokes may be restored within a day, unless they
-   * end it for good, which counts later as well. It is idempotent.
+   * Refused on every node within a second. A key that a person revokes may be restored within a day, unless
+   * they end it for good, which counts later as well. It is idempotent.
    */
   async revoke(
     scope: KeyScope,

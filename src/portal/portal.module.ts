@@ -19,7 +19,7 @@ import { NoticesModule } from './notices/notices.module';
 import { ResellerModule } from './reseller/reseller.module';
 import { WebchatModule } from './webchat/webchat.module';
 
-/** What shows every mail must be out of reach of everybody but the developer at this machine. */
+/** A page that shows every mail must be out of reach of everybody but the developer at this machine. */
 const isForDevelopment = ({ environment, host, baseUrl, portalOrigins }: Settings): boolean =>
   environment === 'development' && isLoopback(host) && [baseUrl, ...portalOrigins].every(isLoopbackOrigin);
 

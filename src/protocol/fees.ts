@@ -171,7 +171,7 @@ export class ServedUses {
     const uses: Partial<Record<UseName, number>> = { ...reported };
     const isChat = this.dialect === 'chat';
     if (isChat && reported === null) {
-      // Whether a model searched is not said in chat: the search that was asked for is billed.
+      // Chat does not say that a model searched: the search that was asked for is billed.
       for (const name of SEARCHES) if (asked[name] !== undefined) uses[name] = asked[name];
     }
     const told = { ...uses };

@@ -98,7 +98,7 @@ export abstract class StreamReader implements StreamDecoder {
     if (this.readTerminator(text)) return;
     const event = parseJsonText(text);
     if (isRecord(event)) this.readEvent(this.holdsWritten(event) ? this.asWritten(text) : event);
-    // What the stream broke off in is no event; `end` says what that means.
+    // A part that the stream broke off in is no event; `end` says what that means.
     else if (complete) this.emission.fault(fault('non_json_provider_response'));
   }
 

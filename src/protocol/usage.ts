@@ -96,8 +96,8 @@ export interface ReportedTotals {
  * inside the output, some beside them, and nothing in the report says which. The grand total does: what it
  * has beyond input and output is the part that was counted beside. Without a grand total that says so, a part
  * that is larger than its whole is charged beside it. A report that contradicts itself costs what its larger
- * figures come to, and is doubted. What of a grand total no part explains is thoughts: one supplier reports
- * them nowhere else.
+ * figures come to, and is doubted. The part of a grand total that nothing explains is thoughts: one supplier
+ * reports them nowhere else.
  */
 export function splitTotals(reported: ReportedTotals): UsageReading {
   const { input, output = 0 } = reported;

@@ -21,7 +21,7 @@ const statuses = mapBy('status');
 const wordings = rowsBy('words').map(({ match, means }) => ({ pattern: match as RegExp, means }));
 
 const LONGEST_READ = 2_000;
-/** What a vendor repeats of a request stands in quotes or before a colon: no caller may spend our account by words. */
+/** A vendor repeats a request in quotes or before a colon: no caller may spend our account by words. */
 const REPEATING = /:\s|["'`]/;
 
 /** An answer with this status may mean these beside what the status says. */

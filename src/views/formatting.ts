@@ -33,7 +33,7 @@ function isBelowCent(decimal: Intl.StringNumericLiteral): boolean {
 
 const currency = { style: 'currency', currency: 'USD', currencyDisplay: 'narrowSymbol' } as const;
 
-/** Ledgers, wallets, budgets: two decimals. What is less than a cent is still not nothing. */
+/** Ledgers, wallets, budgets: two decimals. Less than a cent is still not nothing. */
 export function formatMoney(locale: Locale, amount: Amount): string {
   const decimal = decimalOf(amount);
   const digits = isBelowCent(decimal) ? { maximumSignificantDigits: 2 } : {};

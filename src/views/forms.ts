@@ -55,7 +55,7 @@ export const formPageField = '_page';
 const formTokenField = 'token';
 /** They differ with each showing, so they do not tell a form from others of its address. */
 const madeAnew = new Set(['version', formTokenField]);
-/** What was typed into them never comes back. */
+/** Text typed into them never comes back. */
 const unkept = new Set(['password', 'file']);
 
 export const textOf = (value: Scalar): string => String(value ?? '');

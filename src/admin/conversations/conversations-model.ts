@@ -75,7 +75,7 @@ export const contentOf = (
 
 function messageOf(message: Message, person: string, translate: Translate): MessageModel {
   const { role, model, text, attachments, supplier, region, outputTokens, costNano, latencyMs } = message;
-  // What the service says of a failure is not the model's word.
+  // The service's words about a failure are not the model's.
   if (message.state === 'failed')
     return {
       role: 'assistant',

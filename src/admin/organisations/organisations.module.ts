@@ -55,7 +55,7 @@ export class OrganisationsModule implements OnModuleInit {
       );
     });
     this.merges.also((tx, { sourceIds, targetId }) => moveEvaluation(tx, sourceIds, targetId));
-    // A grant to a source becomes a grant to the target. What a source switched off for itself ends with it.
+    // A grant to a source becomes a grant to the target. The switches of a source end with it.
     this.merges.also(async (tx, { sourceIds, targetId }) => {
       await tx.query(
         `INSERT INTO model_organisation_access (model_id, organisation_id, granted, enabled)

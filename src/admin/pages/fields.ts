@@ -133,7 +133,7 @@ export const textOf = (text: string | null | undefined): string | null => {
   return given === '' ? null : given;
 };
 
-/** What cannot be undone asks for a name. */
+/** A form that cannot be undone asks for a name. */
 export const unconfirmed = (name: string): Fault =>
   fault('conflict', {
     param: 'confirmation',

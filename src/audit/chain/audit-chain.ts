@@ -81,7 +81,7 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
     await this.compareWithWitness();
   }
 
-  /** Hands out an export line by line, of all chains or of one. What waits is sealed first. */
+  /** Hands out an export line by line, of all chains or of one. Waiting entries are sealed first. */
   async export(write: (lines: string) => Promise<void>, chain?: number): Promise<void> {
     await this.sealAll();
     // This is read before the transaction takes its snapshot, so that the snapshot contains every anchored head.
@@ -172,7 +172,7 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
     );
   }
 
-  /** What this node wrote must be sealed as it wrote it. */
+  /** Entries of this node must be sealed as it wrote them. */
   private async compareWithWitness(): Promise<void> {
     await this.witness?.check((findings) => this.reportUnsealed(findings));
   }

@@ -13,7 +13,7 @@ export interface GroupName {
   readonly publicId: string | null;
 }
 
-/** People know by these names what is counted by its id. What is gone keeps its id for a name. */
+/** People know by these names what is counted by its id. Something that is gone keeps its id for a name. */
 export async function groupNames(
   database: Database,
   grouping: UsageGrouping | null,

@@ -108,7 +108,7 @@ export class AutoCandidates {
     if (seal !== 'family') return able;
     const known = writers
       .flatMap((name) => this.catalogue.snapshot.model(name) ?? [])
-      // Who is asked in another dialect left nothing in this one that others could not read.
+      // A lane of another dialect left nothing in this one that others could not read.
       .filter(({ lanes }) => lanes.some((lane) => this.speaks(call)({ lane })));
     const models = able.map(({ admission }) => admission.model);
     const family = writingFamily(dialect, known, models);

@@ -12,7 +12,7 @@ export function sealOf({ turns }: Pick<CanonicalRequest, 'turns'>): Seal {
   for (const turn of turns) {
     const blocks = turn.role === 'tool' ? turn.results.flatMap((result) => result.blocks) : turn.blocks;
     for (const block of blocks) {
-      // What was sealed here is left out wherever it cannot be read.
+      // Content that was sealed here is left out wherever it cannot be read.
       if (block.type === 'reasoning' && block.signature !== undefined && block.lane === undefined)
         return 'family';
       if (block.type !== 'opaque' || !block.essential || block.text !== undefined) continue;

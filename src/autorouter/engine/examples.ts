@@ -9,7 +9,7 @@ export interface Outcome {
 
 /** A scored request. Nothing of its words is in it but salted hashes. */
 export interface Example {
-  /** What is learned with the same id is learned once for each model. */
+  /** Outcomes with the same id are learned once for each model. */
   readonly id: string;
   /** It was asked at this time, in ms since 1970. */
   readonly at: number;

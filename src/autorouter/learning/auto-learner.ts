@@ -41,7 +41,7 @@ export class AutoLearner {
     );
   }
 
-  /** What was learned from a person goes with them; the state is added up anew without it. */
+  /** Examples of a person go with them; the state is added up anew without these. */
   async forgetPerson(tx: Tx, userId: number): Promise<void> {
     await tx.query('DELETE FROM autorouter_example WHERE user_id = $1', [userId]);
     await tx.query(`DELETE FROM engine_setting WHERE engine = 'autorouter' AND user_id = $1`, [userId]);

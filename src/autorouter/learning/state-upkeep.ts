@@ -33,7 +33,7 @@ export class StateUpkeep {
     }
   }
 
-  /** Safe to repeat. What is learned meanwhile stays for the next time. */
+  /** Safe to repeat. Examples that are learned meanwhile stay for the next time. */
   async store(organisationId: number): Promise<void> {
     const learned = await readState(this.database, organisationId);
     if (learned === null) return;

@@ -74,7 +74,10 @@ export class Invoices {
     await this.setCredit(tx, payerId, limit > 0n ? limit : bounded);
   }
 
-  /** Who is billed by invoice no more owes nothing there: it becomes a debt of the wallet. Returns what was owed. */
+  /**
+   * A payer who is billed by invoice no more owes nothing there: it becomes a debt of the wallet. Returns
+   * what was owed.
+   */
   async leave(tx: Tx, payerId: number): Promise<Nano> {
     await this.setCredit(tx, payerId, 0n);
     const [row] = await tx.query<{ moved: string }[]>('SELECT money_leave_invoices($1) AS moved', [payerId]);

@@ -132,7 +132,7 @@ export class BillingAlerts {
     }
   }
 
-  /** The mails are queued before they count as sent. What fails is tried again at the next run. */
+  /** The mails are queued before they count as sent. A notice that fails is tried again at the next run. */
   private async notify(about: Record<string, unknown>, work: (tx: Tx) => Promise<void>): Promise<void> {
     await this.database
       .transaction(work, { withoutActivity: 'a notice changes nothing' })

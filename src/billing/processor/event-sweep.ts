@@ -42,7 +42,7 @@ export class EventSweep {
       const until = from + WINDOW_MS < now ? from + WINDOW_MS : null;
       const window = await this.read(from - OVERLAP_MS, until, signal);
       taken += window.taken;
-      // What could not be read is read again the next time.
+      // Events that could not be read are read again the next time.
       if (!window.isWhole) break;
       await this.remember(until ?? now);
     }

@@ -247,7 +247,7 @@ const usdOf = (cents: bigint): string => formatUsd(cents * nanoPerCent, { fixed:
 const lockIntent = (tx: Tx, intentId: string): Promise<unknown> =>
   tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('payment intent ' || $1, 0))`, [intentId]);
 
-/** Our orders name their wallet. Whether a refund or dispute is ours is known by its payment alone. */
+/** Our orders name their wallet. A refund or dispute is known to be ours by its payment alone. */
 export const isOfStranger = (fact: Fact): boolean =>
   (fact.kind === 'session' || fact.kind === 'intent' || fact.kind === 'charge') && fact.wallet === null;
 
@@ -291,7 +291,7 @@ async function mismatch(tx: Tx, payment: Payment, fact: PaymentFact): Promise<Pr
   return account?.customerId === fact.customerId ? null : 'customer';
 }
 
-/** What changed tells refunds from disputes. */
+/** The change tells refunds from disputes. */
 function postingOf(payment: Payment, before: Payment, difference: bigint): Posted {
   if (difference > 0n && payment.postings === 0) return { kind: 'top-up', action: 'billing.topped-up' };
   if (payment.refundedCents < before.refundedCents)

@@ -68,7 +68,7 @@ type OwnerRow = Row<'api_key', 'id'> &
     readonly project: number | null;
   };
 
-/** What follows from a project or a person is not said. */
+/** Owners that follow from a project or a person are not said. */
 async function ownersOf(
   database: Database,
   keys: readonly ManagedKey[],

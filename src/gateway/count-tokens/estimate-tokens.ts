@@ -13,7 +13,7 @@ const MEMBER = tokens(1);
 const WORD = tokens(2);
 /** The most an image takes: larger ones are scaled down first. */
 const IMAGE = tokens(1_600);
-/** A page takes its text and its picture. How many there are is only to be guessed from the size. */
+/** A page takes its text and its picture. Their number is only to be guessed from the size. */
 const PAGE = tokens(3_000);
 const BYTES_PER_PAGE = 75_000;
 

@@ -58,7 +58,7 @@ const fieldOf = (value: unknown, name: string): unknown =>
 
 /** A fingerprint of the instructions and the first question: they stay the same from turn to turn. */
 function firstIn(turns: unknown): unknown {
-  // What a first turn says as a text, later ones repeat as an item.
+  // Later turns repeat as an item what a first turn says as a text.
   if (!Array.isArray(turns)) return [{ role: 'user', content: turns }];
   const first = turns.findIndex((turn) => fieldOf(turn, 'role') === 'user');
   return turns.slice(0, first + 1 || 1);

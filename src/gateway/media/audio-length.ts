@@ -36,7 +36,7 @@ const leastRates: Readonly<Record<AudioKind, number>> = {
 };
 
 /**
- * Frames, packets and samples tell the length of a recording. What a head claims makes no answer free: no
+ * Frames, packets and samples tell the length of a recording. The claim of a head makes no answer free: no
  * decoder needs it. Where they cannot be counted, the bytes count at the least rate of a codec.
  */
 export function audioLengthOf(kind: AudioKind, file: Buffer): AudioLength {

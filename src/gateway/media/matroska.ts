@@ -106,7 +106,7 @@ function trackOf(file: Buffer, start: number, end: number): readonly [number, Tr
   };
   const number = whole(bytesOf(ID.number));
   const isSound = whole(bytesOf(ID.kind)) === SOUND;
-  // What is packed or encrypted once more may be any length.
+  // Sound that is packed or encrypted once more may be any length.
   if (isSound && fields.has(ID.encodings)) return [number, null];
   const name = bytesOf(ID.codec).toString('latin1');
   const codec = codecs.find(([prefix]) => name.startsWith(prefix))?.[1] ?? 'other';

@@ -29,8 +29,8 @@ interface Frame {
 export const isMpegStart = (file: Buffer): boolean => file[0] === 0xff && (file[1] ?? 0) >= 0xe0;
 
 /**
- * Each frame tells its own length: the first one's word about all of them is a claim. What is no frame counts
- * by its bytes. Decoders begin where two frames of a kind follow one another.
+ * Each frame tells its own length: the first one's word about all of them is a claim. Bytes that are no frame
+ * count as such. Decoders begin where two frames of a kind follow one another.
  */
 export function mpegSeconds(sound: Buffer): number {
   const start = startOf(sound);

@@ -59,8 +59,8 @@ function lastBefore(json: Buffer, from: number): number {
 }
 
 /**
- * The bytes, which begin at `from` in the stream, with the edits that lie in them; those are taken from the list. What
- * is inserted where they end belongs to the bytes that follow.
+ * The bytes, which begin at `from` in the stream, with the edits that lie in them; those are taken from the
+ * list. A text inserted where they end belongs to the bytes that follow.
  */
 export function applyEdits(bytes: Buffer, from: number, edits: Edit[]): Buffer {
   const to = from + bytes.length;

@@ -13,7 +13,7 @@ interface Charged {
 const nothing = Buffer.alloc(0);
 const isPlain = /^[\w.]+$/;
 
-/** Turns what a passing stream lacks into edits of its bytes. What lacks nothing keeps them. */
+/** Turns what a passing stream lacks into edits of its bytes. Events that lack nothing keep them. */
 export class StreamMending {
   private readonly told: ToldUsage;
   private lacks: readonly Lack[] = [];

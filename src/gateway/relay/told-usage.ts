@@ -37,7 +37,7 @@ export class ToldUsage {
     });
   }
 
-  /** What says the same as the bill keeps its bytes. */
+  /** Usage that says the same as the bill keeps its bytes. */
   write(usage: Usage): void {
     for (const { edit, original, told, held } of this.list) {
       const mended = mendedUsage(this.form, held && told, usage, held);

@@ -211,7 +211,7 @@ const outputOf = ({ answer }: KeptResponse): readonly unknown[] => listIn(record
 
 /** These models wrote something sealed; an answer without that binds nothing to its model. */
 function writersOf(kept: KeptResponse): string[] {
-  // What was sealed here is left out wherever it cannot be read.
+  // Content that was sealed here is left out wherever it cannot be read.
   const isBound = (item: unknown): boolean =>
     isRecord(item) && typeof item.encrypted_content === 'string' && !isSealed(item.encrypted_content);
   return outputOf(kept).some(isBound) ? modelOf(kept) : [];

@@ -42,7 +42,7 @@ function believed(reading: UsageReading, routed: RoutedCall): Usage | null {
 
 const BEYOND = 'more tokens than were held for';
 
-/** What no such call can have used costs what it could have used, and no less than an estimate. */
+/** Usage that no such call can have had costs what it could have used, and no less than an estimate. */
 function withinBounds(reported: Usage, { call, held }: RoutedCall): Usage {
   const written = held.tokens - held.inputBound;
   const input = Math.min(promptTokens(reported), Math.max(held.inputBound, call.inputEstimate));

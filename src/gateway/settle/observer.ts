@@ -19,7 +19,7 @@ interface Usual {
 }
 
 const NANO_PER_USD = 1e9;
-/** What goes on for hours is one line a minute. */
+/** A trouble that goes on for hours is one line a minute. */
 const QUIET_MS = MINUTE_MS;
 const MOST_MESSAGES = 1_000;
 

@@ -56,7 +56,10 @@ export class PasswordResetService {
   }
 }
 
-/** Who knew the former password may have linked them; only the identity that opened the account is surely its owner's. */
+/**
+ * Others who knew the former password may have linked them; only the identity that opened the account is
+ * surely its owner's.
+ */
 async function endOtherWaysIn(tx: Tx, { id }: UserAccount): Promise<void> {
   await tx.query('DELETE FROM passkey WHERE user_id = $1', [id]);
   await tx.query(

@@ -76,7 +76,7 @@ export class OrganisationMerge {
     private readonly activity: ActivityLog,
   ) {}
 
-  /** What other modules keep by organisation, they move themselves, in the transaction of the merge. */
+  /** Other modules move themselves what they keep by organisation, in the transaction of the merge. */
   also(move: (tx: Tx, moves: MergeMoves) => Promise<void>): void {
     this.moves.push(move);
   }

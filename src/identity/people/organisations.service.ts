@@ -197,7 +197,7 @@ async function refuseInhabited(tx: Tx, id: number): Promise<void> {
   });
 }
 
-/** Who pays for an organisation belongs to it. */
+/** The payer of an organisation belongs to it. */
 async function refuseForeignPayer(tx: Tx, organisationId: number, userId: number | null): Promise<void> {
   if (userId === null) return;
   const found = await tx.query<unknown[]>(

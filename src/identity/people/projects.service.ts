@@ -230,7 +230,7 @@ async function refuseForeignOrganisation(tx: Tx, scope: Scope, id: number | null
   if (found.length === 0) throw absent('organisation');
 }
 
-/** Who belongs to a project or pays for it is one of the actor's own people, and of the project's organisation. */
+/** A member or payer of a project is one of the actor's own people, and of the project's organisation. */
 async function requireUser(tx: Tx, scope: Scope, project: Project, userId: number): Promise<string> {
   const within = usersWithin(scope, 3);
   const [user] = await tx.query<Row<'user_account', 'email'>[]>(

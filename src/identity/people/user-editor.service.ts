@@ -26,7 +26,7 @@ export class UserEditor {
     private readonly activity: ActivityLog,
   ) {}
 
-  /** What other modules end when a person leaves an organisation runs in the transaction of the move. */
+  /** Other modules end their part in the transaction in which a person leaves an organisation. */
   alsoLeave(leaving: Leaving): void {
     this.leavings.push(leaving);
   }

@@ -45,7 +45,7 @@ function* textsOfArray(items: readonly unknown[]): Generator<string> {
 function* textsOfObject(fields: object): Generator<string> {
   let before = '{';
   for (const [name, value] of Object.entries(fields) as [string, unknown][]) {
-    // What JSON has no word for is left out.
+    // A value that JSON has no word for is left out.
     if (value === undefined || typeof value === 'function' || typeof value === 'symbol') continue;
     yield `${before}${JSON.stringify(name)}:`;
     yield* textsOf(value);

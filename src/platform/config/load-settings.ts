@@ -72,7 +72,7 @@ function textOf(
   return undefined;
 }
 
-/** What is no address is a fault of its own. */
+/** A text that is no address is a fault of its own. */
 const isPublic = ({ baseUrl }: Settings): boolean =>
   typeof baseUrl === 'string' && !isLoopbackOrigin(baseUrl);
 
@@ -112,7 +112,7 @@ function unsigned(
 
 const slots = ['idp1', 'idp2'] as const;
 
-/** What one kind of identity provider does not know must not be taken for a rule that holds. */
+/** A setting that one kind of identity provider does not know must not be taken for a rule that holds. */
 function providerFaults(settings: Settings): SettingFault[] {
   return slots.flatMap((slot) => {
     const name = slot.toUpperCase();

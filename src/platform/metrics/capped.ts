@@ -72,7 +72,7 @@ abstract class Series<Label extends string, State> {
 
   private show() {
     const { name, help, labelNames } = this.description;
-    // What has no labels is there from the start.
+    // A series without labels is there from the start.
     if (labelNames.length === 0 && this.states.size === 0) this.remember('', {} as Labels<Label>);
     const values = [...this.states.values()].flatMap(({ labels, state }) => this.values(labels, state));
     return { name, help, type: this.type, values, aggregator: 'sum' };

@@ -37,7 +37,7 @@ export class LegalAcceptanceController implements OnModuleInit {
     return { accepted: row !== undefined, version, accepted_at: row?.acceptedAt.toISOString() ?? null };
   }
 
-  /** Who has accepted an earlier version is asked on every page; who was never asked is not asked there. */
+  /** A person who accepted an earlier version is asked on every page; one who was never asked is not asked there. */
   private async waitingFor(userId: number): Promise<string | null> {
     const version = this.legal.currentTerms;
     const [row] = await this.database.query<{ is_waiting: boolean }>(

@@ -6,10 +6,7 @@ const plainDecimal = /^\d{1,9}(?:\.\d{1,2})?$/;
 
 const usdOf = (cents: bigint): number => toJsonNumber(cents * nanoPerCent);
 
-/**
- * The amount is in dollars with cents. What was written is read by `centsField`: as a number it may look like
- * another.
- */
+/** The amount is in dollars with cents. The text is read by `centsField`: as a number it may look like another. */
 export const centsWithin = (least: bigint, most: bigint): Field<unknown> =>
   new Field({
     schema: {

@@ -83,7 +83,7 @@ export class AutorouterSettingsController {
     );
   }
 
-  /** What a locked level hides would be stored and never count. */
+  /** A setting that a locked level hides would be stored and never count. */
   private async refuseLocked(audience: AutoAudience, levels: readonly AutoLevel[]): Promise<void> {
     const { lockedBy } = effectivePolicy(await this.store.levels(audience));
     if (lockedBy === null || !levels.includes(lockedBy)) return;

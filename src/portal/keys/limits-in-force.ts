@@ -81,7 +81,7 @@ const isBudget = (ref: LimitRef): ref is BudgetScope => ref.kind !== 'wallet';
 
 const coversPeople = ({ kind }: Scope): boolean => kind === 'platform' || kind === 'organisation';
 
-/** What an organisation or department may spend is the business of those who run it. */
+/** The limits of an organisation or department are the business of those who run it. */
 function maySeeAmounts(scope: Scope, { kind, id }: BudgetScope): boolean {
   if (coversPeople(scope) || kind === 'key' || kind === 'project') return true;
   if (kind === 'user' || kind === 'user_budget') return scope.kind !== 'user' || scope.userId === id;

@@ -145,7 +145,7 @@ export class RecordedKeys {
     key: ManagedKey,
     reason: string | undefined,
     change: (tx: Tx, before: ManagedKey) => Promise<void>,
-    // What ends keys with their owner locks the owner first, too.
+    // A change that ends keys with their owner locks the owner first, too.
     first: (tx: Tx) => Promise<void> = () => Promise.resolve(),
   ): Promise<ManagedKey> {
     const concerns = await this.payers.standingOf(key);

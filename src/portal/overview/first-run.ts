@@ -15,7 +15,7 @@ interface Facts {
   readonly snippets: SnippetTabsModel;
 }
 
-/** The card lists what is left to do until the first request. Who is signed in has a confirmed address. */
+/** The card lists what is left to do until the first request. A person who is signed in has a confirmed address. */
 export function firstRunOf({ funds, key, snippets }: Facts, translate: Translate) {
   const hasCredit = funds.isExempt || funds.remaining === null || funds.remaining > 0n;
   const step = (name: string, isDone: boolean, href: string | null): Step => ({

@@ -14,7 +14,7 @@ export function spendChart(
   return barChart({
     title: translate('overview.spend-by-model'),
     labels: borders.map((border) => bucketLabel(border, 'day', { locale, timeZone, translate })),
-    // What no model answered cost nothing.
+    // Requests that no model answered cost nothing.
     series: groups
       .filter(({ kind }) => kind !== 'none')
       .map((group) => seriesOf(group, translate('overview.other-models'))),

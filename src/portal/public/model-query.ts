@@ -93,7 +93,7 @@ function isWithin({ price }: PublicModel, most: string): boolean {
   return price !== null && price.soldByTokens && price.input <= parseUsdPerMillion(most);
 }
 
-/** What has no figure comes last in either direction. */
+/** A model without a figure comes last in either direction. */
 function comparison(order: string): (a: PublicModel, b: PublicModel) => number {
   const isDescending = order.startsWith('-');
   const valueOf = values[order.replace('-', '') as ModelSort];

@@ -13,7 +13,7 @@ export const malformed = (at: string, expected: string): Fault =>
 export const unsupported = (at: string, message: string, details?: Record<string, unknown>): Fault =>
   fault('unsupported_parameter', { param: at, message, details });
 
-/** What a translation leaves out may be all there was. */
+/** A translation may leave out all there was. */
 export function needSomething(said: readonly unknown[], { source }: { readonly source: DialectName }): void {
   if (said.length > 0) return;
   const param = source === 'responses' ? 'input' : 'messages';

@@ -23,8 +23,8 @@ const callIds = (turn: AssistantTurn): Set<string> =>
   new Set(turn.blocks.flatMap((block) => (block.type === 'tool-use' ? [block.id] : [])));
 
 /**
- * Every dialect wants the results of a round right behind its calls, as one group. What was said in between is
- * said after them; results that arrive in several turns become one.
+ * Every dialect wants the results of a round right behind its calls, as one group. Words in between are said
+ * after them; results that arrive in several turns become one.
  */
 export function resultsBehindCalls(turns: readonly Turn[]): Turn[] {
   const ordered: Turn[] = [];

@@ -145,7 +145,7 @@ export class GeminiWriter {
   }
 }
 
-/** What only other dialects know is refused where the answer would not be what was asked for, else counted. */
+/** Fields that only other dialects know are refused where the answer would be another, else counted. */
 export function leaveOut({ opaque }: { readonly opaque?: readonly Opaque[] }, tally: Tally): void {
   for (const { at, essential } of opaque ?? []) {
     if (essential) throw unsupported(at, `This model cannot be asked for ${at}.`, essential.details);

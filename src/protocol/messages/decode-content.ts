@@ -160,7 +160,7 @@ function assistantBlock(block: Fields): AssistantBlock[] {
       return [withRest({ type: 'tool-use', id, name, arguments: input, at }, block)];
     }
     default:
-      // What the supplier did by itself in an earlier turn: calls of its own tools and their results.
+      // The supplier did this by itself in an earlier turn: calls of its own tools and their results.
       return [opaqueBlock(block, false)];
   }
 }

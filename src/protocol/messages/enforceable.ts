@@ -4,7 +4,8 @@ import { isRecord } from '../usage';
 
 /**
  * Claude enforces a part of JSON Schema and refuses the rest, as its SDK's own transformation shows
- * (@anthropic-ai/sdk 1.14.0, lib/transform-json-schema, 2026-11-26). What it refuses moves into descriptions.
+ * (@anthropic-ai/sdk 1.14.0, lib/transform-json-schema, 2026-11-26). The keywords that it refuses move into
+ * descriptions.
  */
 const MOVED: ReadonlySet<string> = new Set([
   'minimum',

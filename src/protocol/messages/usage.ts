@@ -87,11 +87,11 @@ function bucketsIn(counts: CountReader, raw: Readonly<Record<string, unknown>>) 
 const MOST_ITERATIONS = 1_000;
 
 /**
- * Compactions and advice stand in the list of iterations alone, and are billed beside the answer. What the answer took is
- * in the counts of the whole as well.
+ * Compactions and advice stand in the list of iterations alone, and are billed beside the answer. The
+ * answer's own tokens are in the counts of the whole as well.
  */
 function iterationsIn({ iterations }: Readonly<Record<string, unknown>>) {
-  // What is no count in here takes nothing away from the whole.
+  // A value that is no count takes nothing away from the whole.
   const counts = new CountReader();
   const beside: UsagePart[] = [];
   const answers: Partial<UsageCounts>[] = [];

@@ -8,7 +8,7 @@ export function mendResponses({ input }: Readonly<JsonObject>, { reads }: Target
   const items = (input as readonly unknown[]).filter((item, at) => {
     if (!isRecord(item) || item.type !== 'reasoning' || typeof item.encrypted_content !== 'string')
       return true;
-    // What was sealed here came from a lane of another dialect.
+    // Reasoning that was sealed here came from a lane of another dialect.
     const isOwn = isReadable(opened(item.encrypted_content, '', 'responses'), 'responses', reads);
     if (!isOwn) tally.dropped(`input.${at}`, 'encrypted reasoning of another lane');
     return isOwn;

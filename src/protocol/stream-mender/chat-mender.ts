@@ -114,7 +114,7 @@ export class ChatMender implements StreamMender {
     } else if (isRecord(choice.delta)) this.mendDelta(choice.delta, index, [...path, 'delta'], lacks);
     else {
       members.delta = isRecord(choice.message) ? { ...choice.message } : {};
-      // What is added is written as a whole.
+      // Additions are written as a whole.
       this.mendDelta(members.delta as JsonObject, index, [], new Lacks());
     }
     lacks.add(path, choice, members);

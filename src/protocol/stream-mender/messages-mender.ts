@@ -74,7 +74,7 @@ export class MessagesMender implements StreamMender {
     this.told = { ...(isRecord(usage) ? usage : {}), ...(isRecord(members.usage) ? members.usage : {}) };
     if (message === event.message) lacks.add(['message'], message, members);
     else lacks.add([], event, { message: members });
-    // What is only said in the supplier's place is none of its reports.
+    // Usage that is said in the supplier's place is none of its reports.
     event.message = { ...message, ...members, usage };
   }
 

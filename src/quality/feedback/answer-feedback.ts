@@ -116,7 +116,7 @@ async function takeBack(tx: Tx, { requestId, userId }: AnsweredRequest): Promise
   return true;
 }
 
-/** What is said of an older answer tells nothing of how its model does now. */
+/** Words about an older answer tell nothing of how its model does now. */
 async function isRecent(tx: Tx, { requestId, userId }: AnsweredRequest): Promise<boolean> {
   const rows = await tx.query<unknown[]>(
     `SELECT 1 FROM request_record

@@ -25,7 +25,7 @@ export class EvaluationUpkeep {
     await this.forgetOld();
   }
 
-  /** What was not judged in its time never is: its text is gone. */
+  /** A sample that was not judged in its time never is: its text is gone. */
   private async dropContent(signal: AbortSignal): Promise<void> {
     let found: number;
     do {

@@ -27,7 +27,7 @@ export class RetryBudget {
   affords(now: number): boolean {
     const elapsedMs = Math.max(0, now - (this.creditedAt ?? now));
     const earned = Math.floor((elapsedMs * PER_SECOND) / 1_000);
-    // What is less than a tenth stays on the clock.
+    // Less than a tenth stays on the clock.
     this.creditedAt = this.creditedAt === null ? now : this.creditedAt + (earned * 1_000) / PER_SECOND;
     this.credit = Math.min(LARGEST, this.credit + earned);
     return this.credit >= RETRY;

@@ -9,7 +9,7 @@ const bedrock = (name: string): readonly string[] => [`anthropic.${name}`, `us.a
 const upToXhigh: readonly Effort[] = ['low', 'medium', 'high', 'xhigh', 'max'];
 const upToMax: readonly Effort[] = ['low', 'medium', 'high', 'max'];
 
-/** What is larger is scaled down first: https://platform.claude.com/docs/en/build-with-claude/vision. */
+/** A larger picture is scaled down first: https://platform.claude.com/docs/en/build-with-claude/vision. */
 const picturesBefore47: PictureFacts = { kind: 'squares', side: 27, most: 1_600 };
 const picturesSince47: PictureFacts = { kind: 'squares', side: 28, most: 4_784 };
 

@@ -123,7 +123,7 @@ const gpt6: readonly ModelFacts[] = [
     id: 'gpt-6.1-sol',
     source: 'https://docs.laozhang.ai/en/announcements/gpt-6-1-sol-2026-10',
   }),
-  // How it is told to think was found nowhere.
+  // The way to tell it to think was found nowhere.
   reasoning({
     id: 'gpt-6.2-sol',
     window: 1_050_000,

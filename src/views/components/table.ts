@@ -1,7 +1,7 @@
 import type { Translate } from '../translations';
 import type { Cell, EmptyModel, Figure, RowModel, TableModel } from './models';
 
-/** A heading names the row; without one the first column does. What is minor is hidden on a narrow screen. */
+/** A heading names the row; without one the first column does. A minor column is hidden on a narrow screen. */
 type Mark = 'heading' | 'minor' | 'end';
 type Shown = Figure & Pick<Cell, 'note'>;
 type Values = { [Each in Exclude<Figure, { kind: 'link' }> as Each['kind']]: Each['value'] };

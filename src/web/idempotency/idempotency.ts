@@ -71,7 +71,7 @@ export class Idempotency {
     try {
       return await execute();
     } catch (error) {
-      // Whether this one is charged will only be known when its lease is over.
+      // The charge of this one will only be known when its lease is over.
       const isInDoubt = error instanceof Fault && error.code === 'supplier_settlement_failed';
       if (!isInDoubt) await this.quietly('released', this.answers.release(claim));
       throw error;

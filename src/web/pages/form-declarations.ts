@@ -93,6 +93,6 @@ function forBrowsers(pattern: string | undefined): { readonly pattern?: string }
   }
 }
 
-/** What is escaped already stays, a property with its braces, too. */
+/** An escaped sign stays, a property with its braces, too. */
 const SIGNS = /(\\[pP]\{[^}]*\}|\\.)|([(){}/|]|-$)/g;
 const withEscape = (_: string, escaped: string | undefined, sign: string): string => escaped ?? `\\${sign}`;

@@ -53,7 +53,7 @@ export class PageRenderer {
     const view = isFramed ? 'errors/framed' : isMissing ? 'errors/not-found' : 'errors/error';
     const texts = this.textsFor(request);
     const { message } = problem.options;
-    // What a fault says of its own is written in English: other readers get it below the text of the code.
+    // A fault's own words are English: other readers get them below the text of the code.
     const own = localeOf(request) === 'en' ? message : undefined;
     const ofAddress = request.method === 'GET' ? addressText(problem, texts) : null;
     const said = ofAddress ?? reasonText(problem, texts) ?? own;

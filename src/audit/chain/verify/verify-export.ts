@@ -96,7 +96,7 @@ class ExportReading {
     if (line.includes(forgottenMark)) this.takeForgotten(line);
   }
 
-  /** What follows the last line feed: an export ends with one. */
+  /** An export ends with a line feed, so the rest behind the last one is no line. */
   takeUnended(line: Buffer): void {
     this.take(line);
     this.findings.add({ kind: 'unreadable', line: this.line, detail: 'the last line does not end' });

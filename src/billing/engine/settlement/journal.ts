@@ -91,8 +91,8 @@ export class Journal {
   }
 
   /**
-   * What is not committed stays on the disk for the next start. So does the last file while the node still holds money:
-   * it is how the next start knows whose that is.
+   * Records that are not committed stay on the disk for the next start. So does the last file while the node
+   * still holds money: it is how the next start knows whose that is.
    */
   close(holdsNothing = true): void {
     const last = this.segments.at(-1);

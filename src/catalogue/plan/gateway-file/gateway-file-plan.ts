@@ -90,7 +90,7 @@ async function runSteps(tx: Tx, steps: readonly Step[], faults: FileFault[]): Pr
   const failed = new Set<string>();
   for (const step of steps) {
     if (faults.some((fault) => concerns(fault, step.at))) failed.add(nameOf(step));
-    // What could not be tried is missing for the steps that need it, too.
+    // A step that could not be tried is missing for the steps that need it, too.
     if (step.needs.some((need) => failed.has(need))) failed.add(nameOf(step));
     if (failed.has(nameOf(step))) continue;
     try {

@@ -52,7 +52,7 @@ function scheduleStep(
   source: string,
 ): Step[] {
   const { at, startsAt, endsAt, rates } = schedule;
-  // What is over cannot be set any more, and a file may well keep it for the record.
+  // A price that is over cannot be set any more, and a file may well keep it for the record.
   if (endsAt !== null && endsAt <= new Date()) return [];
   const before = known?.schedules.find((one) => one.startsAt.getTime() === startsAt.getTime());
   const name = `schedule ${startsAt.toISOString()} `;

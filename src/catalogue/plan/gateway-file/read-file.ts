@@ -59,7 +59,7 @@ export function readGatewayText(
     problem: message,
   }));
   const reading: Reading = { document, lines, references, faults };
-  // What a broken document seems to say is not worth complaining about.
+  // The contents of a broken document are not worth complaining about.
   const isBroken = faults.length > 0;
   const root = new Entry(reading, isBroken ? null : document.contents, '');
   const fields = root.fields(

@@ -20,7 +20,7 @@ const HEAD = `# What this installation serves. Secrets are not in here: where a 
 # (api_key: \${NAME}) or on its page. docs/gateway-yaml.md describes the format.
 `;
 
-/** The whole catalogue as a file that, read again, changes nothing. What is as usual is left out. */
+/** The whole catalogue as a file that, read again, changes nothing. Usual values are left out. */
 export function gatewayText(
   { providers, models, aliases, organisations }: Current,
   keys: Readonly<Record<string, Fields>> = {},

@@ -76,7 +76,7 @@ class Reading {
       .filter(([id]) => !SKIPPED.has(id))
       .map(([id, value]) => entryOf(id, fieldsOf(value)));
     for (const entry of entries.filter((one) => !this.isSize(one))) this.model(entry);
-    // What is left belongs to models that have no entry of their own.
+    // The rest belongs to models that have no entry of their own.
     for (const [name, { provider }] of [...this.sizes]) {
       this.model(entryOf(name, { litellm_provider: provider, mode: 'image_generation' }));
     }

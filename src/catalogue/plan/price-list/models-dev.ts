@@ -123,7 +123,7 @@ function kindOf(input: readonly string[], output: readonly string[]): ModelKind 
   return output.includes('image') ? 'image' : 'chat';
 }
 
-/** What finds no place is added to `unread`. */
+/** A field that finds no place is added to `unread`. */
 function ratesOf(kind: ModelKind, fields: Fields, unread: string[]): PriceRates {
   const usual = sheetOf(fieldsOf(fields['cost']), unread);
   if (Object.keys(usual.base).length === 0)

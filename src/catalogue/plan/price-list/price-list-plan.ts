@@ -83,7 +83,7 @@ function tryAll(
   });
 }
 
-/** What was chosen row by row is done as it was shown, or not at all. */
+/** Rows that were chosen one by one are done as shown, or not at all. */
 function refuseInPart(refused: ReadonlyMap<Step, string>): void {
   const [first] = refused;
   if (first === undefined) return;

@@ -102,7 +102,7 @@ export class WireCall implements SupplierCall, AnswerSink, Timed {
     if (this.finish()) this.handler.onBroken?.(error);
   }
 
-  /** What has come meanwhile may have moved the end. */
+  /** Bytes that have come meanwhile may have moved the end. */
   onDue(): void {
     const { totalMs } = this.terms;
     const now = monotonicMs();

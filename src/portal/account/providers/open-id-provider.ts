@@ -49,7 +49,7 @@ export class OpenIdProvider extends Provider {
     const endpoint = (name: string): string => {
       const value = document[name];
       if (typeof value !== 'string' || !URL.canParse(value)) throw new Error(`${name} is missing`);
-      // What is sent to these must not be read on its way.
+      // Secrets are sent to these addresses and must not be read on their way.
       if (new URL(value).protocol !== new URL(this.issuer).protocol)
         throw new Error(`${name} changes the protocol`);
       return value;

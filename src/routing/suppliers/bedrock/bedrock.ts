@@ -65,7 +65,7 @@ function signed(request: PreparedCall, { lane, credential, headers, now }: Outgo
           now: now(),
         })
       : authorisation(credential, 'authorization');
-  // What proxies on the way may change is not signed.
+  // Headers that proxies on the way may change are not signed.
   return { ...request, headers: { ...request.headers, ...passing(headers, []), ...added } };
 }
 

@@ -42,7 +42,7 @@ export class BodyEdits {
     this.dropLabels(looksLikeSteering, { loss: 'dropped', reason: 'steers routing' });
   }
 
-  /** What is meant for this service, such as the name of a session, is for no supplier. */
+  /** A label for this service, such as the name of a session, is for no supplier. */
   dropOwnLabels(): void {
     this.dropLabels((name) => ownLabels.has(name), { loss: 'fulfilled', reason: 'meant for the gateway' });
   }

@@ -41,7 +41,7 @@ export async function renewToken(
   try {
     const exchange = new SupplierExchange().begin((handler) => transport.dispatch(request, handler));
     const { status, body: answer } = await exchange.complete(LARGEST_ANSWER);
-    // What the supplier says may repeat the token, so only the status is told.
+    // The supplier's words may repeat the token, so only the status is told.
     if (status !== 200) return err(fault('native_token_error', { details: { status } }));
     return readToken(token, answer, now);
   } catch (cause) {

@@ -77,7 +77,7 @@ export class TokenPool implements OnApplicationShutdown {
     return this.choose(new Set(this.store.at(provider).pool)) !== undefined;
   }
 
-  /** What is being written is written before the database closes. */
+  /** Writes under way end before the database closes. */
   async onApplicationShutdown(): Promise<void> {
     await this.written;
   }
