@@ -1,6 +1,6 @@
 'use strict';
-// The artefact: the service and its command line, each as one file that needs nothing but the packages named below.
-// What starts, what the image holds and what proofs, benches and tests run is this and nothing else.
+// The artefact: the service and its command line, each as one file that needs nothing but the packages named
+// below. The service, the image, proofs, benches and tests run this and nothing else.
 const fs = require('node:fs');
 const { dirname, join, relative } = require('node:path');
 const { transform } = require('@swc/core');

@@ -20,7 +20,7 @@ function readDockerfile() {
   const words = (pattern, of) => (pattern.exec(of)?.[1] ?? '').trim().split(/\s+/).filter(Boolean);
   return {
     paths: [...last.matchAll(/^COPY --from=build \/app\/(\S+)/gm)].map(([, path]) => path),
-    // What the build removes, and what it never sees is not compiled.
+    // These are files that the build removes; those it never sees are not compiled.
     left: [
       ...words(/\brm -rf ([^&\n]+)/, text),
       ...words(/([^]*)/, fs.readFileSync(inProject('.dockerignore'), 'utf8')).map((name) => `dist/${name}`),

@@ -109,7 +109,7 @@ export class Exchange {
     const known = this.shared.cache.get(key);
     if (known !== undefined) return known;
     const prepared = this.work(style, bytes);
-    // What is not stored yet may be later.
+    // A response that is not stored yet may be later.
     const mayChange = owner !== '' && prepared.reply.kind !== 'stream' && prepared.reply.status !== 200;
     if (!mayChange) this.shared.cache.set(key, prepared);
     return prepared;

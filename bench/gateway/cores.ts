@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 const cores = availableParallelism();
 const canPin = cores > 1 && spawnSync('taskset', ['--version']).status === 0;
 
-/** What is measured has the first core to itself; everything else shares the others. */
+/** The measured process has the first core to itself; everything else shares the others. */
 const elsewhere = cores === 2 ? '1' : `1-${cores - 1}`;
 
 /** The command line that runs on the measured core. */

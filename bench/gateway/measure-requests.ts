@@ -6,7 +6,7 @@ import { median, spreadOf } from './statistics';
 import { answering } from './supplier';
 
 const CONNECTIONS = 32;
-/** What only these bodies run through is still to be compiled. */
+/** Code that only these bodies run through is still to be compiled. */
 const WARM_UP_MS = 3_000;
 
 export interface Peers {

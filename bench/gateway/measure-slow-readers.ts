@@ -62,7 +62,8 @@ export async function measureSlowReaders(testbed: Testbed, seconds: number): Pro
   const resident: number[] = [];
   const worst: number[] = [];
   for (let look = 0; look < LOOKS; look += 1) {
-    // What has passed is collected every 4 MB of it: one look sees where in between it is, many see whether it grows.
+    // The bytes that passed are collected every 4 MB: one look sees where in between it is, many see whether
+    // it grows.
     const sizes: number[] = [];
     await readSlowly(readers, seconds / LOOKS, () => sizes.push(process.residentMib()));
     await delay(SETTLE_MS);

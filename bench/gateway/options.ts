@@ -53,7 +53,8 @@ export function readOptions(words: string[]): Options {
     groups: new Set(values.only === undefined ? groups : values.only.split(',').map(groupOf)),
     whole: values.only === undefined && !values.limited,
     rounds,
-    // What disturbs a machine lasts for seconds: short rounds meet it together with those beside them, or not at all.
+    // A disturbance of a machine lasts for seconds: short rounds meet it together with those beside them, or
+    // not at all.
     roundMs: 500,
     loadSeconds: values.long ? 600 : 20,
     slowSeconds: values.long ? 300 : 15,

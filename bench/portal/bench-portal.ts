@@ -22,7 +22,7 @@ async function main(): Promise<void> {
   const site = await PortalSite.open(Number(process.argv[2] ?? usualRows));
   try {
     const held: boolean[] = [];
-    // What a process does only once, such as to compile its templates, is none of the records' doing.
+    // Work that a process does only once, such as to compile its templates, is none of the records' doing.
     for (const path of ['/dashboard', '/dashboard/usage', '/dashboard/request-log'])
       for (const visitor of site.visitors) await (await visitor.get(path)).arrayBuffer();
     for (const visitor of site.visitors) {
@@ -137,7 +137,7 @@ async function thirdPageOf(visitor: Visitor): Promise<string> {
 }
 
 /**
- * A file of the log is read page by page: what it holds at once must not grow with its rows. What is in memory counts
+ * A file of the log is read page by page: what it holds at once must not grow with its rows. Memory counts
  * after each part of the file, once garbage is collected.
  */
 async function measureFile({ visitors: [platform] }: PortalSite): Promise<boolean> {

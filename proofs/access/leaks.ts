@@ -75,7 +75,7 @@ function queriesOf({ query }: Route, ids: Readonly<Record<string, string>>): str
   ];
 }
 
-/** What is counted and grouped has something foreign to leave out. */
+/** Every count and group has something foreign to leave out. */
 async function callWithForeignKey(
   places: Places,
   stranger: Parameters<Places['world']['newKey']>[0],

@@ -42,7 +42,7 @@ export async function runMassAssignment(places: Places, routes: readonly Route[]
   );
   await inParallel(4, changes, async (route) => {
     const own = formFields(route);
-    // What the change does by itself is no fault: it is tried once without anything smuggled.
+    // The change's own effect is no fault: it is tried once without anything smuggled.
     const control = await changedBy(places, route, null);
     for (const field of Object.keys(extraFields)) {
       if (own.includes(field)) continue;

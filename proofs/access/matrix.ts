@@ -32,7 +32,7 @@ export async function runMatrix(places: Places, routes: readonly Route[]): Promi
   let [cells, compared] = [0, 0];
   const readers = new Map<string, Promise<Person>>();
   const callerOf = (route: Route, role: Role): Promise<Person> => {
-    // What changes something may change its caller.
+    // A change may change its caller.
     if (route.method !== 'GET') return places.person(role);
     const known = readers.get(role) ?? places.person(role);
     readers.set(role, known);

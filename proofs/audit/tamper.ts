@@ -210,7 +210,7 @@ const editFirst: Tampering = ({ lines }, chance) => ({
   isLocated: ({ findings }) => findings.some(({ kind, line }) => kind === 'export' && line === 1),
 });
 
-/** At any byte: inside a line, inside a block, or between two blocks. What is gone is named, each entry or its block. */
+/** At any byte: inside a line, inside a block, or between two blocks. An entry that is gone is named, or its block. */
 const cutTail: Tampering = (original, chance) => {
   const { text, lines, entries, blocks } = original;
   const start = (lines[0] ?? '').length + 1;

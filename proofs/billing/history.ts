@@ -28,7 +28,7 @@ export function live(
     const cents = chance.flip(0.25) ? left : chance.whole(1, left);
     const { id } = account.back.refund(intent, cents);
     told.push(`refund ${cents}`);
-    // What stays in the total of the charge cannot be refunded a second time.
+    // The part that stays in the total of the charge cannot be refunded a second time.
     const isTakenOff = chance.flip();
     if (chance.flip(0.3) && (isTakenOff || round === 1)) {
       account.back.failRefund(id, isTakenOff);

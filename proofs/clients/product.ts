@@ -59,7 +59,7 @@ export async function startProduct(folder: string): Promise<Product> {
   }
 }
 
-/** What a command changed reaches a running service within a second. */
+/** The change of a command reaches a running service within a second. */
 async function served(url: string, key: string, model: string): Promise<void> {
   for (const signal = AbortSignal.timeout(10_000); ;) {
     const answer = await fetch(`${url}/v1/models/${model}`, {

@@ -10,7 +10,7 @@ export const SLACK_MS = 1_250;
 
 type Range = number | readonly [least: number, most: number];
 
-/** The caller and the suppliers must see this. What is not named may be anything. */
+/** The caller and the suppliers must see this. A part that is not named may be anything. */
 export interface Expectation {
   readonly ending: 'whole' | 'error' | 'refused' | 'whole or error' | 'whole or refused';
   readonly by?: Place;

@@ -16,8 +16,9 @@ interface Operation {
 }
 
 /**
- * Every operation of the contract by its scenario: a success whose effect is seen, bad input, a caller without rights.
- * One without a scenario fails. What is beyond the contract is proven in the same way and counted apart. `--only <words>` runs those whose name holds the words.
+ * Every operation of the contract by its scenario: a success whose effect is seen, bad input, a caller
+ * without rights. One without a scenario fails. Behaviour beyond the contract is proven in the same way and
+ * counted apart. `--only <words>` runs those whose name holds the words.
  */
 async function main(): Promise<void> {
   const contract = readFileSync(join(projectFolder, 'test/contract/operations.json'), 'utf8');
@@ -119,7 +120,7 @@ async function askWithWrongVerb({ path }: Operation, world: World): Promise<void
 /** Statuses of those who may not, given here for what was sent: a token that is none, terms that are not accepted. */
 const refusesTheInput = /"code":"(?:invalid_token|tos_not_accepted)"/;
 
-/** Whatever else a caller without credentials is told, it is not that they have to sign in or may not. */
+/** A caller without credentials is told anything but that they have to sign in or may not. */
 async function expectPublic({ method, path, auth }: Operation, world: World): Promise<void> {
   if (auth !== 'none') throw new Error(`the contract asks for ${auth}`);
   const address = path.replaceAll(/\{[^}]+\}/g, '1');

@@ -3,8 +3,8 @@ import type { World } from './world';
 type Step = (world: World) => Promise<void>;
 
 /**
- * An operation is proven so: its effect is seen, bad input is refused with a code of the catalogue, and so is
- * a caller without rights.
+ * An operation is proven so: its effect is seen, and bad input is refused with a code of the catalogue. A
+ * caller without rights is refused, too.
  */
 export interface Scenario {
   /** As the contract names it: `POST /v1/manage/keys`. */

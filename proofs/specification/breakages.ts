@@ -77,7 +77,7 @@ function bodyWays(passed: Passed): Way[] {
   return [...ways, { name: "a secret as 'key'", change: withSecret }];
 }
 
-/** What must not be told is told. */
+/** A secret is told. */
 function withSecret(answer: Passed): Passed | null {
   const body = parsed(answer.body.toString());
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return null;
@@ -231,7 +231,7 @@ function statusWays({ status }: Passed): Way[] {
   }));
 }
 
-/** What changes something is answered as before, and nothing is done. */
+/** A change is answered as before, and nothing is done. */
 const swallowed = (passed: Passed, route: string, at: number): Breakage[] =>
   passed.method === 'GET' || passed.status >= 400
     ? []

@@ -21,7 +21,7 @@ export function conversationOf(body: JsonObject, stored: Stored): readonly JsonO
   ];
 }
 
-/** What a body refers to must be stored, and items that belong together must be there together. */
+/** References of a body must be stored, and items that belong together must be there together. */
 export function checkItems(body: JsonObject, stored: Stored): Check {
   const previous = body['previous_response_id'];
   if (typeof previous === 'string' && stored.conversation(previous) === undefined) {
@@ -84,7 +84,7 @@ function checkReasoning(item: JsonObject, index: number, own: readonly JsonObjec
   };
 }
 
-/** What a stored reasoning item led to is not taken without it. */
+/** The items after a stored reasoning item are not taken without it. */
 function checkCompany(item: JsonObject, whole: readonly JsonObject[], stored: Stored): Check {
   const id = textOf(item['id']);
   const found = stored.item(id);

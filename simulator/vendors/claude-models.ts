@@ -16,14 +16,14 @@ export interface ClaudeModel {
   readonly mostOutput: number;
   /** The most tokens that it reads. */
   readonly window: number;
-  /** What it thought holds only in the conversation it was thought in. */
+  /** Its thoughts hold only in the conversation they were thought in. */
   readonly bindsThinking: boolean;
-  /** What it thought is shown on demand alone. */
+  /** Its thoughts are shown on demand alone. */
   readonly hidesThinking: boolean;
 }
 
 /**
- * What each group of models was read from:
+ * Each group of models was read from these:
  * - https://platform.claude.com/docs/en/models/opus-5-5/migration-guide.md (Opus 5.5, the newest)
  * - https://platform.claude.com/docs/en/models/sonnet-5-5/migration-guide
  * - https://docs.aws.amazon.com/bedrock/latest/userguide/model-card-anthropic-claude-haiku-5-5.md

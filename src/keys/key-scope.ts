@@ -14,8 +14,8 @@ export const ORGANISATION =
 export const DEPARTMENT = 'coalesce(d.id, u.department_id)';
 
 /**
- * A key that a person revoked within the last day; its columns with its OWNERS. What ends with its owner's place, and
- * what was ended for good, has no status to go back to.
+ * A key that a person revoked within the last day; its columns with its OWNERS. A key that ended with its
+ * owner's place, or for good, has no status to go back to.
  */
 export const RESTORABLE = `k.status = 'revoked' AND k.revoked_from IS NOT NULL
   AND k.revoked_at > now() - interval '1 day' AND (k.expires_at IS NULL OR k.expires_at > now())

@@ -60,7 +60,7 @@ export const inputOf = (counts: CountReader, raw: Fields): number | undefined =>
   counts.of(raw.input_tokens, 'input_tokens') ??
   counts.of(raw.total_tokens, 'total_tokens');
 
-/** What is no object holds no figures: there is no report, or none that anybody understands. */
+/** A value that is no object holds no figures: there is no report, or none that anybody understands. */
 export const unreadable = (raw: unknown): UsageReading =>
   raw === undefined || raw === null ? { kind: 'absent' } : invalid('usage is not an object');
 

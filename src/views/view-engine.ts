@@ -12,7 +12,7 @@ import { loadTranslations, type Translate } from './translations';
 import { defaultViewContext, type Locale, type ViewContext } from './view-context';
 
 /*
- * How templates are written
+ * Templates are written by these rules.
  *
  * - A view names its layout in its first line: `{{!< dashboard}}` puts it into
  *   views/layouts/dashboard.hbs, which may name a layout of its own in the same

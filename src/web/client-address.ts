@@ -8,8 +8,8 @@ type Trusts = (address: string, hop: number) => boolean;
 
 /**
  * This service tells the address that a request comes from. The nearest address is the connection's; each
- * proxy that is trusted to say so names the one before it. What an untrusted one claims in X-Forwarded-For
- * counts for nothing, and what is no address ends the chain.
+ * proxy that is trusted to say so names the one before it. The claims of an untrusted one in X-Forwarded-For
+ * count for nothing, and a text that is no address ends the chain.
  */
 @Injectable()
 export class ClientAddress {

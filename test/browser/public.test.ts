@@ -40,7 +40,7 @@ describeWithBrowser('public pages in a real browser', () => {
     expect(await checkViewings(browser, site.url + path)).toEqual(noFaults);
   });
 
-  // What Swagger UI draws is not ours to make accessible; the reference beside it says the same and is.
+  // The drawings of Swagger UI are not ours to make accessible; the reference beside it says the same and is.
   test('a request can be tried under the policy, and nothing leaves this host', async () => {
     await withPage(browser, viewings[1], async (page) => {
       const foreign: string[] = [];

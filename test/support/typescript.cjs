@@ -1,6 +1,6 @@
 'use strict';
-// Lets a child process of a test run TypeScript straight from the sources: node --require this file. What one process
-// has compiled, the next ones of the run find in the folder that the global setup names.
+// Lets a child process of a test run TypeScript straight from the sources: node --require this file. The next
+// processes of a run find the modules that one has compiled in the folder that the global setup names.
 const { createHash } = require('node:crypto');
 const { existsSync, readFileSync, renameSync, writeFileSync } = require('node:fs');
 const { join } = require('node:path');

@@ -11,7 +11,7 @@ export class Findings {
     this.many(what, 1, holds ? 0 : 1, found);
   }
 
-  /** What was promised stands beside what was seen. */
+  /** The promise stands beside what was seen. */
   check(what: string, expected: string, seen: string, holds: boolean): void {
     this.add(`${what.padEnd(66)}  ${expected.padEnd(40)} `, holds, seen);
   }

@@ -83,7 +83,7 @@ export class Program {
         this.wake();
       });
     });
-    // What a leader left running holds on to the pipes.
+    // Children that a leader left running hold on to the pipes.
     if (circumstances.isLeader === true) void this.exited.then(() => this.kill());
   }
 

@@ -45,7 +45,7 @@ export const contextLength: Drill = {
   },
 };
 
-/** What the content is refused for, it would be refused for again; and no lane is ill because of it. */
+/** Refused content would be refused again; and no lane is ill because of it. */
 export const contentFilter: Drill = {
   name: '13 content filter',
   scenes: {

@@ -16,7 +16,7 @@ const others = [
 
 const ANNOUNCED_BYTES = 100_000;
 const DRIP_MS = 1_000;
-/** What a body below /v1 may take is 30 s and one more a MiB; a body that is not read gets 5 s. */
+/** A body below /v1 may take 30 s and one more a MiB; a body that is not read gets 5 s. */
 const LONGEST_MS = 40_000;
 
 interface SlowBody {

@@ -94,7 +94,7 @@ const isPortal422 = (status: number, code: string): boolean => status === 422 &&
 const isMessagesWording = (fields: Fields): boolean =>
   typeof fields.message === 'string' && fields.message.startsWith(`${String(fields.code)} - `);
 
-/** What we refuse ourselves names the field; a supplier's refusal may not say. */
+/** Our own refusals name the field; a supplier's refusal may not say. */
 function lacksParam(draft: Draft, status: number, fields: Fields): boolean {
   if (status !== 400 || draft.field === null || !aboutFields.has(String(fields.code))) return false;
   return fields.details?.supplier === undefined && typeof fields.param !== 'string';

@@ -106,7 +106,7 @@ async function checkBills(
   const asSent = wholes.filter(({ requestId }) => {
     const [bill, ...more] = bills.get(requestId) ?? [];
     if (bill === undefined || more.length > 0 || bill.outputTokens > 0) return false;
-    // Who leaves a cold node at once is gone before anything was sent, and owes nothing.
+    // A caller who leaves a cold node at once is gone before anything was sent, and owes nothing.
     return reached.has(requestId) ? bill.inputTokens > 0 : bill.costNano === 0n;
   });
   report.check(

@@ -58,7 +58,7 @@ async function withoutDescriptors(
     (TOGETHER * 1_000) / ANSWER_DELAY_MS,
   );
   await delay(CUT_MS);
-  // What is lost now cannot be had again: no descriptor is left to connect with.
+  // A connection that is lost now cannot be had again: no descriptor is left to connect with.
   await testbed.books.database.query(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE application_name LIKE 'switchboard%' AND datname = current_database()`,

@@ -15,7 +15,7 @@ const REFUSED_MS = 250;
 const RECOVERY_MS = 2_000;
 const name = 'Disk of the journal full';
 
-/** What runs is written into the database instead; nothing new is begun until there is room. */
+/** Running calls are written into the database instead; nothing new is begun until there is room. */
 export const fullDisk: Drill = {
   name: 'full-disk',
   async run(context) {

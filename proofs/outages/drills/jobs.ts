@@ -22,7 +22,7 @@ const FREQUENT_JOB = 'automatic-top-ups';
 const AGAIN_WITHIN_MS = 60_000;
 const name = 'Jobs';
 
-/** What the schedule stands on goes away: connections, the queue's memory, a node's clock. Every job runs on. */
+/** The schedule loses what it stands on: connections, the queue's memory, a node's clock. Every job runs on. */
 export const jobs: Drill = {
   name: 'jobs',
   async run(context) {

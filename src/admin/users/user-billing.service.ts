@@ -190,7 +190,10 @@ async function delegateOf(tx: Tx, user: UserAccount, delegateUserId: number | nu
   return delegateUserId;
 }
 
-/** Who pays has to be found in a few steps, and not in a circle. Changes of accounts take turns: none comes meanwhile. */
+/**
+ * The payer has to be found in a few steps, and not in a circle. Changes of accounts take turns: none comes
+ * meanwhile.
+ */
 async function refuseLongWay(tx: Tx, userId: number, delegateUserId: number): Promise<void> {
   const [way] = await tx.query<[{ circle: boolean; steps: number }]>(
     `WITH RECURSIVE payer AS (

@@ -21,7 +21,7 @@ const replaced = [
 
 type Sources = Partial<Record<keyof AutoSettings, AutoLevel>>;
 
-/** Whose lock counts first: the key's is an administrator's, and a person's own does not undo it. */
+/** These locks count in this order: the key's is an administrator's, and a person's own does not undo it. */
 const lockOrder: readonly AutoLevel[] = ['platform', 'organisation', 'key', 'user'];
 
 /**

@@ -162,7 +162,7 @@ const chooseDefault = (tx: Tx, walletId: number): Promise<unknown> =>
     [walletId],
   );
 
-/** Whatever can be charged later counts as a card: wallets and accounts too, without what only cards have. */
+/** Anything that can be charged later counts as a card: wallets and accounts too, without what only cards have. */
 function shownBy(
   method: Stripe.PaymentMethod,
 ): Pick<Card, 'brand' | 'last4' | 'expMonth' | 'expYear' | 'wallet'> {

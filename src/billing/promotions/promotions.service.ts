@@ -160,7 +160,7 @@ export class Promotions {
   }
 }
 
-/** What was left has been posted back, so an ended promotion is never extended. */
+/** The rest has been posted back, so an ended promotion is never extended. */
 function endAfter(found: StoredPromotion, { expiresAt, end }: PromotionChange): Date | null {
   if (!found.hasEnded)
     return end === true ? new Date() : expiresAt === undefined ? found.expiresAt : expiresAt;

@@ -96,7 +96,7 @@ const guides = [
   { name: 'Ada Lindqvist', sees: 'owner of the organisation, who sees all of it in the admin view' },
 ] as const;
 
-/** What an application may not delete, the owner of the schema may. */
+/** The owner of the schema may delete rows that an application may not. */
 async function remove(settings: Settings, context: CommandContext): Promise<number> {
   const open = await attachDatabase(settings, { migrations });
   try {

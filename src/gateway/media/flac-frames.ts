@@ -3,9 +3,9 @@ const rates = [
 ] as const;
 
 /**
- * The blocks in the heads tell the length of all frames of a FLAC file: no decoder makes more of them. What
- * looks like the head of a frame by chance is counted too, which its checksum makes rare. `told` is the rate
- * by the head of the file.
+ * The blocks in the heads tell the length of all frames of a FLAC file: no decoder makes more of them. A
+ * pattern that looks like the head of a frame by chance is counted too, which its checksum makes rare. `told`
+ * is the rate by the head of the file.
  */
 export function secondsOfFlacFrames(file: Buffer, told: number): number {
   let seconds = 0;

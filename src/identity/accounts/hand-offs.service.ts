@@ -25,8 +25,8 @@ export interface HandOffShown {
 type Person = Row<'user_account', 'role, status, organisation_id'>;
 
 /**
- * Hands a person who was recognised at BASE_URL over to another portal (ADR 58). Whether that may be is judged at each
- * of the three steps anew: organisations, roles and proofs change between them.
+ * Hands a person who was recognised at BASE_URL over to another portal (ADR 58). Each of the three steps
+ * judges this anew: organisations, roles and proofs change between them.
  */
 @Injectable()
 export class HandOffs {

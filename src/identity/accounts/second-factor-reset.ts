@@ -2,8 +2,8 @@ import type { Tx } from '../../platform';
 import type { PendingSteps } from './pending-steps.service';
 
 /**
- * A person has lost device and codes. What they have switched on ends with its recovery codes, with every
- * session, and with what the account began. It is false where nothing was on.
+ * A person has lost device and codes. The factors that they have switched on end with their recovery codes,
+ * with every session, and with what the account began. It is false where nothing was on.
  */
 export async function resetSecondFactor(tx: Tx, userId: number, pending: PendingSteps): Promise<boolean> {
   const [, reset] = await tx.query<[unknown, number]>(

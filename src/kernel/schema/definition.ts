@@ -58,7 +58,7 @@ export class Definition<Given extends Properties> {
     return this.on('file').map(({ fileName }) => fileName as keyof Given & string);
   }
 
-  /** What a file leaves out is as usual, or not there where nothing is usual. */
+  /** A part that a file leaves out is as usual, or not there where nothing is usual. */
   fromFile(given: Readonly<Record<string, FileValue>>): Partial<ValuesOf<Given>> {
     return this.made(this.on('file'), ({ fileName, property }) => {
       const value = given[fileName];

@@ -68,7 +68,7 @@ function collect(request: IncomingMessage, limit: number, deadlineMs: number): P
 const refuse = (request: IncomingMessage, refusal: Fault): Promise<never> =>
   Promise.reject(discardRest(request, refusal));
 
-/** What is left of the body is read and thrown away until the answer, which closes the connection, is out. */
+/** The rest of the body is read and thrown away until the answer, which closes the connection, is out. */
 function discardRest(request: IncomingMessage, refusal: Fault): Fault {
   request.resume();
   return refusal;

@@ -64,7 +64,7 @@ export class RepeatingJobs implements OnApplicationBootstrap, OnModuleDestroy, B
     this.stopping.abort();
   }
 
-  /** What a running job needs, such as the database, is still there. */
+  /** The database and all else that a running job needs is still there. */
   async beforeApplicationShutdown(): Promise<void> {
     const ended = Promise.allSettled([this.looking, ...this.running.values()]);
     await Promise.race([ended, delay(this.settings.drainTimeoutMs, undefined, { ref: false })]);

@@ -171,7 +171,7 @@ export class SettingsController {
     });
   }
 
-  /** It deletes for good. What stands in the way (money, keys, people who are paid for) is said by the refusal. */
+  /** It deletes for good. The refusal says what stands in the way: money, keys, people who are paid for. */
   @Action('delete', Access.session(), { body: DeletionForm, audit: 'user.deleted' })
   async deleteAccount(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const again = await this.model.of(request);

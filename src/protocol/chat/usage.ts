@@ -30,7 +30,7 @@ export function normaliseChatUsage(raw: unknown): UsageReading {
   const prompted =
     counts.of(raw.prompt_tokens, 'prompt_tokens') ??
     (miss === undefined ? undefined : miss + (cacheRead ?? 0));
-  // What a search brought is read at the price of input, and stands in no total.
+  // The tokens of a search are read at the price of input, and stand in no total.
   const cited = counts.of(raw.citation_tokens, 'citation_tokens') ?? 0;
   const input = prompted === undefined ? undefined : prompted + cited;
   const total = counts.of(raw.total_tokens, 'total_tokens');

@@ -34,7 +34,7 @@ export class Judges {
   async of(question: JudgeQuestion): Promise<string | null> {
     const able = this.able(question);
     const { judge_model: named } = question.settings;
-    // Whom the organisation names it accepts, for every key.
+    // The organisation accepts the judge that it names, for every key.
     if (named !== null) return able.some(({ name }) => name === named) ? named : null;
     const { sample, caller } = question;
     const listed = this.suppliersOfList(caller);

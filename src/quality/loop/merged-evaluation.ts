@@ -1,8 +1,8 @@
 import type { Tx } from '../../platform';
 
 /**
- * Organisations that become one keep their scores, feedback and the cost of evaluation. What still waits ends: its
- * hashes are of a salt that goes with its organisation, as does what the router learned there.
+ * Organisations that become one keep their scores, feedback and the cost of evaluation. Waiting samples end:
+ * their hashes are of a salt that goes with the organisation, as does what the router learned there.
  */
 export async function moveEvaluation(tx: Tx, sourceIds: readonly number[], targetId: number): Promise<void> {
   await tx.query(

@@ -63,7 +63,7 @@ export class QualitySettingsStore {
         [owner.organisationId, owner.keyId, JSON.stringify(given)],
       );
       await applyToSamples(tx, owner, after);
-      // Who names a judge, or takes the name back, lets the kept choice go.
+      // An owner who names a judge, or takes the name back, lets the kept choice go.
       if (after.judge_model !== before.judge_model)
         await tx.query('DELETE FROM quality_judge WHERE organisation_id = $1', [owner.organisationId]);
       await this.activity.write(tx, {

@@ -95,7 +95,7 @@ test('someone else who is signed in finds the way out, and the invited one then 
   expect((await browser.page(door)).text).toContain(`name="next" value="${path}"`);
   expect(await enter(browser, email, path)).toBe(path);
   await browser.page('/logout');
-  // Whose invitation it is not is not led to it again.
+  // A person whose invitation it is not is not led to it again.
   expect(await enter(browser, other)).toBe('/dashboard');
   expect((await browser.page('/logout?next=//elsewhere.example')).location).toBe('/login?notice=signed-out');
 });

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A real provider in a process of its own. Who signs in is chosen by the `login_hint` that a test adds. */
+/** A real provider in a process of its own. A test chooses the person who signs in by the `login_hint` that it adds. */
 
 interface Person {
   readonly email: string;

@@ -63,7 +63,7 @@ test('the page sets every rate of a price, and a rate that is emptied falls back
   await make('whole', { input_price: 9, output_price: 9 });
   expect((await send('whole', PRICE, every)).status).toBe(303);
   expect(await inForce('whole')).toMatchObject(numbers);
-  // What the person leaves alone stays, to the last digit.
+  // A field that the person leaves alone stays, to the last digit.
   expect((await send('whole', PRICE, { input_price: '1.5' })).status).toBe(303);
   expect(await inForce('whole')).toMatchObject({ ...numbers, input_price: 1.5 });
   for (const name of own) {

@@ -61,7 +61,7 @@ async function oddOnes(
 
 const isRefused = ({ status, json }: JsonAnswer): boolean =>
   (status === 400 && json['code'] === 'invalid_provider') ||
-  // What has control characters in it is no line, before it is no address.
+  // A text with control characters is no line, before it is no address.
   (status === 422 && json['code'] === 'validation_error');
 
 const providers = (): Promise<Json[]> =>

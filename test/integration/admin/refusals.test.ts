@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { House, type Person } from './house';
 
-/** What the administration refuses is told with its reason, in the reader's language. */
+/** The refusals of the administration are told with their reason, in the reader's language. */
 const organisations = '/dashboard/admin/organisations';
 const people = '/dashboard/admin/users';
 let house: House;

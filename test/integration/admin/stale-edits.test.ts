@@ -94,7 +94,7 @@ test('the model policy, with what was typed beside what is stored', async () => 
 test('grants of the platform and switches of the organisation', async () => {
   const page = `${desk}/models/access?org_id=${house.ours}`;
   const row = { model: 'one' };
-  // What the platform takes away last, its organisation no longer sees.
+  // The platform takes the model away last, because its organisation no longer sees it then.
   for (const action of [`${desk}/models/domain-toggle`, `${desk}/api/model-org-access`]) {
     const fields = await shown(admin, page, action, row);
     const other = await shown(owner, `${desk}/models/access`, `${desk}/models/domain-toggle`, row);

@@ -194,7 +194,7 @@ describe('the administration of people', () => {
     ]);
     expect((await set(admin, person.id, 'billing-config', config(admin))).status).toBe(200);
     expect((await set(owner, person.id, 'billing-config', config(owner))).status).toBe(200);
-    // What is not changed needs no right.
+    // A value that is not changed needs no right.
     expect((await set(admin, person.id, 'billing-config', { ...config(owner), budget: '2' })).status).toBe(
       200,
     );

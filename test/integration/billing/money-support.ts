@@ -33,7 +33,7 @@ export class MoneyHouse {
   }
 
   static async open(): Promise<MoneyHouse> {
-    // What these tests break on purpose is reported at length.
+    // Faults that these tests make on purpose are reported at length.
     Logger.overrideLogger(false);
     const test = await createTestDatabase();
     return new MoneyHouse(test, await connect(test.url));

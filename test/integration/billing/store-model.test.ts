@@ -126,7 +126,7 @@ class Model {
     if (step.do === 'pass') await this.pass(step.hours);
   }
 
-  /** What the database says a lease holds is what the answers to it added up to. */
+  /** The database says that a lease holds what the answers to it added up to. */
   async check(): Promise<void> {
     for (const place of [0, 1]) {
       const held = await this.store.audit(this.leases[place]!, (this.operations[place]! += 1));

@@ -49,7 +49,7 @@ test('when the disk is full nothing new is held, what runs is settled, and it en
   (await place()).release();
 });
 
-/** What is not committed in time is told so, and may not be charged when the database takes it at last. */
+/** A request that is not committed in time is told so, and may not be charged when the database takes it at last. */
 describe.each(['journal', 'commit'] as const)(
   'acknowledged by the %s, which does not come',
   (acknowledge) => {

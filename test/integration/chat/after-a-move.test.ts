@@ -6,7 +6,10 @@ import { type Simulator, startSimulator } from '../../support/simulator';
 import { until } from '../../support/until';
 import { ChatClient, type Person } from './chat-client';
 
-/** What a person did belongs to the organisation of that time. Every page that the new one can open is looked through. */
+/**
+ * The acts of a person belong to the organisation of that time. Every page that the new one can open is
+ * looked through.
+ */
 let app: TestApp;
 let supplier: Simulator;
 let client: ChatClient;

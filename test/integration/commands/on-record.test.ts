@@ -7,8 +7,8 @@ import { ScriptedSupplier } from '../../support/scripted-supplier';
 import { CommandHouse, type Spoken } from './command-house';
 
 /**
- * Every command, and the entry that it leaves. A new command fails this test until it is listed. Where the activity log
- * takes no entry the change is not made either: both are one transaction.
+ * Every command, and the entry that it leaves. A new command fails this test until it is listed. An entry
+ * that the activity log refuses stops the change as well: both are one transaction.
  */
 interface Change {
   readonly words: () => string[] | Promise<string[]>;

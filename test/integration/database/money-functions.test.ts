@@ -56,7 +56,7 @@ test('the functions of the files are loaded once for each content of the files',
     name,
   ]);
 
-  // What ran is not repeated: an older node does not bring its functions back.
+  // A migration that ran is not repeated: an older node does not bring its functions back.
   await migrateAgain();
   expect(await loads()).toHaveLength(2);
 });

@@ -170,7 +170,7 @@ describe('the native route', () => {
     const extra = ' "region":"eu", "api_base":"http://elsewhere.example",';
     await post(asAgent('renamed', 'Hello', extra));
     const [request] = await supplier.requests();
-    // What is left is as it came, but for the space around what was spliced.
+    // The rest is as it came, but for the space around what was spliced.
     const spaceless = (text: string): string => text.replace(/\s/g, '');
     expect(spaceless(request?.rawBody ?? '')).toBe(spaceless(asAgent('sim-large', 'Hello')));
     expect(request?.rawBody).toContain('"store" : false');
@@ -347,7 +347,7 @@ describe('the native route', () => {
         expect([answer.status, answer.headers['x-svc-failover']]).toEqual([200, 'false']);
         expect(answer.text).toContain('response.completed');
       }
-      // Which of the two is first is not settled; the refused one is asked once and then rests.
+      // Either of the two may be first; the refused one is asked once and then rests.
       expect((await tokensUsed()).filter((token) => token === 'refused')).toHaveLength(1);
       await eventsAre('refusing', ['refused refreshed', 'refused rejected']);
     });

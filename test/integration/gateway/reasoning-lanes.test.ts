@@ -236,7 +236,7 @@ describe('reasoning and lanes', () => {
     expect(suppliers['messages-a']!.heard.length - before).toBe(2);
     expect(await post('messages', ask(model, history))).toMatchObject({ status: 200 });
     expect(suppliers['messages-a']!.heard.length - before).toBe(3);
-    // What it refuses anyhow stays refused, after one more try.
+    // A request that it refuses anyhow stays refused, after one more try.
     suppliers['messages-a']!.answer = () => ({ status: 400, body: refused });
     const another = JSON.parse(JSON.stringify(history).replace('stranger', 'second stranger')) as object[];
     expect(await post('messages', ask(model, another))).toMatchObject({ status: 400 });

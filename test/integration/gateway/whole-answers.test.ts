@@ -217,7 +217,7 @@ describe('a whole answer', () => {
     ['responses', { object: 'response', status: 'failed', output: [], error: null }, 'upstream_error'],
     ['embeddings', { data: [] }, 'upstream_invalid_response'],
     ['transcription', { words: [] }, 'upstream_invalid_response'],
-    // Which document is meant, and how much, does not follow from the order.
+    // The order does not say which document is meant, and how much.
     ...[
       [{ relevance_score: 0.9 }],
       [{ index: -1, relevance_score: 0.9 }],

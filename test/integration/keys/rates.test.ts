@@ -91,7 +91,7 @@ describe('on one node', () => {
       expect((await wrong(place, `${network}::${place}`)).status).toBe(401);
     expect((await wrong(9, `${network}:ffff::1`)).status).toBe(429);
     expect((await wrong(9, '2001:db8:1:3::1')).status).toBe(401);
-    // What stands before an address that is not trusted is the caller's own invention.
+    // The text before an address that is not trusted is the caller's own invention.
     expect((await wrong(9, `203.0.113.9, ${network}::1`)).status).toBe(429);
   });
 });
@@ -188,7 +188,7 @@ describe('on one node', () => {
       () => nodes.every(({ log }) => log.some((line) => line.includes('Redis answers again'))),
       5_000,
     );
-    // What was let in meanwhile still counts.
+    // Calls that were let in meanwhile still count.
     expect(letIn(await both(10, text))).toBe(0);
     expect(letIn(await both(60, later))).toBeLessThanOrEqual(20);
   });

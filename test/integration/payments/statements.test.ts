@@ -112,7 +112,7 @@ describe('the ledger and statements', () => {
       person.userId,
       postingKinds.filter((kind) => kind !== 'invoice-left'),
     );
-    // What leaves the invoices has to come from there: the books are compared at the end.
+    // The money that leaves the invoices has to come from there: the books are compared at the end.
     await credit(invoiceAccountOf(person.userId), ['adjustment']);
     await house.app.database.query('SELECT money_leave_invoices($1)', [person.userId]);
     const page = await text('/dashboard/billing/ledger', person);

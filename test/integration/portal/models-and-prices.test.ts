@@ -91,7 +91,7 @@ describe('models', () => {
     ]);
     expect(idsOf(await list('&q=REASON+sim&provider=sandbox&region=local'))).toEqual(['sim-reason']);
     expect(idsOf(await list('&region=moon'))).toEqual([]);
-    // What has no price a token is last in either direction.
+    // A model without a price a token is last in either direction.
     expect(idsOf(await list('&sort=input')).at(-1)).toBe(idsOf(await list('&sort=-input')).at(-1));
   });
 

@@ -157,7 +157,7 @@ test('what is measured needs twenty pairs, and stands apart from what is estimat
     reason: 'similar_quality_cheaper',
     explanation: { ref: 'sim-large', reason: 'similar_quality_cheaper' },
   });
-  // What evaluation costs the house is for those who run it.
+  // The house's cost of evaluation is for those who run it.
   expect(spend).toBeNull();
   const { body } = await open('/dashboard/autorouter', cookie);
   expect(body).toContain('similar quality, cheaper');

@@ -48,7 +48,7 @@ test('an organisation sets no budget above what the operator allows; a hundred d
   expect((await setAs(owner, { monthly_budget: 250 })).status).toBe(200);
   expect(await pageOf(owner)).toContain('at most 250');
   await setAs(operator, { monthly_budget: 20 });
-  // What was set before stays in the form, and is no fault of another change.
+  // An earlier setting stays in the form, and is no fault of another change.
   expect((await setAs(owner, { monthly_budget: 250, sampling_percent: 50 })).status).toBe(200);
 });
 

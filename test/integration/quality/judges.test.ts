@@ -77,7 +77,7 @@ describe('without a judge that is named', () => {
     expect(await judgesOf(house)).toEqual(first);
     // Another organisation takes it.
     expect(await judgesOf(await newHouse('later'))).toEqual([{ judge_model: 'sim-8k', self_family: false }]);
-    // Who names a judge and takes the name back lets the choice go.
+    // An owner who names a judge and takes the name back lets the choice go.
     const owner = { url: app.url, cookie: await signedIn(app, house.organisationId, 'org_owner') };
     expect((await sendJson(owner, settingsPath, { judge_model: 'sim-small' })).status).toBe(200);
     expect((await sendJson(owner, settingsPath, { judge_model: '' })).status).toBe(200);

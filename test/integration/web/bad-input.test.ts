@@ -201,7 +201,7 @@ describe.each(['true', 'false'])('bad input, with LEAN_ADAPTER=%s', (lean) => {
         if (sent > 32) await setTimeout(20);
       }
       expectGateway(parseAnswer(await answer), 413, 'request_too_large');
-      // What was under way when the connection closed may be more than the limit, but not by much.
+      // Bytes under way when the connection closed may be more than the limit, but not by much.
       expect(sent).toBeLessThan(64);
     });
 

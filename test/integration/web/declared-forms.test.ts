@@ -5,8 +5,8 @@ import { House, type Person } from '../admin/house';
 import { furnished, offeredForms } from './offered-forms';
 
 /**
- * What a field takes is declared once. The description of the interface says it to programs, and the controls
- * of every form of every page to browsers. Both are compared here, field by field.
+ * The bounds of a field are declared once. The description of the interface says it to programs, and the
+ * controls of every form of every page to browsers. Both are compared here, field by field.
  */
 
 type Offered = PageForm & { readonly page: string };

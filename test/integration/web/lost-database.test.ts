@@ -62,7 +62,7 @@ test('without its database the service says so, and never blames the caller', as
   expect(await check('/health')).toMatchObject({ status: 200 });
   expect(await check('/health/live')).toMatchObject({ status: 200 });
   expect(await check('/health/ready')).toEqual({ ...unavailable, code: 'service_unavailable' });
-  // What needs no database is served as ever, refusals included.
+  // Pages that need no database are served as ever, refusals included.
   expect(await check('/v1/errors/not_found')).toMatchObject({ status: 200 });
   expect(await check('/v1/trial/bearer', { authorization: 'Bearer nobody' })).toMatchObject({ status: 401 });
   expect(await check('/trial/me')).toMatchObject({ status: 401 });

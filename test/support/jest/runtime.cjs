@@ -15,7 +15,7 @@ const isPackage = (name) => !name.startsWith('.') && !name.startsWith('/');
 
 const scripts = new Map();
 
-/** A function that runs the module. What another file has compiled is not compiled again. */
+/** A function that runs the module. A module that another file has compiled is not compiled again. */
 function compile(code, filename) {
   let known = scripts.get(filename);
   if (known?.code !== code) {

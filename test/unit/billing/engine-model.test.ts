@@ -131,7 +131,8 @@ class World {
     });
     this.settling.push(
       hold.settle(record).catch(() => {
-        // What was committed before its caller was told otherwise stays; nothing is committed afterwards.
+        // A charge that was committed before its caller was told otherwise stays; nothing is committed
+        // afterwards.
         const ids = [...this.store.charged.keys()];
         if (!ids.some((each) => each.startsWith(hold.requestId))) this.expected -= cost;
       }),
@@ -197,7 +198,7 @@ class World {
 
 let folder: string;
 beforeEach(() => {
-  // What these tests break on purpose is reported at length.
+  // Faults that these tests make on purpose are reported at length.
   Logger.overrideLogger(false);
   folder = mkdtempSync(join(tmpdir(), 'switchboard-model-'));
 });

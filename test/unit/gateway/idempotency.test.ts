@@ -57,7 +57,7 @@ test.each([
   );
 });
 
-// What goes wrong here is meant to.
+// Everything that goes wrong here is meant to.
 beforeAll(() => {
   Logger.overrideLogger(false);
 });

@@ -101,7 +101,7 @@ describe.each(['chat', 'messages', 'responses'] as const)('%s', (dialect) => {
   });
 });
 
-/** What a supplier reports is what is charged. */
+/** The usage that a supplier reports is charged. */
 const reported = ({ watcher }: Tap): Usage => {
   const { usage } = watcher;
   return usage.kind === 'ok' ? usage.usage : charged;

@@ -243,7 +243,7 @@ describe('in the portal', () => {
         { loc: ['body'], msg: 'No.', type: 'json' },
       ].map((issue) => ({ status: 422, body: { code: 'validation_error', detail: [issue] } })),
     );
-    // What concerns no parameter stays as it is.
+    // A message that concerns no parameter stays as it is.
     expect(renderPortal(fault('invalid_request', { message: 'No.' }), id)).toMatchObject({
       status: 400,
       body: { code: 'invalid_request', detail: 'No.' },

@@ -3,7 +3,7 @@ import { type Json } from './transcripts';
 
 /**
  * These clients forgive nothing. Each reads a stream as its dialect's strictest client would, complains about
- * the first rule that is broken, and answers with what it has put together.
+ * the first rule that is broken, and answers with what it has made.
  */
 export interface Received {
   readonly answer?: Json;

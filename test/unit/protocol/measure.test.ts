@@ -163,7 +163,7 @@ describe('the size of a picture', () => {
   test('of a JPEG with several frame headers is the largest', () => {
     const file = jpegOf({ ...size, smallerFirst: true });
     expect(sizeOf(file)).toEqual({ ...size, isBinding: true });
-    // What a thumbnail within a segment says is none of it.
+    // The word of a thumbnail within a segment is none of it.
     expect(sizeOf(jpegOf({ ...size, profileBytes: 3_000, thumbnail: true }))).toMatchObject(size);
   });
 

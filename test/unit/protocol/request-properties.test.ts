@@ -29,7 +29,8 @@ describe.each(names)('%s', (dialect) => {
           const broken = structuredClone(body);
           for (const pick of picks) damage(broken, pick, value);
           const read = dialects[dialect].decodeRequest(broken);
-          // What passes as a request must not make an encoder stumble either: only faults come back as values.
+          // A body that passes as a request must not make an encoder stumble either: only faults come back as
+          // values.
           if (read.ok) return names.forEach((to) => dialects[to].encodeRequest(read.value));
           expect(read.error).toBeInstanceOf(Fault);
           expect(['invalid_request', 'invalid_input', 'unsupported_parameter']).toContain(read.error.code);

@@ -46,7 +46,7 @@ test('a script of package.json is a short name of a program that is there', () =
 
 test('every script is one program with its words, for the shell of Windows too', () => {
   expect(Object.entries(scripts).filter(([, command]) => /[&|;<>$'"`]|^\w+=/.test(command))).toEqual([]);
-  // What POSIX shells call `exec` is a file there.
+  // POSIX shells call `exec`, which is a file there.
   expect(readFileSync(join(project, 'exec.cmd'), 'utf8')).toMatch(/^(?:@rem .*\n)+@%\*\n$/);
 });
 

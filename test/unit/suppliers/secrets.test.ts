@@ -59,7 +59,7 @@ describe('the secrets of a call', () => {
     fc.assert(
       fc.property(letters, fc.string(), fc.string(), (ways, before, after) => {
         const written = [...token].map((letter, at) => spellings[ways[at]!]!(letter)).join('');
-        // What stands before must not make another text of the beginning.
+        // The text before must not make another text of the beginning.
         const text = `${before.replace(/[\\%&#]/g, '')} ${written} ${after}`;
         expect(secretsOf(token).blankedText(text)).toContain('[redacted]');
       }),

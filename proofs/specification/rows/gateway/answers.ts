@@ -189,7 +189,7 @@ const streamRows: readonly Row[] = Object.entries(dialects).flatMap(([what, dial
         const { status, events, data } = await flowing(world, dialect, { model: name });
         same(status, 200, 'status');
         const error = at(data.at(-1), 'error') ?? at(data.at(-1), 'response.error');
-        // What the supplier itself says on the native route is passed on as it is.
+        // The supplier's own words on the native route are passed on as they are.
         const isTheirs = what === 'native' && kind === 'error-event';
         const code = kind === 'cut' ? 'stream_interrupted' : isTheirs ? 'server_error' : 'stream_error';
         same(textAt(error, 'code'), code, 'code');

@@ -191,7 +191,7 @@ const answerRows: readonly Row[] = [
   }),
 ];
 
-/** What the document names is there, whatever the supplier left out. */
+/** Every field that the document names is there, whatever the supplier left out. */
 const bare: readonly [field: string, left: string][] = [
   ['id', 'id'],
   ['object', 'object'],

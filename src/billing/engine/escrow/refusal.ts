@@ -13,7 +13,7 @@ const names: Readonly<Record<ScopeKind | 'invoice', string>> = {
   invoice: 'credit limit',
 };
 
-/** What is left of the limit, with everything that runs paid for, is less than the request needs. */
+/** The rest of the limit, with everything that runs paid for, is less than the request needs. */
 export function spent(ref: LimitRef, needed: Nano, remaining: Nano, resetsAt: number): Fault {
   const scope = nameOf(ref);
   return fault(ref.kind === 'wallet' ? 'billing_limit_reached' : 'budget_exceeded', {
@@ -27,7 +27,7 @@ export function spent(ref: LimitRef, needed: Nano, remaining: Nano, resetsAt: nu
   });
 }
 
-/** What a payer by invoice has left is credit, not a balance. */
+/** A payer by invoice has credit left, not a balance. */
 const nameOf = ({ kind, id }: LimitRef): ScopeKind | 'invoice' =>
   kind === 'wallet' && isInvoiceAccount(id) ? 'invoice' : kind;
 

@@ -259,7 +259,7 @@ function drawnOf(row: DrawRow): Drawn {
   };
 }
 
-/** What is spent now leaves a trailing window with its hour, 720 hours later. */
+/** Spending leaves a trailing window with its hour, 720 hours later. */
 function resetOf({ starts_ms: starts, ends_ms: ends, empties_ms: empties }: DrawRow, now: number): number {
   if (ends !== null) return Number(ends);
   if (starts === null) return Infinity;

@@ -120,7 +120,7 @@ class Reading {
     this.unknownKeys.push(...prices.left(FACTS).map((key) => ({ id, provider, key })));
   }
 
-  /** What an entry says that cannot be is a refusal of that entry, by its name. */
+  /** An entry that says something impossible is refused by its name. */
   private attempt({ id, provider }: Entry, take: () => boolean): boolean {
     try {
       return take();

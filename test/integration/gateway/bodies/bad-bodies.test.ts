@@ -103,7 +103,7 @@ const rows: readonly Row[] = [
   ...on(['moderations'], { input: undefined }, 'input', /input/),
   ...on(['moderations'], { input: [] }, 'input', /empty/),
   ...on(['moderations'], { input: ['Hello', 7] }, 'input[1]', /text or an object/),
-  // What the supplier alone would find is found here where its dialect is another one.
+  // Faults that the supplier alone would find are found here where its dialect is another one.
   ...on(['translated'], { messages: [{ role: 'user', content: 7 }] }, 'messages.0.content', /Expected/),
   ...on(['translated'], { messages: ['Hello'] }, 'messages.0', /Expected an object/),
   ...on(['translated'], { messages: [{ content: 'x' }] }, 'messages.0.role', /Expected/),

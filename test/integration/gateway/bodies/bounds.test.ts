@@ -70,7 +70,7 @@ describe('money has to be free for a request', () => {
     ['a file by its id', 0.6, chat([{ type: 'file', file: { file_id: 'file-1' } }])],
     // Tokenizers exist that make a token of every digit.
     ['digits', 0.3, chat('7'.repeat(100_000))],
-    // What does not come true is billed as output; the same text is read as well.
+    // A part that does not come true is billed as output; the same text is read as well.
     [
       'a prediction',
       0.18,

@@ -68,7 +68,7 @@ describe('a full disk', () => {
   test('is told by /health/ready, and the service goes on by itself when there is room', async () => {
     const disk = fill();
     try {
-      // What has begun is written straight into the database.
+      // A call that has begun is written straight into the database.
       const answer = await ask('/v1/chat/completions', 'messages', '[[tokens=5]]');
       expect(await answer.text()).toContain('[DONE]');
       expect(await ready()).toEqual({ status: 503, text: expect.stringContaining('ENOSPC') as string });

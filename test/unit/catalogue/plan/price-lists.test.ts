@@ -87,7 +87,7 @@ test('every field of the map finds its place; samples are skipped and unknown ke
     ['exact', expect.stringContaining('at most nine decimals')],
     ['half', 'a chat model needs a price of input and of output'],
   ]);
-  // What was refused is named as a whole, so its keys are not.
+  // An entry that was refused is named as a whole, so its keys are not.
   expect(list.unknownKeys).toEqual([{ id: 'one/large', provider: 'one', key: 'supports_mind_reading' }]);
 });
 

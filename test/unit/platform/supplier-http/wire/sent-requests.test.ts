@@ -76,7 +76,7 @@ describe('a head', () => {
     ]);
   });
 
-  // Who reads a request must not find two answers to where it ends and whom it is for.
+  // A reader of a request must not find two answers to where it ends and whom it is for.
   test.each([
     ['Content-Length', '1'],
     ['CONTENT-LENGTH', '1'],
