@@ -149,7 +149,11 @@ const readers: Readonly<Record<string, () => string[]>> = {
   'extension:list': () => ['extension:list'],
 };
 
-const withoutEntries = { 'demo:seed': 'fills an empty installation with examples, and no other' };
+const withoutEntries = {
+  'demo:seed': 'fills an empty installation with examples, and no other',
+  'extension:new': 'writes a folder of its own and opens no installation',
+  'extension:check': 'starts a service on data of its own',
+};
 
 const CATALOGUE = `version: 1
 providers:
