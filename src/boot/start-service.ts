@@ -25,6 +25,7 @@ import {
   Settings,
   startDatabase,
 } from '../platform';
+import { verifyDirectoryRoles } from '../portal';
 import { SupplierStyles } from '../routing';
 import { lentParts, serveAssets, verifyExtensions } from '../web';
 import { assertPortsFree } from './ports';
@@ -136,6 +137,7 @@ async function extensionsFor(
   verifyExtensions(extensions);
   // Two styles of one name are refused before anything runs.
   new SupplierStyles(extensions.suppliers);
+  verifyDirectoryRoles(extensions, settings);
   return extensions;
 }
 

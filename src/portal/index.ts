@@ -1,1 +1,2 @@
 export { PortalModule } from './portal.module';
+export { verifyDirectoryRoles } from './account/directories';

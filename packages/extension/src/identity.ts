@@ -6,6 +6,8 @@ export interface PersonProfile {
   /** Whether the directory vouches that the address is the person's; without it no account is opened. */
   readonly emailVerified: boolean;
   readonly displayName?: string | null;
+  /** The names of the groups that the person is in; the operator decides which of them mean a role. */
+  readonly groups?: readonly string[];
 }
 
 /** Who signs in, as typed; neither is empty. */

@@ -7,5 +7,6 @@ export { processEnvironment } from './process-environment';
 export type { AllowedNetwork } from './readers';
 export { Settings } from './settings';
 export { EXIT_CONFIGURATION, SettingsError } from './settings-error';
+export type { RoleMap } from './sign-in-settings';
 export { spellingWarnings } from './spelling';
 export { errorCode } from './error-code';

@@ -6,7 +6,7 @@ import { Setting } from './setting.decorator';
 type MappedRole = Exclude<Role, 'platform_owner'>;
 
 /** Each group of a provider means a role. */
-type RoleMap = readonly (readonly [group: string, role: MappedRole])[];
+export type RoleMap = readonly (readonly [group: string, role: MappedRole])[];
 
 const roleMap: Reader<RoleMap> = {
   expects:
@@ -17,6 +17,22 @@ const roleMap: Reader<RoleMap> = {
       group !== '' && rest.length === 0 && isRole(role) && role !== 'platform_owner' ? [[group, role]] : [],
     );
     return mapped.length === pairs.length ? mapped : undefined;
+  },
+};
+
+const directoryRoles: Reader<Readonly<Record<string, RoleMap>>> = {
+  expects:
+    'a comma list of extension/directory:group=role, such as ldap/staff:admins=platform_admin; never platform_owner',
+  read(value) {
+    const found = new Map<string, RoleMap>();
+    for (const part of value.split(',')) {
+      const [, directory = '', pair = ''] =
+        /^([a-z][a-z0-9-]*\/[a-z][a-z0-9-]*):(.+)$/.exec(part.trim()) ?? [];
+      const mapped = roleMap.read(pair);
+      if (mapped === undefined) return undefined;
+      found.set(directory, [...(found.get(directory) ?? []), ...mapped]);
+    }
+    return Object.fromEntries(found);
   },
 };
 
@@ -191,6 +207,15 @@ export abstract class SignInSettings extends ServiceSettings {
     unset: 'roles are given here only',
   })
   readonly idp2Roles?: RoleMap;
+
+  @Setting({
+    name: 'EXTENSION_ROLES',
+    group,
+    describe: 'Which groups of directories that extensions bring mean which role, at every sign-in.',
+    as: directoryRoles,
+    unset: 'roles are given here only',
+  })
+  readonly extensionRoles?: Readonly<Record<string, RoleMap>>;
 
   @Setting({
     name: 'PORTAL_ORIGINS',

@@ -28,6 +28,7 @@ import { PublicModule } from '../public/public.module';
 import { LegalAcceptanceController } from './legal-acceptance.controller';
 import { AcceptedTerms } from './providers/accepted-terms';
 import { HandOffController } from './providers/hand-off.controller';
+import { IdentityLinks } from './providers/identity-links';
 import { ProviderLinksController } from './providers/provider-links.controller';
 import { ProviderStates } from './providers/provider-states';
 import { Providers } from './providers/providers';
@@ -68,6 +69,7 @@ import { Visitor } from './visitor';
     Directories,
     Entrance,
     FormAnswers,
+    IdentityLinks,
     PersonalData,
     SettingsModel,
     SignInModel,

@@ -3,8 +3,8 @@ import type { IdentityProvider } from '#extension';
 import { Extensions, type Owned } from '../../extensions';
 import { AttemptThrottle, LinkedIdentities, type ProvenIdentity, type SignUpContext } from '../../identity';
 import { fault, withDeadline } from '../../kernel';
-import { Logger } from '../../platform';
-import { identityFrom } from './providers/claims';
+import { Logger, Settings, SettingsError } from '../../platform';
+import { identityFrom, roleOf } from './providers/claims';
 
 /** What a person typed into the form of a directory, and where from. */
 export interface DirectoryAttempt {
@@ -14,6 +14,8 @@ export interface DirectoryAttempt {
 }
 
 const DEADLINE_MS = 10_000;
+const MOST_GROUPS = 10_000;
+const issuerOf = (id: string): string => `extension:${id}`;
 
 /** The directories that extensions bring: people sign in with the name and the password that they have there. */
 @Injectable()
@@ -23,6 +25,7 @@ export class Directories {
     private readonly throttle: AttemptThrottle,
     private readonly identities: LinkedIdentities,
     private readonly logger: Logger,
+    private readonly settings: Settings,
   ) {}
 
   /** Pages need a name and where its button leads. */
@@ -33,12 +36,27 @@ export class Directories {
     });
   }
 
+  /** The settings need a form for each. */
+  linkable(): { id: string; name: string }[] {
+    return this.extensions.identityProviders.map(({ name: id, part: { label } }) => ({ id, name: label }));
+  }
+
   find(id: string): Owned<IdentityProvider> | undefined {
     return this.extensions.identityProviders.find(({ name }) => name === id);
   }
 
-  /** The account of a person whom a directory recognises. Attempts count as those of passwords do. */
+  /** Its people are kept under this issuer; undefined where it is of no directory that is there. */
+  nameOf(issuer: string): string | undefined {
+    return this.extensions.identityProviders.find(({ name }) => issuerOf(name) === issuer)?.part.label;
+  }
+
+  /** The account of a person whom a directory recognises. */
   async enter(id: string, typed: DirectoryAttempt, newcomer: SignUpContext): Promise<number> {
+    return this.identities.recognise(await this.prove(id, typed), newcomer);
+  }
+
+  /** The person whom a directory recognises. Attempts count as those of passwords do. */
+  async prove(id: string, typed: DirectoryAttempt): Promise<ProvenIdentity> {
     const directory = this.find(id);
     if (directory === undefined) throw fault('not_found', { message: 'No such directory is set up.' });
     const name = typed.name.trim();
@@ -50,7 +68,7 @@ export class Directories {
     const identity = await this.ask(directory, { name, password: typed.password });
     if (identity === null) throw fault('invalid_credentials', { param: 'password' });
     await this.throttle.succeeded(attempt);
-    return this.identities.recognise(identity, newcomer);
+    return identity;
   }
 
   /** A directory that does not answer, or answers rubbish, says nothing about the password. */
@@ -63,8 +81,11 @@ export class Directories {
       const profile: unknown = await withDeadline(DEADLINE_MS, answerOf(part, typed, left.signal));
       if (profile === null) return null;
       if (typeof profile !== 'object') throw new TypeError('a profile is an object, or null');
-      const { subject, email, emailVerified, displayName } = profile as Readonly<Record<string, unknown>>;
-      return identityFrom(`extension:${name}`, { subject, email, emailVerified, name: displayName }, null);
+      const answered = profile as Readonly<Record<string, unknown>>;
+      const { subject, email, emailVerified, displayName, groups = [] } = answered;
+      if (!areGroups(groups)) throw new TypeError(`groups are a list of at most ${MOST_GROUPS} names`);
+      const role = roleOf(this.settings.extensionRoles?.[name], groups);
+      return identityFrom(issuerOf(name), { subject, email, emailVerified, name: displayName }, role);
     } catch (error) {
       const said = error instanceof Error ? error.message : String(error);
       // Its message may repeat what was typed.
@@ -76,6 +97,20 @@ export class Directories {
     }
   }
 }
+
+/** Roles for a directory that nobody brings must not be taken for a rule that holds. */
+export function verifyDirectoryRoles({ identityProviders }: Extensions, { extensionRoles }: Settings): void {
+  const known = new Set(identityProviders.map(({ name }) => name));
+  const faults = Object.keys(extensionRoles ?? {})
+    .filter((id) => !known.has(id))
+    .map((id) => ({ name: 'EXTENSION_ROLES', problem: `no extension brings ${id}` }));
+  if (faults.length > 0) throw new SettingsError(faults);
+}
+
+const areGroups = (value: unknown): value is string[] =>
+  Array.isArray(value) &&
+  value.length <= MOST_GROUPS &&
+  [...(value as unknown[])].every((group) => typeof group === 'string');
 
 /** What it throws at once is a rejection, too. */
 const answerOf = async (

@@ -3,7 +3,9 @@ import { OwnAccountService, Passkeys, PASSWORD_LEAST, SecondFactors } from '../.
 import { canonicalZone, timeZones } from '../../kernel';
 import { type Locale, locales } from '../../views';
 import { actorOf, type HttpRequest, PageRenderer, PortalHosts } from '../../web';
+import { Directories } from './directories';
 import { PasskeyDoor } from './passkeys/passkey-door';
+import { IdentityLinks } from './providers/identity-links';
 import { Providers } from './providers/providers';
 import { sessionLabel } from './session-label';
 
@@ -31,6 +33,8 @@ export class SettingsModel {
     private readonly passkeys: Passkeys,
     private readonly door: PasskeyDoor,
     private readonly providers: Providers,
+    private readonly directories: Directories,
+    private readonly links: IdentityLinks,
     private readonly hosts: PortalHosts,
   ) {}
 
@@ -64,9 +68,15 @@ export class SettingsModel {
         label: sessionLabel(session.userAgent, translate),
         current: session.publicId === sessionId,
       })),
-      identities: identities.map(({ issuer, email, linkedAt }) => ({ issuer, email, linkedAt })),
+      identities: identities.map(({ issuer, email, linkedAt }) => ({
+        issuer,
+        name: this.links.nameOf(issuer),
+        email,
+        linkedAt,
+      })),
       // Their answers come back to BASE_URL, where a session of another address is not known.
       providers: this.hosts.otherOriginOf(request) === undefined ? this.providers.shown() : [],
+      directories: this.directories.linkable(),
     };
     return page;
   }

@@ -53,6 +53,19 @@ test('a GitHub is found without an issuer, and is given no rules that it cannot 
   expect(faultsOf({ IDP2_API_URL: 'https://git.acme.example/api/v3' })).toHaveProperty('IDP2_API_URL');
 });
 
+test('roles of directories name the directory, a group and a role, and never the owner', () => {
+  const listed = 'ldap/staff:admins=platform_admin, ldap/staff:a:b=user,other/people:all=user';
+  expect(load({ EXTENSION_ROLES: listed }).extensionRoles).toEqual({
+    'ldap/staff': [
+      ['admins', 'platform_admin'],
+      ['a:b', 'user'],
+    ],
+    'other/people': [['all', 'user']],
+  });
+  for (const wrong of ['admins=user', 'ldap/staff:admins=platform_owner', 'ldap:admins=user', 'ldap/staff:a'])
+    expect(faultsOf({ EXTENSION_ROLES: wrong })).toHaveProperty('EXTENSION_ROLES');
+});
+
 test('an empty environment gives the defaults', () => {
   expect(load()).toMatchObject({
     environment: 'development',

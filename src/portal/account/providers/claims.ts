@@ -1,5 +1,6 @@
 import type { ProvenIdentity } from '../../../identity';
-import { mailAddress } from '../../../platform';
+import { roles } from '../../../kernel';
+import { mailAddress, type RoleMap } from '../../../platform';
 
 /** A provider claims this of a person, before it is looked at. */
 export interface Claims {
@@ -37,6 +38,14 @@ export function identityFrom(
     name: isLine(called, 2 * MOST_NAME) ? called : null,
     role,
   };
+}
+
+/** The highest role that a group means; with a mapping and no such group, the lowest. */
+export function roleOf(mapping: RoleMap | undefined, groups: readonly unknown[]): ProvenIdentity['role'] {
+  if (mapping === undefined) return null;
+  const held = new Set(groups);
+  const meant = mapping.filter(([group]) => held.has(group)).map(([, role]) => role);
+  return meant.sort((a, b) => roles.indexOf(b) - roles.indexOf(a))[0] ?? 'user';
 }
 
 const isLine = (value: unknown, most: number): value is string =>

@@ -1,8 +1,8 @@
 import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import type { Strategy } from 'passport-oauth2';
 import type { ProvenIdentity } from '../../../identity';
-import { fault, HOUR_MS, roles } from '../../../kernel';
-import { identityFrom } from './claims';
+import { fault, HOUR_MS } from '../../../kernel';
+import { identityFrom, roleOf } from './claims';
 import { isRecord } from './provider-reader';
 import { type Exchanged, Provider } from './provider';
 
@@ -83,7 +83,11 @@ export class OpenIdProvider extends Provider {
     const { sub: subject } = payload;
     const claims = { ...payload, ...(await this.userInfo(subject, access)) };
     const { email, email_verified: emailVerified, name } = claims;
-    return identityFrom(this.issuer, { subject, email, emailVerified, name }, this.roleOf(claims));
+    return identityFrom(
+      this.issuer,
+      { subject, email, emailVerified, name },
+      roleOf(this.settings[`${this.slot}Roles`], this.groupsOf(claims)),
+    );
   }
 
   /** Many providers put no more than the subject into the ID token; the rest has to be of that very person. */
@@ -97,16 +101,11 @@ export class OpenIdProvider extends Provider {
     return claims;
   }
 
-  /** The highest role that a group means; with a mapping and no such group, the lowest. */
-  private roleOf(claims: object): ProvenIdentity['role'] {
-    const mapping = this.settings[`${this.slot}Roles`];
-    if (mapping === undefined) return null;
+  private groupsOf(claims: object): readonly unknown[] {
     let value: unknown = claims;
     for (const part of this.settings[`${this.slot}RoleClaim`].split('.')) {
       value = isRecord(value) && Object.hasOwn(value, part) ? value[part] : undefined;
     }
-    const groups = new Set<unknown>(Array.isArray(value) ? value : [value]);
-    const meant = mapping.filter(([group]) => groups.has(group)).map(([, role]) => role);
-    return meant.sort((a, b) => roles.indexOf(b) - roles.indexOf(a))[0] ?? 'user';
+    return Array.isArray(value) ? value : [value];
   }
 }

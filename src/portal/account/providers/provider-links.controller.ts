@@ -1,20 +1,38 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Req, Res } from '@nestjs/common';
 import { IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
-import { AccountProof, OwnAccountService } from '../../../identity';
+import { AccountProof } from '../../../identity';
 import { fault } from '../../../kernel';
 import { Settings } from '../../../platform';
 import { Access, Action, actorOf, ClientAddress, type HttpRequest, PortalHosts } from '../../../web';
-import { AccountNotices } from '../account-notices';
-import { IsLine } from '../fields';
+import { Directories } from '../directories';
+import { IsLine, IsPassword } from '../fields';
 import { FormAnswers } from '../form-answers';
 import { SettingsModel } from '../settings-model';
+import { IdentityLinks } from './identity-links';
 import type { ProviderSlot } from './provider-states';
 import { Providers } from './providers';
 
 class LinkForm {
   @IsIn(['idp1', 'idp2'])
   provider: ProviderSlot;
+
+  /** It is empty while the person has none. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(256)
+  current_password?: string;
+}
+
+class DirectoryLinkForm {
+  @IsLine(100)
+  provider: string;
+
+  @IsLine(254)
+  user_name: string;
+
+  @IsPassword()
+  password: string;
 
   /** It is empty while the person has none. */
   @IsOptional()
@@ -33,9 +51,9 @@ class UnlinkForm {
 export class ProviderLinksController {
   constructor(
     private readonly providers: Providers,
-    private readonly accounts: OwnAccountService,
+    private readonly directories: Directories,
+    private readonly links: IdentityLinks,
     private readonly proof: AccountProof,
-    private readonly notices: AccountNotices,
     private readonly answers: FormAnswers,
     private readonly model: SettingsModel,
     private readonly addresses: ClientAddress,
@@ -65,15 +83,27 @@ export class ProviderLinksController {
     });
   }
 
+  /** A directory is asked at once; no browser has to come back from it. */
+  @Action('link-directory', Access.session(), { body: DirectoryLinkForm, audit: 'account.identity-linked' })
+  async linkDirectory(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
+    const again = await this.model.of(request);
+    const shown = { form: DirectoryLinkForm, view: this.model.view, model: () => again };
+    return this.answers.answer(request, response, shown, async (form) => {
+      const { userId, sessionId } = actorOf(request);
+      const address = this.addresses.of(request);
+      await this.proof.require(userId, { password: form.current_password ?? '', sessionId, address });
+      const typed = { name: form.user_name, password: form.password, address };
+      await this.links.link(await this.directories.prove(form.provider, typed), userId);
+      return { to: '/dashboard/settings?saved=provider-linked#providers-heading', body: { ok: true } };
+    });
+  }
+
   @Action('unlink', Access.session(), { body: UnlinkForm, audit: 'account.identity-unlinked' })
   async unlink(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const again = await this.model.of(request);
     const shown = { form: UnlinkForm, view: this.model.view, model: () => again };
     return this.answers.answer(request, response, shown, async ({ issuer }) => {
-      const { userId } = actorOf(request);
-      const identity = await this.accounts.unlink(userId, issuer);
-      const values = { provider: this.providers.nameOf(issuer), identity };
-      await this.notices.notify(userId, 'provider-unlinked', values);
+      await this.links.unlink(actorOf(request).userId, issuer);
       return { to: '/dashboard/settings?saved=providers', body: { ok: true } };
     });
   }

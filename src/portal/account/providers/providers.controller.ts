@@ -3,14 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Get, Header, Query, Req, Res } from '@nestjs/common';
 import { IsIn, IsOptional, IsString, Matches, MaxLength } from 'class-validator';
 import { ActivityLog } from '../../../audit';
-import {
-  bindingOf,
-  type HandOff,
-  HandOffs,
-  LinkedIdentities,
-  type ProvenIdentity,
-  SessionsService,
-} from '../../../identity';
+import { bindingOf, type HandOff, HandOffs, LinkedIdentities, SessionsService } from '../../../identity';
 import { Fault, fault } from '../../../kernel';
 import { Settings } from '../../../platform';
 import {
@@ -29,13 +22,13 @@ import {
   QueryText,
 } from '../../../web';
 import { LegalLibrary } from '../../public/legal/legal-library';
-import { AccountNotices } from '../account-notices';
 import { Entrance } from '../entrance';
 import { IsNext, IsTicked } from '../fields';
 import { FormAnswers } from '../form-answers';
 import { SignUpModel } from '../sign-up-model';
 import { Visitor } from '../visitor';
 import { AcceptedTerms } from './accepted-terms';
+import { IdentityLinks } from './identity-links';
 import { handOffCookie, type ProviderSlot, STATE_SECONDS } from './provider-states';
 import { Providers } from './providers';
 
@@ -78,7 +71,7 @@ export class ProvidersController {
     private readonly activity: ActivityLog,
     private readonly terms: AcceptedTerms,
     private readonly legal: LegalLibrary,
-    private readonly notices: AccountNotices,
+    private readonly links: IdentityLinks,
     private readonly answers: FormAnswers,
     private readonly signUp: SignUpModel,
     private readonly pages: PageRenderer,
@@ -201,7 +194,7 @@ export class ProvidersController {
       const { identity, intent } = await this.providers.finish(slot, request, response);
       if (intent.linkUserId !== undefined) {
         if ((await this.signedInUser(request)) !== intent.linkUserId) throw fault('invalid_session');
-        await this.link(identity, intent.linkUserId);
+        await this.links.link(identity, intent.linkUserId);
         return redirect(response, '/dashboard/settings?saved=provider-linked#providers-heading');
       }
       const newcomer = {
@@ -220,13 +213,6 @@ export class ProvidersController {
       this.activity.nothingChanged();
       redirect(response, '/signup?notice=terms');
     }
-  }
-
-  private async link(identity: ProvenIdentity, userId: number): Promise<void> {
-    if ((await this.identities.link(identity, userId)) === 'known') return;
-    const provider = this.providers.nameOf(identity.issuer);
-    const values = { provider, identity: identity.email ?? identity.subject };
-    await this.notices.notify(userId, 'provider-linked', values);
   }
 
   private async signedInUser(request: HttpRequest): Promise<number> {
