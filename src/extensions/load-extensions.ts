@@ -8,7 +8,7 @@ import {
   type Log,
   type Need,
 } from '#extension';
-import { withDeadline } from '../kernel';
+import { thrownWords, withDeadline } from '../kernel';
 import { problemOf } from './check-contributions';
 import { digestOf, type ExtensionFiles, filesOf } from './extension-files';
 import { type ListedExtension, listedExtensions } from './extension-list';
@@ -92,7 +92,7 @@ async function definitionIn(from: string, entry: string): Promise<Extension<unkn
   try {
     exported = await inTime(import(pathToFileURL(entry).href));
   } catch (cause) {
-    throw new ExtensionRefused(from, `loading ${entry} failed: ${messageOf(cause)}`, { cause });
+    throw new ExtensionRefused(from, `loading ${entry} failed: ${thrownWords(cause)}`, { cause });
   }
   const extension = defaultOf(exported);
   if (typeof extension !== 'object' || extension === null)
@@ -141,7 +141,7 @@ async function setUp(extension: Extension<unknown, Need>, host: Host<unknown>): 
     adds = await inTime(Promise.resolve(extension.setup(host)));
   } catch (cause) {
     if (cause instanceof ExtensionRefused) throw cause;
-    throw new ExtensionRefused(extension.id, `setup() failed: ${messageOf(cause)}`, { cause });
+    throw new ExtensionRefused(extension.id, `setup() failed: ${thrownWords(cause)}`, { cause });
   }
   const problem = problemOf(adds);
   if (problem !== null) throw new ExtensionRefused(extension.id, problem);
@@ -157,5 +157,3 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
     clearInterval(alive);
   }
 }
-
-const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));

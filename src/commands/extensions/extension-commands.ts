@@ -1,5 +1,6 @@
 import type { Command as ExtensionCommand } from '#extension';
 import { ExtensionRefused, type Extensions, type Owned, tablesOf } from '../../extensions';
+import { thrownWords } from '../../kernel';
 import type { Command, CommandContext } from '../command';
 import { withDatabase } from '../with-database';
 import { giveCommandPorts } from './command-ports';
@@ -61,7 +62,7 @@ async function runPart(
       writeError: (text) => context.writeStderr(String(text)),
     });
   } catch (cause) {
-    throw new Error(`${name} failed: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new Error(`${name} failed: ${thrownWords(cause)}`, { cause });
   }
   if (code === undefined) return 0;
   if (Number.isInteger(code) && (code as number) >= 0 && (code as number) <= 255) return code as number;

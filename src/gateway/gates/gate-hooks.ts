@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Gate } from '#extension';
 import type { GateRecord, GateStage } from '../../audit';
 import { Extensions } from '../../extensions';
-import { type Fault, fault, monotonicMs, withDeadline } from '../../kernel';
+import { type Fault, fault, monotonicMs, thrownWords, withDeadline } from '../../kernel';
 import { type Distribution, Logger, Metrics, type Sum } from '../../platform';
 import { HttpGates } from './http-gates';
 
@@ -99,7 +99,12 @@ export class GateHook {
     const { name, stage, gate } = this;
     const how = error instanceof GateLate ? 'late' : 'failed';
     this.note(how, startedMs, trace);
-    this.logger.warn('a gate failed', { gate: name, stage, on_error: gate.onError, error: errorOf(error) });
+    this.logger.warn('a gate failed', {
+      gate: name,
+      stage,
+      on_error: gate.onError,
+      error: error instanceof Error ? error : new Error(thrownWords(error)),
+    });
     if (gate.onError === 'open') return passed;
     throw closedFault(name, stage, how);
   }
@@ -109,16 +114,6 @@ class GateLate extends Error {
   constructor(milliseconds: number) {
     super(`no verdict within ${milliseconds} ms`);
     this.name = 'GateLate';
-  }
-}
-
-/** What a gate throws may be anything, even a value that cannot be printed. */
-function errorOf(error: unknown): Error {
-  if (error instanceof Error) return error;
-  try {
-    return new Error(String(error));
-  } catch {
-    return new Error('it threw what is no error');
   }
 }
 

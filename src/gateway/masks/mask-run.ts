@@ -1,5 +1,5 @@
 import type { Mask, MaskedSpan } from '#extension';
-import { monotonicMs } from '../../kernel';
+import { monotonicMs, thrownWords } from '../../kernel';
 
 /** The longest text that may take a span's place, and the most that a text may grow to at once. */
 const LONGEST_REPLACEMENT = 64 * 1024;
@@ -87,7 +87,7 @@ export class MaskRun {
 
   fail(cause: unknown): null {
     const failure =
-      cause instanceof MaskFailed ? cause : new MaskFailed(this.name, messageOf(cause), { cause });
+      cause instanceof MaskFailed ? cause : new MaskFailed(this.name, thrownWords(cause), { cause });
     if (!this.isOut) this.options.watch.failed(failure);
     this.isOut = true;
     if (this.options.onError === 'closed') throw failure;
@@ -129,11 +129,3 @@ export class MaskRun {
 }
 
 const none: readonly MaskedSpan[] = Object.freeze([]);
-
-function messageOf(cause: unknown): string {
-  try {
-    return cause instanceof Error ? cause.message : String(cause);
-  } catch {
-    return 'it threw what cannot be shown';
-  }
-}

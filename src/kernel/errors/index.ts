@@ -13,5 +13,6 @@ export {
   type ErrorPageModel,
   type Rendered,
 } from './render';
+export { thrownWords } from './thrown-words';
 export { underlyingCause } from './underlying-cause';
 export { sseFault } from './render-sse';

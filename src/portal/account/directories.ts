@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { IdentityProvider } from '#extension';
 import { Extensions, type Owned } from '../../extensions';
 import { AttemptThrottle, LinkedIdentities, type ProvenIdentity, type SignUpContext } from '../../identity';
-import { fault, withDeadline } from '../../kernel';
+import { fault, thrownWords, withDeadline } from '../../kernel';
 import { Logger, Settings, SettingsError } from '../../platform';
 import { identityFrom, roleOf } from './providers/claims';
 
@@ -87,9 +87,8 @@ export class Directories {
       const role = roleOf(this.settings.extensionRoles?.[name], groups);
       return identityFrom(issuerOf(name), { subject, email, emailVerified, name: displayName }, role);
     } catch (error) {
-      const said = error instanceof Error ? error.message : String(error);
       // Its message may repeat what was typed.
-      const blanked = said.replaceAll(typed.password, '[redacted]').slice(0, 500);
+      const blanked = thrownWords(error).replaceAll(typed.password, '[redacted]').slice(0, 500);
       this.logger.warn('a directory could not be asked', { directory: name, said: blanked });
       throw fault('auth_unavailable', { retryAfterSeconds: 5 });
     } finally {

@@ -58,7 +58,7 @@ test('a wrong password and an unknown name are one refusal', async () => {
   expect(said(wrong)).toBe(said(unknown));
 });
 
-test.each(['throws', 'down', 'rubbish'])(
+test.each(['throws', 'unprintable', 'down', 'rubbish'])(
   'a directory that cannot be asked (%s) says nothing of the password',
   async (name) => {
     const answer = await enter(name);

@@ -46,6 +46,10 @@ describe('a command of an extension', () => {
       output: '',
       complaint: 'Name one kind.\n',
     });
+    expect(await run('command-notes:add', 'unprintable')).toMatchObject({
+      code: 1,
+      complaint: 'command-notes:add failed: it threw what cannot be printed\n',
+    });
     expect(await run('command-notes:add', 'broken')).toMatchObject({
       code: 1,
       output: '',

@@ -112,6 +112,7 @@ test('it sees its own lane, frozen, and nothing of the caller or of the service'
 describe('what a style throws or answers wrongly is a failure of its lane', () => {
   test.each([
     ['prepare', 'prepare'],
+    ['prepare-unprintable', 'prepare'],
     ['prepare-later', 'prepare'],
     ['prepare-nothing', 'prepare'],
     ['elsewhere', 'prepare'],

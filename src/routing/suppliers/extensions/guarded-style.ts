@@ -1,7 +1,7 @@
 import type * as contract from '#extension';
 import type { Credential, LaneView } from '../../../catalogue';
 import type { Owned } from '../../../extensions';
-import { Fault, fault, parseJsonText } from '../../../kernel';
+import { Fault, fault, parseJsonText, thrownWords } from '../../../kernel';
 import type { Target } from '../../../protocol';
 import { CallSecrets, type PictureRule, picturesOf, type SupplierStyle, type Unframer } from '../kit';
 import {
@@ -121,7 +121,7 @@ interface Asking {
 
 function asking(style: string, report: ReportFailure): Asking {
   const tell = (method: string, error: unknown, secrets: CallSecrets): string => {
-    const said = secrets.blankedText(error instanceof Error ? error.message : String(error)).slice(0, 500);
+    const said = secrets.blankedText(thrownWords(error)).slice(0, 500);
     report(style, method, said);
     return said;
   };
