@@ -73,18 +73,27 @@ export class Repetitions {
 }
 
 /** Entries with the same text are the same failure; null where one has no stack, or is the last of its process. */
-function failureIn({ level, context, msg, error }: LogEntry): string | null {
+function failureIn(entry: LogEntry): string | null {
+  const { level, context, msg, error } = entry;
   if (level === 'fatal' || typeof error !== 'object' || error === null) return null;
   const { type, code, message, stack } = error as LogEntry;
   if (typeof stack !== 'string') return null;
   const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));
-  return [level, context, plain(msg), type, code ?? plain(message), ...frames].map(String).join('\n');
+  const part = Object.values(partOf(entry));
+  return [level, context, plain(msg), type, code ?? plain(message), ...part, ...frames]
+    .map(String)
+    .join('\n');
 }
 
 /** Numbers and ids differ from one repetition to the next. */
 const plain = (text: unknown): string => String(text).replaceAll(/[0-9a-f-]*\d[0-9a-f-]*/gi, '#');
 
-const sameInAll = ({ level, context, msg, error }: LogEntry): LogEntry => {
+/** Each part of an extension is told by its name, also where several fail for one reason. */
+const partOf = ({ extension, job, gate }: LogEntry): LogEntry =>
+  extension === undefined ? { gate } : { extension, job, gate };
+
+const sameInAll = (entry: LogEntry): LogEntry => {
+  const { level, context, msg, error } = entry;
   const { type, code, message } = error as LogEntry;
-  return { level, context, msg, error: { type, code, message } };
+  return { level, context, msg, ...partOf(entry), error: { type, code, message } };
 };

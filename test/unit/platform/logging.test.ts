@@ -93,6 +93,16 @@ describe('a failure that repeats', () => {
     expect(lines).toHaveLength(4 + 3 + 3);
   });
 
+  test('is named for each part of an extension that fails alike', () => {
+    const { logger, entries } = capture();
+    const error = failed(1);
+    const parts = [{ extension: 'one', job: 'one/a' }, { extension: 'one', job: 'one/b' }, { gate: 'two/a' }];
+    for (const part of [...parts, ...parts]) logger.error('a part failed', { ...part, error });
+    expect(entries()).toMatchObject(parts);
+    jest.advanceTimersByTime(10_000);
+    expect(entries().slice(parts.length)).toMatchObject(parts.map((part) => ({ ...part, repeated: 1 })));
+  });
+
   test('is told at the end of the process, and watched within a bound', () => {
     const { logger, entries } = capture();
     for (let kind = 0; kind < 500; kind += 1) {
