@@ -122,6 +122,8 @@ describe('what a style throws or answers wrongly is a failure of its lane', () =
     ['target', 'target'],
     ['operations', 'operations'],
     ['operations-rubbish', 'operations'],
+    ['operations-later', 'operations'],
+    ['target-later', 'target'],
   ])('%s', async (fault, method) => {
     const before = logged(method).length;
     const model = await modelThatFails(fault);

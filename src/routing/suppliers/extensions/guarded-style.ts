@@ -127,9 +127,10 @@ function asking(style: string, report: ReportFailure): Asking {
   };
   const read = <T>(call: () => unknown, reader: (value: unknown) => T): T => {
     const value = call();
-    // It answers at once, or it does not answer; a promise of it that fails must not end the process.
-    if (value instanceof Promise) value.catch(() => undefined);
-    return reader(value);
+    if (!(value instanceof Promise)) return reader(value);
+    // A promise of it that fails must not end the process.
+    value.catch(() => undefined);
+    throw new Error('it answers with a promise, and has to answer at once');
   };
   return {
     ask<T>(
