@@ -1,37 +1,7 @@
 'use strict';
 // Parts that fail for requests whose tags say how, each in one way: `<part>.<fault>`.
 
-const endless = 'x'.repeat(1_000_000);
-const odd = () => Object.create(null);
-const fail = {
-  throws: () => {
-    throw new Error('it broke');
-  },
-  'throws null': () => {
-    throw null;
-  },
-  'throws what cannot be printed': () => {
-    throw odd();
-  },
-  'throws a huge message': () => {
-    throw new Error(endless);
-  },
-};
-const rejects = {
-  rejects: () => Promise.reject(new Error('it broke later')),
-  'rejects with nothing': () => Promise.reject(),
-};
-/** Besides what it answers with, a promise fails that nobody waits for. */
-const leaving = (answer) => () => {
-  void Promise.reject(new Error('nobody waits for this'));
-  setTimeout(() => void Promise.reject(new Error('nor for this')), 1);
-  return answer;
-};
-const getter = (name) => ({
-  get [name]() {
-    throw new Error('a getter');
-  },
-});
+const { fail, getter, leaving, odd, rejects } = require('./ways-to-fail.cjs');
 
 const policy = {
   ...fail,

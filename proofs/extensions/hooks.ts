@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Findings } from '../../test/system/findings';
 import { FAULTY, type Came, type Testbed } from './testbed';
+import { type Trial, tryAll } from './trials';
 
 type Hook = 'policy' | 'fee' | 'visit' | 'request' | 'candidates' | 'settled' | 'answer';
 type Faults = Readonly<Record<Hook, Readonly<Record<string, unknown>>>>;
@@ -8,56 +8,12 @@ type Faults = Readonly<Record<Hook, Readonly<Record<string, unknown>>>>;
 // eslint-disable-next-line @typescript-eslint/no-require-imports
 const { faults } = require(FAULTY) as { readonly faults: Faults };
 
-const COUNT_DEADLINE_MS = 5_000;
-
-/** How each request or visit has to end, and who is named. */
-interface Trial {
-  readonly what: string;
-  readonly culprit: string;
-  readonly isRefused: boolean;
-  /** Where no answer can name it, its count does. */
-  readonly isCounted: boolean;
-  ask(testbed: Testbed): Promise<Came>;
-}
-
-async function wrongIn(testbed: Testbed, trial: Trial): Promise<string | null> {
-  const before = trial.isCounted ? await testbed.failuresOf(trial.culprit) : 0;
-  const { status, text } = await trial.ask(testbed);
-  const isRight = trial.isRefused ? status >= 400 : status === 200;
-  if (!isRight) return `it came to ${status}: ${text.slice(0, 300)}`;
-  if (trial.isRefused && !trial.isCounted && !text.includes(trial.culprit))
-    return `nobody is named: ${text.slice(0, 300)}`;
-  const ill = await testbed.illness();
-  if (ill !== null) return ill;
-  if (!trial.isCounted) return null;
-  // What hangs is counted at its deadline, after the answer has gone out.
-  for (let waited = 0; waited < COUNT_DEADLINE_MS; waited += 50) {
-    if ((await testbed.failuresOf(trial.culprit)) > before) return null;
-    await delay(50);
-  }
-  return 'its failure is not counted';
-}
-
-async function tryAll(
-  findings: Findings,
-  testbed: Testbed,
-  hook: string,
-  trials: readonly Trial[],
-): Promise<void> {
-  const wrong: string[] = [];
-  for (const trial of trials) {
-    const found = await wrongIn(testbed, trial).catch((error: unknown) => String(error));
-    if (found !== null) wrong.push(`${trial.what}: ${found}`);
-  }
-  findings.many(hook, trials.length, wrong.length, wrong.length === 0 ? undefined : wrong.join('\n'));
-}
-
 const closed = (hook: 'policy' | 'fee'): Trial[] =>
   Object.keys(faults[hook]).map((fault) => ({
     what: fault,
     culprit: `faulty/${hook}`,
     isRefused: true,
-    isCounted: false,
+    naming: 'answer',
     ask: (testbed) => testbed.chat([`${hook}.${fault}`]),
   }));
 
@@ -69,11 +25,11 @@ export async function proveRequests(findings: Findings, testbed: Testbed): Promi
 
 export async function proveVisits(findings: Findings, testbed: Testbed): Promise<void> {
   const cookie = await testbed.ownerCookie();
-  const trials = Object.keys(faults.visit).map((path) => ({
+  const trials = Object.keys(faults.visit).map((path): Trial => ({
     what: path,
     culprit: 'faulty/policy',
     isRefused: true,
-    isCounted: false,
+    naming: 'answer',
     ask: async ({ node: { url } }: Testbed): Promise<Came> => {
       const answer = await fetch(url + path, {
         redirect: 'manual',
@@ -91,22 +47,22 @@ const errorPolicies = ['open', 'closed'] as const;
 /** An open gate is counted, a closed one refuses in its name. */
 const gateTrials = (stage: (typeof stages)[number]): Trial[] =>
   errorPolicies.flatMap((onError) =>
-    Object.keys(faults[stage]).map((fault) => ({
+    Object.keys(faults[stage]).map((fault): Trial => ({
       what: `${onError}: ${fault}`,
       culprit: `faulty/${stage}-${onError}`,
       isRefused: onError === 'closed',
-      isCounted: onError === 'open',
+      naming: onError === 'open' ? 'count' : 'answer',
       ask: (testbed: Testbed) => testbed.chat([`${stage}-${onError}.${fault}`]),
     })),
   );
 
 /** What was settled has gone out: whatever the gate's policy, only its count tells. */
 const settledTrials: readonly Trial[] = errorPolicies.flatMap((onError) =>
-  Object.keys(faults.settled).map((fault) => ({
+  Object.keys(faults.settled).map((fault): Trial => ({
     what: `${onError}: ${fault}`,
     culprit: `faulty/settled-${onError}`,
     isRefused: false,
-    isCounted: true,
+    naming: 'count',
     ask: (testbed: Testbed) => testbed.chat([`settled-${onError}.${fault}`]),
   })),
 );
@@ -119,11 +75,11 @@ export async function proveGates(findings: Findings, testbed: Testbed): Promise<
 /** A stream that has begun cannot be refused: it ends with an error, and shows nothing that was not masked. */
 const maskTrials = (stream: boolean): Trial[] =>
   errorPolicies.flatMap((onError) =>
-    Object.keys(faults.answer).map((fault, at) => ({
+    Object.keys(faults.answer).map((fault, at): Trial => ({
       what: `${onError}: ${fault}`,
       culprit: `faulty/answer-${onError}-${at}`,
       isRefused: onError === 'closed',
-      isCounted: onError === 'open',
+      naming: onError === 'open' ? 'count' : 'answer',
       ask: async (testbed: Testbed): Promise<Came> => {
         const came = await testbed.chat([`answer-${onError}.${fault}`], stream);
         const isCut = stream && came.status === 200 && came.text.includes('"error"');

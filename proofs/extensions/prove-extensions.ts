@@ -5,7 +5,11 @@ import { Findings, inParallel, partsGiven, runProof } from '../../test/system/fi
 import { endWithThisProcess, Program } from '../../test/system/program';
 import { proveGates, proveMasks, proveRequests, proveVisits } from './hooks';
 import { type RefusedStart, refusedStarts } from './refusals';
-import { Testbed } from './testbed';
+import { proveCommands, proveDirectories, proveJobs, proveTaps } from './parts';
+import { proveMigrations } from './migrations';
+import { provePages } from './pages';
+import { proveStyles } from './styles';
+import { FAULTY, PAGES, PARTS, STYLES, Testbed } from './testbed';
 
 const EXIT_CONFIGURATION = 78;
 
@@ -52,24 +56,43 @@ async function proveBooks(findings: Findings, testbed: Testbed): Promise<void> {
   );
 }
 
-const parts: Readonly<Record<string, (findings: Findings, testbed: Testbed) => Promise<void>>> = {
-  requests: proveRequests,
-  visits: proveVisits,
-  gates: proveGates,
-  masks: proveMasks,
-};
+type Prove = (findings: Findings, testbed: Testbed) => Promise<void>;
+
+/** Each has its extensions, and what is tried with them. */
+const testbeds: readonly {
+  readonly extensions: readonly string[];
+  readonly parts: Readonly<Record<string, Prove>>;
+}[] = [
+  {
+    extensions: [FAULTY],
+    parts: { requests: proveRequests, visits: proveVisits, gates: proveGates, masks: proveMasks },
+  },
+  {
+    extensions: [PARTS, STYLES, PAGES],
+    parts: {
+      commands: proveCommands,
+      directories: proveDirectories,
+      pages: provePages,
+      styles: proveStyles,
+      jobs: proveJobs,
+      taps: proveTaps,
+    },
+  },
+];
 
 /** Faults of extensions at every hook: the service goes on, names who is at fault, and loses nothing. */
 async function main(): Promise<void> {
   const findings = new Findings('prove:extensions');
-  const wanted = partsGiven(['starts', ...Object.keys(parts)]);
+  const wanted = partsGiven(['starts', 'migrations', ...testbeds.flatMap(({ parts }) => Object.keys(parts))]);
   endWithThisProcess();
   if (wanted.includes('starts')) await proveStarts(findings);
-  const others = Object.entries(parts).filter(([name]) => wanted.includes(name));
-  if (others.length > 0) {
-    const testbed = await Testbed.open();
+  if (wanted.includes('migrations')) await proveMigrations(findings);
+  for (const { extensions, parts } of testbeds) {
+    const proofs = Object.entries(parts).filter(([name]) => wanted.includes(name));
+    if (proofs.length === 0) continue;
+    const testbed = await Testbed.open(extensions);
     try {
-      for (const [, prove] of others) await prove(findings, testbed);
+      for (const [, prove] of proofs) await prove(findings, testbed);
       await proveBooks(findings, testbed);
     } finally {
       await testbed.close();

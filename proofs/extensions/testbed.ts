@@ -3,10 +3,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Simulator, spawnSimulator } from '../../test/support/simulator';
 import { freePort } from '../../test/system/free-port';
-import { ProofNode } from '../../test/system/node';
+import { type GatewayFile, ProofNode } from '../../test/system/node';
 import { projectFolder } from '../../test/system/program';
 
-export const FAULTY = join(projectFolder, 'proofs/extensions/faulty.cjs');
+const extension = (name: string): string => join(projectFolder, 'proofs/extensions', name);
+export const FAULTY = extension('faulty.cjs');
+export const PARTS = extension('faulty-parts.cjs');
+export const STYLES = extension('faulty-styles.cjs');
+export const PAGES = extension('faulty-pages');
+
+/** The simulator is overloaded for this key. */
+export const BUSY_KEY = 'sim-busy';
+export const LANE = { provider: 'simulator', model: 'sim-small', region: 'local' };
+export const modelOf = (...lanes: readonly object[]): object => ({
+  context_tokens: 200_000,
+  max_output_tokens: 8_000,
+  price: { input: 1, output: 2 },
+  lanes,
+});
 
 /** What a request came to. */
 export interface Came {
@@ -15,27 +29,29 @@ export interface Came {
   readonly cost: string | null;
 }
 
-/** The service with the faulty extension, the database that comes with it, and a supplier. */
+/** The service with faulty extensions, the database that comes with it, and a supplier. */
 export class Testbed {
   readonly folder = mkdtempSync(join(tmpdir(), 'switchboard-extensions-'));
   /** Plain requests that were answered and paid for. */
   served = 0;
+  /** The ids of all requests that were paid for. */
+  readonly settled: string[] = [];
 
   private constructor(
-    private readonly supplier: Simulator,
+    readonly supplier: Simulator,
     private readonly metricsPort: number,
   ) {}
 
   private running: ProofNode | undefined;
+  private demoKey = '';
 
-  static async open(): Promise<Testbed> {
+  static async open(extensions: readonly string[]): Promise<Testbed> {
     const testbed = new Testbed(await spawnSimulator(), await freePort());
     try {
       const metrics = { METRICS_PORT: String(testbed.metricsPort), LOG_LEVEL: 'warn', SETTLE_ACK: 'commit' };
-      testbed.running = await ProofNode.start(join(testbed.folder, 'data'), {
-        EXTENSIONS: FAULTY,
-        ...metrics,
-      });
+      const given = { EXTENSIONS: extensions.join(','), EXT_PARTS_FOLDER: testbed.folder, BUSY_KEY };
+      await testbed.start({ ...given, ...metrics });
+      testbed.demoKey = testbed.node.keys.demo;
       await testbed.furnish();
       return testbed;
     } catch (error) {
@@ -49,12 +65,19 @@ export class Testbed {
     return this.running;
   }
 
-  async chat(tags: readonly string[], stream = false): Promise<Came> {
+  /** The same installation with other extensions. */
+  async restart(extensions: readonly string[]): Promise<void> {
+    const { environment } = this.node;
+    await this.node.stop();
+    await this.start({ ...environment, EXTENSIONS: extensions.join(',') });
+  }
+
+  async chat(tags: readonly string[], stream = false, model = 'model'): Promise<Came> {
     const answer = await fetch(`${this.node.url}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${this.node.keys.demo}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${this.demoKey}`, 'content-type': 'application/json' },
       body: JSON.stringify({
-        model: 'model',
+        model,
         stream,
         messages: [{ role: 'user', content: 'Hello' }],
         metadata: { tags },
@@ -62,7 +85,9 @@ export class Testbed {
       signal: AbortSignal.timeout(20_000),
     });
     const text = await answer.text();
-    return { status: answer.status, text, cost: answer.headers.get('x-svc-cost-usd') };
+    const cost = answer.headers.get('x-svc-cost-usd');
+    if (answer.ok && !stream) this.settled.push(answer.headers.get('x-request-id') ?? '');
+    return { status: answer.status, text, cost };
   }
 
   /** What keeps it from serving; null where it is well, and a request is answered and paid for. */
@@ -107,26 +132,21 @@ export class Testbed {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  private async furnish(): Promise<void> {
-    const lane = { provider: 'simulator', model: 'sim-small', region: 'local' };
+  /** The catalogue: a model that works, and these beside it. The last one is waited for. */
+  async furnish(more: GatewayFile = { providers: {}, models: {} }): Promise<void> {
     await this.node.apply({
-      providers: {
-        simulator: {
-          style: 'openai-style',
-          base_url: `${this.supplier.url}/v1`,
-          regions: ['local'],
-          api_key: '${SUPPLIER_KEY}',
-          settings: { profile: 'openai' },
-        },
-      },
-      models: {
-        model: {
-          context_tokens: 200_000,
-          max_output_tokens: 8_000,
-          price: { input: 1, output: 2 },
-          lanes: [lane],
-        },
-      },
+      providers: { ...more.providers, simulator: this.provider('openai-style') },
+      models: { model: modelOf(LANE), ...more.models },
     });
+  }
+
+  private async start(environment: Readonly<Record<string, string>>): Promise<void> {
+    this.running = await ProofNode.start(join(this.folder, 'data'), environment, { isKept: true });
+  }
+
+  /** The simulator, spoken to in this style. */
+  provider(style: string, key = '${SUPPLIER_KEY}'): object {
+    const settings = style === 'openai-style' ? { settings: { profile: 'openai' } } : {};
+    return { style, base_url: `${this.supplier.url}/v1`, regions: ['local'], api_key: key, ...settings };
   }
 }
