@@ -33,11 +33,12 @@ export const deadlineOf = ({ deadlineMs = USUAL_DEADLINE_MS }: RegisteredJob): n
 export class JobRows {
   constructor(private readonly database: Database) {}
 
+  /** The one that has been due for the longest comes first: jobs that hang must not keep another from its place. */
   read(names: readonly string[]): Promise<JobRow[]> {
     return this.answer<JobRow>(
       `SELECT name, cron, (extract(epoch FROM due_at - now()) * 1000)::float8 AS "dueInMs",
               claimed_until > now() IS TRUE AS "isClaimed", succeeded_at AS "succeededAt", succeed_by AS "succeedBy"
-         FROM repeating_job WHERE name = ANY($1)`,
+         FROM repeating_job WHERE name = ANY($1) ORDER BY due_at, name`,
       [names],
     );
   }

@@ -111,6 +111,22 @@ test('a job that is due runs with its provider, is told when its time is up, and
   expect(await row('short')).toMatchObject({ due: '05:00:00', failures: 0, claimed: false });
 });
 
+test.each([
+  ['sweep', 'stubborn'],
+  ['stubborn', 'sweep'],
+])('of two jobs that are due the one that waits longer begins first: %s', async (first, second) => {
+  await app.database.query(
+    `UPDATE repeating_job SET due_at = now() - CASE WHEN name = $1 THEN 2 ELSE 1 END * interval '1 minute'
+      WHERE name IN ($1, $2)`,
+    [first, second],
+  );
+  await until(() => runs.length === 2);
+  expect(runs[0]).toBe(first === 'sweep' ? 'sweeper in time' : 'begun');
+  await until(
+    async () => (await row('sweep'))?.due === '04:00:00' && (await row('stubborn'))?.due === '06:00:00',
+  );
+});
+
 test('a job that fails is tried again, and its success is waited for', async () => {
   await app.database.query(
     "UPDATE repeating_job SET succeeded_at = NULL, succeed_by = now() - interval '1 second' WHERE name = 'sweep'",
