@@ -38,6 +38,7 @@ describe('what is proven is what ships', () => {
       'proofs/outages/room.ts',
       'proofs/upgrade/released-version.ts',
       // A process that is started by another one.
+      'test/integration/extensions/http-gates.test.ts',
       'test/integration/simulator/process.test.ts',
       'test/system/postgres-server.ts',
       'test/system/program.ts',
