@@ -104,7 +104,7 @@ async function misspelt(words: string[], context: CommandContext): Promise<numbe
   const isAsked = words.length === 0 || words[0] === '--help';
   const text = await overview(context);
   if (isAsked) context.write(text);
-  else context.writeStderr(text);
+  else context.writeStderr(`There is no command "${words[0]}".\n\n${text}`);
   return isAsked ? 0 : EXIT_USAGE;
 }
 

@@ -37,8 +37,10 @@ function packageOf(entry: string): string {
 /** The digest of the names and contents of all files in a folder, those of its packages included. */
 export function digestOf(folder: string): string {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
+    .filter((entry) => entry.isFile() || entry.isSymbolicLink())
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll(sep, '/'))
+    // A link counts as the file that it leads to, as that is what is loaded.
+    .filter((file) => statSync(join(folder, file), { throwIfNoEntry: false })?.isFile() === true)
     .sort();
   if (files.length > MOST_FILES) throw new Error(`${folder} has more than ${MOST_FILES} files`);
   const digest = createHash('sha256');

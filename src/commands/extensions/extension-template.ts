@@ -32,7 +32,12 @@ const compilerFile = json({
     rootDir: 'src',
     outDir: 'dist',
     strict: true,
-    skipLibCheck: false,
+    skipLibCheck: true,
+    // The decorators of pages and modules need these.
+    experimentalDecorators: true,
+    emitDecoratorMetadata: true,
+    useDefineForClassFields: false,
+    strictPropertyInitialization: false,
   },
   include: ['src'],
 });

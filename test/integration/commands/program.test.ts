@@ -23,6 +23,7 @@ test('the program prints what its command says and nothing else, from any folder
   expect(help.output).toMatch(/^Commands:\n {2}plan FILE/);
   const unknown = await run('no-such-command');
   expect([unknown.code, unknown.output]).toEqual([64, '']);
+  expect(unknown.complaint).toMatch(/^There is no command "no-such-command"\.\n/);
   expect(unknown.complaint).not.toMatch(/npm|\.env/);
 });
 

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { startTestApp } from '../../support/app';
 import { builtExtension } from '../../support/extension-folder';
@@ -123,5 +123,17 @@ describe('the start is refused, with the name of the culprit,', () => {
     writeFileSync(join(folder, 'other.txt'), 'another file');
     expect(await refusalOf(`${folder}#sha256=${digest}`)).toContain('have the digest');
     expect(await refusalOf(`${resolve(folder)}#md5=1`)).toContain('is not #sha256=');
+  });
+
+  test('for a file behind a link that is not the one which was asked for', async () => {
+    const folder = extensionWith('');
+    const outside = join(scratch, 'outside.js');
+    writeFileSync(outside, '// One.');
+    symlinkSync(outside, join(folder, 'linked.js'));
+    const [, digest] = /have the digest sha256=([0-9a-f]{64})/.exec(
+      await refusalOf(`${folder}#sha256=${'0'.repeat(64)}`),
+    )!;
+    writeFileSync(outside, '// Two.');
+    expect(await refusalOf(`${folder}#sha256=${digest}`)).toContain('have the digest');
   });
 });

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KitOptions, KitResult } from '../options';
@@ -56,7 +56,10 @@ export class Kit {
   constructor(
     private readonly path: string,
     readonly options: KitOptions,
-  ) {}
+  ) {
+    // A database that another account runs has to reach its files in here, or it puts them elsewhere.
+    chmodSync(this.folder, 0o711);
+  }
 
   get plan(): Plan {
     const inFolder = (name: string): string => join(this.folder, name);
