@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What gates of extensions said of a request. */
+/** A record keeps the verdicts of the gates that its request passed. */
 export class KeepGateVerdicts1764801000100 implements MigrationInterface {
   readonly name = 'KeepGateVerdicts1764801000100';
 

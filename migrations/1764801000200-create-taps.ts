@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What taps are told: an entry a settled request, written with it. Its record stays where it is and is read later. */
+/** The outbox of taps has one entry for each settled request, written with it. The record itself is read later. */
 export class CreateTaps1764801000200 implements MigrationInterface {
   readonly name = 'CreateTaps1764801000200';
 

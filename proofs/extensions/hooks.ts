@@ -1,12 +1,11 @@
 import type { Findings } from '../../test/system/findings';
-import { FAULTY, type Came, type Testbed } from './testbed';
+import { FAULTY, type Came, type Testbed, offeredBy } from './testbed';
 import { type Trial, tryAll } from './trials';
 
 type Hook = 'policy' | 'fee' | 'visit' | 'request' | 'candidates' | 'settled' | 'answer';
 type Faults = Readonly<Record<Hook, Readonly<Record<string, unknown>>>>;
 
-// eslint-disable-next-line @typescript-eslint/no-require-imports
-const { faults } = require(FAULTY) as { readonly faults: Faults };
+const { faults } = offeredBy(FAULTY) as { readonly faults: Faults };
 
 const closed = (hook: 'policy' | 'fee'): Trial[] =>
   Object.keys(faults[hook]).map((fault) => ({

@@ -1,12 +1,11 @@
 import type { Findings } from '../../test/system/findings';
 import { nameOf } from './parts';
-import { type Came, PAGES, type Testbed } from './testbed';
+import { type Came, PAGES, type Testbed, offeredBy } from './testbed';
 import { type Trial, tryAll } from './trials';
 
 type Faults = Readonly<Record<'page' | 'data' | 'action' | 'csv', Readonly<Record<string, unknown>>>>;
 
-// eslint-disable-next-line @typescript-eslint/no-require-imports
-const faults = require(`${PAGES}/faults.cjs`) as Faults;
+const faults = offeredBy(`${PAGES}/faults.cjs`) as Faults;
 
 /** A failure like one before is told at the end of ten seconds. */
 const REPEATED_WITHIN_MS = 15_000;

@@ -4,14 +4,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { runningEmbeddedPostgres } from '#inside/platform/database/embedded-postgres';
 import type { Findings } from '../../test/system/findings';
 import { Rows } from '../../test/system/rows';
-import { type Came, PARTS, type Testbed } from './testbed';
+import { type Came, PARTS, type Testbed, offeredBy } from './testbed';
 import { type Trial, tryAll } from './trials';
 
 type Part = 'taps' | 'jobs' | 'commands' | 'directories';
 type Faults = Readonly<Record<Part, Readonly<Record<string, unknown>>>>;
 
-// eslint-disable-next-line @typescript-eslint/no-require-imports
-const { faults } = require(PARTS) as { readonly faults: Faults };
+const { faults } = offeredBy(PARTS) as { readonly faults: Faults };
 
 /** A part has a name of small letters and hyphens. */
 export const nameOf = (fault: string): string => fault.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');

@@ -1,12 +1,11 @@
 import type { Findings } from '../../test/system/findings';
-import { BUSY_KEY, LANE, modelOf, STYLES, type Testbed } from './testbed';
+import { BUSY_KEY, LANE, modelOf, STYLES, type Testbed, offeredBy } from './testbed';
 import { type Trial, tryAll } from './trials';
 import { nameOf } from './parts';
 
 type Faults = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-// eslint-disable-next-line @typescript-eslint/no-require-imports
-const { faults } = require(STYLES) as { readonly faults: Faults };
+const { faults } = offeredBy(STYLES) as { readonly faults: Faults };
 
 const STREAMED: readonly string[] = ['unframer', 'push', 'end'];
 

@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -150,3 +151,6 @@ export class Testbed {
     return { style, base_url: `${this.supplier.url}/v1`, regions: ['local'], api_key: key, ...settings };
   }
 }
+
+/** The values that an extension of the proof offers beside its definition. */
+export const offeredBy = (file: string): unknown => createRequire(__filename)(file);

@@ -31,7 +31,7 @@ const statement = (more: string): string => `
 
 const untold = statement('');
 
-/** What taps are told is there with the record, or neither is. */
+/** The entry for taps and the record are written together, or neither is. */
 const told = statement(`, told AS (
     INSERT INTO tap_outbox (key_id, request_id, created_at) SELECT key_id, request_id, created_at FROM inserted
   )`);

@@ -1,6 +1,6 @@
 import type { RequestKey } from './requests';
 
-/** What a fee is decided by: a request, and a supplier's model that may answer it. */
+/** A fee is decided by a request and a supplier's model that may answer it. */
 export interface FeeRequest {
   readonly operation: string;
   readonly model: string;

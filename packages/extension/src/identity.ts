@@ -1,6 +1,6 @@
 /** A person as a directory knows them. */
 export interface PersonProfile {
-  /** What the directory knows the person by for good; a name or an address may pass to another person. */
+  /** The directory knows the person by it for good; a name or an address may pass to another person. */
   readonly subject: string;
   readonly email: string | null;
   /** Whether the directory vouches that the address is the person's; without it no account is opened. */

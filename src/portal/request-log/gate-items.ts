@@ -2,7 +2,7 @@ import type { GateRecord } from '../../audit';
 import type { LabelledFigure } from '../../views';
 import type { Localisation } from '../../web';
 
-/** What gates of extensions said of a request, in their order, each with the time that it took. */
+/** The verdicts of gates on a request stand in their order, each with the time that it took. */
 export function gateItems(gates: readonly GateRecord[] | null, localisation: Localisation): LabelledFigure[] {
   if (gates === null) return [];
   const { translate, locale } = localisation;

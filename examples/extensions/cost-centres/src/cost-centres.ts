@@ -32,7 +32,7 @@ const assigned = `
   ) a
   WHERE r.created_at >= $1::date AND r.created_at < $1::date + interval '1 month'`;
 
-/** What the extension keeps in its own tables, and reads from the views that the host publishes. */
+/** The rows of the extension's own tables, joined with the views that the host publishes. */
 @Injectable()
 export class CostCentres {
   constructor(@Inject(HOST) private readonly host: Host<undefined, 'db'>) {}

@@ -53,7 +53,7 @@ export const echoStyle: SupplierStyle = {
     };
   },
 
-  // What a refusal means decides what the gateway does: `overloaded` tries another lane, `invalid` tells the caller.
+  // The gateway acts by the kind of a refusal: `overloaded` tries another lane, `invalid` tells the caller.
   readError(body) {
     if (typeof body !== 'object' || body === null) return undefined;
     const { problem, says } = body as { readonly problem?: unknown; readonly says?: unknown };

@@ -27,7 +27,7 @@ export async function converse<Result>(
 ): Promise<Result> {
   const options = { host, port, ca, servername: isIP(host) === 0 ? host : undefined };
   const socket = isEncrypted ? connectEncrypted(options) : connectPlainly(options);
-  // What goes wrong between two answers is thrown by the wait for the next.
+  // The wait for the next answer throws an error that came before it.
   addAbortSignal(signal, socket).on('error', () => undefined);
   try {
     await once(socket, isEncrypted ? 'secureConnect' : 'connect');

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { Kind } from './find';
 
-/** What stands in place of a find, such as `[email 3f9c2a]`. */
+/** A placeholder replaces a find, such as `[email 3f9c2a]`. */
 export type Placeholder = (kind: Kind, value: string) => string;
 
 /**
