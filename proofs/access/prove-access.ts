@@ -2,6 +2,8 @@ import { World } from '../operations/world';
 import { builtExtension } from '../../test/support/extension-folder';
 import { Findings, runProof } from '../../test/system/findings';
 import { type Route, servedRoutes } from '../../test/system/routes';
+import { publicIdOf } from '#inside/keys/key-text';
+import { runKeyTiming } from './key-timing';
 import { runLeaks } from './leaks';
 import { runMassAssignment } from './mass-assignment';
 import { runMatrix } from './matrix';
@@ -55,6 +57,13 @@ async function main(): Promise<void> {
       leaks.read,
       leaks.wrong.length,
       `${leaks.read} read, ${leaks.wrong.length} with something foreign`,
+    );
+    const timing = await runKeyTiming(world.anonymous, publicIdOf(world.gateway.node.keys.demo) ?? '');
+    findings.over(
+      'an unknown key and a wrong secret take equally long',
+      timing.asked,
+      timing.isBiased ? 1 : 0,
+      `the unknown one was slower in ${(100 * timing.share).toFixed(1)} % of all pairs`,
     );
   } finally {
     await world.close();

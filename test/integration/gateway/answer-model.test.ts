@@ -47,9 +47,7 @@ describe('an answer carries one name of the model', () => {
         { name: 'second', region: 'eu' },
       ],
     });
-    app = await startTestApp({
-      environment: { SUPPLIER_FIRST_TOKEN_TIMEOUT: '300ms', SUPPLIER_ALLOW: '127.0.0.1' },
-    });
+    app = await startTestApp({ environment: { SUPPLIER_ALLOW: '127.0.0.1' } });
     const shelf = new ModelShelf(app);
     const bearer = { label: 'key', secret: 'sim-key', kind: 'bearer' } as const;
     const header = { ...bearer, kind: 'header' } as const;
