@@ -1,11 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { clientsFolder } from './clients-folder';
 import type { Outside } from './outside';
 import type { Findings } from '../../test/system/findings';
-import { type Outcome, Program, projectFolder } from '../../test/system/program';
+import { type Outcome, Program } from '../../test/system/program';
 import type { Product } from './product';
-
-export const clientsFolder = join(projectFolder, 'proofs', 'clients');
 
 /** A client runs here, and finds this in its environment. */
 export interface Place {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { checkOutside, clientsFolder, makeHome, type Place, placeOf, run, type Trial } from './agent';
+import { checkOutside, makeHome, type Place, placeOf, run, type Trial } from './agent';
+import { clientsFolder } from './clients-folder';
 import type { Outcome } from '../../test/system/program';
 
 const client = 'docs/clients.md';

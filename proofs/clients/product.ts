@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnSimulator } from '../../test/support/simulator';
 import { Program } from '../../test/system/program';
-import { clientsFolder } from './agent';
+import { clientsFolder } from './clients-folder';
 
 export interface Product {
   readonly url: string;

@@ -1,7 +1,8 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { clientsFolder, run, type Trial } from './agent';
+import { run, type Trial } from './agent';
+import { clientsFolder } from './clients-folder';
 import { tryClaudeCode } from './claude-code';
 import { tryCodex } from './codex';
 import { tryGuide } from './guide';

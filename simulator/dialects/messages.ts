@@ -7,7 +7,8 @@ import { readMessages } from './messages-reader';
 import { jsonReply, namedFrame, type Reply, type StreamReply } from '../reply';
 import type { Handler } from '../route';
 import { contextOf, type Settings } from '../settings';
-import { checkCount, checkMessagesBody, type Sign } from '../strict/strict-messages';
+import { checkCount, checkMessagesBody } from '../strict/strict-messages';
+import type { Sign } from '../strict/strict-blocks';
 import { messagesUsage, type UsageVariant } from '../usage';
 import { claudeThinking, prefixBefore, sealOf, vendorModel } from '../vendors';
 

@@ -1,13 +1,5 @@
 import { stripeFacts } from './stripe-facts';
 
-export interface DescribedInterface {
-  readonly source: { readonly package: string; readonly description: string; readonly version: string };
-  readonly calls: Readonly<Record<string, string>>;
-  readonly objects: Readonly<Record<string, string>>;
-  readonly events: string;
-  readonly refusals: string;
-}
-
 /** A field of a call or an object may be this. */
 export interface Field {
   readonly kind: string;

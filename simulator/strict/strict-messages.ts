@@ -1,7 +1,7 @@
 import type { Complaint } from '../complaint';
 import { isObject, listOf, objectOf, textOf, type JsonObject } from '../json';
 import { modelExists, type Settings } from '../settings';
-import { checkBlock, checkCacheControls } from './strict-blocks';
+import { checkBlock, checkCacheControls, type Sign } from './strict-blocks';
 import { fieldSet, firstOf, unknownField, type Check } from './strict';
 
 const fields = fieldSet(
@@ -15,9 +15,6 @@ const toolFields = fieldSet(
 );
 const toolName = /^[a-zA-Z0-9_-]{1,128}$/;
 const mostOutput = 128_000;
-
-/** The signature of thinking at a path; left out for models of the vendor, which has rules of its own for it. */
-export type Sign = ((thinking: string, path: string) => string) | undefined;
 
 function complain(message: string): Complaint {
   return { message };
