@@ -24,7 +24,7 @@ const others = {
   ],
   generate: [
     'dist/src/platform/config/generate-docs.js',
-    'writes docs/configuration.md and .env.example from the settings',
+    'writes docs/configuration.md, .env.example and docs/metrics.md from what is declared',
   ],
   pictures: ['dist/proofs/pages/take-pictures.js', 'takes the pictures of the portal again'],
   cli: ['bin/switchboard.cjs', 'the command line of the product; --help lists its commands'],

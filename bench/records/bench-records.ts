@@ -8,7 +8,7 @@ import { DataSource } from 'typeorm';
 import { migrations } from '#migrations';
 import { RequestRecordQuery } from '#product/audit';
 import { Limits, MoneyWatch, verifyMoney } from '#product/billing';
-import { Database, Logger as ServiceLogger } from '#product/platform';
+import { Database, Logger as ServiceLogger, Metrics } from '#product/platform';
 import { serviceDataSourceOptions } from '#inside/platform/database/data-source';
 import { startEmbeddedPostgres } from '#inside/platform/database/embedded-postgres';
 import { migrate } from '#inside/platform/database/migrate';
@@ -68,7 +68,8 @@ async function measure(database: Database): Promise<boolean> {
   times.push(await timed('a rolling budget before its first call', () => limits.state(key)));
 
   await once('money:verify --full', () => verifyMoney(database));
-  await new MoneyWatch(database, ServiceLogger.create({ logLevel: 'error', logFormat: 'json' })).look();
+  const logger = ServiceLogger.create({ logLevel: 'error', logFormat: 'json' });
+  await new MoneyWatch(database, logger, new Metrics()).look();
   times.push(await timed('money:verify since the seal', () => verifyMoney(database, { full: false })));
   return times.every((milliseconds) => milliseconds <= mostMs);
 }

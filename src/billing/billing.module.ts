@@ -13,6 +13,7 @@ import { Limits } from './ledger/limits';
 import { MoneyWatch } from './ledger/money-watch';
 import { WalletHistory } from './ledger/wallet-history';
 import { MoneyEngine } from './engine/money-engine';
+import { MoneyGauges } from './money-gauges';
 import { PostgresMoneyStore } from './engine/store/postgres-money-store';
 import { AutomaticFailures } from './processor/automatic-failures';
 import { AutomaticTopUp } from './processor/automatic-top-up';
@@ -66,6 +67,7 @@ const processing = [
     PromotionBook,
     Promotions,
     MoneyWatch,
+    MoneyGauges,
     {
       provide: MoneyEngine,
       inject: [Database, Notifications, Settings, Taps],

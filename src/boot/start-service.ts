@@ -16,6 +16,7 @@ import {
   Database,
   LeanAdapter,
   Logger,
+  Metrics,
   MetricsServer,
   NestLogger,
   type OpeningDatabase,
@@ -94,6 +95,7 @@ export async function startService(
     const firstBoot = application.get(FirstBoot);
     firstKeys = await firstBoot.run(sandboxUrl);
     if (sandboxUrl === null && settings.sandbox === 'auto') await firstBoot.retireSandbox();
+    showEmbedded(application, database);
     await application.get(MetricsServer).start();
     const url = await listen(application, settings);
     payments = await startPaymentSandbox(settings, logger);
@@ -167,6 +169,15 @@ function createApplication(
     routeResolutionStrategy: 'specificity',
     // Where a literal path and a parameter both match ("new" and ":key_id"), the literal one wins.
     routeConflictPolicy: { duplicate: 'error', shadow: 'off' },
+  });
+}
+
+function showEmbedded(application: INestApplication, { embedded }: OpeningDatabase): void {
+  if (embedded === null) return;
+  const { embeddedDatabaseEvents: counts } = application.get(Metrics);
+  application.get(MetricsServer).watchFolder('database', embedded.folder);
+  application.get(Metrics).beforeRead(() => {
+    for (const [event, count] of Object.entries(embedded.events)) counts.at({ event }).value = count;
   });
 }
 

@@ -20,6 +20,7 @@ import { ManageModule } from './manage/manage.module';
 import { masksStage } from './masks';
 import { ModelsController } from './models.controller';
 import { Pipeline } from './pipeline';
+import { Readiness } from './readiness';
 import { relayStage } from './relay';
 import { ResponsesController } from './responses/responses.controller';
 import { ResponsesModule } from './responses/responses.module';
@@ -49,6 +50,7 @@ import { TextController } from './text.controller';
   ],
   providers: [
     Gauges,
+    Readiness,
     Gates,
     HttpGates,
     Pipeline,

@@ -17,6 +17,8 @@ const SPENT = 'alert: our account at the supplier is spent or closed';
 export class CredentialAlarm {
   /** It holds refused lanes by provider. */
   private readonly told = new Map<number, Map<string, ToldLane>>();
+  /** Providers whose credential was ever refused to this node, by id. */
+  private readonly names = new Map<number, string>();
   private readonly acceptedAt = new Map<number, number>();
   private readonly marked = new Set<number>();
   /** When each provider's mark was last looked for: another node, or this one before its start, may have made it. */
@@ -37,6 +39,7 @@ export class CredentialAlarm {
     const isSpent = isAccountSpent(problem);
     const isLatelyUsed = now - (this.acceptedAt.get(provider.id) ?? -Infinity) < QUIET_MS;
     const isUsed = !isSpent && (isLatelyUsed || before?.isAlone === true);
+    this.names.set(provider.id, provider.name);
     this.told.set(provider.id, told.set(nameOf(lane), { at: now, isAlone: isUsed }));
     const what = isUsed ? 'our credential for this model' : 'our credential';
     this.logger.error(isSpent ? SPENT : `alert: the supplier refuses ${what}`, {
@@ -50,6 +53,11 @@ export class CredentialAlarm {
     if (isUsed || this.marked.has(provider.id)) return;
     this.marked.add(provider.id);
     this.note(provider.id, (id) => this.credentials.noteHealth(id, 'rejected'));
+  }
+
+  /** How many lanes of these providers are refused at present. */
+  states(): { readonly provider: string; readonly refused: number }[] {
+    return [...this.names].map(([id, provider]) => ({ provider, refused: this.told.get(id)?.size ?? 0 }));
   }
 
   accepted(lane: LaneView): void {

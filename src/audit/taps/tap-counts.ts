@@ -1,13 +1,17 @@
 import type { Metrics } from '../../platform';
 
-export type TapOutcome = 'delivered' | 'failed' | 'dead' | 'dropped';
+const outcomes = ['delivered', 'failed', 'dead', 'dropped'] as const;
+export type TapOutcome = (typeof outcomes)[number];
 
 /** Metrics of the taps that this process has. */
 export class TapCounts {
   constructor(
     private readonly metrics: Metrics,
     private readonly names: ReadonlySet<string>,
-  ) {}
+  ) {
+    // An increase from nothing is seen only of a series that was there with 0.
+    for (const tap of names) for (const outcome of outcomes) metrics.tapRecords.at({ tap, outcome });
+  }
 
   add(tap: string, outcome: TapOutcome, count: number): void {
     if (count > 0 && this.names.has(tap)) this.metrics.tapRecords.inc({ tap, outcome }, count);

@@ -6,12 +6,13 @@ import { DatabaseClock } from '../../platform';
 import { Escrow, escrowDefaults, type EscrowOptions } from './escrow/escrow';
 import { leaseDefaults, type LeaseOptions, LeaseRenewal } from './escrow/lease-renewal';
 import { NodeLease } from './escrow/node-lease';
+import type { Slice } from './escrow/slice';
 import { SliceBook } from './escrow/slice-book';
 import { isScopeKind } from '../scope';
 import { EarlierJournals } from './settlement/earlier-journals';
 import { Journal, type JournalDisk } from './settlement/journal';
 import type { ReplayReport } from './settlement/journal-replay';
-import { SettlementQueue } from './settlement/settlement-queue';
+import { type SettlementCounts, SettlementQueue } from './settlement/settlement-queue';
 import type { MoneyStore } from './store/money-store';
 
 /** Nodes tell one another about recalls, returns and changed limits by these. */
@@ -37,6 +38,18 @@ const channel = 'money';
 const drainMs = 10_000;
 const probeMs = 1_000;
 const usualCommitWaitMs = 5_000;
+
+/** What an operator has to know of a node's money. */
+export interface MoneyState {
+  readonly leaseAgeMs: number;
+  readonly leaseFailures: number;
+  readonly leaseLapses: number;
+  readonly unreadJournals: number;
+  readonly journalBytes: number;
+  readonly oldestSettlementMs: number;
+  readonly settlements: SettlementCounts;
+  readonly slices: Iterable<Slice>;
+}
 
 /**
  * Builds one node's money from the bottom up and starts it in the right order: escrow, lease, journal and settlement.
@@ -100,6 +113,20 @@ export class MoneyEngine {
   /** It is false while the lease cannot be renewed: then calls are refused. */
   get admits(): boolean {
     return this.lease.admits;
+  }
+
+  get state(): MoneyState {
+    const { lease, renewal, settlements } = this;
+    return {
+      leaseAgeMs: lease.ageMs,
+      leaseFailures: renewal.failures,
+      leaseLapses: lease.lapses,
+      unreadJournals: renewal.unread,
+      journalBytes: settlements.journalBytes,
+      oldestSettlementMs: settlements.oldestMs,
+      settlements: settlements.counts,
+      slices: this.book.all(),
+    };
   }
 
   /** It settles the journals of earlier runs before its own. */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, Logger, RepeatingJob } from '../../platform';
+import { Database, Logger, Metrics, RepeatingJob } from '../../platform';
 import { verifyMoneyAlone } from './verify-money';
 
 /** Verifies the books and logs a failure. Of several nodes that check at once, one does the work. */
@@ -8,6 +8,7 @@ export class MoneyWatch {
   constructor(
     private readonly database: Database,
     private readonly logger: Logger,
+    private readonly metrics: Metrics,
   ) {}
 
   @RepeatingJob({ name: 'verify-money', cron: '40 2 * * *' })
@@ -19,6 +20,7 @@ export class MoneyWatch {
   async look(full = false): Promise<void> {
     const report = await verifyMoneyAlone(this.database, { full });
     for (const { name, wrong } of report?.checks ?? []) {
+      this.metrics.moneyDifferences.inc({}, wrong.length);
       if (wrong.length > 0) this.logger.error('money does not add up', { check: name, wrong });
     }
   }

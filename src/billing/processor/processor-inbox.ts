@@ -1,7 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { type ActivityActor, ActivityLog } from '../../audit';
 import { fault } from '../../kernel';
-import { Database, Keyset, type Page, type PageRequest, readRows, type Row, type Tx } from '../../platform';
+import {
+  Database,
+  Keyset,
+  Metrics,
+  type Page,
+  type PageRequest,
+  readRows,
+  type Row,
+  type Tx,
+} from '../../platform';
 import { BillingMails } from './billing-mails';
 import { Cards } from './cards';
 import type { Fact, ProcessorEvent } from './events';
@@ -42,10 +51,18 @@ export class ProcessorInbox {
     private readonly processor: PaymentProcessor,
     private readonly mails: BillingMails,
     private readonly activity: ActivityLog,
+    private readonly metrics: Metrics,
   ) {}
 
   async receive(event: ProcessorEvent): Promise<EventOutcome> {
-    const entered = await this.database.transaction((tx) => this.enter(tx, event), { attempts: 3 });
+    const { type } = event;
+    const entered = await this.database
+      .transaction((tx) => this.enter(tx, event), { attempts: 3 })
+      .catch((error: unknown) => {
+        this.metrics.webhookEvents.inc({ type, outcome: 'failed' });
+        throw error;
+      });
+    this.metrics.webhookEvents.inc({ type, outcome: entered.outcome });
     if (entered.outcome === 'applied' && event.fact !== null)
       await this.afterwards(event.fact, entered.payment);
     return entered.outcome;

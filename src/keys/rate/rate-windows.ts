@@ -51,6 +51,8 @@ export class RateWindows {
   private since: string | null = null;
   private taken = 0;
   private keeping?: Promise<void>;
+  /** Of the latest answer to a look every second; null before the first. */
+  private roundTripMs: number | null = null;
 
   constructor(
     private readonly redis: RedisWindows | null,
@@ -75,6 +77,11 @@ export class RateWindows {
   /** The windows are counted over all nodes at the moment. */
   get exact(): boolean {
     return this.failures < AWAY_AFTER;
+  }
+
+  /** It is null without Redis. */
+  get shared(): { readonly isUp: boolean; readonly roundTripMs: number | null } | null {
+    return this.redis === null ? null : { isUp: this.exact, roundTripMs: this.roundTripMs };
   }
 
   take(window: RateWindow): Reading | Promise<Reading> {
@@ -259,8 +266,10 @@ export class RateWindows {
 
   /** Only this probe ends an outage, so that callers do not wait for one. */
   private async present(redis: RedisWindows, first: boolean): Promise<void> {
+    const askedAt = monotonicMs();
     try {
       this.updateNodeCount(await withDeadline(first ? PRESENCE_MS : ANSWER_MS, redis.present(this.node)));
+      this.roundTripMs = monotonicMs() - askedAt;
       await withDeadline(PRESENCE_MS, this.renewSlots(redis));
       if (this.exact) return;
       this.failures = 0;

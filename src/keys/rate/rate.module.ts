@@ -1,5 +1,5 @@
 import { Module, type OnApplicationShutdown } from '@nestjs/common';
-import { createRedisClient, Logger, Settings } from '../../platform';
+import { createRedisClient, Logger, Metrics, Settings } from '../../platform';
 import { RateLimiter } from './rate-limiter.service';
 import { RateStorage } from './rate-storage';
 import { RateWindows } from './rate-windows';
@@ -9,11 +9,12 @@ import { RedisWindows } from './redis-windows';
   providers: [
     {
       provide: RateWindows,
-      inject: [Settings, Logger],
-      useFactory: async ({ redisUrl }: Settings, logger: Logger) => {
+      inject: [Settings, Logger, Metrics],
+      useFactory: async ({ redisUrl }: Settings, logger: Logger, metrics: Metrics) => {
         const redis = redisUrl ? new RedisWindows(createRedisClient(redisUrl, logger)) : null;
         const windows = new RateWindows(redis, logger);
         await windows.start();
+        metrics.beforeRead(() => show(metrics, windows));
         return windows;
       },
     },
@@ -28,4 +29,10 @@ export class RateModule implements OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     await this.windows.stop();
   }
+}
+
+function show(metrics: Metrics, { shared }: RateWindows): void {
+  if (shared === null) return;
+  metrics.redisUp.set({}, shared.isUp ? 1 : 0);
+  if (shared.roundTripMs !== null) metrics.redisRoundTrip.set({}, shared.roundTripMs / 1_000);
 }

@@ -1,15 +1,24 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { metricsBehind, readRules } from '../metrics/alert-rules';
+import { metricsPage } from '../metrics/metrics-page';
 import { configurationPage, environmentExample } from './generate';
 
-// Writes the two files below the working folder; with --check only says whether they are as they should be.
+// Writes the files below the working folder; with --check only says whether they are as they should be.
 const onlyCheck = process.argv.includes('--check');
+const groups = readRules('deploy/prometheus/rules');
+const alerts = groups
+  .flatMap(({ rules }) => rules)
+  .flatMap(({ alert, expr }) =>
+    alert === undefined ? [] : [{ alert, metrics: metricsBehind(expr, groups) }],
+  );
 for (const [path, content] of [
   ['.env.example', environmentExample()],
   ['docs/configuration.md', configurationPage()],
+  ['docs/metrics.md', metricsPage(alerts)],
 ] as const) {
   if (!onlyCheck) writeFileSync(path, content);
   else if (readFileSync(path, 'utf8') !== content) {
-    process.stderr.write(`${path} is not what the settings generate; run it without --check\n`);
+    process.stderr.write(`${path} is not what is generated; run it without --check\n`);
     process.exitCode = 1;
   }
 }

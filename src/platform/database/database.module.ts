@@ -5,6 +5,7 @@ import { DataSource } from 'typeorm';
 import { type Entity, serviceDataSourceOptions } from './data-source';
 import { ClockWatch } from './clock-watch';
 import { Database } from './database';
+import { DatabaseGauges } from './database-gauges';
 import { Notifications } from './notifications';
 
 interface DatabaseModuleOptions {
@@ -40,6 +41,7 @@ export class DatabaseModule {
       providers: [
         Database,
         ClockWatch,
+        DatabaseGauges,
         {
           provide: Notifications,
           useFactory: () =>

@@ -15,7 +15,17 @@ export interface OpenDatabase {
   close(): Promise<void>;
 }
 
+/** What became of an embedded server since the start: how often it ended unasked, did not start, and was restarted. */
+export interface EmbeddedServer {
+  /** It keeps its files here. */
+  readonly folder: string;
+  readonly events: Readonly<Record<CountedEvent, number>>;
+}
+
+type CountedEvent = Exclude<SupervisorEvent['kind'], 'given-up'>;
+
 export interface OpeningDatabase extends OpenDatabase {
+  readonly embedded: EmbeddedServer | null;
   /** Settles once the database is up to date, or cannot be. */
   current: Promise<void>;
 }
@@ -32,11 +42,12 @@ export async function startDatabase(
   { migrations, extensions = [] }: Schema,
   logger?: Logger,
 ): Promise<OpeningDatabase> {
+  const events = { ended: 0, retry: 0, restarted: 0 };
   const server = settings.databaseUrl
     ? external(settings.databaseUrl, settings.migrationDatabaseUrl)
     : await startEmbeddedPostgres({
         dataFolder: settings.dataFolder,
-        ...(logger === undefined ? {} : { supervision: { report: reportTo(logger) } }),
+        supervision: { report: counting(events, logger) },
       });
   const queue = !settings.redisUrl;
   const current = migrate({
@@ -48,8 +59,9 @@ export async function startDatabase(
     ...(logger && { report: progressTo(logger) }),
   });
   const over = current.catch(() => undefined);
-  const { url, ownerUrl } = server;
-  return { url, ownerUrl, current, exited: server.exited, close: () => over.then(server.stop) };
+  const { url, ownerUrl, exited, folder } = server;
+  const embedded = folder === null ? null : { folder, events };
+  return { url, ownerUrl, current, exited, embedded, close: () => over.then(() => server.stop()) };
 }
 
 /** The same, once it is up to date. */
@@ -76,6 +88,7 @@ function external(url: string, ownerUrl = url) {
   return {
     url,
     ownerUrl,
+    folder: null,
     exited: new Promise<void>(() => undefined),
     stop: () => Promise.resolve(),
   };
@@ -93,6 +106,13 @@ const progressLines: Readonly<Record<MigrationProgress['step'], string>> = {
   continues: 'a migration is still running',
   done: 'a migration is done',
 };
+
+const counting =
+  (events: Record<CountedEvent, number>, logger?: Logger) =>
+  (event: SupervisorEvent): void => {
+    if (event.kind !== 'given-up') events[event.kind] += 1;
+    if (logger !== undefined) reportTo(logger)(event);
+  };
 
 const reportTo =
   (logger: Logger) =>

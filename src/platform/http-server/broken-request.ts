@@ -4,16 +4,16 @@ import { type Fault, fault, renderGateway, uuidv7 } from '../../kernel';
 
 /**
  * Answers connections that sent no valid request: bad framing, headers too large or too slow. An unfinished answer to
- * an earlier request on the connection is cut rather than corrupted.
+ * an earlier request on the connection is cut rather than corrupted. Returns the status; null where there was no answer.
  */
 export function answerBrokenRequest(
   error: NodeJS.ErrnoException,
   socket: Duplex,
   latest: ServerResponse | undefined,
-): void {
+): number | null {
   if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket, latest)) {
     socket.destroy();
-    return;
+    return null;
   }
   const requestId = uuidv7();
   const { status, headers, body } = renderGateway(faultOf(error), requestId);
@@ -29,6 +29,7 @@ export function answerBrokenRequest(
   socket.end(`HTTP/1.1 ${status} ${phrases[status] ?? 'Bad Request'}\r\n${lines.join('')}\r\n${text}`, () =>
     socket.destroy(),
   );
+  return status;
 }
 
 /** Begun, or waiting behind one that has begun: then it has no socket yet. */

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerOptions, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express from 'express';
 import { isUuid, MINUTE_MS, safeTokenIn, uuidv7 } from '../../kernel';
@@ -46,6 +47,8 @@ const usualTimes: Required<ConnectionTimes> = {
 export class LeanAdapter extends ExpressAdapter {
   /** Every route of the service: what exists, and under which verbs. */
   readonly routes = new RouteTable<NestHandler>();
+  /** Requests that were no valid HTTP, by the status of their refusal. */
+  readonly brokenRequests = new Map<number, number>();
   private readonly taken = new RouteTable<NestHandler>();
   private readonly times: Required<ConnectionTimes>;
   /** Requests whose head has come in this turn of the event loop. */
@@ -87,14 +90,13 @@ export class LeanAdapter extends ExpressAdapter {
       },
       (request, response) => {
         if (request.httpVersionMajor !== 1) {
-          answerBrokenRequest(new OtherVersion(), request.socket, latestOn(request.socket));
+          this.refuse(new OtherVersion(), request.socket);
           return;
         }
         if (!isPlain(request) || !namesOneHost(request)) {
-          answerBrokenRequest(
+          this.refuse(
             new Error('no host, more than one, or a transfer coding that is not served'),
             request.socket,
-            latestOn(request.socket),
           );
           return;
         }
@@ -124,8 +126,13 @@ export class LeanAdapter extends ExpressAdapter {
     );
     // Node itself answers "100-continue"; any other expectation is ignored.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));
-    server.on('clientError', (error, socket) => answerBrokenRequest(error, socket, latestOn(socket)));
+    server.on('clientError', (error, socket) => this.refuse(error, socket));
     this.setHttpServer(server);
+  }
+
+  private refuse(error: Error, socket: Duplex): void {
+    const status = answerBrokenRequest(error, socket, latestOn(socket));
+    if (status !== null) this.brokenRequests.set(status, (this.brokenRequests.get(status) ?? 0) + 1);
   }
 
   override reply(response: ServerResponse, body: unknown, status?: number): unknown {

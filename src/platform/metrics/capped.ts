@@ -9,6 +9,8 @@ interface Description<Label extends string> {
   readonly help: string;
   readonly labelNames: readonly Label[];
   readonly registry: Registry;
+  /** Without labels a series is shown as 0 from the start; such a one only once it was set. */
+  readonly isShownOnceSet?: boolean;
 }
 
 const mostSeries = 1_000;
@@ -25,11 +27,12 @@ abstract class Series<Label extends string, State> {
     private readonly type: 'counter' | 'gauge' | 'histogram',
     protected readonly description: Description<Label>,
   ) {
-    const { name, help, registry } = description;
+    const { name, help, labelNames, registry } = description;
     const shown = {
       name,
       help,
       type,
+      labelNames,
       get: () => Promise.resolve(this.show()),
       reset: () => this.states.clear(),
     };
@@ -71,9 +74,9 @@ abstract class Series<Label extends string, State> {
   }
 
   private show() {
-    const { name, help, labelNames } = this.description;
-    // A series without labels is there from the start.
-    if (labelNames.length === 0 && this.states.size === 0) this.remember('', {} as Labels<Label>);
+    const { name, help, labelNames, isShownOnceSet = false } = this.description;
+    if (labelNames.length === 0 && this.states.size === 0 && !isShownOnceSet)
+      this.remember('', {} as Labels<Label>);
     const values = [...this.states.values()].flatMap(({ labels, state }) => this.values(labels, state));
     return { name, help, type: this.type, values, aggregator: 'sum' };
   }

@@ -1,20 +1,35 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { collectDefaultMetrics } from 'prom-client';
 import { errorCode, Settings, SettingsError } from '../config';
 import { Metrics } from './metrics';
+import { readDisks, readProcess } from './process-gauges';
 
 /** Serves /metrics on a port of its own, so that the public one never does. */
 @Injectable()
 export class MetricsServer implements OnApplicationShutdown {
   private server?: Server;
+  /** Their volumes are watched. */
+  private readonly folders: Map<string, string>;
 
   constructor(
     private readonly settings: Settings,
     private readonly metrics: Metrics,
-  ) {}
+  ) {
+    const { dataFolder } = settings;
+    this.folders = new Map([
+      ['data', dataFolder],
+      ['journal', join(dataFolder, 'journal')],
+    ]);
+  }
+
+  /** Before the start: a folder that may be on a volume of its own. */
+  watchFolder(name: string, path: string): void {
+    this.folders.set(name, path);
+  }
 
   /** Starts listening and answers the port, or 0 when switched off. A taken port is a fault of configuration. */
   async start(): Promise<number> {
@@ -23,7 +38,12 @@ export class MetricsServer implements OnApplicationShutdown {
   }
 
   async listen(host: string, port: number): Promise<number> {
-    collectDefaultMetrics({ register: this.metrics.registry });
+    const { metrics, folders } = this;
+    collectDefaultMetrics({ register: metrics.registry });
+    metrics.beforeRead(() => {
+      readProcess(metrics);
+      return readDisks(metrics, folders);
+    });
     const server = createServer(
       { requestTimeout: 10_000 },
       (request, response) => void this.answer(request, response),

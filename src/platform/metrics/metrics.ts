@@ -1,17 +1,10 @@
-import { Registry } from 'prom-client';
-import { CappedCounter, CappedGauge, CappedHistogram } from './capped';
-
-/** Seconds: from an answer out of a cache to the longest call a supplier is given. */
-const buckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 1200];
+import { MoneyMetrics } from './money-metrics';
 
 /**
  * Every published metric. Keys, users and organisations are no labels: their number is unbounded, and a metrics store
  * must not reveal who did what.
  */
-export class Metrics {
-  readonly registry = new Registry();
-  private readonly readers: (() => void)[] = [];
-
+export class Metrics extends MoneyMetrics {
   readonly requests = this.counter('gateway_requests_total', 'Requests answered.', [
     'endpoint',
     'model',
@@ -25,7 +18,7 @@ export class Metrics {
   ]);
   readonly timeToFirstToken = this.histogram(
     'gateway_time_to_first_token_seconds',
-    'Time to the first token.',
+    'Time to the first token of a stream.',
     ['endpoint', 'model', 'stream'],
   );
   readonly upstreamAttempts = this.counter('gateway_upstream_attempts_total', 'Calls to suppliers.', [
@@ -50,11 +43,11 @@ export class Metrics {
     'region',
   ]);
   readonly tokens = this.counter('gateway_tokens_total', 'Tokens counted.', ['model', 'type']);
-  readonly costUsd = this.counter(
-    'gateway_cost_usd_total',
-    'Money charged (customer) and spent (supplier).',
-    ['model', 'provider', 'side'],
-  );
+  readonly costUsd = this.counter('gateway_cost_usd_total', 'Money charged, on the side of the `customer`.', [
+    'model',
+    'provider',
+    'side',
+  ]);
   readonly rejections = this.counter(
     'gateway_rejections_total',
     'Requests refused before a supplier was asked.',
@@ -95,10 +88,11 @@ export class Metrics {
     [],
   );
   readonly walletHoldsUsd = this.gauge('gateway_wallet_holds_usd', 'Money held for running requests.', []);
-  readonly webhookEvents = this.counter('gateway_webhook_events_total', 'Events of the payment processor.', [
-    'type',
-    'outcome',
-  ]);
+  readonly webhookEvents = this.counter(
+    'gateway_webhook_events_total',
+    'Events of the payment processor: `applied`, `ignored`, `repeated`, `quarantined` or `failed`.',
+    ['type', 'outcome'],
+  );
   readonly auditWriteFailures = this.counter(
     'gateway_audit_write_failures_total',
     'Audit rows not written.',
@@ -151,26 +145,4 @@ export class Metrics {
     'version',
     'commit',
   ]);
-
-  /** Called each time before the numbers are read, for those that are not counted as they change. */
-  beforeRead(read: () => void): void {
-    this.readers.push(read);
-  }
-
-  async text(): Promise<string> {
-    for (const read of this.readers) read();
-    return this.registry.metrics();
-  }
-
-  private counter<Label extends string = never>(name: string, help: string, labelNames: Label[]) {
-    return new CappedCounter<Label>({ name, help, labelNames, registry: this.registry });
-  }
-
-  private gauge<Label extends string = never>(name: string, help: string, labelNames: Label[]) {
-    return new CappedGauge<Label>({ name, help, labelNames, registry: this.registry });
-  }
-
-  private histogram<Label extends string = never>(name: string, help: string, labelNames: Label[]) {
-    return new CappedHistogram<Label>({ name, help, labelNames, registry: this.registry }, buckets);
-  }
 }

@@ -20,6 +20,8 @@ export class QueueConnection {
     /** Callers of `connection` wait until this is called, or for a moment. */
     readonly open: () => void,
     readonly close: () => Promise<void>,
+    /** Where jobs are in PostgreSQL. */
+    readonly pool: Pool | null = null,
   ) {}
 
   static toRedis(url: string): QueueConnection {
@@ -54,6 +56,7 @@ export class QueueConnection {
       pool,
       () => pool.open(),
       () => (ended ??= pool.end()),
+      pool,
     );
   }
 }

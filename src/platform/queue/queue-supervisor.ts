@@ -9,6 +9,7 @@ import { DiscoveryService, ModuleRef } from '@nestjs/core';
 import { type Job, Queue, WaitingError, type Worker } from 'bullmq';
 import { Settings } from '../config';
 import { ClockWatch } from '../database';
+import { readPool } from '../database/pool-gauges';
 import { Logger } from '../logging';
 import { Metrics } from '../metrics';
 import { QueueConnection } from './queue-connection';
@@ -40,7 +41,7 @@ export class QueueSupervisor
     for (const queue of this.queues()) {
       queue.on('error', (error) => this.logger.warn('queue error', { queue: queue.name, error }));
     }
-    this.metrics.beforeRead(() => this.metrics.clockAhead.set({}, (this.clock.aheadMs ?? 0) / 1_000));
+    this.metrics.beforeRead(() => this.read());
   }
 
   /** They begin once this machine's clock is known to be right, and pause while it is not. */
@@ -74,6 +75,13 @@ export class QueueSupervisor
     this.connection.open();
     await Promise.all(this.queues().map((queue) => queue.close()));
     await this.connection.close();
+  }
+
+  private read(): void {
+    const { metrics, clock, connection } = this;
+    metrics.clockAhead.set({}, (clock.aheadMs ?? 0) / 1_000);
+    metrics.workersRunning.set({}, this.workers.length > 0 && clock.isRight ? 1 : 0);
+    if (connection.pool !== null) readPool(metrics, 'queue', connection.pool);
   }
 
   private begin(): void {

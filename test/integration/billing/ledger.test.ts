@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { MoneyWatch, verifyMoney } from '#product/billing';
-import { Logger } from '#product/platform';
+import { Logger, Metrics } from '#product/platform';
 import { expectMoneyToAddUp, MoneyHouse } from './money-support';
 
 let house: MoneyHouse;
@@ -129,7 +129,8 @@ test('what is wrong is in the log, once for all who look at the same time', asyn
     { logLevel: 'info', logFormat: 'json' },
     { write: (line: string) => lines.push(line) },
   );
-  const watch = new MoneyWatch(house.database, logger);
+  const metrics = new Metrics();
+  const watch = new MoneyWatch(house.database, logger, metrics);
   await house.credit(7, 10n);
   const change = (by: number) =>
     owner.query(`UPDATE spending_window SET spent = spent + ${by} WHERE kind = 'wallet' AND owner_id = 7`);
@@ -145,6 +146,7 @@ test('what is wrong is in the log, once for all who look at the same time', asyn
       expect.stringContaining('what a wallet spent is the usage it paid for'),
       expect.stringContaining('a wallet is the sum of its entries'),
     ]);
+    expect(await metrics.text()).toContain('gateway_money_differences_total 2\n');
   } finally {
     await change(-1);
   }

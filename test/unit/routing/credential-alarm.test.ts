@@ -50,12 +50,15 @@ test('a credential that is refused is told once a minute, and marked until it is
   const { alarm, lines, marks, pass } = alarmWith();
   for (let call = 0; call < 3; call += 1) alarm.refused(lane('one'), 401, problem);
   expect([lines(), marks]).toEqual([['alert: the supplier refuses our credential'], ['rejected']]);
+  const { name: provider } = lane('one').provider;
+  expect(alarm.states()).toEqual([{ provider, refused: 1 }]);
   pass(61_000);
   alarm.refused(lane('one'), 401, problem);
   expect([lines().length, marks]).toEqual([2, ['rejected']]);
   for (let call = 0; call < 3; call += 1) alarm.accepted(lane('one'));
   expect(lines().slice(2)).toEqual(['the supplier accepts our credential again']);
   expect(marks).toEqual(['rejected', 'ok']);
+  expect(alarm.states()).toEqual([{ provider, refused: 0 }]);
 });
 
 test('a supplier that refuses one model and serves another is told of once a minute, and the credential stays', () => {

@@ -34,6 +34,10 @@ export class LeaseRenewal {
   private wake: () => void = () => undefined;
   private beating: Promise<void> = Promise.resolve();
   private stopped = false;
+  /** So many renewals failed. */
+  failures = 0;
+  /** So many dead nodes have a journal that was not read, as of the last look. */
+  unread = 0;
   /** These dead nodes were logged already. */
   private readonly reported = new Set<string>();
 
@@ -79,6 +83,7 @@ export class LeaseRenewal {
         pause = this.lease.begun ? this.options.beatMs : 0;
       } catch (error) {
         pause = retry;
+        this.failures += 1;
         this.logger.warn(`The escrow lease could not be renewed: ${String(error)}`);
       }
     }
@@ -122,7 +127,9 @@ export class LeaseRenewal {
     await earlier.settle();
     const swept = await store.sweep();
     if (swept > 0) this.logger.warn(`Took back what ${swept} dead node(s) held.`);
-    for (const { node, journal, held } of await store.unread()) {
+    const dead = await store.unread();
+    this.unread = dead.length;
+    for (const { node, journal, held } of dead) {
       if (this.reported.has(node)) continue;
       this.reported.add(node);
       this.logger.warn(

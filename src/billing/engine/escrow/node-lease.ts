@@ -26,7 +26,10 @@ export class NodeLease extends EventEmitter<{ lapsed: [] }> {
   private doubtful = false;
   private exists = false;
   private admitUntil = -Infinity;
+  private renewedAt: number;
   private closed = false;
+  /** So many leases of this node were swept. */
+  lapses = 0;
 
   constructor(
     private readonly store: MoneyStore,
@@ -34,6 +37,7 @@ export class NodeLease extends EventEmitter<{ lapsed: [] }> {
     private readonly book: SliceBook,
   ) {
     super();
+    this.renewedAt = clock.elapsedMs();
   }
 
   get id(): string {
@@ -55,9 +59,15 @@ export class NodeLease extends EventEmitter<{ lapsed: [] }> {
     return !this.closed && this.clock.elapsedMs() < this.admitUntil;
   }
 
+  /** Since the last renewal, or since the start before the first one. */
+  get ageMs(): number {
+    return this.clock.elapsedMs() - this.renewedAt;
+  }
+
   /** The database knows the lease now; requests are admitted until the given moment. */
   renewed(admitUntil: number): void {
     this.exists = true;
+    this.renewedAt = this.clock.elapsedMs();
     this.admitUntil = admitUntil;
   }
 
@@ -69,6 +79,7 @@ export class NodeLease extends EventEmitter<{ lapsed: [] }> {
   /** Another node swept this lease: everything under it belongs to others, and a new one begins from nothing. */
   lapse(): void {
     if (this.closed) return;
+    this.lapses += 1;
     this.logger.warn('The escrow lease ran out and was swept; beginning a new one.');
     this.current = randomUUID();
     this.queue = Promise.resolve();

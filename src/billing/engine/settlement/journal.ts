@@ -60,6 +60,10 @@ export class Journal {
     return this.fault;
   }
 
+  get bytes(): number {
+    return this.segments.reduce((sum, segment) => sum + segment.bytes, 0);
+  }
+
   /**
    * Writes so many records, some in a payload, with one system call. It returns false when they are not in
    * the file completely.

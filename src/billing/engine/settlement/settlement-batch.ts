@@ -1,5 +1,5 @@
 import type { WrittenRecord } from '../../../audit';
-import type { Nano } from '../../../kernel';
+import { monotonicMs, type Nano } from '../../../kernel';
 import type { Slice } from '../escrow/slice';
 import type { Portion } from '../store/money-store';
 import type { TickAcknowledgement } from './tick-acknowledgement';
@@ -17,6 +17,7 @@ export interface SettledRequest {
 /** The settled requests of one transaction, and what they used of this node's slices. */
 export class SettlementBatch {
   private requests: SettledRequest[] = [];
+  readonly begunAt = monotonicMs();
   /** A closed batch is in flight: later requests go into the next one. */
   closed = false;
   /** After the database refused a record, these are neither committed nor set aside. */

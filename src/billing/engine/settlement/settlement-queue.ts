@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { renamedRecord, type WrittenRecord } from '../../../audit';
-import { fault, type Nano, uuidv7 } from '../../../kernel';
+import { fault, monotonicMs, type Nano, uuidv7 } from '../../../kernel';
 import type { NodeLease, SettlementActivity } from '../escrow/node-lease';
 import type { Slice } from '../escrow/slice';
 import { CalledOff, type MoneyStore, RefusedByStore, type Settled } from '../store/money-store';
@@ -27,6 +27,16 @@ const longestPauseMs = 2_000;
 /** Journalled requests gather so long for one transaction. */
 const gatherMs = 50;
 
+/** Since the start of the process. */
+export interface SettlementCounts {
+  /** Attempts at a transaction that failed and are repeated. */
+  readonly failures: number;
+  /** Records that the database refused for good. */
+  readonly refused: number;
+  /** Answers that could not be recorded in time. */
+  readonly withdrawn: number;
+}
+
 /**
  * Settled requests on their way: into the journal at the end of the tick, then into the database in batches. One batch
  * is in flight; the next takes all that came meanwhile.
@@ -47,6 +57,7 @@ export class SettlementQueue {
   private batchNumber = 0;
   private readonly stopping = new AbortController();
   private idle: (() => void)[] = [];
+  private readonly counted = { failures: 0, refused: 0, withdrawn: 0 };
 
   constructor(
     private readonly store: MoneyStore,
@@ -71,6 +82,20 @@ export class SettlementQueue {
   /** The journal cannot be written for this reason; undefined while it can. */
   get trouble(): unknown {
     return this.journal?.trouble;
+  }
+
+  get counts(): SettlementCounts {
+    return this.counted;
+  }
+
+  /** The age of the oldest record that is not committed; 0 where there is none. */
+  get oldestMs(): number {
+    const [oldest] = this.batches;
+    return oldest === undefined ? 0 : monotonicMs() - oldest.begunAt;
+  }
+
+  get journalBytes(): number {
+    return this.journal?.bytes ?? 0;
   }
 
   activity(): SettlementActivity {
@@ -240,6 +265,7 @@ export class SettlementQueue {
     for (const { slices, used } of expired)
       slices.forEach((slice, index) => slice.uncharge(used[index] ?? 0n));
     this.forget(expired.length);
+    this.counted.withdrawn += expired.length;
     this.logger.error(
       `${expired.length} answers could not be recorded in time: their callers are not charged.`,
     );
@@ -256,6 +282,7 @@ export class SettlementQueue {
       (record, reason) => {
         this.logger.error(`Record ${record.requestId} was refused and set aside: ${reason.message}`);
         setAside(this.options.folder, record, reason);
+        this.counted.refused += 1;
         unsettled.shift();
       },
     );
@@ -290,6 +317,7 @@ export class SettlementQueue {
         return { settled: await settle(), attempts };
       } catch (error) {
         if (isForGood(error) || error instanceof CalledOff) throw error;
+        this.counted.failures += 1;
         if (attempts === 1) this.logger.warn(`Settlements wait in the journal: ${String(error)}`);
         await delay(pause, undefined, { signal: this.stopping.signal });
       }

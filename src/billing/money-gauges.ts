@@ -1,0 +1,52 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { toJsonNumber } from '../kernel';
+import { Metrics } from '../platform';
+import { Escrow } from './engine/escrow/escrow';
+import type { Slice } from './engine/escrow/slice';
+import { MoneyEngine } from './engine/money-engine';
+
+const states = ['free', 'held', 'owed'] as const;
+
+/** This node's money, read when the metrics are scraped. */
+@Injectable()
+export class MoneyGauges implements OnApplicationBootstrap {
+  constructor(
+    private readonly metrics: Metrics,
+    private readonly engine: MoneyEngine,
+    private readonly escrow: Escrow,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.metrics.beforeRead(() => this.read());
+  }
+
+  private read(): void {
+    const { metrics, engine } = this;
+    const { state } = engine;
+    metrics.settlementsPending.set({}, engine.pending);
+    metrics.walletHoldsUsd.set({}, toJsonNumber(this.escrow.heldMoney));
+    metrics.leaseAge.set({}, state.leaseAgeMs / 1_000);
+    metrics.leaseValid.set({}, engine.admits ? 1 : 0);
+    metrics.leaseFailures.at({}).value = state.leaseFailures;
+    metrics.leaseLapses.at({}).value = state.leaseLapses;
+    metrics.journalBytes.set({}, state.journalBytes);
+    metrics.journalOldest.set({}, state.oldestSettlementMs / 1_000);
+    metrics.journalWritable.set({}, engine.trouble === undefined ? 1 : 0);
+    metrics.journalsUnread.set({}, state.unreadJournals);
+    metrics.settlementFailures.at({}).value = state.settlements.failures;
+    metrics.settlementsRefused.at({}).value = state.settlements.refused;
+    metrics.settlementsWithdrawn.at({}).value = state.settlements.withdrawn;
+    this.readSlices(state.slices);
+  }
+
+  private readSlices(slices: Iterable<Slice>): void {
+    const { drawnUsd } = this.metrics;
+    // A scope of which nothing is drawn any more is shown with nothing, instead of with its last number.
+    for (const { state } of drawnUsd.all()) state.value = 0;
+    for (const { ref, window, free, held, drawn } of slices) {
+      if (window === null) continue;
+      const amounts = { free, held, owed: drawn - free - held };
+      for (const state of states) drawnUsd.add({ scope: ref.kind, state }, toJsonNumber(amounts[state]));
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import { Injectable } from '@nestjs/common';
+import { MoneyEngine } from '../billing';
+import { fault } from '../kernel';
+import { Database, errorCode, QueueSupervisor, RepeatingJobs } from '../platform';
+import { Lifecycle } from './intake';
+
+/** New work may come: the journal can be written, the database takes it, jobs are run, and the process is not to stop. */
+@Injectable()
+export class Readiness {
+  constructor(
+    private readonly database: Database,
+    private readonly lifecycle: Lifecycle,
+    private readonly money: MoneyEngine,
+    private readonly jobs: RepeatingJobs,
+    private readonly queues: QueueSupervisor,
+  ) {}
+
+  /** Fails with the reason. */
+  async check(): Promise<void> {
+    if (this.lifecycle.draining) throw fault('pod_draining');
+    const { trouble } = this.money;
+    if (trouble !== undefined)
+      throw fault('billing_unavailable', {
+        message: `The journal cannot be written (${errorCode(trouble)}): nothing new is begun.`,
+        retryAfterSeconds: 1,
+        cause: trouble,
+      });
+    await this.database.ping();
+    if (!this.money.admits) throw fault('billing_unavailable', { retryAfterSeconds: 1 });
+    const stuck = [...this.jobs.stuck, ...this.queues.stuck];
+    if (stuck.length > 0)
+      throw fault('service_unavailable', { message: `Jobs are not run here: ${stuck.join(', ')}.` });
+  }
+}

@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { metricsBehind, readRules } from '../../../src/platform/metrics/alert-rules';
+import { metricsPage } from '../../../src/platform/metrics/metrics-page';
+
+const root = join(__dirname, '../../..');
+const groups = readRules(join(root, 'deploy/prometheus/rules'));
+const alerts = groups
+  .flatMap(({ rules }) => rules)
+  .flatMap(({ alert, expr }) =>
+    alert === undefined ? [] : [{ alert, metrics: metricsBehind(expr, groups) }],
+  );
+
+// Elsewhere the library has fewer collectors of the process.
+const onLinux = process.platform === 'linux' ? test : test.skip;
+
+onLinux('the page of metrics is what the declarations and the rules generate', () => {
+  expect(readFileSync(join(root, 'docs/metrics.md'), 'utf8')).toBe(metricsPage(alerts));
+});
