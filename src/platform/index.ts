@@ -4,6 +4,7 @@ export * from './http-server';
 export * from './logging';
 export * from './mail';
 export * from './metrics';
+export * from './object-storage';
 export * from './outgoing';
 export * from './queue';
 export * from './redis';

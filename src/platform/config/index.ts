@@ -9,4 +9,11 @@ export { Settings } from './settings';
 export { EXIT_CONFIGURATION, SettingsError } from './settings-error';
 export type { RoleMap } from './sign-in-settings';
 export { spellingWarnings } from './spelling';
+export {
+  credentialIn,
+  type StorageCredential,
+  storageOrigin,
+  type StoragePlace,
+  storagePlace,
+} from './storage-place';
 export { errorCode } from './error-code';

@@ -1,3 +1,9 @@
-export { type OutgoingBounds, OutgoingClient } from './outgoing-client';
+export {
+  type OpenedAnswer,
+  type OutgoingAnswer,
+  type OutgoingBounds,
+  OutgoingClient,
+} from './outgoing-client';
+export { encoded, type SigningKey, signRequest } from './signature-v4';
 export { webhookHeaders } from './webhook-signature';
 export { extensionsClient, outgoingClient, OutgoingModule } from './outgoing.module';

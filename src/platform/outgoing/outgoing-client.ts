@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { fault } from '../../kernel';
-import type { RequestMethod, SupplierHandler, SupplierTransport } from '../supplier-http';
+import { Readable } from 'node:stream';
+import { DAY_MS, fault } from '../../kernel';
+import type { RequestMethod, SupplierCall, SupplierHandler, SupplierTransport } from '../supplier-http';
 
 export interface OutgoingRequest {
   readonly url: string;
@@ -20,6 +21,13 @@ export interface OutgoingAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
+}
+
+/** An answer that is read as it comes; a slow reader slows the sender down. */
+export interface OpenedAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Readable;
 }
 
 /** Some servers refuse a program that does not say what it is. */
@@ -51,6 +59,30 @@ export class OutgoingClient {
       );
       answer.tooLarge = (): void => call.abort(fault('result_too_large'));
       signal?.addEventListener('abort', () => call.abort(abortedBy(signal)), { once: true });
+    });
+  }
+
+  /** The deadline is that of the head, and of each silence behind it. Who does not read the body destroys it. */
+  open(request: OutgoingRequest, { deadlineMs }: Pick<OutgoingBounds, 'deadlineMs'>): Promise<OpenedAnswer> {
+    const { url, method = 'GET', headers = {}, body, signal } = request;
+    return new Promise((resolve, reject) => {
+      const answer = new PassedAnswer(resolve, reject);
+      const call = this.transport.dispatch(
+        {
+          url: new URL(url),
+          method,
+          headers: { ...AGENT, ...headers },
+          ...(body === undefined ? {} : { body }),
+          firstByteMs: deadlineMs,
+          idleMs: deadlineMs,
+          totalMs: DAY_MS,
+        },
+        answer,
+      );
+      answer.call = call;
+      const leave = (): void => call.abort(abortedBy(signal!));
+      signal?.addEventListener('abort', leave, { once: true });
+      answer.once('close', () => signal?.removeEventListener('abort', leave));
     });
   }
 
@@ -116,5 +148,48 @@ class WholeAnswer implements SupplierHandler {
 
   onBroken(error: Error): void {
     this.reject(error);
+  }
+}
+
+/** Passes an answer on piece by piece. */
+class PassedAnswer extends Readable implements SupplierHandler {
+  call?: SupplierCall;
+  private isBegun = false;
+
+  constructor(
+    private readonly resolve: (answer: OpenedAnswer) => void,
+    private readonly reject: (error: Error) => void,
+  ) {
+    super();
+  }
+
+  onHead(status: number, headers: IncomingHttpHeaders): void {
+    this.isBegun = true;
+    this.resolve({ status, headers, body: this });
+  }
+
+  onData(piece: Buffer): void {
+    if (!this.push(piece)) this.call?.pause();
+  }
+
+  onEnd(): void {
+    this.push(null);
+  }
+
+  onBroken(error: Error): void {
+    if (this.isBegun) this.destroy(error);
+    else {
+      this.reject(error);
+      this.destroy();
+    }
+  }
+
+  override _read(): void {
+    this.call?.resume();
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.call?.abort(error ?? new Error('nobody reads the answer'));
+    done(error);
   }
 }

@@ -13,8 +13,9 @@ const everywhere = [
 const sandbox: AllowedNetwork = { address: '127.0.0.1', prefix: 32, family: 'ipv4', host: '127.0.0.1' };
 
 /** The operator's own addresses may be private; what others name in their answers may not. */
-function namedByOperator(settings: Settings): AllowedNetwork[] {
+function namedByOperator(settings: Settings, also: readonly string[]): AllowedNetwork[] {
   const named = [
+    ...also,
     settings.idp1Issuer,
     settings.idp2Issuer,
     settings.idp1ApiUrl,
@@ -32,9 +33,13 @@ function namedByOperator(settings: Settings): AllowedNetwork[] {
   return [...ours, ...theirs];
 }
 
-export const outgoingClient = (settings: Settings): OutgoingClient =>
+/** Further addresses are those that the operator names elsewhere than in settings, such as on the command line. */
+export const outgoingClient = (settings: Settings, also: readonly string[] = []): OutgoingClient =>
   new OutgoingClient(
-    new WireTransport(settings, new AddressGuard([...settings.supplierAllow, ...namedByOperator(settings)])),
+    new WireTransport(
+      settings,
+      new AddressGuard([...settings.supplierAllow, ...namedByOperator(settings, also)]),
+    ),
   );
 
 /** Code of extensions reaches no private network but those that the operator allows for suppliers. */
@@ -42,7 +47,13 @@ export const extensionsClient = (settings: Settings): OutgoingClient =>
   new OutgoingClient(new WireTransport(settings, new AddressGuard(settings.supplierAllow)));
 
 @Module({
-  providers: [{ provide: OutgoingClient, inject: [Settings], useFactory: outgoingClient }],
+  providers: [
+    {
+      provide: OutgoingClient,
+      inject: [Settings],
+      useFactory: (settings: Settings) => outgoingClient(settings),
+    },
+  ],
   exports: [OutgoingClient],
 })
 export class OutgoingModule implements OnApplicationShutdown {

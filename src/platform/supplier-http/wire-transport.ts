@@ -64,6 +64,7 @@ export class WireTransport implements SupplierTransport {
       idleMs: request.idleMs ?? settings.supplierIdleTimeoutMs,
       totalMs: request.totalMs ?? settings.supplierTotalTimeoutMs,
       changedMind,
+      isBodiless: method === 'HEAD',
     };
     origin.open += 1;
     const call = new WireCall(head, pieces, handler, terms, origin.leave);

@@ -6,6 +6,8 @@ import { headersIn } from './header-lines';
 
 /** The reader of an answer as it arrives. */
 export interface AnswerSink {
+  /** The answer ends with its head, whatever that says of a length. */
+  readonly isBodiless?: boolean;
   onHead(status: number, headers: IncomingHttpHeaders): void;
   onData(piece: Buffer): void;
 }
@@ -138,7 +140,7 @@ export class AnswerParser {
     if (coding !== undefined && (length !== undefined || coding.toLowerCase() !== 'chunked'))
       throw new BrokenAnswer('its length is told in more than one way');
     if (length !== undefined && !digits.test(length)) throw new BrokenAnswer('its length is no number');
-    if (status === 204 || status === 304) this.framing = 'none';
+    if (status === 204 || status === 304 || this.sink!.isBodiless === true) this.framing = 'none';
     else if (coding !== undefined) {
       this.framing = 'chunked';
       this.chunked.begin();

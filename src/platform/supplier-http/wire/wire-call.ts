@@ -11,6 +11,7 @@ export interface CallTerms {
   readonly totalMs: number;
   /** Asked when a connection is there at last: an error is why the call is not sent after all. */
   readonly changedMind: (() => Error | null) | undefined;
+  readonly isBodiless: boolean;
 }
 
 /** A carrier has a call on it. */
@@ -29,6 +30,7 @@ export class WireCall implements SupplierCall, AnswerSink, Timed {
   begun = false;
   isOver = false;
   isPaused = false;
+  readonly isBodiless: boolean;
   private connection: Carrier | null = null;
   private isAnswered = false;
   private isWatched = false;
@@ -42,6 +44,7 @@ export class WireCall implements SupplierCall, AnswerSink, Timed {
     private readonly terms: CallTerms,
     private readonly leave: () => void,
   ) {
+    this.isBodiless = terms.isBodiless;
     deadlineTimer.schedule(this, Math.min(terms.firstByteMs, terms.totalMs));
   }
 

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { entryOf } from '../../../kernel';
+import { encoded, signRequest } from '../../../platform';
 import { dialects, type SupplierError } from '../../../protocol';
 import {
   authorisation,
@@ -13,7 +14,6 @@ import {
   type SupplierStyle,
 } from '../kit';
 import { betasOf, editMessages, messagesOperations } from '../messages-style/messages-style';
-import { encoded, signRequest } from './sigv4';
 import { MessagesUnframer } from './unframe';
 
 const BODY_VERSION = 'bedrock-2023-05-31';

@@ -1,5 +1,11 @@
 import { createHash, createHmac } from 'node:crypto';
-import type { SigningCredential } from '../../../catalogue';
+
+export interface SigningKey {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  /** It belongs to a key that ends. */
+  readonly sessionToken?: string | undefined;
+}
 
 export interface RequestToSign {
   readonly method: string;
@@ -7,12 +13,16 @@ export interface RequestToSign {
   /** Every one of them is signed, besides the host and the time. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer | string;
+  /** SHA-256 of the body in hexadecimal digits, where it is known. */
+  readonly digest?: string;
 }
 
 export interface SigningScope {
   readonly region: string;
   readonly service: string;
   readonly now: Date;
+  /** Object storage takes paths as they stand in the address; every other service encodes them once more. */
+  readonly path?: 'as-it-stands';
 }
 
 const ALGORITHM = 'AWS4-HMAC-SHA256';
@@ -20,14 +30,19 @@ const ALGORITHM = 'AWS4-HMAC-SHA256';
 /** The headers that have to be added to a request so that AWS takes it (Signature Version 4). */
 export function signRequest(
   request: RequestToSign,
-  credential: Pick<SigningCredential, 'accessKeyId' | 'secretAccessKey' | 'sessionToken'>,
-  { region, service, now }: SigningScope,
+  credential: SigningKey,
+  { region, service, now, path }: SigningScope,
 ): Record<string, string> {
   const time = now.toISOString().replace(/[:-]|\.\d{3}/g, '');
   const scope = `${time.slice(0, 8)}/${region}/${service}/aws4_request`;
   const added: Record<string, string> = { 'x-amz-date': time };
   if (credential.sessionToken !== undefined) added['x-amz-security-token'] = credential.sessionToken;
-  const { text, names } = canonicalRequest(request, added);
+  const { pathname } = request.url;
+  const { text, names } = canonicalRequest(
+    request,
+    path === undefined ? onceMore(pathname) : pathname,
+    added,
+  );
   const toSign = [ALGORITHM, time, scope, sha256(text)].join('\n');
   const key = scope
     .split('/')
@@ -38,7 +53,8 @@ export function signRequest(
 }
 
 function canonicalRequest(
-  { method, url, headers, body }: RequestToSign,
+  { method, url, headers, body, digest }: RequestToSign,
+  path: string,
   added: Readonly<Record<string, string>>,
 ): { text: string; names: string } {
   const signed = Object.entries({ ...headers, ...added, host: url.host })
@@ -46,11 +62,11 @@ function canonicalRequest(
     .sort(byText);
   const names = signed.map(([name]) => name).join(';');
   const lines = signed.map(([name, value]) => `${name}:${value}\n`).join('');
-  return { text: [method, pathOf(url), queryOf(url), lines, names, sha256(body)].join('\n'), names };
+  return { text: [method, path, queryOf(url), lines, names, digest ?? sha256(body)].join('\n'), names };
 }
 
 /** Every segment as it stands in the address, encoded once more. */
-const pathOf = (url: URL): string => url.pathname.split('/').map(encoded).join('/');
+const onceMore = (path: string): string => path.split('/').map(encoded).join('/');
 
 const queryOf = (url: URL): string =>
   [...url.searchParams]
