@@ -17,6 +17,7 @@ const mayImport = {
   keys: ['billing', 'identity', 'views', 'audit', 'extensions', 'platform', 'kernel'],
   routing: ['catalogue', 'protocol', 'vendors', 'audit', 'extensions', 'platform', 'kernel'],
   web: ['keys', 'billing', 'identity', 'views', 'audit', 'vendors', 'extensions', 'platform', 'kernel'],
+  quarantine: ['web', 'keys', 'billing', 'identity', 'views', 'audit', 'extensions', 'platform', 'kernel'],
   gateway: [
     'web',
     'keys',
@@ -96,6 +97,7 @@ const mayImport = {
     'chat',
     'checks',
     'quality',
+    'quarantine',
     'web',
     'keys',
     'routing',

@@ -96,6 +96,7 @@ import { RecordSurcharges1764801000400 } from './1764801000400-record-surcharges
 import { KeepGateVerdicts1764801000100 } from './1764801000100-keep-gate-verdicts';
 import { CreateTaps1764801000200 } from './1764801000200-create-taps';
 import { PublishViews1764801000300 } from './1764801000300-publish-views';
+import { CreateQuarantine1764900005100 } from './1764900005100-create-quarantine';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -194,6 +195,7 @@ export const migrations = [
   KeepGateVerdicts1764801000100,
   CreateTaps1764801000200,
   PublishViews1764801000300,
+  CreateQuarantine1764900005100,
   // New ones go above this line; what takes away goes below it, a release later.
   LoadMoneyFunctions1763800310000,
 ];

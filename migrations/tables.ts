@@ -773,6 +773,34 @@ export interface Tables {
     tokens_out: string;
     verdict: 'judge_error' | 'ok' | 'unjudgeable' | null;
   };
+  quarantine: {
+    backup: string | null;
+    began_at: Date;
+    decided_at: Date | null;
+    decisions: unknown;
+    ended: unknown;
+    findings: unknown;
+    id: number;
+    moment: Date;
+    released_at: Date | null;
+    restored_at: Date;
+    trouble: string | null;
+  };
+  quarantine_charge: {
+    cost_nano: string;
+    created_at: Date;
+    key_id: string | null;
+    model: string | null;
+    node: string;
+    quarantine_id: number;
+    request_id: string;
+  };
+  quarantine_journal: {
+    file: string;
+    node: string;
+    quarantine_id: number;
+    records: number;
+  };
   recovery_code: {
     code_hash: Buffer;
     user_id: number;

@@ -51,6 +51,7 @@ const minima: Readonly<Record<string, Minimum>> = {
   '/dashboard/admin/models/access': 'org_admin',
   '/dashboard/admin/models/domain-toggle': 'org_admin',
   '/dashboard/admin/projects': 'department_admin',
+  '/dashboard/admin/quarantine': 'platform_owner',
   '/dashboard/admin/users': 'department_admin',
   '/dashboard/admin/users/{user_id}/billing-config': 'org_admin',
   '/dashboard/admin/users/{user_id}/billing-exempt': 'platform_admin',

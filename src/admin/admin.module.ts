@@ -8,6 +8,7 @@ import { TapPagesModule } from './extensions/taps/taps.module';
 import { ExtensionPagesModule } from './extensions/extensions.module';
 import { ConversationsModule } from './conversations/conversations.module';
 import { ObservabilityModule } from './observability/observability.module';
+import { QuarantinePagesModule } from './quarantine/quarantine-pages.module';
 import { UserUsageModule } from './usage/user-usage.module';
 import { PeopleModule } from './people.module';
 
@@ -22,6 +23,7 @@ import { PeopleModule } from './people.module';
     ConversationsModule,
     ExtensionPagesModule,
     ObservabilityModule,
+    QuarantinePagesModule,
     TapPagesModule,
     UserUsageModule,
     PeopleModule,

@@ -1,6 +1,6 @@
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { AuditModule, Taps } from '../audit';
-import { Database, Notifications, OutgoingModule, Settings } from '../platform';
+import { Database, Notifications, OutgoingModule, QuarantineState, Settings } from '../platform';
 import { ViewsModule } from '../views';
 import { Escrow } from './engine/escrow/escrow';
 import { Invoices } from './ledger/invoices';
@@ -14,6 +14,7 @@ import { MoneyWatch } from './ledger/money-watch';
 import { WalletHistory } from './ledger/wallet-history';
 import { MoneyEngine } from './engine/money-engine';
 import { MoneyGauges } from './money-gauges';
+import { SetAsideJournals } from './engine/settlement/set-aside-journals';
 import { PostgresMoneyStore } from './engine/store/postgres-money-store';
 import { AutomaticFailures } from './processor/automatic-failures';
 import { AutomaticTopUp } from './processor/automatic-top-up';
@@ -70,17 +71,19 @@ const processing = [
     MoneyGauges,
     {
       provide: MoneyEngine,
-      inject: [Database, Notifications, Settings, Taps],
+      inject: [Database, Notifications, Settings, Taps, QuarantineState],
       useFactory: async (
         database: Database,
         notifications: Notifications,
         settings: Settings,
         taps: Taps,
+        quarantine: QuarantineState,
       ) => {
         const store = new PostgresMoneyStore(database, taps.all.length > 0);
         const engine = new MoneyEngine(store, notifications, {
           dataFolder: settings.dataFolder,
           acknowledge: settings.settleAck,
+          setAside: new SetAsideJournals(settings.dataFolder, database, quarantine),
         });
         await engine.start();
         return engine;

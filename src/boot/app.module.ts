@@ -26,6 +26,7 @@ import {
 } from '../platform';
 import { PortalModule } from '../portal';
 import { QualityModule } from '../quality';
+import { QuarantineModule } from '../quarantine';
 import { projectFolder } from '../views';
 import { extensionModules, WebModule } from '../web';
 
@@ -83,6 +84,7 @@ export class AppModule {
         AutorouterModule,
         ChatModule,
         QualityModule,
+        QuarantineModule,
         PortalModule.forRoot(settings),
         AdminModule,
         ...extensionModules(options.extensions),

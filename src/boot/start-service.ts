@@ -27,6 +27,7 @@ import {
   startDatabase,
 } from '../platform';
 import { verifyDirectoryRoles } from '../portal';
+import { beginIfRestored, Quarantine, QuarantineDoor } from '../quarantine';
 import { SupplierStyles } from '../routing';
 import { lentParts, serveAssets, verifyExtensions } from '../web';
 import { assertPortsFree } from './ports';
@@ -83,7 +84,8 @@ export async function startService(
   try {
     application = await createApplication(settings, logger, {
       databaseUrl: database.url,
-      databaseCurrent: database.current,
+      // A restored folder is quarantined before anything of it is read.
+      databaseCurrent: beginIfRestored(settings.dataFolder, database.current, database.url),
       extensions,
       extraModules: [BootModule, ...(options.extraModules ?? [])],
     });
@@ -105,7 +107,7 @@ export async function startService(
         .useSandbox(payments.url, `${url}/api/billing/processor/webhook`);
     // Background work begins after the first answers.
     await delay(FIRST_ANSWERS_MS);
-    startBackgroundWork(application, logger, options.schedule !== false);
+    workOnceReleased(application, logger, options.schedule !== false);
     const stopWatching = warnOfOtherNodes(settings, application.get(Database), logger);
     return {
       application,
@@ -141,6 +143,18 @@ async function extensionsFor(
   new SupplierStyles(extensions.suppliers);
   verifyDirectoryRoles(extensions, settings);
   return extensions;
+}
+
+/** A restored installation sends and changes nothing by itself before an operator has released it. */
+function workOnceReleased(application: INestApplication, logger: Logger, isScheduled: boolean): void {
+  const quarantine = application.get(Quarantine);
+  const begin = (): void => startBackgroundWork(application, logger, isScheduled);
+  if (!quarantine.isOpen) return begin();
+  const adapter = application.get(LeanAdapter);
+  void quarantine.hold(() => {
+    adapter.door = null;
+    begin();
+  });
 }
 
 function startBackgroundWork(application: INestApplication, logger: Logger, isScheduled: boolean): void {
@@ -191,6 +205,8 @@ function admitSandbox(application: INestApplication, url: string | null): void {
 }
 
 async function listen(application: INestApplication, settings: Settings): Promise<string> {
+  if (application.get(Quarantine).isOpen)
+    application.get(LeanAdapter).door = application.get(QuarantineDoor).keeps;
   await application.listen(settings.port, settings.host);
   const { port } = (application.getHttpServer() as Server).address() as AddressInfo;
   return `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${port}`;

@@ -24,6 +24,7 @@ import { moneyVerify } from './money-verify';
 import { importLitellm, importModelsDev } from './price-import';
 import { processorCheck } from './processor-check';
 import { credentialsRewrap } from './credentials-rewrap';
+import { quarantineBegin, quarantineRelease, quarantineShow } from './quarantine';
 import { rootKeyRotate } from './root-key-rotate';
 import { secondFactorReset } from './second-factor-reset';
 import { signInLink } from './sign-in-link';
@@ -55,6 +56,9 @@ export const commands: Readonly<Record<string, Command>> = {
   'audit:breaks': auditBreaks,
   'money:verify': moneyVerify,
   'journal:forget': journalForget,
+  'quarantine begin': quarantineBegin,
+  'quarantine show': quarantineShow,
+  'quarantine release': quarantineRelease,
   'demo:seed': demoSeed,
   'money:rerate': moneyRerate,
   'processor:check': processorCheck,

@@ -4,13 +4,14 @@ import {
   type Actor,
   atLeast,
   DAY_MS,
+  fault,
   HOUR_MS,
   isAdministrator,
   MINUTE_MS,
   type Role,
   scopeOf,
 } from '../kernel';
-import { Database, type Row, Settings, type Tx } from '../platform';
+import { Database, QuarantineState, readRows, type Row, Settings, type Tx } from '../platform';
 import { Session } from './session.entity';
 
 const ABSOLUTE = 30 * DAY_MS;
@@ -74,10 +75,12 @@ export class SessionsService {
   constructor(
     private readonly database: Database,
     private readonly settings: Settings,
+    private readonly quarantine: QuarantineState,
   ) {}
 
   /** Returns the cookie's value; only its hash is kept. Without a host it is a session of BASE_URL. */
   async open(tx: Tx, userId: number, from: OpenedFrom = {}): Promise<string> {
+    if (this.quarantine.open !== null) await refuseAllButOwners(tx, userId);
     const token = randomBytes(32).toString('base64url');
     await tx.getRepository(Session).insert({
       tokenHash: this.hashOf(token),
@@ -180,6 +183,21 @@ export class SessionsService {
 /** Hosts of others, and what stands in front of them, never hold a right over the platform. */
 export const isServedAt = (host: string, role: Role): boolean =>
   host === '' || !atLeast(role, 'platform_admin');
+
+/** An installation that was restored is closed to all who cannot release it. */
+async function refuseAllButOwners(tx: Tx, userId: number): Promise<void> {
+  const [user] = await readRows<Row<'user_account', 'role'>>(
+    tx,
+    'SELECT role FROM user_account WHERE id = $1',
+    [userId],
+  );
+  if (user?.role !== 'platform_owner')
+    throw fault('service_unavailable', {
+      message:
+        'The service was restored from a backup. Until it is released, only platform owners may sign in.',
+      details: { reason: 'quarantined' },
+    });
+}
 
 function toActor(row: SessionRow): Actor {
   const user = {

@@ -13,6 +13,7 @@ import { EarlierJournals } from './settlement/earlier-journals';
 import { Journal, type JournalDisk } from './settlement/journal';
 import type { ReplayReport } from './settlement/journal-replay';
 import { type SettlementCounts, SettlementQueue } from './settlement/settlement-queue';
+import type { SetAsideJournals } from './settlement/set-aside-journals';
 import type { MoneyStore } from './store/money-store';
 
 /** Nodes tell one another about recalls, returns and changed limits by these. */
@@ -32,6 +33,7 @@ export interface MoneyEngineOptions {
   /** An answer waits so long for the commit when the journal cannot be written. */
   readonly commitWaitMs?: number;
   readonly disk?: JournalDisk;
+  readonly setAside?: SetAsideJournals;
 }
 
 const channel = 'money';
@@ -85,7 +87,7 @@ export class MoneyEngine {
       ...escrowDefaults,
       ...options.escrow,
     });
-    this.earlier = new EarlierJournals(this.folder, store);
+    this.earlier = new EarlierJournals(this.folder, store, options.setAside);
     this.renewal = new LeaseRenewal(
       this.lease,
       { id: this.node, journal: this.keepsJournal ? `${hostname()}:${this.folder}` : null },
@@ -132,6 +134,7 @@ export class MoneyEngine {
   /** It settles the journals of earlier runs before its own. */
   async start(): Promise<ReplayReport> {
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+    await this.earlier.settleSetAside();
     const report = await this.earlier.settle();
     await this.listen();
     await this.renewal.start();
@@ -142,6 +145,11 @@ export class MoneyEngine {
     this.settlements.start(this.journal);
     this.probing = setInterval(() => this.journal?.probe(), probeMs).unref();
     return report;
+  }
+
+  /** The quarantine is over: what was set aside is charged, or left, as the operator decided. */
+  async settleSetAside(): Promise<void> {
+    await this.earlier.settleSetAside();
   }
 
   /** Commits what is settled and hands everything back; what could not be committed stays on the disk, and held. */

@@ -7,6 +7,7 @@ import { ClockWatch } from './clock-watch';
 import { Database } from './database';
 import { DatabaseGauges } from './database-gauges';
 import { Notifications } from './notifications';
+import { QuarantineState } from './quarantine-state';
 
 interface DatabaseModuleOptions {
   /** Settings cannot know the address of the embedded server, so the one that is used comes from outside. */
@@ -43,6 +44,11 @@ export class DatabaseModule {
         ClockWatch,
         DatabaseGauges,
         {
+          provide: QuarantineState,
+          inject: [Database],
+          useFactory: (database: Database) => QuarantineState.read(database),
+        },
+        {
           provide: Notifications,
           useFactory: () =>
             early(
@@ -56,7 +62,7 @@ export class DatabaseModule {
             ),
         },
       ],
-      exports: [TypeOrmModule, Database, ClockWatch, Notifications],
+      exports: [TypeOrmModule, Database, ClockWatch, Notifications, QuarantineState],
     };
   }
 }

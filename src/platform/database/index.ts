@@ -13,5 +13,6 @@ export { everyRow, Keyset, type Page, type PageRequest } from './keyset';
 export { Notifications } from './notifications';
 export { attachDatabase, type OpenDatabase, type OpeningDatabase, startDatabase } from './open-database';
 export { survivesLostConnections } from './pool-options';
+export { type OpenQuarantine, QuarantineState } from './quarantine-state';
 export { RevisionWatch } from './revision-watch';
 export { readRows, type Row, type Stored } from './row';

@@ -51,6 +51,8 @@ export class LeanAdapter extends ExpressAdapter {
   readonly brokenRequests = new Map<number, number>();
   private readonly taken = new RouteTable<NestHandler>();
   private readonly times: Required<ConnectionTimes>;
+  /** While the service is closed, it answers what may not come in, and says so. */
+  door: ((request: LeanRequest, response: ServerResponse) => boolean) | null = null;
   /** Requests whose head has come in this turn of the event loop. */
   private heads: LeanRequest[] = [];
 
@@ -106,6 +108,7 @@ export class LeanAdapter extends ExpressAdapter {
         toOriginForm(request);
         identify(request);
         if (this.isPreflight(request, response)) return;
+        if (this.door?.(request, response) === true) return;
         if (this.serve(request, response)) return;
         response.setHeader('x-request-id', request.requestId);
         if (request.clientRequestId !== null)

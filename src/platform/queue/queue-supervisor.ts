@@ -59,6 +59,23 @@ export class QueueSupervisor
     return this.clock.isRight ? this.watches.filter((watch) => watch.isStuck).map(({ queue }) => queue) : [];
   }
 
+  /** Jobs that wait in each queue, those that a lost worker had among them. */
+  async waiting(): Promise<Record<string, number>> {
+    this.connection.open();
+    const counted = this.queues().map(async (queue) => {
+      const counts = await queue.getJobCounts('waiting', 'delayed', 'prioritized', 'active');
+      return [queue.name, Object.values(counts).reduce((sum, count) => sum + count, 0)] as const;
+    });
+    return Object.fromEntries(await Promise.all(counted));
+  }
+
+  /** Takes every job out of these queues, before workers begin. */
+  async drop(names: readonly string[]): Promise<void> {
+    this.connection.open();
+    for (const queue of this.queues())
+      if (names.includes(queue.name)) await queue.obliterate({ force: true });
+  }
+
   /** Workers go first: what a running job needs, such as the database, is still there. */
   async beforeApplicationShutdown(): Promise<void> {
     this.isClosing = true;

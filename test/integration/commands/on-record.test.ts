@@ -123,7 +123,28 @@ const changes: Readonly<Record<string, Change>> = {
     words: async () => ['tap:forget', await tapWithLetter(), '--yes'],
     action: 'tap.forgotten',
   },
+  'quarantine begin': {
+    words: async () => {
+      await house.database.query(
+        "UPDATE quarantine SET released_at = now(), decisions = '{}', decided_at = now()",
+      );
+      return ['quarantine', 'begin', '--moment', '2026-01-31T12:00:00Z'];
+    },
+    action: 'quarantine.begun',
+  },
+  'quarantine release': {
+    words: async () => {
+      await house.run(['quarantine', 'begin', '--moment', '2026-01-31T12:00:00Z']);
+      return ['quarantine', 'release', ...EVERYTHING_STAYS, '--yes'];
+    },
+    action: 'quarantine.decided',
+  },
 };
+
+const EVERYTHING_STAYS = [
+  ...['--keys', 'keep', '--journals', 'charge', '--nodes', 'keep', '--payments', 'take'],
+  ...['--mails', 'send', '--evaluations', 'run', '--taps', 'replay'],
+];
 
 async function tapWithLetter(): Promise<string> {
   const name = `gone/${uuidv7()}`;
@@ -146,6 +167,7 @@ const readers: Readonly<Record<string, () => string[]>> = {
   'money:verify': () => ['money:verify'],
   'processor:check': () => ['processor:check'],
   'tap:list': () => ['tap:list'],
+  'quarantine show': () => ['quarantine', 'show'],
   'extension:list': () => ['extension:list'],
 };
 

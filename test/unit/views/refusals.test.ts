@@ -17,6 +17,7 @@ const modules = [
   'keys',
   'portal',
   'quality',
+  'quarantine',
   'autorouter',
   'web',
 ];

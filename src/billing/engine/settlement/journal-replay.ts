@@ -26,7 +26,12 @@ export interface ReplayReport {
   readonly forgotten: readonly string[];
 }
 
-interface AbandonedJournal {
+/** An operator decided that of a restored installation's journals nothing is charged that began after this. */
+export interface ReplayOptions {
+  readonly leaveAfter?: Date | null;
+}
+
+export interface AbandonedJournal {
   readonly file: string;
   readonly node: string;
   readonly header: JournalHeader | null;
@@ -45,7 +50,11 @@ const headerBytes = 4_096;
  * Settles what dead nodes left in their journals, then takes back what they held. Safe to repeat, and safe against
  * records that were committed already: their ids are known.
  */
-export async function replayJournals(folder: string, store: MoneyStore): Promise<ReplayReport> {
+export async function replayJournals(
+  folder: string,
+  store: MoneyStore,
+  { leaveAfter = null }: ReplayOptions = {},
+): Promise<ReplayReport> {
   const report = {
     files: 0,
     records: 0,
@@ -60,7 +69,13 @@ export async function replayJournals(folder: string, store: MoneyStore): Promise
     renameSync(file, `${file}.forgotten`);
     report.forgotten.push(file);
   }
-  const dead = left.filter(({ node }) => !givenUp.has(node)).map((each) => ({ ...each, ...contentOf(each) }));
+  const dead = left
+    .filter(({ node }) => !givenUp.has(node))
+    .map((each) => ({ ...each, ...contentOf(each) }))
+    .map(({ records: all, ...each }) => {
+      const records = all.filter(({ createdMs }) => leaveAfter === null || createdMs <= leaveAfter.getTime());
+      return { ...each, records, isLeft: records.length < all.length };
+    });
 
   for (const { file, records, tornAt } of dead) {
     report.files += 1;
@@ -81,15 +96,16 @@ export async function replayJournals(folder: string, store: MoneyStore): Promise
   }
   // The dead node's escrow is released only now that its spending is counted.
   for (const node of new Set(dead.map(({ node }) => node))) await store.sweep(node);
-  for (const { file, tornAt } of dead) {
-    if (tornAt === null) rmSync(file, { force: true });
+  for (const { file, tornAt, isLeft } of dead) {
+    if (isLeft) renameSync(file, `${file}.left`);
+    else if (tornAt === null) rmSync(file, { force: true });
     else renameSync(file, `${file}.torn`);
   }
   return report;
 }
 
 /** A writer on this machine is looked up among its processes, any other among the leases. */
-async function ofDeadNodes(
+export async function ofDeadNodes(
   left: readonly AbandonedJournal[],
   store: MoneyStore,
 ): Promise<AbandonedJournal[]> {
@@ -98,7 +114,7 @@ async function ofDeadNodes(
   return left.filter(({ node }, place) => !(known[place] ?? living.includes(node)));
 }
 
-function journalsIn(folder: string): AbandonedJournal[] {
+export function journalsIn(folder: string): AbandonedJournal[] {
   if (!existsSync(folder)) return [];
   const names = readdirSync(folder).filter((name) => name.endsWith('.journal'));
   return names.sort().map((name) => {
@@ -121,7 +137,7 @@ function beginningOf(path: string): Buffer {
   }
 }
 
-function contentOf({ file, header }: AbandonedJournal): Content {
+export function contentOf({ file, header }: AbandonedJournal): Content {
   const { payloads, tornAt } = readFrames(readFileSync(file));
   if (header === null) return { records: [], tornAt: tornAt ?? 0 };
   const records = payloads

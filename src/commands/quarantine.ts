@@ -1,0 +1,175 @@
+import { parseArgs } from 'node:util';
+import { ActivityLog } from '../audit';
+import { PostgresMoneyStore } from '../billing';
+import { formatUsd } from '../kernel';
+import type { Database } from '../platform';
+import {
+  beginQuarantine,
+  type Between,
+  choices,
+  type Decisions,
+  type Group,
+  groups,
+  type ProcessorFinding,
+  QuarantineBook,
+} from '../quarantine';
+import { type Command, type CommandContext, UsageError } from './command';
+import { commandActor } from './key-entries';
+import { withDatabase } from './with-database';
+
+const bookOf = (database: Database): QuarantineBook =>
+  new QuarantineBook(database, new ActivityLog(database));
+
+export const quarantineBegin: Command = {
+  usage: 'quarantine begin --moment TIME',
+  summary:
+    'Says that the database was restored to TIME (ISO 8601) by other means than "restore". The service starts closed, ' +
+    'until an owner has decided what becomes of what lies between. Every node has to be stopped.',
+  run(words, context) {
+    const { values } = parseArgs({ args: words, options: { moment: { type: 'string' } } });
+    const moment = momentIn(values.moment);
+    return withDatabase(async (database) => {
+      const nodes = await new PostgresMoneyStore(database).liveNodes();
+      if (nodes.length > 0) {
+        context.writeStderr(
+          `${nodes.length} node(s) of the service run, or did so half a minute ago. Stop them first.\n`,
+        );
+        return 1;
+      }
+      const mark = { backup: null, moment, restoredAt: new Date() };
+      if (!(await beginQuarantine(database, mark, commandActor))) {
+        context.writeStderr('A quarantine is open already. "quarantine show" shows it.\n');
+        return 1;
+      }
+      context.write(`Quarantined. Start the service, then sign in as an owner, or run "quarantine show".\n`);
+      return 0;
+    }, context);
+  },
+};
+
+function momentIn(given: string | undefined): Date {
+  if (given === undefined) throw new UsageError('Say --moment.');
+  const moment = new Date(given);
+  if (Number.isNaN(moment.getTime()) || !/^\d{4}-\d\d-\d\dT\d\d:\d\d.*(Z|[+-]\d\d:?\d\d)$/.test(given))
+    throw new UsageError('A moment is a time with its zone, such as 2030-01-31T12:00:00Z.');
+  if (moment.getTime() > Date.now()) throw new UsageError('The moment lies in the future.');
+  return moment;
+}
+
+export const quarantineShow: Command = {
+  usage: 'quarantine show',
+  summary: 'Shows what lies between the moment that the installation was restored to and the present.',
+  run(words, context) {
+    parseArgs({ args: words, options: {} });
+    return withDatabase(async (database) => {
+      const between = await latestOf(database);
+      if (between === null) context.write('This installation was never restored from a backup.\n');
+      else context.write(`${described(between).join('\n')}\n`);
+      return 0;
+    }, context);
+  },
+};
+
+export const quarantineRelease: Command = {
+  usage: `quarantine release ${groups.map((group) => `[--${group} ${choices[group].join('|')}]`).join(' ')} [--yes]`,
+  summary:
+    'Decides what becomes of each group that "quarantine show" names. The running service carries it out and serves ' +
+    'again, or the next one that starts.',
+  run(words, context) {
+    const { values } = parseArgs({
+      args: words,
+      options: {
+        yes: { type: 'boolean', default: false },
+        ...Object.fromEntries(groups.map((group) => [group, { type: 'string' } as const])),
+      },
+    });
+    const decisions = decisionsIn(values);
+    return withDatabase(async (database) => {
+      const between = await latestOf(database);
+      if (between === null || between.row.releasedAt !== null) {
+        context.writeStderr('No quarantine is open.\n');
+        return 1;
+      }
+      return decide(database, between, decisions, values.yes === true, context);
+    }, context);
+  },
+};
+
+async function decide(
+  database: Database,
+  between: Between,
+  decisions: Decisions,
+  isConfirmed: boolean,
+  context: CommandContext,
+): Promise<number> {
+  const missing = between.needed.filter((group) => decisions[group] === undefined);
+  if (missing.length > 0) {
+    const words = missing.map((group) => `  --${group} ${choices[group].join('|')}\n`);
+    context.writeStderr(`Decide about these as well:\n${words.join('')}`);
+    return 1;
+  }
+  if (!isConfirmed && !(await context.confirm('The service serves again then. Release it?'))) {
+    context.writeStderr('Nothing was changed. Confirm at a terminal, or with --yes.\n');
+    return 1;
+  }
+  await bookOf(database).decide(between, decisions, commandActor);
+  context.write('Decided. The running service carries it out, or the next one that starts.\n');
+  return 0;
+}
+
+function decisionsIn(values: Readonly<Record<string, unknown>>): Decisions {
+  const given = groups.filter((group) => values[group] !== undefined);
+  for (const group of given) {
+    const known: readonly unknown[] = choices[group];
+    if (!known.includes(values[group]))
+      throw new UsageError(`--${group} takes ${choices[group].join(' or ')}.`);
+  }
+  return Object.fromEntries(given.map((group: Group) => [group, values[group]]));
+}
+
+async function latestOf(database: Database): Promise<Between | null> {
+  const book = bookOf(database);
+  const row = await book.latest();
+  return row === undefined ? null : book.between(row);
+}
+
+function described(between: Between): string[] {
+  const { row, keysAlive, journals, charges, nodes, taps, needed } = between;
+  const { ended, findings } = row;
+  return [
+    `Restored to ${row.moment.toISOString()}${row.backup === null ? '' : ` from ${row.backup}`}`,
+    `  restored at ${row.restoredAt.toISOString()}, quarantined since ${row.beganAt.toISOString()}`,
+    ...(row.releasedAt === null ? [] : [`  released at ${row.releasedAt.toISOString()}`]),
+    ...(row.trouble === null ? [] : [`  cannot be released yet: ${row.trouble}`]),
+    `Ended: ${ended.sessions} sessions, ${ended.links} links, ${ended.invitations} invitations`,
+    `Keys that work: ${keysAlive}`,
+    `Journals set aside: ${journals.length}`,
+    ...charges.map(
+      ({ publicId, name, requests, costNano, requestsAfter, costNanoAfter }) =>
+        `  ${publicId ?? 'no key'} ${JSON.stringify(name ?? '')}: ${requests} requests, $${formatUsd(BigInt(costNano))}; ` +
+        `after the moment ${requestsAfter}, $${formatUsd(BigInt(costNanoAfter))}`,
+    ),
+    ...(nodes.length === 0 ? [] : ['Dead nodes that hold money, without a journal here:']),
+    ...nodes.map(({ node, journal, held }) => {
+      const sum = held.reduce((total, { amount }) => total + amount, 0n);
+      return `  ${node}: $${formatUsd(sum)}, journal ${journal}`;
+    }),
+    ...(findings === null ? ['Jobs and payments: start the service, which looks at them.'] : []),
+    ...Object.entries(findings?.jobs ?? {}).map(([queue, count]) => `Jobs of ${queue}: ${count}`),
+    ...(findings === null ? [] : processorLines(findings.processor)),
+    ...taps.map(({ name, backlog }) => `Tap ${name}: ${backlog} waiting`),
+    ...(row.releasedAt !== null
+      ? []
+      : [needed.length === 0 ? 'Nothing is left to decide.' : `To decide: ${needed.join(', ')}`]),
+  ];
+}
+
+function processorLines(found: ProcessorFinding): string[] {
+  if (found.state === 'off') return ['Payment processor: none'];
+  if (found.state === 'unreached') return [`Payment processor: not reached (${found.error})`];
+  const lines = found.differences.map(
+    ({ intentId, problem, oursCents, theirsCents }) =>
+      `  ${intentId}: ${problem}, here ${oursCents} cents, there ${theirsCents}`,
+  );
+  return [`Payment processor: ${found.payments} payments since, ${lines.length} differ`, ...lines];
+}
