@@ -12,5 +12,7 @@ export interface DrillContext {
 /** One component that fails under load. */
 export interface Drill {
   readonly name: string;
+  /** Where the fault lasts as long as it may outside a drill, these of deploy/prometheus fire. */
+  readonly alerts: readonly string[];
   run(context: DrillContext): Promise<void>;
 }

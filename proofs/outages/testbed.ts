@@ -18,7 +18,7 @@ export class GatewayNode {
   constructor(
     readonly program: Program,
     readonly url: string,
-    private readonly metricsUrl: string,
+    readonly metricsUrl: string,
     /** With which it was started. */
     readonly environment: Readonly<Record<string, string>>,
   ) {}

@@ -20,6 +20,7 @@ const name = `${CALLS} callers who hang up`;
 /** Callers leave in the middle of streams and while whole answers are made: the supplier is left too, and the bill fits. */
 export const aborts: Drill = {
   name: 'aborts',
+  alerts: ['CallersLeave'],
   async run(context) {
     const { testbed, report } = context;
     const node = testbed.shared;

@@ -31,6 +31,7 @@ const jumps = [
 /** The wall clock of a process is set while it serves; the database's clock, which nodes agree on, is not. */
 export const clockJump: Drill = {
   name: 'clock-jump',
+  alerts: ['ClockWrong'],
   async run(context) {
     const { testbed } = context;
     const file = join(testbed.postgres.folder, 'clock-shift');

@@ -15,6 +15,7 @@ const name = 'A supplier that is asked more than a node carries';
 /** It takes its time for every answer, and callers keep coming: those who ask for something else are served. */
 export const crowdedSupplier: Drill = {
   name: 'crowded-supplier',
+  alerts: ['CapacityExceeded'],
   async run(context) {
     const { testbed, report } = context;
     const node = await testbed.node('crowded', { environment });

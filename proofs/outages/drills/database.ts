@@ -49,6 +49,7 @@ const outages: readonly DatabaseOutage[] = [
 /** The database is away under load: what the node holds is spent, what it cannot check is refused, nothing is lost. */
 export const database: Drill = {
   name: 'database',
+  alerts: ['DatabaseDown', 'NodeNotReady', 'MoneyLeaseNotRenewed', 'RequestsFailing'],
   async run(context) {
     for (const outage of outages) await withoutDatabase(context, outage);
   },

@@ -41,6 +41,7 @@ interface Outage {
  */
 export const embeddedDatabase: Drill = {
   name: 'embedded-database',
+  alerts: ['EmbeddedDatabaseEnds', 'DiskNearlyFull', 'JournalNotWritable', 'AnswersNotCharged'],
   async run(context) {
     const dataFolder = join(context.testbed.postgres.folder, 'embedded');
     mkdirSync(dataFolder, { recursive: true, mode: 0o711 });

@@ -26,6 +26,7 @@ const codes = ['capacity_exceeded', 'billing_unavailable', 'auth_unavailable', '
 /** Sockets take all the descriptors a node may have; then even its connections to the database are ended. */
 export const fileDescriptors: Drill = {
   name: 'file-descriptors',
+  alerts: ['FileDescriptorsLow', 'CapacityExceeded'],
   async run(context) {
     if (process.platform !== 'linux') return context.report.skip(name, 'they are counted in /proc');
     const node = await context.testbed.node('descriptors', { openFiles: OPEN_FILES });

@@ -18,6 +18,7 @@ const name = 'Disk of the journal full';
 /** Running calls are written into the database instead; nothing new is begun until there is room. */
 export const fullDisk: Drill = {
   name: 'full-disk',
+  alerts: ['JournalNotWritable', 'DiskNearlyFull', 'NodeNotReady'],
   async run(context) {
     const room = roomFor(join(context.testbed.postgres.folder, 'disk'));
     if (room.standsIn !== undefined) context.report.skip('A full file system of the journal', room.standsIn);

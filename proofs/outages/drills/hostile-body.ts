@@ -18,6 +18,7 @@ const name = 'A hostile body';
 /** Bodies made to keep the event loop busy, and the time that other callers wait meanwhile. */
 export const hostileBody: Drill = {
   name: 'hostile-body',
+  alerts: ['RequestsMalformed'],
   async run(context) {
     const { testbed, report } = context;
     const node = testbed.shared;

@@ -25,6 +25,7 @@ const name = 'Jobs';
 /** The schedule loses what it stands on: connections, the queue's memory, a node's clock. Every job runs on. */
 export const jobs: Drill = {
   name: 'jobs',
+  alerts: ['JobOverdue', 'ClockWrong'],
   async run(context) {
     await storm(context);
     await clockAhead(context);

@@ -19,6 +19,7 @@ const name = 'Mail server gone';
 /** No mail server listens: calls do not notice, and mails wait until one does. */
 export const mailServer: Drill = {
   name: 'mail-server',
+  alerts: ['MailsWait'],
   async run(context) {
     const { testbed, report } = context;
     const node = testbed.shared;

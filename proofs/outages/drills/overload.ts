@@ -19,6 +19,7 @@ const name = `${TIMES} times as many calls as a node carries`;
 /** Calls arrive at a fixed rate. The gateway serves those that fit and refuses the others at once. */
 export const overload: Drill = {
   name: 'overload',
+  alerts: ['OpenRequestsNearLimit', 'CapacityExceeded'],
   async run(context) {
     const { testbed, report } = context;
     const node = await testbed.node('overloaded', { environment: { OPEN_REQUESTS_LIMIT: String(PLACES) } });

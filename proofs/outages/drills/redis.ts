@@ -24,6 +24,7 @@ const name = 'Redis silent (SIGSTOP)';
 /** Redis is away under load of two nodes: callers do not notice, and together the nodes keep the rates. */
 export const redis: Drill = {
   name: 'redis',
+  alerts: ['RedisDown'],
   async run(context) {
     const server = await startRedis(context, name);
     if (server === null) return;

@@ -33,6 +33,7 @@ const quickTimes: Times = { drainSeconds: 5, longest: 3, overlong: 9, second: 3 
 /** One node after the other is stopped and started again under load, behind a balancer that looks at readiness. */
 export const rollingRestart: Drill = {
   name: 'rolling-restart',
+  alerts: ['NodeNotReady', 'NodeDown'],
   async run(context) {
     const { testbed, report, quick } = context;
     const set = quick ? quickTimes : usualTimes;

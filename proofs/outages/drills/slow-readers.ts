@@ -49,6 +49,7 @@ const endless = (tokens: number): Shot => ({
 /** A caller who reads nothing for a minute is cut off and pays for what was delivered; no other caller waits. */
 export const slowReaders: Drill = {
   name: 'slow-readers',
+  alerts: ['CallersLeave'],
   async run(context) {
     const { testbed, report, quick } = context;
     if (process.platform !== 'linux') return report.skip(name, 'what the kernel keeps is asked of Linux');

@@ -24,6 +24,7 @@ const name = 'Callers who do not get to the point';
 /** Connections that say nothing, headers and bodies that come letter by letter: at the product's own limits. */
 export const slowSenders: Drill = {
   name: 'slow-senders',
+  alerts: ['SendersSlow'],
   async run(context) {
     const { testbed, report } = context;
     const node = await testbed.node('slow-senders');

@@ -16,6 +16,7 @@ const name = 'A supplier ten times as slow';
 /** One supplier becomes slow and has no stand-in: only those who asked for it wait. */
 export const slowSupplier: Drill = {
   name: 'slow-supplier',
+  alerts: ['SupplierSlow'],
   run: slowDownTenfold,
 };
 

@@ -5,12 +5,11 @@ import { MoneyMetrics } from './money-metrics';
  * must not reveal who did what.
  */
 export class Metrics extends MoneyMetrics {
-  readonly requests = this.counter('gateway_requests_total', 'Requests answered.', [
-    'endpoint',
-    'model',
-    'status_class',
-    'error_code',
-  ]);
+  readonly requests = this.counter(
+    'gateway_requests_total',
+    'Requests answered; `endpoint` is empty where the key was not accepted.',
+    ['endpoint', 'model', 'status_class', 'error_code'],
+  );
   readonly requestDuration = this.histogram('gateway_request_duration_seconds', 'Time to the last byte.', [
     'endpoint',
     'model',

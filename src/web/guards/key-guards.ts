@@ -1,5 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { fromUnknown } from '../../kernel';
 import { type Caller, KeyGate } from '../../keys';
+import { Metrics } from '../../platform';
 import { ClientAddress } from '../client-address';
 import { requestOf } from '../http-request';
 import { admitChat, admitClient, admitRoot, identify, keyTextOf } from './credentials';
@@ -13,12 +15,27 @@ abstract class KeyGuard implements CanActivate {
   constructor(
     private readonly gate: KeyGate,
     private readonly addresses: ClientAddress,
+    private readonly metrics: Metrics,
   ) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = requestOf(context);
     const text = keyTextOf(request.headers, this.accepts);
-    return identify(this.gate, this.addresses, text, request, this.admit);
+    try {
+      const known = identify(this.gate, this.addresses, text, request, this.admit);
+      return known instanceof Promise ? known.catch((error: unknown) => this.refuse(error)) : known;
+    } catch (error) {
+      return this.refuse(error);
+    }
+  }
+
+  /** Nobody behind the guard hears of it. */
+  private refuse(error: unknown): never {
+    const { status, code } = fromUnknown(error);
+    const status_class = `${Math.floor(status / 100)}xx`;
+    this.metrics.requests.inc({ endpoint: '', model: '', status_class, error_code: code });
+    this.metrics.rejections.inc({ reason: code });
+    throw error;
   }
 }
 

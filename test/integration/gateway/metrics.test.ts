@@ -31,6 +31,21 @@ describe('a request is counted', () => {
     expect(text).not.toContain('made-up-by-a-caller');
   });
 
+  test('a key that is not accepted is a refusal like any other', async () => {
+    const answer = await fetch(`${app.url}/v1/embeddings`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer svc_nobody', 'content-type': 'application/json' },
+      body: '{}',
+    });
+    expect(answer.status).toBe(401);
+    const { code } = ((await answer.json()) as { error: { code: string } }).error;
+    const text = await app.application.get(Metrics).text();
+    expect(text).toContain(
+      `gateway_requests_total{endpoint="",model="",status_class="4xx",error_code="${code}"} 1`,
+    );
+    expect(text).toContain(`gateway_rejections_total{reason="${code}"} 1`);
+  });
+
   test('what is open and held is as it is at the moment of looking', async () => {
     const answer = await ask('sim-large', { stream: true }, '[[tokens=40]] [[pace=20]]');
     const reader = answer.body!.getReader();

@@ -1,0 +1,43 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { projectFolder } from '../../test/system/program';
+import { metricsBehind, readRules, type RuleGroup } from '#inside/platform/metrics/alert-rules';
+import { RULES } from './promtool';
+
+interface Panel {
+  readonly title: string;
+  readonly targets?: readonly { readonly expr: string }[];
+}
+
+interface Dashboard {
+  readonly panels: readonly Panel[];
+  readonly annotations: { readonly list: readonly { readonly expr: string }[] };
+}
+
+/** A query, and where it stands. */
+export interface PanelQuery {
+  readonly panel: string;
+  readonly expr: string;
+}
+
+const dashboards = resolve(projectFolder, 'deploy/grafana/dashboards');
+
+/** As Grafana asks them: its variable is four times the interval of the scrape at least. */
+export const panelQueries: readonly PanelQuery[] = readdirSync(dashboards).flatMap((file) => {
+  const { panels } = JSON.parse(readFileSync(join(dashboards, file), 'utf8')) as Dashboard;
+  return panels.flatMap(({ title, targets = [] }) =>
+    targets.map(({ expr }) => ({
+      panel: `${file}: ${title}`,
+      expr: expr.replaceAll('$__rate_interval', '1m'),
+    })),
+  );
+});
+
+export const ruleGroups: readonly RuleGroup[] = readRules(RULES);
+export const alertRules = ruleGroups.flatMap(({ rules }) => rules).filter(({ alert }) => alert !== undefined);
+
+/** The metrics that an alert looks at. */
+export function metricsOf(name: string): string[] {
+  const rule = alertRules.find(({ alert }) => alert === name);
+  return rule === undefined ? [] : [...metricsBehind(rule.expr, ruleGroups)].sort();
+}

@@ -1,0 +1,145 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { loadSettings, Logger, Mailer } from '#product/platform';
+import { Queue } from '#inside/platform/queue/index';
+import { QueueConnection } from '#inside/platform/queue/queue-connection';
+import { freePort } from '../../test/system/free-port';
+import { Program } from '../../test/system/program';
+import { spawnRedis } from '../../test/system/redis-server';
+import { catalogueOf, mixed, plain, SLOW } from '../outages/catalogue';
+import { call, Load } from '../outages/load';
+import { type GatewayNode, Testbed } from '../outages/testbed';
+
+/** A model with a lane that fails at first, and another one that takes over. */
+const DOUBLE = 'double';
+const CALLS_A_SECOND = 20;
+
+/** Two nodes: the testbed's own, whose queue is in PostgreSQL, and one with Redis, a tap and a gate. */
+export class Scene {
+  private load: Load | undefined;
+
+  private constructor(
+    readonly testbed: Testbed,
+    readonly node: GatewayNode,
+    readonly redis: Program,
+  ) {}
+
+  static async open(): Promise<Scene> {
+    const testbed = await Testbed.open();
+    try {
+      const { folder } = testbed.postgres;
+      mkdirSync(join(folder, 'redis'));
+      const { program, url } = await spawnRedis(join(folder, 'redis'));
+      const nobody = await freePort();
+      const environment = {
+        REDIS_URL: url,
+        RECORDS_FILE: join(folder, 'records.jsonl'),
+        HTTP_GATES: `absent=http://127.0.0.1:${nobody}/#timeout=200ms&onError=open`,
+        HTTP_GATE_SECRETS: `absent=whsec_${Buffer.alloc(32, 7).toString('base64')}`,
+        WORKERS: 'inline',
+      };
+      const node = await testbed.node('watched', { environment });
+      const scene = new Scene(testbed, node, program);
+      await scene.addModel();
+      return scene;
+    } catch (error) {
+      await testbed.close();
+      throw error;
+    }
+  }
+
+  get metricsUrls(): string[] {
+    return [this.testbed.shared.metricsUrl, this.node.metricsUrl];
+  }
+
+  /** Every dialect, streamed and whole, on both nodes, until `rest`. */
+  begin(): void {
+    const endpoints = [this.testbed.shared, this.node].map((node) => node.endpoint(this.testbed.key));
+    this.load = new Load(endpoints, mixed).start(CALLS_A_SECOND);
+  }
+
+  async rest(): Promise<void> {
+    await this.load?.stop();
+  }
+
+  /** What goes wrong on a usual day: each of it moves a metric. */
+  async goWrong(): Promise<void> {
+    const { testbed, node } = this;
+    const endpoint = node.endpoint(testbed.key);
+    const fail = (status: number): Promise<() => Promise<void>> =>
+      testbed.slow.fault({ match: { model: `sim-${SLOW}` }, fault: { kind: 'status', status } });
+    for (const status of [503, 401]) {
+      const mend = await fail(status);
+      for (let place = 0; place < 4; place += 1) {
+        await call(endpoint, plain(DOUBLE, place));
+        await call(endpoint, plain(SLOW, place));
+        await delay(500);
+      }
+      await mend();
+    }
+    for (let place = 0; place < 8; place += 1) {
+      await call(endpoint, plain('there-is-no-such-model', place));
+      await sendNoHttp(node.url);
+      await delay(300);
+    }
+    // The lane is tried once a second, and is well again.
+    for (let place = 0; place < 5; place += 1) {
+      await call(endpoint, plain(SLOW, place));
+      await delay(1_000);
+    }
+    await this.queueMail();
+  }
+
+  async close(): Promise<void> {
+    await this.rest();
+    await this.testbed.close();
+    this.redis.signal('SIGCONT');
+    await this.redis.stop();
+  }
+
+  private async addModel(): Promise<void> {
+    const { testbed } = this;
+    const { steady, slow, shared } = testbed;
+    const catalogue = JSON.parse(catalogueOf({ steady: steady.url, slow: slow.url })) as {
+      models: Record<string, object>;
+    };
+    const lane = (provider: string, name: string): object => ({
+      provider,
+      model: `sim-${name}`,
+      region: 'here',
+    });
+    catalogue.models[DOUBLE] = {
+      max_output_tokens: 4_000,
+      price: { input: 1, output: 2 },
+      lanes: [lane(SLOW, SLOW), lane('chatty', 'chatty')],
+    };
+    const file = join(shared.dataFolder, 'telemetry.yaml');
+    writeFileSync(file, JSON.stringify(catalogue));
+    const apply = Program.node('bundle/cli.js', ['apply', file, '--yes'], shared.environment);
+    if ((await apply.ended) !== 0) throw new Error(`the catalogue was refused: ${apply.text}`);
+  }
+
+  /** Where no mail server listens: it waits in the queue of the testbed's node. */
+  private async queueMail(): Promise<void> {
+    const settings = loadSettings({ NODE_ENV: 'test', DATA_FOLDER: this.testbed.shared.dataFolder });
+    const logger = Logger.create(settings, { write: () => undefined });
+    const { connection, close } = QueueConnection.toPostgres(this.testbed.postgres.url, 3, logger);
+    const queue = new Queue('mail', { connection });
+    await new Mailer(queue).send({ to: 'person@example.com', subject: 'A subject', text: 'A text' });
+    await queue.close();
+    await close();
+  }
+}
+
+function sendNoHttp(url: string): Promise<void> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname, () => socket.write('this is no HTTP\r\n\r\n'));
+    socket
+      .resume()
+      .on('error', () => undefined)
+      .once('close', () => resolve());
+  });
+}
