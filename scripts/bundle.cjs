@@ -23,6 +23,8 @@ const external = [
   'pg',
   'reflect-metadata',
   'typeorm',
+  // Only who goes through a proxy or speaks HTTP/2 pays for it.
+  'undici',
   // Optional for Nest, and not installed.
   '@nestjs/microservices*',
   '@nestjs/websockets*',

@@ -10,11 +10,11 @@ import {
 } from '../catalogue';
 import {
   AddressGuard,
+  ChosenTransport,
   type Database,
   MasterKeys,
   SecretBox,
   type Settings,
-  WireTransport,
 } from '../platform';
 import {
   type ComparedModel,
@@ -74,7 +74,7 @@ export async function comparedWithVendors(
   only?: string,
 ): Promise<readonly ComparedProvider[]> {
   const guard = new AddressGuard(settings.supplierAllow);
-  const transport = new WireTransport(settings, guard);
+  const transport = new ChosenTransport(settings, guard);
   try {
     const credentials = await CredentialStore.loaded(
       database,

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
+import { isKeyOf } from './egress-readers';
 import { errorCode } from './error-code';
 import { isLoopbackOrigin } from './loopback';
 import { placeholderFault, urlPasswordFault } from './placeholder';
@@ -82,6 +83,7 @@ function crossFaults(settings: Settings): SettingFault[] {
     faults.push({ name: 'MIGRATION_DATABASE_URL', problem: 'needs DATABASE_URL beside it' });
   }
   faults.push(...sandboxFaults(settings), ...processorFaults(settings), ...providerFaults(settings));
+  faults.push(...egressFaults(settings));
   faults.push(...unsigned(settings, 'gate', 'httpGates', 'httpGateSecrets'));
   faults.push(...unsigned(settings, 'tap', 'httpTaps', 'httpTapSecrets'));
   if (settings.environment !== 'production') return faults;
@@ -108,6 +110,20 @@ function unsigned(
   return (listed as Settings['httpTaps'])
     .filter(({ name }) => !known.has(name))
     .map(({ name }) => ({ name: nameOf(secrets), problem: `has no secret for the ${kind} ${name}` }));
+}
+
+/** A certificate is of no use without its key, and with another one. */
+function egressFaults({
+  egressClientCertificate: certificate,
+  egressClientKey: key,
+}: Settings): SettingFault[] {
+  const [name, keyName] = ['EGRESS_CLIENT_CERTIFICATE', 'EGRESS_CLIENT_KEY'];
+  if (certificate === undefined && key === undefined) return [];
+  if (key === undefined) return [{ name, problem: `needs ${keyName} beside it` }];
+  if (certificate === undefined) return [{ name: keyName, problem: `needs ${name} beside it` }];
+  // Texts that cannot be read are faults of their own.
+  if (typeof certificate !== 'string' || typeof key !== 'string') return [];
+  return isKeyOf(certificate, key) ? [] : [{ name: keyName, problem: `is not the key of ${name}` }];
 }
 
 const slots = ['idp1', 'idp2'] as const;

@@ -9,7 +9,7 @@ import {
   text,
   wholeNumber,
 } from './readers';
-import { BillingSettings } from './billing-settings';
+import { EgressSettings } from './egress-settings';
 import {
   httpGates,
   type HttpGateSetting,
@@ -22,7 +22,7 @@ import { Setting } from './setting.decorator';
 const timeOut = duration('100ms', '24h');
 
 /** Holds all settings: read once, validated, frozen. */
-export class Settings extends BillingSettings {
+export class Settings extends EgressSettings {
   @Setting({
     name: 'SUPPLIER_ALLOW',
     group: 'Suppliers',

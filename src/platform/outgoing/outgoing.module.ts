@@ -1,6 +1,6 @@
 import { Module, type OnApplicationShutdown } from '@nestjs/common';
 import { type AllowedNetwork, Settings } from '../config';
-import { AddressGuard, WireTransport } from '../supplier-http';
+import { AddressGuard, ChosenTransport } from '../supplier-http';
 import { OutgoingClient } from './outgoing-client';
 
 /** The whole internet, for a host that the operator named. */
@@ -36,7 +36,7 @@ function namedByOperator(settings: Settings, also: readonly string[]): AllowedNe
 /** Further addresses are those that the operator names elsewhere than in settings, such as on the command line. */
 export const outgoingClient = (settings: Settings, also: readonly string[] = []): OutgoingClient =>
   new OutgoingClient(
-    new WireTransport(
+    new ChosenTransport(
       settings,
       new AddressGuard([...settings.supplierAllow, ...namedByOperator(settings, also)]),
     ),
@@ -44,7 +44,7 @@ export const outgoingClient = (settings: Settings, also: readonly string[] = [])
 
 /** Code of extensions reaches no private network but those that the operator allows for suppliers. */
 export const extensionsClient = (settings: Settings): OutgoingClient =>
-  new OutgoingClient(new WireTransport(settings, new AddressGuard(settings.supplierAllow)));
+  new OutgoingClient(new ChosenTransport(settings, new AddressGuard(settings.supplierAllow)));
 
 @Module({
   providers: [

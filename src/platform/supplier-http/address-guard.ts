@@ -17,6 +17,9 @@ export class AddressRefused extends Error {
   }
 }
 
+/** Where only the proxy knows names, asking here must not delay every connection. */
+const LOOKUP_BEHIND_PROXY_MS = 1_000;
+
 interface Exception {
   readonly host: string | undefined;
   readonly port: number | undefined;
@@ -109,6 +112,24 @@ export class AddressGuard {
     return addresses.map((address) => ({ address, family: familyOf(address) === 'ipv4' ? 4 : 6 }));
   }
 
+  /**
+   * A proxy resolves names itself, so nothing can be pinned behind one. Literal addresses obey the rules, and so do
+   * the addresses that a name has here. A name that is not known here is the proxy's to judge, over https on 443.
+   */
+  async checkBehindProxy(origin: URL): Promise<void> {
+    const checked = this.checkBaseUrl(origin.origin);
+    const host = bare(origin.hostname);
+    if (!checked.ok) throw new AddressRefused(host, checked.error);
+    if (familyOf(host)) return;
+    const addresses = await within(LOOKUP_BEHIND_PROXY_MS, this.resolve(host));
+    const port = portOf(origin);
+    if (addresses.length > 0) {
+      const refusal = this.refusal(host, port, addresses, this.isExceptional(origin));
+      if (refusal !== undefined) throw new AddressRefused(host, refusal);
+    } else if (this.isExceptional(origin) && !this.exceptions.some((one) => names(one, host, port)))
+      throw new AddressRefused(host, 'its name is not known here, and it is not https on port 443');
+  }
+
   private refusal(
     host: string,
     port: number,
@@ -129,6 +150,25 @@ export class AddressGuard {
   /** Such an origin needs the operator's permission even at a public address. */
   private isExceptional(url: URL): boolean {
     return url.protocol !== 'https:' || portOf(url) !== 443;
+  }
+}
+
+/** A rule for this very name: its addresses cannot be looked at. */
+const names = (exception: Exception, host: string, port: number): boolean =>
+  exception.host === host && concerns(exception, host, port);
+
+/** None where there is no answer in time. */
+async function within(milliseconds: number, found: Promise<readonly string[]>): Promise<readonly string[]> {
+  let late: NodeJS.Timeout | undefined;
+  const nothing = new Promise<readonly string[]>((resolve) => {
+    late = setTimeout(() => resolve([]), milliseconds);
+  });
+  try {
+    return await Promise.race([found, nothing]);
+  } catch {
+    return [];
+  } finally {
+    clearTimeout(late);
   }
 }
 

@@ -25,3 +25,13 @@ export class SupplierDeadline extends Error {
     this.name = 'SupplierDeadline';
   }
 }
+
+/** The proxy on the way did not let us through, or is not there. */
+export class ProxyFailed extends Error {
+  readonly code = 'PROXY_FAILED';
+
+  constructor(host: string, problem: string, cause?: unknown) {
+    super(`the proxy ${host} ${problem}`, cause === undefined ? undefined : { cause });
+    this.name = 'ProxyFailed';
+  }
+}

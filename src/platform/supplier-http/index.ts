@@ -1,7 +1,10 @@
 export { AddressGuard, AddressRefused, type Resolver } from './address-guard';
-export { BrokenAnswer, SupplierDeadline } from './errors';
+export { ChosenTransport } from './chosen-transport';
+export { BrokenAnswer, ProxyFailed, SupplierDeadline } from './errors';
 export { SupplierHttpModule } from './supplier-http.module';
 export {
+  type ClientIdentity,
+  type EgressTerms,
   type RequestMethod,
   type SupplierCall,
   type SupplierHandler,

@@ -2,7 +2,7 @@ import { Module, type OnApplicationShutdown } from '@nestjs/common';
 import { Settings } from '../config';
 import { AddressGuard } from './address-guard';
 import { SupplierTransport } from './supplier-transport';
-import { WireTransport } from './wire-transport';
+import { ChosenTransport } from './chosen-transport';
 
 @Module({
   providers: [
@@ -14,7 +14,7 @@ import { WireTransport } from './wire-transport';
     {
       provide: SupplierTransport,
       inject: [Settings, AddressGuard],
-      useFactory: (settings: Settings, guard: AddressGuard) => new WireTransport(settings, guard),
+      useFactory: (settings: Settings, guard: AddressGuard) => new ChosenTransport(settings, guard),
     },
   ],
   exports: [AddressGuard, SupplierTransport],

@@ -3,6 +3,22 @@ import type { Fault, Pieces } from '../../kernel';
 
 export type RequestMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
 
+/** A certificate, with those that vouch for it, and its key: both in PEM. */
+export interface ClientIdentity {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** What one supplier asks of the way to it; what is missing is as the settings say. */
+export interface EgressTerms {
+  /** The name of a proxy of the settings, or `direct` for none. */
+  readonly proxy?: string;
+  /** Certificates in PEM that are trusted, too. */
+  readonly ca?: string;
+  readonly identity?: ClientIdentity;
+  readonly http2?: boolean;
+}
+
 export interface SupplierRequest {
   readonly url: URL;
   readonly method: RequestMethod;
@@ -14,6 +30,8 @@ export interface SupplierRequest {
   readonly totalMs?: number;
   /** Asked once a connection is available: a fault stops the call from being sent. */
   readonly changedMind?: () => Fault | null;
+  /** The same object for all calls of one supplier, as what follows from it is kept by it. */
+  readonly egress?: EgressTerms | undefined;
 }
 
 /** The handler is told of an answer: its head, its pieces, and at the end one of the last two, once. */

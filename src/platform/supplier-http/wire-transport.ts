@@ -2,7 +2,15 @@ import { type Fault, fault, Pieces } from '../../kernel';
 import type { Settings } from '../config';
 import { type AddressGuard, AddressRefused } from './address-guard';
 import type { SupplierCall, SupplierHandler, SupplierRequest, SupplierTransport } from './supplier-transport';
-import { ConnectionPool, requestHead, WireCall } from './wire';
+import {
+  type Carrier,
+  Connection,
+  ConnectionPool,
+  connectorTo,
+  type Owner,
+  requestHead,
+  WireCall,
+} from './wire';
 
 /** One call on every connection and as many waiting: a slow supplier must not fill the node with waiting calls. */
 const MOST_CALLS_PER_CONNECTION = 2;
@@ -15,7 +23,7 @@ const full = ({ host }: URL): Fault =>
     cause: new Error(`too many calls wait for ${host}`),
   });
 
-type PoolSettings = Pick<
+export type PoolSettings = Pick<
   Settings,
   | 'supplierConnections'
   | 'supplierConnectTimeoutMs'
@@ -24,6 +32,19 @@ type PoolSettings = Pick<
   | 'supplierRestMs'
   | 'supplierTotalTimeoutMs'
 >;
+
+/** How connections to one origin are opened. */
+export interface Opener {
+  open(owner: Owner): Carrier;
+  readonly callsEach?: () => number;
+}
+
+/** A way to suppliers other than the direct one. */
+export interface Way {
+  openerTo(origin: URL): Opener;
+  /** A request line has this for the address of a call. */
+  targetOf(url: URL): string;
+}
 
 interface Origin {
   readonly pool: ConnectionPool;
@@ -49,6 +70,7 @@ export class WireTransport implements SupplierTransport {
   constructor(
     private readonly settings: PoolSettings,
     private readonly guard: AddressGuard,
+    private readonly way: Way | null = null,
   ) {}
 
   dispatch(request: SupplierRequest, handler: SupplierHandler): SupplierCall {
@@ -67,7 +89,7 @@ export class WireTransport implements SupplierTransport {
       isBodiless: method === 'HEAD',
     };
     origin.open += 1;
-    const call = new WireCall(head, pieces, handler, terms, origin.leave);
+    const call = new WireCall(head, pieces, handler, terms, origin.leave, request);
     origin.pool.send(call);
     return call;
   }
@@ -79,7 +101,8 @@ export class WireTransport implements SupplierTransport {
   }
 
   private targetOf(url: URL): Target {
-    const target = { origin: this.originOf(url), path: `${url.pathname}${url.search}` };
+    const path = this.way === null ? `${url.pathname}${url.search}` : this.way.targetOf(url);
+    const target = { origin: this.originOf(url), path };
     this.targets.set(url, target);
     return target;
   }
@@ -89,11 +112,9 @@ export class WireTransport implements SupplierTransport {
     if (existing) return existing;
     const address = new URL(url.origin);
     const pool = new ConnectionPool({
-      origin: address,
+      ...(this.way?.openerTo(address) ?? this.directTo(address)),
       connections: this.settings.supplierConnections,
       restMs: this.settings.supplierRestMs,
-      timeoutMs: this.settings.supplierConnectTimeoutMs,
-      lookup: this.guard.lookupFor(address),
       // Sockets do not resolve a literal address, so that one is checked beforehand.
       check: () => {
         const checked = this.guard.checkBaseUrl(address.origin);
@@ -103,5 +124,12 @@ export class WireTransport implements SupplierTransport {
     const origin = { pool, host: address.host, open: 0, leave: (): void => void (origin.open -= 1) };
     this.origins.set(url.origin, origin);
     return origin;
+  }
+
+  private directTo(origin: URL): Opener {
+    const isEncrypted = origin.protocol === 'https:';
+    const timeoutMs = this.settings.supplierConnectTimeoutMs;
+    const connect = connectorTo({ origin, timeoutMs, lookup: this.guard.lookupFor(origin) });
+    return { open: (owner) => new Connection(connect, isEncrypted, owner) };
   }
 }

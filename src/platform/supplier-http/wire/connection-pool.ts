@@ -1,6 +1,5 @@
 import { monotonicMs } from '../../../kernel';
-import { Connection, type Owner } from './connection';
-import { connectorTo, type Destination } from './connect';
+import type { Carrier, Owner } from './connection';
 import type { WireCall } from './wire-call';
 
 const SWEEP_MS = 1_000;
@@ -11,7 +10,10 @@ const DISTRUST_MS = 600_000;
 const FIRST_ANSWERS = 100;
 const FIRST_RESTS = 20;
 
-export interface PoolTerms extends Destination {
+export interface PoolTerms {
+  readonly open: (owner: Owner) => Carrier;
+  /** A connection is thought to carry so many calls at once, before it is there. */
+  readonly callsEach?: () => number;
   readonly connections: number;
   /** A connection rests so long after an answer. */
   readonly restMs: number;
@@ -19,13 +21,11 @@ export interface PoolTerms extends Destination {
   readonly check: () => Error | null;
 }
 
-/** The connections to one origin: a bounded number, each with one call at a time; further calls wait. */
+/** The connections to one origin: a bounded number, each with as many calls as it takes; further calls wait. */
 export class ConnectionPool implements Owner {
-  private readonly connect: ReturnType<typeof connectorTo>;
-  private readonly isEncrypted: boolean;
-  private readonly connections = new Set<Connection>();
+  private readonly connections = new Set<Carrier>();
   /** The one that was used last comes last. */
-  private idle: Connection[] = [];
+  private idle: Carrier[] = [];
   private waiting: WireCall[] = [];
   private opening = 0;
   private answers = 0;
@@ -35,10 +35,7 @@ export class ConnectionPool implements Owner {
   private isClosed = false;
   private sweeping: NodeJS.Timeout | undefined;
 
-  constructor(private readonly terms: PoolTerms) {
-    this.connect = connectorTo(terms);
-    this.isEncrypted = terms.origin.protocol === 'https:';
-  }
+  constructor(private readonly terms: PoolTerms) {}
 
   /**
    * Sends a call once a connection is free, and after one more turn of the event loop. Unsolicited bytes are then
@@ -58,13 +55,13 @@ export class ConnectionPool implements Owner {
     for (const connection of this.connections) connection.destroy(closed());
   }
 
-  opened(connection: Connection): void {
+  opened(connection: Carrier): void {
     this.opening -= 1;
     this.idle.push(connection);
     this.becameIdle();
   }
 
-  freed(connection: Connection): void {
+  freed(connection: Carrier): void {
     this.answers += 1;
     if (this.isDistrusted) return connection.destroy();
     this.idle.push(connection);
@@ -81,6 +78,10 @@ export class ConnectionPool implements Owner {
     return this.terms.restMs * (this.answers < FIRST_ANSWERS ? FIRST_RESTS : 1);
   }
 
+  private get callsEach(): number {
+    return this.terms.callsEach?.() ?? 1;
+  }
+
   private get isDistrusted(): boolean {
     return monotonicMs() < this.distrustedUntil;
   }
@@ -90,12 +91,14 @@ export class ConnectionPool implements Owner {
     this.sweeping ??= setTimeout(() => this.sweep(), SWEEP_MS).unref();
   }
 
-  closed(connection: Connection, wasOpen: boolean, failure: Error | null): void {
+  closed(connection: Carrier, wasOpen: boolean, failure: Error | null): void {
     this.connections.delete(connection);
     const place = this.idle.indexOf(connection);
     if (place !== -1) this.idle.splice(place, 1);
     if (!wasOpen) this.opening -= 1;
-    if (failure !== null) this.next()?.fail(failure);
+    // As many calls as counted on it learn that there is none.
+    const lost = failure === null ? 0 : wasOpen ? 1 : this.callsEach;
+    for (let n = 0; n < lost; n += 1) this.next()?.fail(failure!);
     if (this.waiting.length > 0) this.schedule();
   }
 
@@ -117,13 +120,14 @@ export class ConnectionPool implements Owner {
         this.idle.push(connection);
         break;
       }
-      call.beginsOn(connection);
       connection.carry(call);
+      if (connection.hasRoom) this.idle.push(connection);
     }
     if (this.waiting.length === 0) return;
     this.waiting = this.waiting.filter(({ isOver }) => !isOver);
-    const { connections } = this.terms;
-    while (this.opening < this.waiting.length && this.connections.size < connections) this.open();
+    const { callsEach } = this;
+    while (this.opening * callsEach < this.waiting.length && this.connections.size < this.terms.connections)
+      this.open();
     this.waitForRest();
   }
 
@@ -141,7 +145,7 @@ export class ConnectionPool implements Owner {
     const refusal = this.terms.check();
     if (refusal !== null) return this.next()?.fail(refusal);
     this.opening += 1;
-    this.connections.add(new Connection(this.connect, this.isEncrypted, this));
+    this.connections.add(this.terms.open(this));
   }
 
   /** The call that has waited longest. */
@@ -155,7 +159,7 @@ export class ConnectionPool implements Owner {
   }
 
   /** It is the one of those that have rested that was used last. */
-  private nextUsable(): Connection | null {
+  private nextUsable(): Carrier | null {
     for (let at = this.idle.length - 1; at >= 0; at -= 1) {
       const connection = this.idle[at]!;
       if (connection.restMs > 0) continue;

@@ -5,6 +5,19 @@ import type { Reading } from './connect';
 import { BrokenAnswer, SupplierClosed } from '../errors';
 import type { WireCall } from './wire-call';
 
+/** A connection as its owner sees it. */
+export interface Carrier {
+  /** The supplier still accepts calls on it, as far as can be known. */
+  readonly isUsable: boolean;
+  /** Nothing has to come for so long yet. */
+  readonly restMs: number;
+  /** It takes another call beside those that it carries. */
+  readonly hasRoom: boolean;
+  carry(call: WireCall): void;
+  /** Without an error nobody needs it any more. */
+  destroy(error?: Error): void;
+}
+
 /** The owner has the connection. */
 export interface Owner {
   /**
@@ -12,11 +25,11 @@ export interface Owner {
    * would be taken for the answer to that call.
    */
   readonly restMs: number;
-  opened(connection: Connection): void;
+  opened(connection: Carrier): void;
   /** The connection is ready for the next call. */
-  freed(connection: Connection): void;
+  freed(connection: Carrier): void;
   /** `failure` is set when it was not good for a single call. */
-  closed(connection: Connection, wasOpen: boolean, failure: Error | null): void;
+  closed(connection: Carrier, wasOpen: boolean, failure: Error | null): void;
   /** It brought an answer that nobody had asked for. */
   strayed(): void;
 }
@@ -32,7 +45,8 @@ const IDLE_TOO_LONG = /^HTTP\/1\.[01] 408 /;
 const YOUNG_MS = 1_000;
 
 /** Keeps one connection to a supplier, with one call on it at a time. */
-export class Connection {
+export class Connection implements Carrier {
+  readonly hasRoom = false;
   private readonly parser = new AnswerParser();
   private readonly socket: Socket;
   private call: WireCall | null = null;
@@ -51,11 +65,7 @@ export class Connection {
   ) {
     this.socket = connect((memory, count) => this.read(memory, count));
     this.socket
-      .on(isEncrypted ? 'secureConnect' : 'connect', () => {
-        this.openedMs = monotonicMs();
-        this.usableUntil = this.openedMs + UNUSED_MS;
-        owner.opened(this);
-      })
+      .on(isEncrypted ? 'secureConnect' : 'connect', () => this.open())
       .on('error', (error) => (this.cause = error))
       // The peer has closed: nothing more can come, and what is sent would not be read.
       .on('end', () => this.end())
@@ -65,19 +75,25 @@ export class Connection {
       });
   }
 
-  /** The supplier still accepts calls on it, as far as can be known. */
+  /** To be called by those alone who hand over a socket that is open already. */
+  open(): void {
+    this.openedMs = monotonicMs();
+    this.usableUntil = this.openedMs + UNUSED_MS;
+    this.owner.opened(this);
+  }
+
   get isUsable(): boolean {
     const { destroyed, writableLength } = this.socket;
     // Some of a request that was answered early is still to be sent, and the supplier may not read it.
     return !destroyed && writableLength === 0 && monotonicMs() < this.usableUntil;
   }
 
-  /** Nothing has to come for so long yet. */
   get restMs(): number {
     return this.usableFrom - monotonicMs();
   }
 
   carry(call: WireCall): void {
+    call.beginsOn(this);
     this.call = call;
     this.isUsed = true;
     this.parser.expect(call);

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { monotonicMs, type Pieces } from '../../../kernel';
-import type { SupplierCall, SupplierHandler } from '../supplier-transport';
+import type { SupplierCall, SupplierHandler, SupplierRequest } from '../supplier-transport';
 import type { AnswerSink } from './answer-parser';
 import { SupplierDeadline } from '../errors';
 import { type Timed, DeadlineTimer } from './deadline-timer';
@@ -14,8 +14,10 @@ export interface CallTerms {
   readonly isBodiless: boolean;
 }
 
-/** A carrier has a call on it. */
-interface Carrier {
+export type Asked = Pick<SupplierRequest, 'url' | 'method' | 'headers'>;
+
+/** What a call is on: a connection, or its part of one. */
+export interface CallCarrier {
   pause(): void;
   resume(): void;
   destroy(): void;
@@ -31,7 +33,7 @@ export class WireCall implements SupplierCall, AnswerSink, Timed {
   isOver = false;
   isPaused = false;
   readonly isBodiless: boolean;
-  private connection: Carrier | null = null;
+  private connection: CallCarrier | null = null;
   private isAnswered = false;
   private isWatched = false;
   private readonly startedMs = monotonicMs();
@@ -43,6 +45,8 @@ export class WireCall implements SupplierCall, AnswerSink, Timed {
     private readonly handler: SupplierHandler,
     private readonly terms: CallTerms,
     private readonly leave: () => void,
+    /** What the head says, for a connection that does not speak in lines. */
+    readonly asked: Asked,
   ) {
     this.isBodiless = terms.isBodiless;
     deadlineTimer.schedule(this, Math.min(terms.firstByteMs, terms.totalMs));
@@ -56,7 +60,7 @@ export class WireCall implements SupplierCall, AnswerSink, Timed {
     return !this.isOver;
   }
 
-  beginsOn(connection: Carrier): void {
+  beginsOn(connection: CallCarrier): void {
     this.begun = true;
     this.connection = connection;
   }

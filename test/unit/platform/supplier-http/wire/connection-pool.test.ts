@@ -1,7 +1,18 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { setImmediate as nextRound } from 'node:timers/promises';
-import { answer, type Asked, call, closeEverything, get, listen, ok, openPools } from './raw-supplier';
+import type { WireTransport } from '../../../../../src/platform/supplier-http';
+import {
+  answer,
+  type Asked,
+  call,
+  closeEverything,
+  get,
+  listen,
+  ok,
+  openPools,
+  whereDirect,
+} from './raw-supplier';
 
 afterEach(closeEverything);
 
@@ -47,7 +58,7 @@ describe('an answer that nobody asked for is never taken for the next one', () =
     expect(connectionsOf(asked)).toEqual([1, 2]);
   });
 
-  test('when it has come but nobody has had the time to read it', async () => {
+  whereDirect()('when it has come but nobody has had the time to read it', async () => {
     const { port, asked } = await answer(({ socket }, nth) => socket.write(ok(`answer ${nth}`)));
     const pools = openPools();
     expect(await call(pools, get(port)).outcome).toMatchObject({ text: 'answer 1' });
@@ -56,7 +67,7 @@ describe('an answer that nobody asked for is never taken for the next one', () =
     expect(connectionsOf(asked)).toEqual([1, 2]);
   });
 
-  test('when it has come on a connection that others have passed over', async () => {
+  whereDirect()('when it has come on a connection that others have passed over', async () => {
     const both: Asked[] = [];
     const { port } = await answer((one, nth) => {
       if (nth > 2) return void one.socket.write(ok(`answer ${nth}`));
@@ -217,7 +228,7 @@ test('the connection that was used last is used first', async () => {
 });
 
 describe('calls that are aborted while they wait', () => {
-  test('do not pile up, and are not sent', async () => {
+  whereDirect()('do not pile up, and are not sent', async () => {
     const there = Promise.withResolvers<Asked>();
     const { port, asked } = await answer((one, nth) => {
       if (nth === 1) there.resolve(one);
@@ -227,7 +238,7 @@ describe('calls that are aborted while they wait', () => {
     const first = call(pools, get(port));
     const { socket } = await there.promise;
     for (let n = 0; n < 1_000; n++) call(pools, get(port)).call.abort(new Error('enough'));
-    const pool = pools['origins'].get(`http://127.0.0.1:${port}`)!.pool;
+    const pool = (pools as WireTransport)['origins'].get(`http://127.0.0.1:${port}`)!.pool;
     await nextRound();
     // Two turns of the event loop, and they are forgotten.
     for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
@@ -248,19 +259,22 @@ describe('calls that are aborted while they wait', () => {
   });
 });
 
-test.each([1, 2, 3])('every call that waits hears that none of %d connections can be made', async (most) => {
-  const closed = createServer().listen(0, '127.0.0.1');
-  await once(closed, 'listening');
-  const { port } = closed.address() as AddressInfo;
-  closed.close();
-  await once(closed, 'close');
-  const pools = openPools({ supplierConnections: most });
-  const calls = Array.from({ length: 2 * most }, () => call(pools, get(port)));
-  for (const { call, outcome } of calls) {
-    expect(await outcome).toMatchObject({ error: { code: 'ECONNREFUSED' }, ends: 1 });
-    expect(call.begun).toBe(false);
-  }
-});
+whereDirect().each([1, 2, 3])(
+  'every call that waits hears that none of %d connections can be made',
+  async (most) => {
+    const closed = createServer().listen(0, '127.0.0.1');
+    await once(closed, 'listening');
+    const { port } = closed.address() as AddressInfo;
+    closed.close();
+    await once(closed, 'close');
+    const pools = openPools({ supplierConnections: most });
+    const calls = Array.from({ length: 2 * most }, () => call(pools, get(port)));
+    for (const { call, outcome } of calls) {
+      expect(await outcome).toMatchObject({ error: { code: 'ECONNREFUSED' }, ends: 1 });
+      expect(call.begun).toBe(false);
+    }
+  },
+);
 
 describe('when everything is closed', () => {
   const begun = 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nbegun';

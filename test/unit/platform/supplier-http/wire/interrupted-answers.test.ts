@@ -1,6 +1,16 @@
 import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
-import { answer, type Asked, call, closeEverything, get, listen, ok, openPools } from './raw-supplier';
+import {
+  answer,
+  type Asked,
+  call,
+  closeEverything,
+  get,
+  listen,
+  ok,
+  openPools,
+  wherePlain,
+} from './raw-supplier';
 
 afterEach(closeEverything);
 
@@ -26,16 +36,19 @@ describe('when the supplier closes', () => {
     expect(bytes.includes('begun') ? told.text : 'begun').toMatch(/^begun/);
   });
 
-  test('an answer that ends by that is whole, and the next one comes over another connection', async () => {
-    const { port, asked } = await answer(({ socket }) => socket.end(untilClose));
-    const pools = openPools();
-    for (let n = 0; n < 2; n++) {
-      const { error, ...told } = await call(pools, get(port)).outcome;
-      expect(error).toBeUndefined();
-      expect(told).toMatchObject({ status: 200, text: 'begun', ends: 1 });
-    }
-    expect(asked.map(({ connection }) => connection)).toEqual([1, 2]);
-  });
+  wherePlain()(
+    'an answer that ends by that is whole, and the next one comes over another connection',
+    async () => {
+      const { port, asked } = await answer(({ socket }) => socket.end(untilClose));
+      const pools = openPools();
+      for (let n = 0; n < 2; n++) {
+        const { error, ...told } = await call(pools, get(port)).outcome;
+        expect(error).toBeUndefined();
+        expect(told).toMatchObject({ status: 200, text: 'begun', ends: 1 });
+      }
+      expect(asked.map(({ connection }) => connection)).toEqual([1, 2]);
+    },
+  );
 
   test('others that wait go on over another connection', async () => {
     const { port } = await answer(({ socket }, nth) => (nth === 1 ? socket.end() : socket.write(ok('ok'))));
@@ -47,12 +60,12 @@ describe('when the supplier closes', () => {
 });
 
 describe('when the supplier resets the connection', () => {
-  test('before it says a word, the call breaks off once', async () => {
+  wherePlain()('before it says a word, the call breaks off once', async () => {
     const { port } = await answer(({ socket }) => socket.resetAndDestroy());
     expect(await call(openPools(), get(port)).outcome).toMatchObject({ error: { code: 'ECONNRESET' } });
   });
 
-  test.each([
+  wherePlain().each([
     ['a body', sized],
     ['a chunked body', chunked],
     ['a body that ends when the connection closes', untilClose],
@@ -64,7 +77,7 @@ describe('when the supplier resets the connection', () => {
     expect(await outcome).toMatchObject({ text: 'begun', error: { code: 'ECONNRESET' } });
   });
 
-  test('and nobody uses it, nobody notices', async () => {
+  wherePlain()('and nobody uses it, nobody notices', async () => {
     const { port, asked } = await answer(({ socket }, nth) => socket.write(ok(`answer ${nth}`)));
     const pools = openPools();
     await call(pools, get(port)).outcome;

@@ -1,6 +1,15 @@
 import { once } from 'node:events';
 import { setImmediate as nextRound } from 'node:timers/promises';
-import { answer, call, closeEverything, get, ok, openPools, type RawSupplier } from './raw-supplier';
+import {
+  answer,
+  call,
+  closeEverything,
+  get,
+  ok,
+  openPools,
+  type RawSupplier,
+  wherePlain,
+} from './raw-supplier';
 
 afterEach(closeEverything);
 
@@ -48,7 +57,7 @@ describe('a pause', () => {
     expect(supplier.asked.map(({ connection }) => connection)).toEqual([1, 2, 1]);
   });
 
-  test('holds back an end that comes by closing', async () => {
+  wherePlain()('holds back an end that comes by closing', async () => {
     const supplier = await answer(({ socket }) => socket.end('HTTP/1.1 200 OK\r\n\r\nbegun'));
     const paused = call(openPools(), get(supplier.port), { onData: () => paused.call.pause() });
     await paused.begun;
@@ -103,7 +112,7 @@ describe('a pause', () => {
     await closed;
   });
 
-  test('of an answer that is there outlives the supplier', async () => {
+  wherePlain()('of an answer that is there outlives the supplier', async () => {
     const { port, asked } = await answer(({ socket }) => socket.write(ok('begun')));
     const paused = call(openPools(), get(port), { onData: () => paused.call.pause() });
     await paused.begun;
@@ -157,7 +166,7 @@ describe('the deadline for silence', () => {
   });
 });
 
-test.each([
+wherePlain().each([
   [
     'with a length',
     Buffer.concat([Buffer.from(`HTTP/1.1 200 OK\r\ncontent-length: ${sent.length}\r\n\r\n`), sent]),

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer as createSecureServer } from 'node:tls';
 import {
   AddressGuard,
   type SupplierHandler,
+  type SupplierTransport,
   WireTransport,
   type SupplierRequest,
 } from '../../../../../src/platform/supplier-http';
@@ -57,11 +59,16 @@ export async function listen(
   onConnection: (socket: Socket, connection: number) => void,
 ): Promise<RawSupplier> {
   const sockets: Socket[] = [];
-  const server: Server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+  const usual = { allowHalfOpen: true, noDelay: true };
+  const serve = (socket: Socket): void => {
     sockets.push(socket);
     socket.on('error', () => undefined).on('end', () => socket.end());
     onConnection(socket, sockets.length);
-  });
+  };
+  const server: Server =
+    way.tls === undefined
+      ? createServer(usual, serve)
+      : createSecureServer({ ...usual, ...way.tls }, serve).on('tlsClientError', () => undefined);
   await once(server.listen(0, '127.0.0.1'), 'listening');
   cleanups.push(() => {
     for (const socket of sockets) socket.destroy();
@@ -94,22 +101,52 @@ export async function answer(answerTo: (asked: Asked, nth: number) => void): Pro
 export const ok = (text: string, headers = ''): string =>
   `HTTP/1.1 200 OK\r\n${headers}content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
 
-export function openPools(changes: Partial<typeof settings> = {}): WireTransport {
-  const guard = new AddressGuard([{ address: '127.0.0.0', prefix: 8, family: 'ipv4' }]);
-  const pools = new WireTransport({ ...settings, ...changes }, guard);
-  cleanups.push(() => pools.close());
-  return pools;
+export type Opened = (terms: typeof settings, guard: AddressGuard) => SupplierTransport;
+
+/** The cases are tried in this way; another one names what is different about it. */
+export interface Way {
+  readonly open: Opened;
+  /** Nothing stands between us and the supplier: what it did is known at once, as it did it. */
+  readonly isDirect: boolean;
+  /** The supplier has this name, and speaks TLS. */
+  readonly tls?: { readonly name: string; readonly cert: string; readonly key: string };
 }
 
+let way: Way = { open: (terms, guard) => new WireTransport(terms, guard), isDirect: true };
+
+export const goBy = (other: Way): void => void (way = other);
+/** To be used where a file is read: a case that holds only there. */
+export const whereDirect = (): typeof test => (way.isDirect ? test : test.skip);
+/** An end without a length is a cut where a connection is encrypted, and resets are not told from it. */
+export const wherePlain = (): typeof test => (way.tls === undefined ? test : test.skip);
+
+/** The transport that is tried. */
+export function openTransport(
+  guard: AddressGuard,
+  changes: Partial<typeof settings> = {},
+): SupplierTransport {
+  const transport = way.open({ ...settings, ...changes }, guard);
+  cleanups.push(() => transport.close());
+  return transport;
+}
+
+export const openPools = (changes: Partial<typeof settings> = {}): SupplierTransport =>
+  openTransport(
+    new AddressGuard([{ address: '127.0.0.0', prefix: 8, family: 'ipv4' }], () =>
+      Promise.resolve(['127.0.0.1']),
+    ),
+    changes,
+  );
+
 export const get = (port: number, extra: Partial<SupplierRequest> = {}): SupplierRequest => ({
-  url: new URL(`http://127.0.0.1:${port}/`),
+  url: new URL(way.tls === undefined ? `http://127.0.0.1:${port}/` : `https://${way.tls.name}:${port}/`),
   method: 'GET',
   headers: {},
   ...extra,
 });
 
 /** Makes a call; `reader` hears of each event first. */
-export function call(pools: WireTransport, request: SupplierRequest, reader: SupplierHandler = {}) {
+export function call(pools: SupplierTransport, request: SupplierRequest, reader: SupplierHandler = {}) {
   const pieces: Buffer[] = [];
   const told: Outcome = { body: Buffer.alloc(0), text: '', ends: 0 };
   const begun = Promise.withResolvers<void>();

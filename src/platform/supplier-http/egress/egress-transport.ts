@@ -1,0 +1,103 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { SecureContext } from 'node:tls';
+import type { AddressGuard } from '../address-guard';
+import { ProxyFailed } from '../errors';
+import type {
+  SupplierCall,
+  SupplierHandler,
+  SupplierRequest,
+  SupplierTransport,
+} from '../supplier-transport';
+import { type Opener, type PoolSettings, type Way, WireTransport } from '../wire-transport';
+import { EgressConnection, Router } from './egress-connection';
+import { CALLS_EACH } from './http2-connection';
+import type { Proxy } from './proxy';
+import { refusalOf } from './tunnel';
+
+/** What differs from a direct connection. */
+export interface Needs {
+  readonly proxy: Proxy | null;
+  readonly proxyContext: SecureContext | undefined;
+  readonly secureContext: SecureContext | undefined;
+  readonly wantsHttp2: boolean;
+}
+
+/**
+ * Reaches suppliers otherwise than directly. Tunnels and HTTP/2 are undici's; answers of HTTP/1.1 are read by the same
+ * strict parser as everywhere, and pools and deadlines are the same.
+ */
+export class EgressTransport implements SupplierTransport {
+  private readonly wire: WireTransport;
+
+  constructor(
+    private readonly settings: PoolSettings,
+    private readonly guard: AddressGuard,
+    private readonly needs: Needs,
+  ) {
+    const way: Way = {
+      openerTo: (origin) => this.openerTo(origin),
+      targetOf: (url) => `${this.isForwarded(url) ? url.origin : ''}${url.pathname}${url.search}`,
+    };
+    this.wire = new WireTransport(settings, guard, way);
+  }
+
+  dispatch(request: SupplierRequest, handler: SupplierHandler): SupplierCall {
+    const { proxy } = this.needs;
+    if (proxy === null || !this.isForwarded(request.url)) return this.wire.dispatch(request, handler);
+    const forwarded = new ForwardedAnswer(proxy, request.url, handler);
+    const headers = { ...request.headers, ...proxy.headers };
+    return (forwarded.call = this.wire.dispatch({ ...request, headers }, forwarded));
+  }
+
+  close(): void {
+    this.wire.close();
+  }
+
+  /** As is customary, a proxy passes on what is plain, and connects to the rest. */
+  private isForwarded({ protocol }: URL): boolean {
+    return this.needs.proxy !== null && protocol === 'http:';
+  }
+
+  private openerTo(origin: URL): Opener {
+    const { guard, needs } = this;
+    const isSecure = origin.protocol === 'https:';
+    let callsEach = needs.wantsHttp2 && isSecure ? CALLS_EACH : 1;
+    const router = new Router({
+      ...needs,
+      origin,
+      timeoutMs: this.settings.supplierConnectTimeoutMs,
+      lookup: needs.proxy === null ? guard.lookupFor(origin) : undefined,
+      check: () => guard.checkBehindProxy(origin),
+      spoken: (isHttp2) => (callsEach = isHttp2 ? CALLS_EACH : 1),
+    });
+    return { open: (owner) => new EgressConnection(router, owner), callsEach: () => callsEach };
+  }
+}
+
+/** What a proxy answers for itself is not taken for the supplier's answer. */
+class ForwardedAnswer implements SupplierHandler {
+  call: SupplierCall | null = null;
+
+  constructor(
+    private readonly proxy: Proxy,
+    private readonly url: URL,
+    private readonly handler: SupplierHandler,
+  ) {}
+
+  onHead(status: number, headers: IncomingHttpHeaders): void {
+    if (status !== 407) return this.handler.onHead?.(status, headers);
+    this.call?.abort(new ProxyFailed(this.proxy.host, refusalOf(status, this.url.host)));
+  }
+
+  onData(piece: Buffer): void {
+    this.handler.onData?.(piece);
+  }
+
+  onEnd(): void {
+    this.handler.onEnd?.();
+  }
+
+  onBroken(error: Error): void {
+    this.handler.onBroken?.(error);
+  }
+}

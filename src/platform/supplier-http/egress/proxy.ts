@@ -1,0 +1,21 @@
+/** A proxy, as it is connected to and spoken to. */
+export class Proxy {
+  /** Without credentials, as it may be told. */
+  readonly origin: URL;
+  /** It is asked with these headers. */
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(address: string) {
+    const { origin, username, password } = new URL(address);
+    this.origin = new URL(origin);
+    const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+    this.headers =
+      username === '' && password === ''
+        ? {}
+        : { 'proxy-authorization': `Basic ${Buffer.from(pair).toString('base64')}` };
+  }
+
+  get host(): string {
+    return this.origin.host;
+  }
+}

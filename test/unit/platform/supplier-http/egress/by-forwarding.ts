@@ -1,0 +1,3 @@
+import { tryByProxy } from './by-proxy';
+
+tryByProxy({});

@@ -1,0 +1,3 @@
+import { tls, tryByProxy } from './by-proxy';
+
+tryByProxy({ tls });
