@@ -58,6 +58,7 @@ const mayImport = {
     'protocol',
     'kernel',
   ],
+  alerts: ['billing', 'identity', 'views', 'audit', 'extensions', 'platform', 'kernel'],
   checks: ['routing', 'catalogue', 'extensions', 'platform', 'kernel'],
   chat: [
     'autorouter',
@@ -93,6 +94,7 @@ const mayImport = {
     'kernel',
   ],
   admin: [
+    'alerts',
     'autorouter',
     'chat',
     'checks',

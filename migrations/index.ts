@@ -92,6 +92,7 @@ import { PartBudgetsOfPeople1764800100000 } from './1764800100000-part-budgets-o
 import { OpenInvoiceAccounts1764800110000 } from './1764800110000-open-invoice-accounts';
 import { ForbidContinuedStreams1764800500000 } from './1764800500000-forbid-continued-streams';
 import { RestoreRevokedKeys1764800900100 } from './1764800900100-restore-revoked-keys';
+import { CreateAlerts1764900003100 } from './1764900003100-create-alerts';
 import { RecordSurcharges1764801000400 } from './1764801000400-record-surcharges';
 import { KeepGateVerdicts1764801000100 } from './1764801000100-keep-gate-verdicts';
 import { CreateTaps1764801000200 } from './1764801000200-create-taps';
@@ -195,6 +196,7 @@ export const migrations = [
   KeepGateVerdicts1764801000100,
   CreateTaps1764801000200,
   PublishViews1764801000300,
+  CreateAlerts1764900003100,
   CreateQuarantine1764900005100,
   // New ones go above this line; what takes away goes below it, a release later.
   LoadMoneyFunctions1763800310000,

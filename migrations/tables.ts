@@ -51,6 +51,68 @@ export interface Tables {
     entry_id: string;
     since: Date;
   };
+  alert: {
+    acknowledged_at: Date | null;
+    acknowledged_by: number | null;
+    department_id: number | null;
+    facts: unknown;
+    good_since: Date | null;
+    id: string;
+    kind: string;
+    organisation_id: number | null;
+    resolved_at: Date | null;
+    seen_at: Date;
+    severity: 'info' | 'urgent' | 'warning';
+    since: Date;
+    state: string;
+    subject: string;
+    told_at: Date | null;
+    told_severity: string | null;
+  };
+  alert_channel: {
+    audience: 'administrators' | 'owners';
+    created_at: Date;
+    enabled: boolean;
+    failed_at: Date | null;
+    host: string;
+    id: number;
+    kind: 'mail' | 'pagerduty' | 'slack' | 'teams' | 'webhook';
+    language: string;
+    last_error: string | null;
+    least_severity: 'info' | 'urgent' | 'warning';
+    name: string;
+    organisation_id: number | null;
+    secret: Buffer | null;
+    succeeded_at: Date | null;
+  };
+  alert_delivery: {
+    alert_id: string;
+    attempts: number;
+    channel_id: number;
+    created_at: Date;
+    done_at: Date | null;
+    due_at: Date;
+    event: 'acknowledged' | 'raised' | 'repeated' | 'resolved' | 'triggered';
+    id: string;
+    last_error: string | null;
+    outcome: 'delivered' | 'dropped' | 'failed' | null;
+  };
+  alert_rule: {
+    channels: number[] | null;
+    enabled: boolean;
+    kind: string;
+    muted_until: Date | null;
+    organisation_id: number | null;
+    parameters: unknown;
+  };
+  alert_setting: {
+    organisation_id: number | null;
+    quiet_from: number | null;
+    quiet_to: number | null;
+    repeat_hours: number;
+    time_zone: string;
+    urgent_breaks_quiet: boolean;
+  };
   answer_feedback: {
     changed_at: Date;
     model: string;
@@ -475,6 +537,13 @@ export interface Tables {
     spent: string;
     starts_at: Date;
     window_id: string;
+  };
+  node_state: {
+    disk_free: number;
+    disk_free_bytes: string;
+    journal_ms: string;
+    node: string;
+    seen_at: Date;
   };
   organisation: {
     allowed_regions: string[] | null;
@@ -919,6 +988,12 @@ export interface Tables {
     token_hash: Buffer;
     user_agent: string | null;
     user_id: number;
+  };
+  spend_day: {
+    cost_nano: string;
+    day: Date;
+    number: string;
+    scope: 'all' | 'department' | 'key' | 'organisation' | 'project' | 'user' | 'wallet';
   };
   spending_bucket: {
     hour: Date;

@@ -180,6 +180,9 @@ async function administrationPages(world: World, people: DemoSite['people']): Pr
     visit('operator', admin),
     visit('owner', admin),
     ...[
+      '/alerts',
+      '/alerts/channels',
+      '/alerts/rules',
       '/audit',
       '/billing',
       '/conversations',

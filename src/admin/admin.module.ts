@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { WebModule } from '../web';
+import { AlertPagesModule } from './alerts/alerts.module';
 import { BillingDeskModule } from './billing/billing-desk.module';
 import { AuditLogModule } from './audit/audit-log.module';
 import { CatalogueAdminModule } from './catalogue/catalogue-admin.module';
@@ -16,6 +17,7 @@ import { PeopleModule } from './people.module';
 @Module({
   imports: [
     WebModule,
+    AlertPagesModule,
     BillingDeskModule,
     AuditLogModule,
     CatalogueAdminModule,

@@ -30,7 +30,7 @@ export class MoneyGauges implements OnApplicationBootstrap {
     metrics.leaseFailures.at({}).value = state.leaseFailures;
     metrics.leaseLapses.at({}).value = state.leaseLapses;
     metrics.journalBytes.set({}, state.journalBytes);
-    metrics.journalOldest.set({}, state.oldestSettlementMs / 1_000);
+    metrics.journalOldest.set({}, engine.oldestPendingMs / 1_000);
     metrics.journalWritable.set({}, engine.trouble === undefined ? 1 : 0);
     metrics.journalsUnread.set({}, state.unreadJournals);
     metrics.settlementFailures.at({}).value = state.settlements.failures;

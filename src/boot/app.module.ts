@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { parseJsonText } from '../kernel';
 import { AdminModule } from '../admin';
+import { AlertsModule } from '../alerts';
 import { AuditModule } from '../audit';
 import { AutorouterModule } from '../autorouter';
 import { BillingModule } from '../billing';
@@ -85,6 +86,7 @@ export class AppModule {
         ChatModule,
         QualityModule,
         QuarantineModule,
+        AlertsModule,
         PortalModule.forRoot(settings),
         AdminModule,
         ...extensionModules(options.extensions),

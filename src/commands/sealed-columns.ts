@@ -1,3 +1,4 @@
+import { sealedChannels } from '../alerts';
 import { sealedCredentials } from '../catalogue';
 import { sealedConversations } from '../chat';
 import { sealedResponses } from '../gateway';
@@ -16,4 +17,5 @@ export const sealedColumns: readonly SealedColumn[] = [
   ...sealedSamples,
   ...sealedResponses,
   ...sealedAnswers,
+  ...sealedChannels,
 ];

@@ -24,6 +24,13 @@ export const actionNames = [
   'admin-mode.entered',
   'admin-mode.left',
   'admin-mode.organisation-chosen',
+  'alert.acknowledged',
+  'alert.channel-added',
+  'alert.channel-changed',
+  'alert.channel-removed',
+  'alert.channel-tested',
+  'alert.rule-changed',
+  'alert.settings-changed',
   'autorouter.changed',
   'billing.adjusted',
   'billing.auto-top-up-changed',
@@ -159,6 +166,7 @@ export const loggedAction = new Field<LoggedAction>({
 /** The type of object that an entry is about; the texts are `activity.object.<type>`. */
 export const objectTypes = [
   'account',
+  'alert',
   'alias',
   'card',
   'conversation',

@@ -48,7 +48,6 @@ export interface MoneyState {
   readonly leaseLapses: number;
   readonly unreadJournals: number;
   readonly journalBytes: number;
-  readonly oldestSettlementMs: number;
   readonly settlements: SettlementCounts;
   readonly slices: Iterable<Slice>;
 }
@@ -107,6 +106,11 @@ export class MoneyEngine {
     return this.settlements.pending;
   }
 
+  /** The oldest of them has waited for so long; 0 where none waits. */
+  get oldestPendingMs(): number {
+    return this.settlements.oldestMs;
+  }
+
   /** The journal cannot be written for this reason; undefined while it can. */
   get trouble(): unknown {
     return this.settlements.trouble;
@@ -125,7 +129,6 @@ export class MoneyEngine {
       leaseLapses: lease.lapses,
       unreadJournals: renewal.unread,
       journalBytes: settlements.journalBytes,
-      oldestSettlementMs: settlements.oldestMs,
       settlements: settlements.counts,
       slices: this.book.all(),
     };

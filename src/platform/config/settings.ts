@@ -331,4 +331,14 @@ export class Settings extends EgressSettings {
     unset: 'all of them',
   })
   readonly activityRetentionMonths?: number;
+
+  @Setting({
+    name: 'ALERT_ALLOW',
+    group: 'Observation',
+    describe:
+      'Private networks that webhooks of alerts may be sent to, besides the public internet: NETWORK, or HOST[:PORT]=NETWORK. Only there may they speak plain http or use a port other than 443. Organisations reach them, too.',
+    as: allowedNetworks,
+    default: '',
+  })
+  readonly alertAllow: readonly AllowedNetwork[];
 }

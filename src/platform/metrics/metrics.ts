@@ -140,6 +140,16 @@ export class Metrics extends MoneyMetrics {
     "How far the machine's clock is ahead of the database's.",
     [],
   );
+  readonly alertsFiring = this.gauge(
+    'gateway_alerts_firing',
+    'Alerts that are not over, acknowledged or not, the same on every node.',
+    ['kind', 'severity'],
+  );
+  readonly alertDeliveries = this.counter(
+    'gateway_alert_deliveries_total',
+    'Messages of alerts by kind of channel; `retried` counts attempts, `failed` those given up, `dropped` those overtaken.',
+    ['channel', 'outcome'],
+  );
   readonly buildInfo = this.gauge('gateway_build_info', 'Always 1; the labels say what runs.', [
     'version',
     'commit',

@@ -33,6 +33,7 @@ const ownPages = [
 
 const administrationPages = [
   page('operations', '/dashboard/admin', 'activity', 'department_admin'),
+  page('alerts', '/dashboard/admin/alerts', 'bell', 'department_admin'),
   page('users', '/dashboard/admin/users', 'user', 'department_admin'),
   page('projects', '/dashboard/admin/projects', 'overview', 'department_admin'),
   page('organisations', '/dashboard/admin/organisations', 'switchboard', 'platform_admin'),

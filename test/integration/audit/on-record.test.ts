@@ -32,6 +32,8 @@ const withoutPromise: readonly string[] = [
 const jobs: Readonly<Record<string, ActionName | { readonly none: string }>> = {
   accounts: { none: 'links, tokens and sessions whose time was over go; they opened nothing any more' },
   activity: 'log.forgotten',
+  'alert-deliveries': { none: 'messages about what is so; each has its row on the page of its alert' },
+  alerts: { none: 'alerts are a log of their own' },
   'automatic-top-ups': 'billing.topped-up',
   'audit-breaks': { none: 'mails about what the log itself has on record' },
   'autorouter-sessions': { none: 'what the gateway remembers of a conversation for an hour' },

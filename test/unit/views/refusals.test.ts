@@ -9,6 +9,7 @@ const texts = JSON.parse(readFileSync(join(project, 'locales', 'en.json'), 'utf8
 /** Modules whose refusals people read on pages. */
 const modules = [
   'admin',
+  'alerts',
   'audit',
   'billing',
   'catalogue',

@@ -74,6 +74,12 @@ export class SettlementQueue {
     return this.waiting + this.arriving.length;
   }
 
+  /** The oldest record that is not committed has waited for so long; 0 where none waits. */
+  get oldestMs(): number {
+    const [oldest] = this.batches;
+    return oldest === undefined ? 0 : monotonicMs() - oldest.begunAt;
+  }
+
   /** Another request could be recorded now. */
   get takesMore(): boolean {
     return this.journal !== undefined && this.pending < this.options.mostPending;
@@ -86,12 +92,6 @@ export class SettlementQueue {
 
   get counts(): SettlementCounts {
     return this.counted;
-  }
-
-  /** The age of the oldest record that is not committed; 0 where there is none. */
-  get oldestMs(): number {
-    const [oldest] = this.batches;
-    return oldest === undefined ? 0 : monotonicMs() - oldest.begunAt;
   }
 
   get journalBytes(): number {

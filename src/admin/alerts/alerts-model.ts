@@ -1,0 +1,265 @@
+import {
+  ALERTS_PATH,
+  alertStates,
+  kindsOf,
+  ownerOf,
+  severities,
+  type Severity,
+  type ShownAlert,
+  type ShownDelivery,
+  wordsOf,
+} from '../../alerts';
+import { atLeast } from '../../kernel';
+import {
+  type BadgeModel,
+  column,
+  type FieldModel,
+  type LabelledFigure,
+  mixed,
+  type TabsModel,
+  tableOf,
+  type Tone,
+  type Translate,
+} from '../../views';
+import {
+  actorOf,
+  adminScope,
+  type FileColumns,
+  type HttpRequest,
+  type ListDescription,
+  type Localisation,
+  scopeWords,
+} from '../../web';
+import { choicesOf } from '../pages/choices';
+import { actOf, type ObjectPageModel } from '../pages/object-page';
+import type { AlertsQuery } from './alert-forms';
+
+const tones: Readonly<Record<Severity, Tone>> = { info: 'info', warning: 'warn', urgent: 'bad' };
+const stateTones: Readonly<Record<ShownAlert['state'], Tone>> = {
+  firing: 'bad',
+  acknowledged: 'warn',
+  resolved: 'ok',
+};
+
+const places = ['alerts', 'rules', 'channels'] as const;
+export type AlertsPlace = (typeof places)[number];
+
+/** Rules and channels are for those who may change them. */
+export function alertTabs(request: HttpRequest, current: AlertsPlace, translate: Translate): TabsModel {
+  const { role } = actorOf(request);
+  return {
+    label: translate('alerts.heading'),
+    items: places
+      .filter((place) => place === 'alerts' || atLeast(role, 'org_admin'))
+      .map((place) => ({
+        label: translate(`alerts.tab.${place}`),
+        href: place === 'alerts' ? ALERTS_PATH : `${ALERTS_PATH}/${place}`,
+        ...(place === current ? { current: true } : {}),
+      })),
+  };
+}
+
+/** The platform's own alerts are not those of all organisations. */
+export const alertScopeWords = (request: HttpRequest, translate: Translate): string =>
+  ownerOf(adminScope(request)) === null
+    ? translate('alerts.platform')
+    : scopeWords(request, translate, adminScope(request));
+
+export const severityBadge = (severity: Severity, translate: Translate): BadgeModel => ({
+  tone: tones[severity],
+  label: translate(`alerts.severity.${severity}`),
+});
+
+const stateBadge = (state: ShownAlert['state'], translate: Translate): BadgeModel => ({
+  tone: stateTones[state],
+  label: translate(`alerts.state.${state}`),
+});
+
+export function alertsList(
+  request: HttpRequest,
+  query: AlertsQuery,
+  localisation: Localisation,
+): ListDescription<ShownAlert> {
+  const { translate } = localisation;
+  const words = (alert: ShownAlert) => wordsOf(alert, translate, localisation);
+  return {
+    heading: translate('alerts.heading'),
+    scope: alertScopeWords(request, translate),
+    columns: [
+      mixed(
+        'alerts.kind-label',
+        (alert) => ({ kind: 'link', value: words(alert).name, href: `${ALERTS_PATH}/${alert.id}` }),
+        'heading',
+      ),
+      column('alerts.what-label', 'text', (alert) => words(alert).text, 'minor'),
+      mixed('alerts.severity-label', ({ severity }) => ({
+        kind: 'badge',
+        value: severityBadge(severity, translate),
+      })),
+      mixed('alerts.state-label', ({ state }) => ({ kind: 'badge', value: stateBadge(state, translate) })),
+      column('alerts.since', 'time', ({ since }) => since, 'minor'),
+    ],
+    fields: fieldsOf(request, query, translate),
+    nothingYet: {
+      title: translate('alerts.nothing-title'),
+      text: translate('alerts.nothing-text'),
+    },
+  };
+}
+
+function fieldsOf(request: HttpRequest, query: AlertsQuery, translate: Translate): FieldModel[] {
+  const kinds = kindsOf(ownerOf(adminScope(request))).map(({ name }) => name);
+  const select = (name: string, options: FieldModel['options']): FieldModel => ({
+    ...{ id: `filter-${name}`, name, type: 'select', label: translate(`alerts.${name}-label`), options },
+  });
+  const all = translate('list.all');
+  return [
+    select(
+      'state',
+      choicesOf(
+        [...alertStates, 'all'],
+        query.state ?? '',
+        (state) => translate(`alerts.state.${state}`),
+        translate('alerts.state.open'),
+      ),
+    ),
+    select(
+      'kind',
+      choicesOf(kinds, query.kind ?? '', (kind) => translate(`alerts.kind.${kind}.name`), all),
+    ),
+    select(
+      'severity',
+      choicesOf(severities, query.severity ?? '', (each) => translate(`alerts.severity.${each}`), all),
+    ),
+  ];
+}
+
+export const alertFile: FileColumns<ShownAlert> = {
+  alert_id: ({ id }) => id,
+  organisation_id: ({ organisationId }) => organisationId,
+  kind: ({ kind }) => kind,
+  subject: ({ subject }) => subject,
+  severity: ({ severity }) => severity,
+  state: ({ state }) => state,
+  since: ({ since }) => since,
+  acknowledged_at: ({ acknowledgedAt }) => acknowledgedAt,
+  resolved_at: ({ resolvedAt }) => resolvedAt,
+  facts: ({ facts }) => JSON.stringify(facts),
+};
+
+export const presentAlert = (alert: ShownAlert) => ({
+  id: alert.id,
+  organisation_id: alert.organisationId,
+  kind: alert.kind,
+  subject: alert.subject,
+  severity: alert.severity,
+  state: alert.state,
+  since: alert.since,
+  acknowledged_at: alert.acknowledgedAt,
+  resolved_at: alert.resolvedAt,
+  facts: alert.facts,
+});
+
+export function alertPage(
+  request: HttpRequest,
+  alert: ShownAlert,
+  deliveries: readonly ShownDelivery[],
+  localisation: Localisation,
+): ObjectPageModel {
+  const { translate } = localisation;
+  const { name } = wordsOf(alert, translate, localisation);
+  return {
+    page: {
+      heading: name,
+      scope: alertScopeWords(request, translate),
+      crumb: { href: ALERTS_PATH, label: translate('alerts.heading') },
+      sections: [
+        {
+          id: 'alert',
+          facts: factsOf(alert, localisation),
+          acts:
+            alert.state === 'firing'
+              ? [
+                  actOf(
+                    {
+                      id: 'acknowledge',
+                      label: translate('alerts.acknowledge'),
+                      action: `${ALERTS_PATH}/${alert.id}/acknowledge`,
+                      note: translate('alerts.acknowledge-note'),
+                      submit: translate('alerts.acknowledge'),
+                      open: true,
+                    },
+                    translate,
+                  ),
+                ]
+              : [],
+        },
+        {
+          id: 'deliveries',
+          heading: translate('alerts.deliveries'),
+          table: deliveryTable(deliveries, translate),
+        },
+      ],
+    },
+  };
+}
+
+function factsOf(alert: ShownAlert, localisation: Localisation): LabelledFigure[] {
+  const { translate } = localisation;
+  const { text, advice } = wordsOf(alert, translate, localisation);
+  const time = (key: string, value: Date | null): LabelledFigure[] =>
+    value === null ? [] : [{ label: translate(`alerts.${key}`), figure: { kind: 'time', value } }];
+  const words = (key: string, value: string): LabelledFigure[] =>
+    value === '' ? [] : [{ label: translate(`alerts.${key}`), figure: { kind: 'text', value } }];
+  return [
+    ...words('what-label', text),
+    ...words('advice-label', advice),
+    {
+      label: translate('alerts.severity-label'),
+      figure: { kind: 'badge', value: severityBadge(alert.severity, translate) },
+    },
+    {
+      label: translate('alerts.state-label'),
+      figure: { kind: 'badge', value: stateBadge(alert.state, translate) },
+    },
+    ...time('since', alert.since),
+    ...time('told', alert.toldAt),
+    ...time('acknowledged', alert.acknowledgedAt),
+    ...words('acknowledged-by', alert.acknowledgedBy ?? ''),
+    ...time('resolved', alert.resolvedAt),
+  ];
+}
+
+const outcomeTones: Readonly<Record<string, Tone>> = {
+  waiting: 'info',
+  delivered: 'ok',
+  failed: 'bad',
+  dropped: 'neutral',
+};
+
+const deliveryTable = (deliveries: readonly ShownDelivery[], translate: Translate) =>
+  tableOf(
+    deliveries,
+    {
+      caption: translate('alerts.deliveries'),
+      columns: [
+        column('alerts.channel-label', 'text', ({ channel }) => channel, 'heading'),
+        column('alerts.message-label', 'text', ({ event }) => translate(`alerts.told-as.${event}`)),
+        mixed('alerts.outcome-label', ({ outcome }) => {
+          const name = outcome ?? 'waiting';
+          return {
+            kind: 'badge',
+            value: { tone: outcomeTones[name]!, label: translate(`alerts.outcome.${name}`) },
+          };
+        }),
+        column('alerts.attempts', 'number', ({ attempts }) => attempts, 'minor'),
+        column('alerts.last-error', 'text', ({ lastError }) => lastError ?? '–', 'minor'),
+        column('alerts.made', 'time', ({ createdAt }) => createdAt, 'minor'),
+      ],
+      empty: {
+        title: translate('alerts.no-deliveries-title'),
+        text: translate('alerts.no-deliveries-text'),
+      },
+    },
+    translate,
+  );

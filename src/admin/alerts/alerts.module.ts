@@ -1,0 +1,12 @@
+import { Module } from '@nestjs/common';
+import { AlertsModule } from '../../alerts';
+import { WebModule } from '../../web';
+import { AlertsController } from './alerts.controller';
+import { AlertChannelsController } from './channels.controller';
+import { AlertRulesController } from './rules.controller';
+
+@Module({
+  imports: [AlertsModule, WebModule],
+  controllers: [AlertsController, AlertRulesController, AlertChannelsController],
+})
+export class AlertPagesModule {}

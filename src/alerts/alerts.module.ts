@@ -1,0 +1,42 @@
+import { Module } from '@nestjs/common';
+import { AuditModule } from '../audit';
+import { BillingModule } from '../billing';
+import { IdentityModule } from '../identity';
+import { SecretsModule } from '../platform';
+import { ViewsModule } from '../views';
+import { AlertWatch } from './alert-watch';
+import { BackupAge } from './backup-age';
+import { AlertBook } from './book/alert-book';
+import { AlertQuery } from './book/alert-query';
+import { AlertChannels } from './channels/alert-channels';
+import { AlertClient } from './channels/alert-client';
+import { AlertMails } from './channels/alert-mails';
+import { AlertTests } from './channels/alert-tests';
+import { AlertWording } from './channels/alert-wording';
+import { AlertDeliveries } from './delivery/alert-deliveries';
+import { AlertLooks } from './looks/alert-looks';
+import { SpendDays } from './looks/spend-days';
+import { NodeWatch } from './node-watch';
+import { AlertRules } from './rules/alert-rules';
+
+@Module({
+  imports: [AuditModule, BillingModule, IdentityModule, SecretsModule, ViewsModule],
+  providers: [
+    AlertBook,
+    AlertChannels,
+    AlertClient,
+    AlertDeliveries,
+    AlertLooks,
+    AlertMails,
+    AlertQuery,
+    AlertRules,
+    AlertTests,
+    AlertWatch,
+    AlertWording,
+    BackupAge,
+    NodeWatch,
+    SpendDays,
+  ],
+  exports: [AlertChannels, AlertClient, AlertQuery, AlertRules, AlertTests],
+})
+export class AlertsModule {}

@@ -1,0 +1,116 @@
+import type { NoticeTopic } from '../../identity';
+import type { Parameters } from './parameters';
+
+/** They go from the least to the gravest. */
+export const severities = ['info', 'warning', 'urgent'] as const;
+export type Severity = (typeof severities)[number];
+
+export const isAsGrave = (severity: Severity, least: Severity): boolean =>
+  severities.indexOf(severity) >= severities.indexOf(least);
+
+interface Kind {
+  readonly scope: 'organisation' | 'platform';
+  readonly severity: Severity;
+  /** The usual values of what a rule may set. */
+  readonly parameters?: Parameters;
+  /** People who muted this topic get no mail of it. */
+  readonly topic?: NoticeTopic;
+  /** Other mails of the product tell of it already: a mail of the alert would say the same twice. */
+  readonly isMailedElsewhere?: true;
+  /** It is looked for so often; every minute without it. */
+  readonly everyMinutes?: number;
+  /** It is over once it was good for so long; five minutes without it. */
+  readonly goodMinutes?: number;
+}
+
+/** Every kind of alert, declared once. Its texts are `alerts.kind.<name>` in the locales. */
+const declared = {
+  'budget-used': {
+    scope: 'organisation',
+    severity: 'info',
+    parameters: { first: 50, second: 80, third: 100 },
+    topic: 'budget',
+    isMailedElsewhere: true,
+  },
+  'budget-forecast': { scope: 'organisation', severity: 'warning', topic: 'budget', everyMinutes: 15 },
+  'wallet-low': { scope: 'organisation', severity: 'urgent', topic: 'balance', isMailedElsewhere: true },
+  'wallet-forecast': {
+    scope: 'organisation',
+    severity: 'warning',
+    parameters: { days: 7 },
+    topic: 'balance',
+    everyMinutes: 15,
+  },
+  'key-ending': {
+    scope: 'organisation',
+    severity: 'warning',
+    parameters: { days: 14 },
+    everyMinutes: 15,
+  },
+  'spend-anomaly': {
+    scope: 'organisation',
+    severity: 'warning',
+    parameters: { times: 3, dollars: 5 },
+    topic: 'budget',
+    everyMinutes: 15,
+  },
+  'supplier-refuses': { scope: 'platform', severity: 'urgent', topic: 'suppliers' },
+  'lane-open': { scope: 'platform', severity: 'warning', parameters: { minutes: 5 }, topic: 'suppliers' },
+  'error-rate': {
+    scope: 'platform',
+    severity: 'urgent',
+    parameters: { percent: 20, minutes: 5 },
+    topic: 'suppliers',
+  },
+  latency: {
+    scope: 'platform',
+    severity: 'warning',
+    parameters: { seconds: 10, minutes: 15 },
+    topic: 'suppliers',
+    goodMinutes: 15,
+  },
+  'tap-behind': { scope: 'platform', severity: 'warning', parameters: { minutes: 5 } },
+  'seal-late': { scope: 'platform', severity: 'warning' },
+  'journal-old': { scope: 'platform', severity: 'urgent', parameters: { minutes: 2 } },
+  'disk-low': { scope: 'platform', severity: 'urgent', parameters: { percent: 10 }, goodMinutes: 10 },
+  'certificate-ending': {
+    scope: 'platform',
+    severity: 'urgent',
+    parameters: { days: 14 },
+    everyMinutes: 60,
+  },
+  'job-overdue': { scope: 'platform', severity: 'urgent' },
+  'backup-old': { scope: 'platform', severity: 'urgent', parameters: { hours: 26 }, everyMinutes: 15 },
+} as const satisfies Readonly<Record<string, Kind>>;
+
+export type AlertKindName = keyof typeof declared;
+
+export interface AlertKind extends Required<Pick<Kind, 'scope' | 'severity' | 'parameters'>> {
+  readonly name: AlertKindName;
+  readonly topic: NoticeTopic | null;
+  readonly isMailedElsewhere: boolean;
+  readonly everyMinutes: number;
+  readonly goodMinutes: number;
+}
+
+export const alertKinds: readonly AlertKind[] = Object.entries<Kind>(declared).map(([name, kind]) => ({
+  name: name as AlertKindName,
+  scope: kind.scope,
+  severity: kind.severity,
+  parameters: kind.parameters ?? {},
+  topic: kind.topic ?? null,
+  isMailedElsewhere: kind.isMailedElsewhere ?? false,
+  everyMinutes: kind.everyMinutes ?? 1,
+  goodMinutes: kind.goodMinutes ?? 5,
+}));
+
+const byName: ReadonlyMap<string, AlertKind> = new Map(alertKinds.map((kind) => [kind.name, kind]));
+
+/** It is undefined for what a newer version wrote. */
+export const alertKind = (name: string): AlertKind | undefined => byName.get(name);
+
+/** An organisation, or null for the platform. */
+export type AlertOwner = number | null;
+
+export const kindsOf = (owner: AlertOwner): AlertKind[] =>
+  alertKinds.filter(({ scope }) => (scope === 'platform') === (owner === null));

@@ -1,0 +1,192 @@
+import { Injectable } from '@nestjs/common';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../../kernel';
+import { Database, Logger, Metrics, RepeatingJob, type Row } from '../../platform';
+import { AlertChannels } from '../channels/alert-channels';
+import { AlertClient } from '../channels/alert-client';
+import { AlertMails } from '../channels/alert-mails';
+import { AlertWording, localeOr, type TellableAlert } from '../channels/alert-wording';
+import type { AlertEvent, Channel, Outcome, SentChannelKind } from '../channels/channel';
+import { AlertRules, type RuleBook } from '../rules/alert-rules';
+
+const AT_ONCE = 200;
+const FIRST_PAUSE_MS = 15 * SECOND_MS;
+const LONGEST_PAUSE_MS = HOUR_MS;
+const MOST_ATTEMPTS = 30;
+/** What is older is news no more. */
+const GIVEN_UP_AFTER_MS = DAY_MS;
+
+type DeliveryRow = Row<'alert_delivery', 'id, alert_id, channel_id, created_at, attempts'> &
+  Omit<TellableAlert, 'id'> & {
+    readonly event: AlertEvent;
+    readonly isAcknowledged: boolean;
+    /** An earlier message of the alert reached this channel. */
+    readonly isKnown: boolean;
+  };
+
+/**
+ * Messages of one alert reach a channel in their order: a later one waits for those before it. Those that failed come
+ * last, so that one which is never taken holds up no other.
+ */
+const DUE = `
+  SELECT d.id, d.alert_id, d.channel_id, d.event, d.created_at, d.attempts, a.organisation_id, a.department_id, a.kind,
+         a.severity, a.facts, a.since, a.resolved_at, a.acknowledged_at IS NOT NULL AS is_acknowledged,
+         o.name AS organisation_name,
+         EXISTS (SELECT FROM alert_delivery e WHERE e.alert_id = d.alert_id AND e.channel_id = d.channel_id
+                  AND e.outcome = 'delivered') AS is_known
+    FROM alert_delivery d JOIN alert a ON a.id = d.alert_id LEFT JOIN organisation o ON o.id = a.organisation_id
+   WHERE d.outcome IS NULL AND d.due_at <= $1
+     AND NOT EXISTS (SELECT FROM alert_delivery e WHERE e.alert_id = d.alert_id AND e.channel_id = d.channel_id
+                      AND e.id < d.id AND e.outcome IS NULL)
+   ORDER BY d.attempts, d.id LIMIT ${AT_ONCE}`;
+
+/** What the receiver would learn too late: that it fired after it was over, or that something unheard of is over. */
+const isOvertaken = ({ event, resolvedAt, isAcknowledged, isKnown }: DeliveryRow): boolean => {
+  if (event === 'resolved') return !isKnown;
+  if (event === 'acknowledged') return resolvedAt !== null || !isKnown;
+  return resolvedAt !== null || (event === 'repeated' && isAcknowledged);
+};
+
+/** Delivers messages of alerts: at least once each, with growing pauses, for a day. */
+@Injectable()
+export class AlertDeliveries {
+  constructor(
+    private readonly database: Database,
+    private readonly channels: AlertChannels,
+    private readonly client: AlertClient,
+    private readonly mails: AlertMails,
+    private readonly wording: AlertWording,
+    private readonly rules: AlertRules,
+    private readonly metrics: Metrics,
+    private readonly logger: Logger,
+  ) {}
+
+  @RepeatingJob({ name: 'alert-deliveries', cron: '*/15 * * * * *' })
+  async run(signal: AbortSignal): Promise<void> {
+    const [row] = await this.database.query<{ now: Date }>('SELECT now() AS now');
+    await this.deliver(row!.now, signal);
+  }
+
+  async deliver(now: Date, signal?: AbortSignal): Promise<void> {
+    const due = await this.database.rows<DeliveryRow>(DUE, [now]);
+    if (due.length === 0) return;
+    const [channels, rules] = await Promise.all([this.channels.enabled(), this.rules.book()]);
+    const byChannel = Map.groupBy(due, ({ channelId }) => channelId);
+    // A channel that hangs holds up no other one.
+    await Promise.all(
+      [...byChannel].map(([id, rows]) =>
+        this.deliverTo(
+          channels.find((channel) => channel.id === id),
+          rows,
+          { now, signal, rules },
+        ).catch((error: unknown) => this.logger.warn('messages of alerts wait', { channel: id, error })),
+      ),
+    );
+  }
+
+  private async deliverTo(
+    channel: Channel | undefined,
+    rows: readonly DeliveryRow[],
+    { now, signal, rules }: { now: Date; signal: AbortSignal | undefined; rules: RuleBook },
+  ): Promise<void> {
+    for (const row of rows) {
+      if (signal?.aborted === true) return;
+      if (channel === undefined || isOvertaken(row)) {
+        await this.end(row, 'dropped', null, now);
+        this.count(channel, 'dropped');
+        continue;
+      }
+      const { timeZone } = rules.settings(channel.organisationId);
+      const outcome = await this.attempt(channel, row, timeZone);
+      await this.note(channel, row, outcome, now);
+      // The next ones would fare no better.
+      if (outcome !== null && outcome.kind !== 'delivered') return;
+    }
+  }
+
+  private async attempt(channel: Channel, row: DeliveryRow, timeZone: string): Promise<Outcome | null> {
+    const alert: TellableAlert = { ...row, id: row.alertId };
+    if (channel.kind === 'mail') {
+      if (row.event === 'acknowledged') return null;
+      const count = await this.mails.send(channel, alert, row.event, `alert-${row.id}`);
+      return { kind: 'delivered', words: String(count) };
+    }
+    return this.post({ ...channel, kind: channel.kind }, alert, row.event, {
+      id: `msg_alert_${row.id}`,
+      timeZone,
+    });
+  }
+
+  /** Sends one message now. */
+  async post(
+    { id, kind, language }: Pick<Channel, 'id' | 'language'> & { readonly kind: SentChannelKind },
+    alert: TellableAlert,
+    event: AlertEvent | 'test',
+    { id: messageId, timeZone }: { readonly id: string; readonly timeZone: string },
+  ): Promise<Outcome | null> {
+    const target = await this.channels.targetOf(id);
+    if (target === null) return { kind: 'again', words: 'the master key that sealed its address is missing' };
+    const message = this.wording.of(alert, event, { locale: localeOr(language), timeZone });
+    return this.client.send(kind, target, { ...message, id: messageId });
+  }
+
+  private async note(channel: Channel, row: DeliveryRow, outcome: Outcome | null, now: Date): Promise<void> {
+    if (outcome === null || outcome.kind === 'delivered') {
+      await this.end(row, outcome === null ? 'dropped' : 'delivered', null, now);
+      this.count(channel, outcome === null ? 'dropped' : 'delivered');
+      if (outcome !== null)
+        await this.database.query(
+          'UPDATE alert_channel SET succeeded_at = $2, last_error = NULL WHERE id = $1',
+          [channel.id, now],
+        );
+      return;
+    }
+    const { words } = outcome;
+    const isGone = outcome.kind === 'refused' && outcome.isGone === true;
+    await this.database.query(
+      `UPDATE alert_channel SET failed_at = $2, last_error = $3, enabled = enabled AND NOT $4 WHERE id = $1`,
+      [channel.id, now, words, isGone],
+    );
+    const attempts = row.attempts + 1;
+    const age = now.getTime() - row.createdAt.getTime();
+    if (outcome.kind === 'refused' || attempts >= MOST_ATTEMPTS || age > GIVEN_UP_AFTER_MS) {
+      this.logger.warn('a message of an alert is given up', {
+        channel: channel.id,
+        kind: channel.kind,
+        words,
+      });
+      await this.end(row, 'failed', words, now);
+      this.count(channel, 'failed');
+      return;
+    }
+    this.count(channel, 'retried');
+    const usual = Math.min(FIRST_PAUSE_MS * 2 ** row.attempts, LONGEST_PAUSE_MS);
+    const due = new Date(now.getTime() + (outcome.afterMs ?? usual));
+    await this.database.query(
+      'UPDATE alert_delivery SET attempts = $2, last_error = $3, due_at = $4 WHERE id = $1',
+      [row.id, attempts, words, due],
+    );
+    // Nothing else goes to a receiver that asks for a pause.
+    if (outcome.afterMs !== undefined)
+      await this.database.query(
+        'UPDATE alert_delivery SET due_at = greatest(due_at, $2) WHERE channel_id = $1 AND outcome IS NULL',
+        [channel.id, due],
+      );
+  }
+
+  private async end(
+    { id, attempts }: DeliveryRow,
+    outcome: 'delivered' | 'failed' | 'dropped',
+    error: string | null,
+    now: Date,
+  ): Promise<void> {
+    await this.database.query(
+      `UPDATE alert_delivery SET outcome = $2, last_error = coalesce($3, last_error), done_at = $4, attempts = $5
+        WHERE id = $1`,
+      [id, outcome, error, now, outcome === 'dropped' ? attempts : attempts + 1],
+    );
+  }
+
+  private count(channel: Channel | undefined, outcome: string): void {
+    if (channel !== undefined) this.metrics.alertDeliveries.inc({ channel: channel.kind, outcome });
+  }
+}

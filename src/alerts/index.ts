@@ -1,0 +1,40 @@
+export { AlertsModule } from './alerts.module';
+export { AlertWatch } from './alert-watch';
+export { BackupAge, type BackupState } from './backup-age';
+export {
+  type AlertFilter,
+  AlertQuery,
+  type AlertState,
+  alertStates,
+  ownerOf,
+  type ShownAlert,
+  type ShownDelivery,
+} from './book/alert-query';
+export {
+  type AlertKind,
+  alertKind,
+  type AlertKindName,
+  alertKinds,
+  type AlertOwner,
+  kindsOf,
+  severities,
+  type Severity,
+} from './catalogue/kinds';
+export { parameterFields, type ParameterName, parameterNames, type Parameters } from './catalogue/parameters';
+export { AlertChannels, type ChannelWish, sealedChannels } from './channels/alert-channels';
+export { AlertClient } from './channels/alert-client';
+export { AlertTests } from './channels/alert-tests';
+export { ALERTS_PATH, wordsOf } from './channels/alert-wording';
+export {
+  type Audience,
+  audiences,
+  type Channel,
+  type ChannelKind,
+  channelKinds,
+  type Target,
+} from './channels/channel';
+export { PAGERDUTY_ADDRESSES, ROUTING_KEY } from './channels/pagerduty';
+export { SIGNING_SECRET } from './channels/webhook';
+export { AlertDeliveries } from './delivery/alert-deliveries';
+export { type AlertRule, AlertRules, type AlertSettings } from './rules/alert-rules';
+export { minutesOf, timeOf } from './rules/quiet-hours';
