@@ -35,6 +35,7 @@ export {
 } from './channels/channel';
 export { PAGERDUTY_ADDRESSES, ROUTING_KEY } from './channels/pagerduty';
 export { SIGNING_SECRET } from './channels/webhook';
+export { NodeWatch } from './node-watch';
 export { AlertDeliveries } from './delivery/alert-deliveries';
 export { type AlertRule, AlertRules, type AlertSettings } from './rules/alert-rules';
 export { minutesOf, timeOf } from './rules/quiet-hours';

@@ -36,6 +36,10 @@ export class AlertsQuery {
 
   @IsCursor()
   cursor?: string;
+
+  /** Programs read the same as JSON. */
+  @Takes(oneOf(['json']).orBlank())
+  format?: 'json';
 }
 
 export class AcknowledgeForm {

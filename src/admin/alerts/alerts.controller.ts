@@ -37,7 +37,8 @@ export class AlertsController {
   async list(@Query() query: AlertsQuery, @Req() request: HttpRequest) {
     const localisation = localisationOf(this.pages, request);
     const { translate } = localisation;
-    const { cursor = null, ...filter } = query;
+    const { cursor = null, state, kind, severity } = query;
+    const filter = { state, kind, severity };
     const page = await this.alerts.page(adminScope(request), filter, { cursor, limit: ROWS_A_PAGE });
     return {
       ...listPage(request, page, alertsList(request, query, localisation), translate),
@@ -53,7 +54,8 @@ export class AlertsController {
 
   @Csv(`${ALERTS_PATH}/export`, Access.role('department_admin'), 'alerts')
   export(@Query() query: AlertsQuery, @Req() request: HttpRequest): CsvTable {
-    const { cursor: _cursor, ...filter } = query;
+    const { state, kind, severity } = query;
+    const filter = { state, kind, severity };
     const scope = adminScope(request);
     const limit = this.settings.auditExportMaxRows;
     const found = everyRow(limit, ROWS_AT_ONCE, (page) => this.alerts.page(scope, filter, page));

@@ -105,8 +105,8 @@ function ruleAct(
   return withVersion(
     {
       id: `rule-${name}`,
-      label: `${translate(`alerts.kind.${name}.name`)} (${severityBadge(severity, translate).label})`,
-      value: translate(`alerts.rule.${status}`),
+      label: translate(`alerts.kind.${name}.name`),
+      value: `${translate(`alerts.rule.${status}`)} · ${severityBadge(severity, translate).label}`,
       action: `${ALERTS_PATH}/rules/${name}`,
       note: isMailedElsewhere ? `${advice} ${translate('alerts.mailed-elsewhere')}` : advice,
       fields: [
