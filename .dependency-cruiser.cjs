@@ -14,6 +14,7 @@ const mayImport = {
   identity: ['views', 'audit', 'extensions', 'platform', 'kernel'],
   catalogue: ['vendors', 'audit', 'extensions', 'platform', 'kernel'],
   billing: ['views', 'audit', 'extensions', 'platform', 'kernel'],
+  backup: ['catalogue', 'billing', 'audit', 'extensions', 'platform', 'kernel'],
   keys: ['billing', 'identity', 'views', 'audit', 'extensions', 'platform', 'kernel'],
   routing: ['catalogue', 'protocol', 'vendors', 'audit', 'extensions', 'platform', 'kernel'],
   web: ['keys', 'billing', 'identity', 'views', 'audit', 'vendors', 'extensions', 'platform', 'kernel'],

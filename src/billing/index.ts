@@ -22,6 +22,7 @@ export {
 } from './promotions/promotions.service';
 export { MoneyWatch } from './ledger/money-watch';
 export { MoneyEngine, type MoneyEngineOptions } from './engine/money-engine';
+export { wholeFrames } from './engine/settlement/journal-frames';
 export { budgetsOfPerson, type LimitRef, limitRefs } from './scope';
 export type { UnreadJournal } from './engine/store/money-store';
 export { PostgresMoneyStore } from './engine/store/postgres-money-store';

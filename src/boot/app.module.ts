@@ -6,6 +6,7 @@ import { AdminModule } from '../admin';
 import { AlertsModule } from '../alerts';
 import { AuditModule } from '../audit';
 import { AutorouterModule } from '../autorouter';
+import { BackupModule } from '../backup';
 import { BillingModule } from '../billing';
 import { catalogueEntities, CatalogueModule } from '../catalogue';
 import { ChatModule } from '../chat';
@@ -31,7 +32,9 @@ import { QuarantineModule } from '../quarantine';
 import { projectFolder } from '../views';
 import { extensionModules, WebModule } from '../web';
 
-const { version } = parseJsonText(readFileSync(join(projectFolder, 'package.json'), 'utf8')) as {
+export const { version: productVersion } = parseJsonText(
+  readFileSync(join(projectFolder, 'package.json'), 'utf8'),
+) as {
   version: string;
 };
 
@@ -67,7 +70,7 @@ export class AppModule {
         ConfigModule.forRoot(settings),
         LoggingModule.forRoot(logger),
         ExtensionsModule.forRoot(options.extensions),
-        MetricsModule.forRoot({ version, commit: 'unknown' }),
+        MetricsModule.forRoot({ version: productVersion, commit: 'unknown' }),
         DatabaseModule.forRoot({ url: options.databaseUrl, current: options.databaseCurrent, entities }),
         QueueModule.forRoot({
           databaseUrl: options.databaseUrl,
@@ -79,6 +82,7 @@ export class AppModule {
         IdentityModule,
         CatalogueModule,
         BillingModule,
+        BackupModule,
         KeysModule,
         WebModule,
         GatewayModule,

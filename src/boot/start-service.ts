@@ -5,8 +5,9 @@ import { NestFactory } from '@nestjs/core';
 import type { INestApplication } from '@nestjs/common';
 import type { Application } from 'express';
 import { migrations } from '../../migrations';
-import { AppModule, type AppOptions } from './app.module';
+import { AppModule, type AppOptions, productVersion } from './app.module';
 import { TapDelivery } from '../audit';
+import { BackupKeeper } from '../backup';
 import { MoneyWatch, PaymentProcessor } from '../billing';
 import { CatalogueService } from '../catalogue';
 import { Extensions, loadExtensions, tablesOf } from '../extensions';
@@ -107,6 +108,7 @@ export async function startService(
         .useSandbox(payments.url, `${url}/api/billing/processor/webhook`);
     // Background work begins after the first answers.
     await delay(FIRST_ANSWERS_MS);
+    await startBackups(application, database);
     workOnceReleased(application, logger, options.schedule !== false);
     const stopWatching = warnOfOtherNodes(settings, application.get(Database), logger);
     return {
@@ -155,6 +157,14 @@ function workOnceReleased(application: INestApplication, logger: Logger, isSched
     adapter.door = null;
     begin();
   });
+}
+
+/** Only the node that has the embedded database makes backups of it. */
+async function startBackups(
+  application: INestApplication,
+  { ownerUrl, folder }: OpeningDatabase,
+): Promise<void> {
+  if (folder !== undefined) await application.get(BackupKeeper).start({ ownerUrl, folder }, productVersion);
 }
 
 function startBackgroundWork(application: INestApplication, logger: Logger, isScheduled: boolean): void {

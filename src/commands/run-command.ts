@@ -3,6 +3,11 @@ import { errorCode, EXIT_CONFIGURATION, ExtensionTablesRefused, SettingsError } 
 import { auditBreaks } from './audit-breaks';
 import { auditExport } from './audit-export';
 import { auditVerify } from './audit-verify';
+import { backup } from './backup/backup';
+import { backupList } from './backup/backup-list';
+import { backupPrune } from './backup/backup-prune';
+import { backupVerify } from './backup/backup-verify';
+import { restore } from './backup/restore';
 import { type Command, type CommandContext, UsageError } from './command';
 import { configCheck } from './config-check';
 import { demoSeed } from './demo';
@@ -59,6 +64,11 @@ export const commands: Readonly<Record<string, Command>> = {
   'quarantine begin': quarantineBegin,
   'quarantine show': quarantineShow,
   'quarantine release': quarantineRelease,
+  backup,
+  'backup:list': backupList,
+  'backup:verify': backupVerify,
+  'backup:prune': backupPrune,
+  restore,
   'demo:seed': demoSeed,
   'money:rerate': moneyRerate,
   'processor:check': processorCheck,

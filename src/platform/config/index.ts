@@ -18,3 +18,4 @@ export {
   storagePlace,
 } from './storage-place';
 export { errorCode } from './error-code';
+export { readOrCreateSecrets } from './secrets';

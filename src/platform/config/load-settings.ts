@@ -16,12 +16,14 @@ type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 export interface LoadOptions {
   /** The output goes to a terminal. */
   readonly terminal?: boolean;
+  /** False: secrets that are not given stay unknown. A command that must leave the data folder alone wants it so. */
+  readonly makesSecrets?: boolean;
 }
 
 /** Reads, checks and freezes the settings; throws a SettingsError that lists every fault. */
 export function loadSettings(
   env: NodeJS.ProcessEnv,
-  { terminal = process.stdout.isTTY }: LoadOptions = {},
+  { terminal = process.stdout.isTTY, makesSecrets = true }: LoadOptions = {},
 ): Settings {
   const faults: SettingFault[] = [];
   const given = Object.fromEntries(
@@ -34,7 +36,7 @@ export function loadSettings(
   // An installation that others reach is in production, whatever NODE_ENV says.
   if (isPublic(settings)) settings.environment = 'production';
   faults.push(...crossFaults(settings));
-  if (faults.length === 0) completeSecrets(settings, faults);
+  if (faults.length === 0 && makesSecrets) completeSecrets(settings, faults);
   if (faults.length > 0) throw new SettingsError(inDeclaredOrder(faults));
 
   for (const slot of slots) {
@@ -81,6 +83,12 @@ function crossFaults(settings: Settings): SettingFault[] {
   const faults: SettingFault[] = [];
   if (settings.migrationDatabaseUrl !== undefined && settings.databaseUrl === undefined) {
     faults.push({ name: 'MIGRATION_DATABASE_URL', problem: 'needs DATABASE_URL beside it' });
+  }
+  if (settings.backupTarget !== undefined && settings.backupKey === undefined) {
+    faults.push({
+      name: 'BACKUP_KEY',
+      problem: 'must be set beside BACKUP_TARGET; openssl rand -base64 32 makes one, to be kept elsewhere',
+    });
   }
   faults.push(...sandboxFaults(settings), ...processorFaults(settings), ...providerFaults(settings));
   faults.push(...egressFaults(settings));

@@ -9,7 +9,7 @@ import {
   text,
   wholeNumber,
 } from './readers';
-import { EgressSettings } from './egress-settings';
+import { BackupSettings } from './backup-settings';
 import {
   httpGates,
   type HttpGateSetting,
@@ -22,7 +22,7 @@ import { Setting } from './setting.decorator';
 const timeOut = duration('100ms', '24h');
 
 /** Holds all settings: read once, validated, frozen. */
-export class Settings extends EgressSettings {
+export class Settings extends BackupSettings {
   @Setting({
     name: 'SUPPLIER_ALLOW',
     group: 'Suppliers',

@@ -1,8 +1,9 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Client } from 'pg';
 import { MINUTE_MS } from '../../kernel';
-import { canEnter, type ServerAccount, serverAccount } from './embedded/account';
+import { type ServerAccount, serverAccount } from './embedded/account';
+import { archiveFolderOf, archiveSettings, makeArchiveFolder } from './embedded/archive';
 import { usableBinaries } from './embedded/binaries';
 import {
   type ClusterPaths,
@@ -12,11 +13,19 @@ import {
   type Passwords,
 } from './embedded/cluster';
 import { DataFolderInUse, EmbeddedPostgresFailure, explain } from './embedded/failure';
+import {
+  chooseFolder,
+  createFolder,
+  insideOf,
+  serverFolder,
+  unfinishedRestoreOf,
+  USUAL_SHARED_FOLDER,
+} from './embedded/folders';
 import { claimFolder, folderOwner } from './embedded/owner-file';
 import { livePostmaster, startOrAdopt, stopServer, withClient } from './embedded/server';
 import { Supervisor, type SupervisorEvent, type SupervisorOptions } from './embedded/supervisor';
 
-export { DataFolderInUse, EmbeddedPostgresFailure, type SupervisorEvent };
+export { archiveFolderOf, DataFolderInUse, EmbeddedPostgresFailure, type SupervisorEvent };
 
 export interface EmbeddedPostgresOptions {
   /** The server keeps everything in the folder "postgres" below this one, or says there where it does. */
@@ -25,6 +34,8 @@ export interface EmbeddedPostgresOptions {
   sharedFolder?: string;
   /** It is false only for tests: nothing has to survive a power cut there. */
   durable?: boolean;
+  /** Finished segments of the write-ahead log are kept until they are shipped (archiveFolderOf). */
+  archives?: boolean;
   /** Handles a server that ends unasked. */
   supervision?: Partial<SupervisorOptions>;
 }
@@ -44,7 +55,7 @@ export interface EmbeddedPostgres {
 /** It is long enough for an operator to free disk space; after it the process ends with an error. */
 const usualSupervision: SupervisorOptions = { giveUpMs: 5 * MINUTE_MS, report: () => undefined };
 
-const owner = 'switchboard_owner';
+export const OWNER = 'switchboard_owner';
 const login = 'switchboard';
 const database = 'switchboard';
 
@@ -54,8 +65,9 @@ const database = 'switchboard';
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const dataFolder = resolve(options.dataFolder);
-  const sharedFolder = options.sharedFolder ?? '/var/lib/switchboard';
+  const sharedFolder = options.sharedFolder ?? USUAL_SHARED_FOLDER;
   try {
+    refuseUnfinishedRestore(dataFolder);
     const account = serverAccount();
     createFolder(insideOf(dataFolder), account);
     const claim = claimFolder(insideOf(dataFolder), dataFolder);
@@ -82,7 +94,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 /** The addresses of the server a running service has on this data folder; undefined when none runs. */
 export function runningEmbeddedPostgres(
   dataFolder: string,
-): Pick<EmbeddedPostgres, 'url' | 'ownerUrl'> | undefined {
+): Pick<EmbeddedPostgres, 'url' | 'ownerUrl' | 'folder'> | undefined {
   const folder = serverFolder(resolve(dataFolder));
   if (folder === undefined || folderOwner(insideOf(dataFolder)) === undefined) return undefined;
   const paths = clusterPaths(folder);
@@ -91,7 +103,8 @@ export function runningEmbeddedPostgres(
   const passwords = loadPasswords(paths);
   return {
     url: urlOf(postmaster.port, login, passwords.login, database),
-    ownerUrl: urlOf(postmaster.port, owner, passwords.owner, database),
+    ownerUrl: urlOf(postmaster.port, OWNER, passwords.owner, database),
+    folder,
   };
 }
 
@@ -104,57 +117,20 @@ export async function stopAbandonedPostgres(dataFolder: string): Promise<void> {
   if (postmaster) await stopServer(paths, postmaster.pid);
 }
 
-const insideOf = (dataFolder: string) => join(resolve(dataFolder), 'postgres');
-/** Says where the server is when it could not be put below the data folder itself. */
-const locationFileOf = (dataFolder: string) => join(insideOf(dataFolder), 'location');
-
-/** An earlier start put the server here; undefined before the first. */
-function serverFolder(dataFolder: string): string | undefined {
-  const signpost = locationFileOf(dataFolder);
-  if (!existsSync(signpost)) {
-    return existsSync(clusterPaths(insideOf(dataFolder)).data) ? insideOf(dataFolder) : undefined;
-  }
-  const folder = readFileSync(signpost, 'utf8');
-  if (existsSync(folder)) return folder;
-  throw new EmbeddedPostgresFailure(
-    `The database of ${dataFolder} was in ${folder}, which is gone. ` +
-      `Restore that folder, or remove ${signpost} to begin with an empty database.`,
-  );
-}
-
-/** Below the data folder where the server's account can get there; root's home, for one, is closed to it. */
-function chooseFolder(dataFolder: string, sharedFolder: string, account: ServerAccount | undefined): string {
-  const inside = insideOf(dataFolder);
-  if (!account || canEnter(inside, account)) return inside;
-  createFolder(sharedFolder, account);
-  const outside = mkdtempSync(join(sharedFolder, 'data-'));
-  chmodSync(outside, 0o711);
-  writeFileSync(locationFileOf(dataFolder), outside, { mode: 0o600, flush: true });
-  return outside;
-}
-
-/** Folders made by root stay accessible to the server's account under any umask; other accounts may not list them. */
-function createFolder(folder: string, account: ServerAccount | undefined): void {
-  const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
-  if (!first || !account) return;
-  for (let created = folder; created.length >= first.length; created = dirname(created)) {
-    chmodSync(created, 0o711);
-  }
-}
-
 async function runServer(
   paths: ClusterPaths,
   copiesFolder: string,
   account: ServerAccount | undefined,
-  { durable = true, supervision }: EmbeddedPostgresOptions,
+  { durable = true, archives = false, supervision }: EmbeddedPostgresOptions,
 ): Promise<EmbeddedPostgres> {
   const binaries = usableBinaries(copiesFolder, account);
   const passwords = loadPasswords(paths);
   if (!existsSync(paths.data)) {
-    await createCluster(binaries, paths, account, { name: owner, password: passwords.owner });
+    await createCluster(binaries, paths, account, { name: OWNER, password: passwords.owner });
   }
-  const urlAt = (port: number) => urlOf(port, owner, passwords.owner, 'postgres');
-  const launch = { binaries, paths, account, durable, urlAt };
+  const urlAt = (port: number) => urlOf(port, OWNER, passwords.owner, 'postgres');
+  const settings = archiveSettings(archives ? makeArchiveFolder(paths.folder, account) : null);
+  const launch = { binaries, paths, account, durable, settings, urlAt };
   const server = await startOrAdopt(launch);
   const { port } = server;
   try {
@@ -166,11 +142,19 @@ async function runServer(
   const supervisor = new Supervisor(launch, server, { ...usualSupervision, ...supervision });
   return {
     url: urlOf(port, login, passwords.login, database),
-    ownerUrl: urlOf(port, owner, passwords.owner, database),
+    ownerUrl: urlOf(port, OWNER, passwords.owner, database),
     folder: paths.folder,
     exited: supervisor.exited,
     stop: () => supervisor.stop(),
   };
+}
+
+/** A start would make an empty database beside half a restored one. */
+function refuseUnfinishedRestore(dataFolder: string): void {
+  if (!existsSync(unfinishedRestoreOf(dataFolder))) return;
+  throw new EmbeddedPostgresFailure(
+    `A restore into ${dataFolder} was broken off, and what it left is not whole. Run the restore again.`,
+  );
 }
 
 /** Roles and database belong to the cluster, not to a migration; every start makes sure of them. */
@@ -185,6 +169,6 @@ async function prepareRoles(client: Client, passwords: Passwords): Promise<void>
   }
 }
 
-function urlOf(port: number, user: string, password: string, name: string): string {
+export function urlOf(port: number, user: string, password: string, name: string): string {
   return `postgres://${user}:${password}@127.0.0.1:${port}/${name}`;
 }

@@ -7,7 +7,16 @@ export { DatabaseModule } from './database.module';
 export { RegionColumn, RegionsColumn } from './region-column';
 export { extensionRole, type ExtensionTables, ExtensionTablesRefused, type SqlFile } from './extension-role';
 export { RoleDatabase } from './role-database';
-export { DataFolderInUse, EmbeddedPostgresFailure } from './embedded-postgres';
+export {
+  archiveFolderOf,
+  DataFolderInUse,
+  EmbeddedPostgresFailure,
+  runningEmbeddedPostgres,
+  startEmbeddedPostgres,
+} from './embedded-postgres';
+export { removeServerFolder } from './embedded/folders';
+export { type BaseBackup, takeBaseBackup } from './embedded/base-backup';
+export { type Recovery, RestoredPostgres, takesRestore } from './restored-postgres';
 export { ChecksOf, columnsOf } from './kept-columns';
 export { everyRow, Keyset, type Page, type PageRequest } from './keyset';
 export { Notifications } from './notifications';

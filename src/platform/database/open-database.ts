@@ -10,6 +10,8 @@ export interface OpenDatabase {
   url: string;
   /** As the owner of the schema connects. */
   ownerUrl: string;
+  /** The embedded server keeps its files here; undefined: the database is a server of the operator's own. */
+  folder?: string;
   /** Settles when an embedded server has ended unasked and could not be started again. */
   exited: Promise<void>;
   close(): Promise<void>;
@@ -47,6 +49,7 @@ export async function startDatabase(
     ? external(settings.databaseUrl, settings.migrationDatabaseUrl)
     : await startEmbeddedPostgres({
         dataFolder: settings.dataFolder,
+        archives: settings.backupTarget !== undefined,
         supervision: { report: counting(events, logger) },
       });
   const queue = !settings.redisUrl;
@@ -60,8 +63,16 @@ export async function startDatabase(
   });
   const over = current.catch(() => undefined);
   const { url, ownerUrl, exited, folder } = server;
-  const embedded = folder === null ? null : { folder, events };
-  return { url, ownerUrl, current, exited, embedded, close: () => over.then(() => server.stop()) };
+  const embedded = folder === undefined ? null : { folder, events };
+  return {
+    url,
+    ownerUrl,
+    ...(folder === undefined ? {} : { folder }),
+    current,
+    exited,
+    embedded,
+    close: () => over.then(() => server.stop()),
+  };
 }
 
 /** The same, once it is up to date. */
@@ -80,15 +91,14 @@ async function openDatabase(settings: Settings, schema: Schema): Promise<OpenDat
 export async function attachDatabase(settings: Settings, schema: Schema): Promise<OpenDatabase> {
   const running = settings.databaseUrl ? undefined : runningEmbeddedPostgres(settings.dataFolder);
   if (running === undefined) return openDatabase(settings, schema);
-  const { url, ownerUrl } = running;
-  return { url, ownerUrl, exited: new Promise(() => undefined), close: () => Promise.resolve() };
+  return { ...running, exited: new Promise(() => undefined), close: () => Promise.resolve() };
 }
 
 function external(url: string, ownerUrl = url) {
   return {
     url,
     ownerUrl,
-    folder: null,
+    folder: undefined,
     exited: new Promise<void>(() => undefined),
     stop: () => Promise.resolve(),
   };

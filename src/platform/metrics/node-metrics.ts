@@ -108,4 +108,13 @@ export abstract class NodeMetrics extends DeclaredMetrics {
     'gateway_backup_verified_timestamp_seconds',
     'When a backup was last restored for a trial and verified.',
   );
+  readonly backupCovered = this.gaugeOnceSet(
+    'gateway_backup_covered_timestamp_seconds',
+    'Until when the archived log reaches: what was committed later would be lost with the machine.',
+  );
+  readonly backupWaiting = this.gauge(
+    'gateway_backup_segments_waiting',
+    'Segments of the log that wait to be shipped to BACKUP_TARGET.',
+    [],
+  );
 }

@@ -61,3 +61,9 @@ export function readFrames(bytes: Buffer): FrameReading {
   }
   return { payloads, tornAt: null };
 }
+
+/** The bytes without what is cut off at their end. */
+export function wholeFrames(bytes: Buffer): Buffer {
+  const { tornAt } = readFrames(bytes);
+  return tornAt === null ? bytes : bytes.subarray(0, tornAt);
+}

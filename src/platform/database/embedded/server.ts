@@ -26,6 +26,8 @@ export interface Launch {
   paths: ClusterPaths;
   account: ServerAccount | undefined;
   durable: boolean;
+  /** What differs from start to start, each as NAME=VALUE. */
+  settings: readonly string[];
   /** An address on the given port that proves, by its password, that the server there is ours. */
   urlAt: (port: number) => string;
 }
@@ -39,7 +41,10 @@ const portAttempts = 3;
 /** Takes over the server that a killed process left running, or starts one: on the given port, or on a free one. */
 export async function startOrAdopt(launch: Launch, port?: number): Promise<RunningServer> {
   const orphan = livePostmaster(launch.paths);
-  if (orphan && (await becomesReady(launch, orphan))) return { ...orphan, exited: null };
+  if (orphan && (await becomesReady(launch, orphan))) {
+    if (await runsAsWanted(launch, orphan)) return { ...orphan, exited: null };
+    await stopServer(launch.paths, orphan.pid);
+  }
   await clearStaleLock(launch.paths);
   for (let attempt = 1; ; attempt += 1) {
     const logStart = existsSync(launch.paths.log) ? statSync(launch.paths.log).size : 0;
@@ -55,6 +60,20 @@ export async function startOrAdopt(launch: Launch, port?: number): Promise<Runni
     if (attempt === portAttempts || !/could not bind|Address already in use/.test(said))
       throw new Error(said);
   }
+}
+
+/** A server that a killed process left behind may have been started with other settings. */
+async function runsAsWanted({ urlAt, settings }: Launch, { port }: Postmaster): Promise<boolean> {
+  const wanted = settings.map((setting) => setting.split('=', 2));
+  const [names, values] = [0, 1].map((place) => wanted.map((pair) => pair[place] ?? ''));
+  return withClient(urlAt(port), async (client) => {
+    const { rows } = await client.query<{ fits: boolean }>(
+      `SELECT bool_and(coalesce(current_setting(name, true), '') = value) AS fits
+         FROM unnest($1::text[], $2::text[]) AS wanted (name, value)`,
+      [names, values],
+    );
+    return rows[0]?.fits !== false;
+  });
 }
 
 /** It is true when the server answers, false when it has ended; after a crash it first replays its journal. */
@@ -101,7 +120,7 @@ const isPostgres = (pid: number) => /postgres$/.test(runningProcess(pid)?.name ?
  * Removes the lock file of a dead server. PostgreSQL removes it too. It takes any process with the old number
  * for a rival, such as a zombie or an unrelated process in a restarted container.
  */
-async function clearStaleLock(paths: ClusterPaths): Promise<void> {
+export async function clearStaleLock(paths: ClusterPaths): Promise<void> {
   const file = join(paths.data, 'postmaster.pid');
   if (process.platform !== 'linux' || !existsSync(file)) return;
   const data = realpathSync(paths.data);
@@ -129,7 +148,7 @@ function workingIn(folder: string): string[] {
   });
 }
 
-function logErrors(log: string, from: number): string {
+export function logErrors(log: string, from: number): string {
   const lines = readFileSync(log).subarray(from).toString('utf8').split('\n');
   const serious = lines.filter((line) => /FATAL|PANIC|ERROR|could not|error/.test(line));
   return (serious.length > 0 ? serious : lines).slice(-4).join(' ').trim() || `see ${log}`;
@@ -139,7 +158,8 @@ function logErrors(log: string, from: number): string {
  * Starts the server in a process group of its own. A Ctrl+C in the terminal reaches the whole foreground group, and
  * the database must outlive requests that are being drained.
  */
-function spawnServer({ binaries, paths, account, durable }: Launch, port: number): RunningServer {
+export function spawnServer(launch: Launch, port: number): RunningServer {
+  const { binaries, paths, account, durable } = launch;
   const settings = [
     'listen_addresses=127.0.0.1',
     'unix_socket_directories=',
@@ -147,6 +167,7 @@ function spawnServer({ binaries, paths, account, durable }: Launch, port: number
     'timezone=UTC',
     'log_timezone=UTC',
     ...(durable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']),
+    ...launch.settings,
   ];
   if (existsSync(paths.log) && statSync(paths.log).size > logLimitBytes) rmSync(paths.log);
   const log = openSync(paths.log, 'a', 0o600);
@@ -182,7 +203,7 @@ export async function stopServer(paths: ClusterPaths, pid: number, deadlineMs = 
   );
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', reject);

@@ -1,0 +1,171 @@
+import { mkdirSync, openSync, closeSync, fsyncSync, writeFileSync, writeSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { RestoredPostgres, takesRestore } from '../../platform';
+import { BackupError } from '../backup-error';
+import { type ClusterFacts, folderOf, type Manifest } from '../manifest';
+import { FileCheck } from '../parts/file-list';
+import { PartStore } from '../parts/part-store';
+import type { StoredFile } from '../parts/part-writer';
+import { type TarEntry, TarReader, type TarVisitor } from '../parts/tar-reader';
+import type { BackupKey } from '../seal/backup-key';
+import type { BackupTarget } from '../target/backup-target';
+import { PASSWORDS } from '../take/data-files';
+import { isHistory } from '../wal/segments';
+import { type Coverage, WalArchive } from '../wal/wal-archive';
+
+export interface RestoreProgress {
+  readonly step: 'files' | 'database' | 'log';
+  readonly doneBytes: number;
+  readonly expectedBytes: number;
+}
+
+export interface RestoreOptions {
+  readonly target: BackupTarget;
+  readonly key: BackupKey;
+  readonly into: string;
+  readonly manifest: Manifest;
+  readonly coverage: Coverage | null;
+  /** Everything until then; undefined: as much as there is. */
+  readonly at?: Date;
+  readonly progress?: (progress: RestoreProgress) => void;
+  readonly signal?: AbortSignal;
+}
+
+export interface Restored {
+  /** Nothing that was committed before it is missing, and nothing committed after it is there. */
+  readonly moment: Date;
+  readonly lastTransaction: Date | null;
+  readonly segments: number;
+}
+
+/** It lies in the data folder of a restored installation, which starts quarantined where it is. */
+export const RESTORED_FILE = 'restored.json';
+
+/** Unpacks a backup into an empty folder, and replays the log up to the moment. */
+export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
+  const { manifest } = options;
+  const into = resolve(options.into);
+  if (!takesRestore(into)) throw new BackupError(`${into} is not empty. Name an empty folder, or a new one.`);
+  if (manifest.cluster === null)
+    throw new BackupError(
+      `The backup ${manifest.id} has files only: its database was a server of its own. ` +
+        'Restore that one first, by its own means; docs/backup.md says how to get the files.',
+    );
+  return restoreCluster(options, into, manifest.cluster);
+}
+
+async function restoreCluster(
+  options: RestoreOptions,
+  into: string,
+  cluster: ClusterFacts,
+): Promise<Restored> {
+  const { target, key, manifest, at, progress, signal } = options;
+  const store = new PartStore(target, key, folderOf(manifest.id));
+  const place = await RestoredPostgres.prepare(into);
+  await restoreFiles(store, manifest, into, place);
+  await unpack(store, cluster, place, options);
+  const archive = new WalArchive(target, key);
+  const segments = new Set(options.coverage?.segments);
+  let doneBytes = 0;
+  const { lastTransaction, segments: given } = await place.recover({
+    ...(at === undefined ? {} : { until: at }),
+    ...(signal === undefined ? {} : { signal }),
+    async fetch(name) {
+      if (!isHistory(name) && !segments.has(name)) return null;
+      const found = await archive.get(name);
+      if (found === null) {
+        if (isHistory(name)) return null;
+        throw new BackupError(`The segment ${name} of the log has gone from ${target.place}.`);
+      }
+      doneBytes += found.content.length;
+      progress?.({ step: 'log', doneBytes, expectedBytes: segments.size * cluster.segmentBytes });
+      return found.content;
+    },
+  });
+  const moment =
+    at ?? latest([lastTransaction, options.coverage?.until ?? null, new Date(manifest.startedAt)]);
+  const mark = {
+    version: 1,
+    backup: manifest.id,
+    moment: moment.toISOString(),
+    restoredAt: new Date().toISOString(),
+  };
+  writeFileSync(join(into, RESTORED_FILE), `${JSON.stringify(mark)}\n`, { mode: 0o600, flush: true });
+  place.finish();
+  return { moment, lastTransaction, segments: given };
+}
+
+const latest = (moments: readonly (Date | null)[]): Date =>
+  new Date(Math.max(...moments.map((moment) => moment?.getTime() ?? 0)));
+
+async function restoreFiles(
+  store: PartStore,
+  { files }: Manifest,
+  into: string,
+  place: RestoredPostgres,
+): Promise<void> {
+  for (const file of files) {
+    const content = await contentOf(store, file);
+    if (file.path === PASSWORDS) {
+      place.writePasswords(content);
+      continue;
+    }
+    const path = join(into, ...file.path.split('/'));
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    writeFileSync(path, content, { mode: 0o600, flush: true });
+  }
+}
+
+async function contentOf(store: PartStore, { parts }: StoredFile): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for (const part of parts) pieces.push(await store.get(part));
+  return Buffer.concat(pieces);
+}
+
+async function unpack(
+  store: PartStore,
+  cluster: ClusterFacts,
+  place: RestoredPostgres,
+  { progress, signal }: RestoreOptions,
+): Promise<void> {
+  const check = new FileCheck();
+  const tar = new TarReader(new Unpacking(place, check));
+  let doneBytes = 0;
+  for (const part of cluster.base.parts) {
+    signal?.throwIfAborted();
+    await tar.write(await store.get(part));
+    doneBytes += part.bytes;
+    progress?.({ step: 'database', doneBytes, expectedBytes: cluster.base.bytes });
+  }
+  tar.finish();
+  check.compare(await contentOf(store, cluster.fileList));
+}
+
+/** Writes the files of the archive, which the server owns. */
+class Unpacking implements TarVisitor {
+  private file: number | undefined;
+
+  constructor(
+    private readonly place: RestoredPostgres,
+    private readonly check: FileCheck,
+  ) {}
+
+  begin(entry: TarEntry): void {
+    this.check.begin(entry);
+    if (entry.kind === 'folder') return this.place.folder(entry.path);
+    const path = this.place.path(entry.path);
+    this.file = openSync(path, 'wx', 0o600);
+    this.place.own(path);
+  }
+
+  data(bytes: Buffer): void {
+    this.check.data(bytes);
+    for (let at = 0; at < bytes.length;) at += writeSync(this.file!, bytes, at);
+  }
+
+  end(): void {
+    this.check.end();
+    fsyncSync(this.file!);
+    closeSync(this.file!);
+  }
+}

@@ -1,0 +1,124 @@
+import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { DAY_MS } from '../../kernel';
+import { Database, Logger, Metrics, RepeatingJobs, Settings } from '../../platform';
+import { openTarget } from '../target/open-target';
+import { type BackupState, NO_BACKUPS } from './backup-state';
+import { BackupWork, type OwnServer } from './backup-work';
+
+/** An archive is behind by this, and by the minute after which a segment is closed at the latest. */
+const SHIP_EVERY_MS = 5_000;
+const LONGEST_RUN_MS = DAY_MS / 2;
+
+/**
+ * Ships the log of the embedded database, takes a backup when the newest is old, removes what retention does not need,
+ * and restores one aside from time to time. The node that owns the database does it.
+ */
+@Injectable()
+export class BackupKeeper implements BeforeApplicationShutdown {
+  private current = NO_BACKUPS;
+  private timer: NodeJS.Timeout | undefined;
+  private shipping: Promise<void> | undefined;
+  private readonly stopping = new AbortController();
+
+  constructor(
+    private readonly settings: Settings,
+    private readonly database: Database,
+    private readonly jobs: RepeatingJobs,
+    private readonly metrics: Metrics,
+    private readonly logger: Logger,
+  ) {}
+
+  get state(): BackupState {
+    return this.current;
+  }
+
+  /** Before the jobs begin. */
+  async start(server: OwnServer, product: string): Promise<void> {
+    if (this.settings.backupTarget === undefined) return;
+    const opened = openTarget(this.settings);
+    const work = new BackupWork(opened, server, await this.segmentBytes(), product, this.settings);
+    this.change({ isScheduled: true });
+    const once = (run: (signal: AbortSignal) => Promise<void>) => (signal: AbortSignal) =>
+      this.told(() => run(signal));
+    this.jobs.add({
+      name: 'backup',
+      cron: '*/10 * * * *',
+      deadlineMs: LONGEST_RUN_MS,
+      run: once(async (signal) => this.change(await work.backUp(signal, this.database))),
+    });
+    if (this.settings.backupVerifyEveryMs > 0)
+      this.jobs.add({
+        name: 'backup verification',
+        cron: '25 * * * *',
+        deadlineMs: LONGEST_RUN_MS,
+        run: once(async (signal) => this.change(await work.verify(signal, this.logger, this.database))),
+      });
+    // No other process has this database: whoever claimed these jobs is dead.
+    await this.database.query(
+      "UPDATE repeating_job SET claim = NULL, claimed_until = NULL WHERE name IN ('backup', 'backup verification')",
+    );
+    this.keepShipping(work);
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer);
+    this.stopping.abort();
+    await this.shipping;
+  }
+
+  private keepShipping(work: BackupWork): void {
+    const look = (): void => {
+      this.shipping ??= this.ship(work).finally(() => (this.shipping = undefined));
+    };
+    look();
+    this.timer = setInterval(look, SHIP_EVERY_MS).unref();
+  }
+
+  private async ship(work: BackupWork): Promise<void> {
+    try {
+      const coveredUntil = await work.ship(this.database, this.stopping.signal);
+      const waiting = await work.waiting();
+      this.change({ ...(coveredUntil === null ? {} : { coveredUntil }), waiting, trouble: null });
+    } catch (error) {
+      if (this.stopping.signal.aborted) return;
+      this.fail('the log of the database cannot be shipped to BACKUP_TARGET', error);
+      this.change({ waiting: await work.waiting().catch(() => this.current.waiting) });
+    }
+  }
+
+  /** The job fails, and the reason is kept for pages. */
+  private async told(run: () => Promise<void>): Promise<void> {
+    try {
+      await run();
+    } catch (error) {
+      this.change({ trouble: error instanceof Error ? error.message : String(error) });
+      throw error;
+    }
+  }
+
+  private fail(what: string, error: unknown): void {
+    const trouble = error instanceof Error ? error.message : String(error);
+    if (trouble !== this.current.trouble) this.logger.error(what, { error });
+    this.change({ trouble });
+  }
+
+  private change(news: Partial<BackupState>): void {
+    this.current = { ...this.current, ...news };
+    const { newestAt, verifiedAt, coveredUntil, waiting } = this.current;
+    const set = (gauge: { set(labels: object, value: number): void }, at: Date | null): void => {
+      if (at !== null) gauge.set({}, at.getTime() / 1_000);
+    };
+    set(this.metrics.backupSuccess, newestAt);
+    set(this.metrics.backupVerified, verifiedAt);
+    set(this.metrics.backupCovered, coveredUntil);
+    this.metrics.backupWaiting.set({}, waiting);
+  }
+
+  private async segmentBytes(): Promise<number> {
+    const [row] = await this.database.query<{ bytes: number }>(
+      "SELECT pg_size_bytes(current_setting('wal_segment_size'))::int AS bytes",
+    );
+    if (row === undefined) throw new Error('the database says nothing of itself');
+    return row.bytes;
+  }
+}

@@ -1,0 +1,60 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
+import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
+import { BackupError } from '../backup-error';
+import type { BackupKey } from './backup-key';
+
+const compress = promisify(zstdCompress);
+const decompress = promisify(zstdDecompress);
+
+/**
+ * An object is: this mark, the fingerprint of the key, a random nonce, the encrypted content, the tag. The tag covers
+ * all of it and the name of the object, so that none can be cut, changed, or put in the place of another. Objects are
+ * at most some megabytes, far below what one nonce of AES-GCM may encrypt.
+ */
+const MARK = Buffer.from('SWBACK01');
+const FINGERPRINT_BYTES = 8;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const HEAD_BYTES = MARK.length + FINGERPRINT_BYTES + NONCE_BYTES;
+const ALGORITHM = 'aes-256-gcm';
+/** The fastest level: backups are taken beside requests. */
+const LEVEL = 1;
+/** No object of ours grows beyond it. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
+export async function seal(key: BackupKey, name: string, content: Buffer): Promise<Buffer> {
+  const packed = await compress(content, { params: { [constants.ZSTD_c_compressionLevel]: LEVEL } });
+  const nonce = randomBytes(NONCE_BYTES);
+  const head = Buffer.concat([MARK, Buffer.from(key.fingerprint, 'hex'), nonce]);
+  const cipher = createCipheriv(ALGORITHM, key.encryption, nonce);
+  cipher.setAAD(Buffer.concat([head, Buffer.from(name)]));
+  return Buffer.concat([head, cipher.update(packed), cipher.final(), cipher.getAuthTag()]);
+}
+
+/** Refuses what was not sealed with this key under this name, or is not whole. */
+export async function unseal(key: BackupKey, name: string, sealed: Buffer): Promise<Buffer> {
+  if (sealed.length < HEAD_BYTES + TAG_BYTES || !sealed.subarray(0, MARK.length).equals(MARK))
+    throw new BackupError(`${name} is damaged: it is not a part of a backup, or it was cut off.`);
+  const fingerprint = sealed.subarray(MARK.length, MARK.length + FINGERPRINT_BYTES).toString('hex');
+  if (fingerprint !== key.fingerprint) throw otherKey(name, fingerprint, key);
+  const head = sealed.subarray(0, HEAD_BYTES);
+  const decipher = createDecipheriv(ALGORITHM, key.encryption, head.subarray(-NONCE_BYTES), {
+    authTagLength: TAG_BYTES,
+  });
+  decipher.setAAD(Buffer.concat([head, Buffer.from(name)]));
+  decipher.setAuthTag(sealed.subarray(-TAG_BYTES));
+  let packed: Buffer;
+  try {
+    packed = Buffer.concat([decipher.update(sealed.subarray(HEAD_BYTES, -TAG_BYTES)), decipher.final()]);
+  } catch (cause) {
+    throw new BackupError(`${name} is damaged: its bytes are not those that were written.`, { cause });
+  }
+  return decompress(packed, { maxOutputLength: MOST_BYTES });
+}
+
+export const otherKey = (name: string, fingerprint: string, key: BackupKey): BackupError =>
+  new BackupError(
+    `${name} was made with another BACKUP_KEY: its fingerprint is ${fingerprint}, ` +
+      `that of the key in use is ${key.fingerprint}.`,
+  );

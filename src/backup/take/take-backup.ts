@@ -1,0 +1,218 @@
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { DAY_MS } from '../../kernel';
+import { takeBaseBackup } from '../../platform';
+import { BackupError } from '../backup-error';
+import { BACKUPS, type ClusterFacts, folderOf, FORMAT, type Manifest, writeManifest } from '../manifest';
+import { FileCheck } from '../parts/file-list';
+import { PartStore } from '../parts/part-store';
+import { PartWriter, type StoredFile } from '../parts/part-writer';
+import { TarReader } from '../parts/tar-reader';
+import type { BackupKey } from '../seal/backup-key';
+import type { BackupTarget } from '../target/backup-target';
+import { dataFiles, passwordsIn } from './data-files';
+
+export interface Progress {
+  readonly step: 'files' | 'database';
+  readonly doneBytes: number;
+  /** About so many there will be; the server's own estimate. */
+  readonly expectedBytes: number;
+}
+
+export interface TakeOptions {
+  readonly target: BackupTarget;
+  readonly key: BackupKey;
+  readonly dataFolder: string;
+  readonly product: string;
+  /** The embedded database; null: the database is backed up elsewhere. */
+  readonly database: { readonly ownerUrl: string; readonly folder: string } | null;
+  readonly bytesPerSecond: number;
+  readonly progress?: (progress: Progress) => void;
+  readonly signal?: AbortSignal;
+}
+
+export interface Taken {
+  readonly manifest: Manifest;
+  readonly bytes: number;
+  readonly sentBytes: number;
+  readonly reusedParts: number;
+}
+
+/** An unfinished backup is continued for so long; its parts are not worth keeping any longer. */
+export const UNFINISHED_MS = DAY_MS;
+/** The key of an advisory lock, an arbitrary constant: one backup at a time. */
+const BACKUP_LOCK = 5_719_039;
+
+/** Takes a whole backup while everything runs. */
+export async function takeBackup(options: TakeOptions): Promise<Taken> {
+  const { target, database } = options;
+  await target.open();
+  if (database === null) return takeParts(options, () => Promise.resolve(new Date()));
+  return withClient(database.ownerUrl, async (client) => {
+    const { rows } = await client.query<{ free: boolean }>('SELECT pg_try_advisory_lock($1) AS free', [
+      BACKUP_LOCK,
+    ]);
+    if (rows[0]?.free !== true)
+      throw new BackupError('Another backup is being taken. Wait until it has ended.');
+    return takeParts(options, async () => {
+      const clock = await client.query<{ now: Date }>('SELECT clock_timestamp() AS now');
+      return clock.rows[0]?.now ?? new Date();
+    });
+  });
+}
+
+async function takeParts(options: TakeOptions, now: () => Promise<Date>): Promise<Taken> {
+  const { target, key, product, database } = options;
+  const startedAt = await now();
+  const { id, left } = await continued(target, startedAt);
+  const store = new PartStore(target, key, folderOf(id), left);
+  // Files come first: what is in a journal by now is in the database by its end, or is charged from the journal.
+  const files = await storeFiles(store, options);
+  const cluster = database === null ? null : await storeCluster(store, id, database, options);
+  const manifest: Manifest = {
+    format: FORMAT,
+    id,
+    product,
+    startedAt: startedAt.toISOString(),
+    endedAt: (await now()).toISOString(),
+    keyFingerprint: key.fingerprint,
+    cluster,
+    files,
+  };
+  await writeManifest(target, key, manifest);
+  const { names } = store;
+  for (const stray of left) if (!names.has(stray)) await target.delete(stray);
+  return { manifest, bytes: bytesOf(manifest), sentBytes: store.sentBytes, reusedParts: store.reused };
+}
+
+export const bytesOf = ({ cluster, files }: Manifest): number =>
+  [...files, ...(cluster === null ? [] : [cluster.base, cluster.fileList])].reduce(
+    (sum, { bytes }) => sum + bytes,
+    0,
+  );
+
+export const storedBytesOf = ({ cluster, files }: Manifest): number =>
+  [...files, ...(cluster === null ? [] : [cluster.base, cluster.fileList])]
+    .flatMap(({ parts }) => parts)
+    .reduce((sum, { storedBytes }) => sum + storedBytes, 0);
+
+/** The newest try that was broken off, with its parts, or a new one. */
+async function continued(
+  target: BackupTarget,
+  now: Date,
+): Promise<{ id: string; left: ReadonlySet<string> }> {
+  const tries = Map.groupBy(
+    await target.list(BACKUPS),
+    ({ name }) => name.slice(BACKUPS.length).split('/')[0]!,
+  );
+  const unfinished = [...tries]
+    .filter(([id, objects]) => !objects.some(({ name }) => name === `${folderOf(id)}manifest.json`))
+    .filter(([id]) => now.getTime() - timeOf(id) < UNFINISHED_MS);
+  const newest = unfinished.sort(([one], [other]) => (one < other ? 1 : -1))[0];
+  if (newest === undefined) return { id: idAt(now), left: new Set() };
+  return { id: newest[0], left: new Set(newest[1].map(({ name }) => name)) };
+}
+
+const idAt = (now: Date): string =>
+  `${now.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z-${randomBytes(3).toString('hex')}`;
+
+/** When a backup of this id was begun. */
+export function timeOf(id: string): number {
+  const [, year, month, day, hours, minutes, seconds] =
+    /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-/.exec(id) ?? [];
+  return Date.parse(`${year}-${month}-${day}T${hours}:${minutes}:${seconds}Z`);
+}
+
+async function storeFiles(
+  store: PartStore,
+  { dataFolder, database, signal, progress }: TakeOptions,
+): Promise<StoredFile[]> {
+  const stored: StoredFile[] = [];
+  let doneBytes = 0;
+  const passwords = database === null ? [] : [passwordsIn(database.folder)];
+  for (const file of [...passwords, ...(await dataFiles(dataFolder))]) {
+    signal?.throwIfAborted();
+    const content = await file.read();
+    if (content === null) continue;
+    stored.push(await storeBytes(store, file.path, content));
+    doneBytes += content.length;
+    progress?.({ step: 'files', doneBytes, expectedBytes: 0 });
+  }
+  return stored;
+}
+
+async function storeBytes(store: PartStore, path: string, content: Buffer): Promise<StoredFile> {
+  const writer = new PartWriter(store, path);
+  await writer.write(content);
+  return writer.end();
+}
+
+async function storeCluster(
+  store: PartStore,
+  id: string,
+  database: NonNullable<TakeOptions['database']>,
+  { bytesPerSecond, progress, signal }: TakeOptions,
+): Promise<ClusterFacts> {
+  const writer = new PartWriter(store, 'base.tar');
+  const check = new FileCheck();
+  const tar = new TarReader(check);
+  let doneBytes = 0;
+  let expectedBytes = 0;
+  const base = await takeBaseBackup(database.ownerUrl, {
+    label: id,
+    kilobytesPerSecond: Math.round(bytesPerSecond / 1024),
+    expects: (bytes) => (expectedBytes = bytes),
+    async write(bytes) {
+      if (tar.isBetween) await writer.suggestCut();
+      await tar.write(bytes);
+      await writer.write(bytes);
+      doneBytes += bytes.length;
+      progress?.({ step: 'database', doneBytes, expectedBytes });
+    },
+    ...(signal === undefined ? {} : { signal }),
+  });
+  tar.finish();
+  check.compare(base.manifest);
+  const facts = await factsOf(database.ownerUrl);
+  return {
+    ...facts,
+    timeline: base.timeline,
+    startLsn: base.startLsn,
+    endLsn: base.endLsn,
+    base: await writer.end(),
+    fileList: await storeBytes(store, 'backup_manifest', base.manifest),
+  };
+}
+
+async function factsOf(
+  ownerUrl: string,
+): Promise<Pick<ClusterFacts, 'postgres' | 'systemIdentifier' | 'segmentBytes' | 'migrations'>> {
+  return withClient(ownerUrl, async (client) => {
+    const { rows } = await client.query<{
+      postgres: string;
+      identifier: string;
+      segment: number;
+      migrations: string[];
+    }>(
+      `SELECT current_setting('server_version') AS postgres, system_identifier::text AS identifier,
+              pg_size_bytes(current_setting('wal_segment_size'))::int AS segment,
+              (SELECT coalesce(array_agg(name::text ORDER BY id), '{}') FROM migrations) AS migrations
+         FROM pg_control_system()`,
+    );
+    const row = rows[0];
+    if (row === undefined) throw new Error('the database says nothing of itself');
+    const { postgres, identifier: systemIdentifier, segment: segmentBytes, migrations } = row;
+    return { postgres, systemIdentifier, segmentBytes, migrations };
+  });
+}
+
+async function withClient<T>(connectionString: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}

@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { errorCode } from '../../platform';
+import { BackupError } from '../backup-error';
+import type { BackupTarget, StoredObject } from './backup-target';
+
+const DRAFT = '.draft-';
+
+/** A folder, on another disk than the database. */
+export class FolderTarget implements BackupTarget {
+  readonly place: string;
+
+  constructor(folder: string) {
+    this.place = resolve(folder);
+  }
+
+  /** A folder that is not there may be a disk that is not mounted: it is not made. */
+  async open(): Promise<void> {
+    const found = await stat(this.place).catch(() => null);
+    if (found?.isDirectory() === true) return;
+    throw new BackupError(
+      `The folder for backups ${this.place} is not there. Mount its disk, or make it with mkdir.`,
+    );
+  }
+
+  async put(name: string, bytes: Buffer): Promise<void> {
+    const path = this.pathOf(name);
+    const folder = dirname(path);
+    await this.open();
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const draft = join(folder, `${DRAFT}${process.pid}-${randomBytes(6).toString('hex')}`);
+    try {
+      const file = await open(draft, 'wx', 0o600);
+      try {
+        await file.writeFile(bytes);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(draft, path);
+    } catch (error) {
+      await rm(draft, { force: true }).catch(() => undefined);
+      throw explained(error, this.place);
+    }
+    await syncFolder(folder);
+  }
+
+  async get(name: string): Promise<Buffer | null> {
+    try {
+      return await readFile(this.pathOf(name));
+    } catch (error) {
+      if (errorCode(error) === 'ENOENT') return null;
+      throw explained(error, this.place);
+    }
+  }
+
+  async list(prefix: string): Promise<StoredObject[]> {
+    await this.open();
+    const found: StoredObject[] = [];
+    await this.walk(prefix.slice(0, prefix.lastIndexOf('/') + 1), prefix, found);
+    return found.sort((one, other) => (one.name < other.name ? -1 : 1));
+  }
+
+  async delete(name: string): Promise<void> {
+    const path = this.pathOf(name);
+    await rm(path, { force: true });
+    // A folder that still holds something stays.
+    for (let folder = dirname(path); folder !== this.place; folder = dirname(folder))
+      if (
+        !(await rmdir(folder).then(
+          () => true,
+          () => false,
+        ))
+      )
+        return;
+  }
+
+  private pathOf(name: string): string {
+    return join(this.place, ...name.split('/'));
+  }
+
+  private async walk(folder: string, prefix: string, found: StoredObject[]): Promise<void> {
+    const entries = await readdir(join(this.place, folder), { withFileTypes: true }).catch(
+      (error: unknown) => {
+        if (errorCode(error) === 'ENOENT') return [];
+        throw explained(error, this.place);
+      },
+    );
+    for (const entry of entries) {
+      const name = `${folder}${entry.name}`;
+      if (entry.isDirectory()) {
+        if (`${name}/`.startsWith(prefix) || prefix.startsWith(`${name}/`))
+          await this.walk(`${name}/`, prefix, found);
+        continue;
+      }
+      if (!name.startsWith(prefix) || entry.name.startsWith(DRAFT)) continue;
+      const seen = await stat(join(this.place, name)).catch(() => null);
+      if (seen !== null) found.push({ name, bytes: seen.size });
+    }
+  }
+}
+
+/** The name of a file outlives a power cut once its folder was written. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function explained(error: unknown, place: string): Error {
+  switch (errorCode(error)) {
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return new BackupError(
+        `The disk of ${place} is full. Make room there, or prune backups (backup:prune).`,
+        { cause: error },
+      );
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+      return new BackupError(`${place} may not be used: ${errorCode(error)}. Give this user the folder.`, {
+        cause: error,
+      });
+    default:
+      return error as Error;
+  }
+}

@@ -1,0 +1,64 @@
+import { parseArgs } from 'node:util';
+import { chooseBackup, openTarget, restoreBackup } from '../../backup';
+import { loadSettings } from '../../platform';
+import { type Command, type CommandContext, UsageError } from '../command';
+import { progressTo } from './said';
+
+export const restore: Command = {
+  usage: 'restore [TARGET] --into FOLDER [--at TIME] [--id BACKUP]',
+  summary:
+    'Restores an installation into an empty data folder: to the newest moment, or to TIME, such as ' +
+    '2026-11-27T03:15:00Z. The target is only read. A restored installation starts quarantined.',
+  async run(words, context) {
+    const { values, positionals } = parseArgs({
+      args: words,
+      options: { into: { type: 'string' }, at: { type: 'string' }, id: { type: 'string' } },
+      allowPositionals: true,
+    });
+    if (positionals.length > 1) throw new UsageError('Name one target.');
+    const { into } = values;
+    if (into === undefined) throw new UsageError('Name the folder to restore into: --into FOLDER.');
+    const settings = loadSettings(context.environment, { makesSecrets: false });
+    const opened = openTarget(settings, positionals[0]);
+    const choice = await chooseBackup(opened.target, opened.key, choiceOf(values));
+    context.writeStderr(`Backup: ${choice.manifest.id} of ${choice.manifest.product}\n`);
+    const at = timeIn(values.at);
+    const restored = await restoreBackup({
+      ...opened,
+      ...choice,
+      into,
+      ...(at === undefined ? {} : { at }),
+      progress: progressTo(context),
+    });
+    context.write(
+      `restore: ${into} is as of ${restored.moment.toISOString()}; its last transaction is of ` +
+        `${restored.lastTransaction?.toISOString() ?? 'before the backup'}.\n`,
+    );
+    adviseSecrets(context);
+    return 0;
+  },
+};
+
+export function choiceOf({ at, id }: { at?: string | undefined; id?: string | undefined }): {
+  at?: Date;
+  id?: string;
+} {
+  const moment = timeIn(at);
+  return { ...(moment === undefined ? {} : { at: moment }), ...(id === undefined ? {} : { id }) };
+}
+
+/** A time without a zone would be another one on each machine. */
+export function timeIn(text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined;
+  const isWhole = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:?\d\d)$/.test(text);
+  const time = new Date(text);
+  if (isWhole && !Number.isNaN(time.getTime())) return time;
+  throw new UsageError(`"${text}" is no time with its zone, such as 2026-11-27T03:15:00Z.`);
+}
+
+function adviseSecrets(context: CommandContext): void {
+  context.write(
+    'Start it with DATA_FOLDER set to that folder and with the settings it had. Where SESSION_SECRET, KEY_PEPPER and ' +
+      'MASTER_KEY were set, they are not in a backup: set them again.\n',
+  );
+}

@@ -1,0 +1,62 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { canEnter, type ServerAccount } from './account';
+import { clusterPaths } from './cluster';
+import { EmbeddedPostgresFailure } from './failure';
+
+/** Root puts here what an unprivileged server cannot reach below the data folder (a closed home). */
+export const USUAL_SHARED_FOLDER = '/var/lib/switchboard';
+
+export const insideOf = (dataFolder: string): string => join(resolve(dataFolder), 'postgres');
+
+/** Says where the server is when it could not be put below the data folder itself. */
+const locationFileOf = (dataFolder: string): string => join(insideOf(dataFolder), 'location');
+
+/** While it is there, a restore into this data folder is under way or was broken off. */
+export const unfinishedRestoreOf = (dataFolder: string): string =>
+  join(resolve(dataFolder), 'restore-unfinished');
+
+/** An earlier start put the server here; undefined before the first. */
+export function serverFolder(dataFolder: string): string | undefined {
+  const signpost = locationFileOf(dataFolder);
+  if (!existsSync(signpost)) {
+    return existsSync(clusterPaths(insideOf(dataFolder)).data) ? insideOf(dataFolder) : undefined;
+  }
+  const folder = readFileSync(signpost, 'utf8');
+  if (existsSync(folder)) return folder;
+  throw new EmbeddedPostgresFailure(
+    `The database of ${dataFolder} was in ${folder}, which is gone. ` +
+      `Restore that folder, or remove ${signpost} to begin with an empty database.`,
+  );
+}
+
+/** Below the data folder where the server's account can get there; root's home, for one, is closed to it. */
+export function chooseFolder(
+  dataFolder: string,
+  sharedFolder: string,
+  account: ServerAccount | undefined,
+): string {
+  const inside = insideOf(dataFolder);
+  if (!account || canEnter(inside, account)) return inside;
+  createFolder(sharedFolder, account);
+  const outside = mkdtempSync(join(sharedFolder, 'data-'));
+  chmodSync(outside, 0o711);
+  writeFileSync(locationFileOf(dataFolder), outside, { mode: 0o600, flush: true });
+  return outside;
+}
+
+/** Folders made by root stay accessible to the server's account under any umask; other accounts may not list them. */
+export function createFolder(folder: string, account: ServerAccount | undefined): void {
+  const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if (!first || !account) return;
+  for (let created = folder; created.length >= first.length; created = dirname(created)) {
+    chmodSync(created, 0o711);
+  }
+}
+
+/** Removes the server's files wherever they are. */
+export function removeServerFolder(dataFolder: string): void {
+  const signpost = locationFileOf(dataFolder);
+  if (existsSync(signpost)) rmSync(readFileSync(signpost, 'utf8'), { recursive: true, force: true });
+  rmSync(insideOf(dataFolder), { recursive: true, force: true });
+}

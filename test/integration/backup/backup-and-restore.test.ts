@@ -1,0 +1,136 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { makeScratchFolder } from '../../support/scratch';
+import { type Outcome, Program } from '../../system/program';
+
+const folder = makeScratchFolder('switchboard-backup-');
+const target = join(folder, 'target');
+const programs: Program[] = [];
+
+beforeAll(() => mkdirSync(target));
+afterAll(async () => {
+  await Promise.all(programs.map((program) => program.stop()));
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const environment = (dataFolder: string): Record<string, string> => ({
+  NODE_ENV: 'test',
+  DATA_FOLDER: join(folder, dataFolder),
+  BACKUP_TARGET: target,
+  BACKUP_KEY: 'a key of the tests, long enough for anybody',
+  BACKUP_RATE: '1GiB',
+  PORT: '0',
+  METRICS_PORT: '0',
+  LOG_FORMAT: 'json',
+  SANDBOX: 'off',
+  WORKERS: 'off',
+});
+
+interface Running {
+  readonly program: Program;
+  readonly url: string;
+}
+
+async function start(dataFolder: string): Promise<Running> {
+  const program = Program.node('bundle/main.js', [], environment(dataFolder));
+  programs.push(program);
+  const [, url = ''] = await program.find(/ is ready at (http:\S+)/);
+  return { program, url };
+}
+
+const cli = (words: string[], more: Record<string, string> = {}): Promise<Outcome> =>
+  Program.node('bundle/cli.js', words, { ...environment('first'), ...more }).finish(120_000);
+
+const manage = async (url: string, root: string, body?: object): Promise<unknown> => {
+  const response = await fetch(`${url}/v1/manage/keys`, {
+    ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+    headers: { authorization: `Bearer ${root}`, 'content-type': 'application/json' },
+  });
+  expect(response.status).toBeLessThan(300);
+  return response.json();
+};
+
+const makeKey = (url: string, root: string, name: string): Promise<unknown> =>
+  manage(url, root, { name, budget_limit: 10 });
+
+const namesOfKeys = async (url: string, root: string): Promise<string> =>
+  JSON.stringify(await manage(url, root));
+
+/** The objects of all backups but their manifests. */
+const partsIn = (place: string): string[] =>
+  readdirSync(place, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.parentPath.endsWith('/parts'))
+    .map((entry) => join(entry.parentPath, entry.name));
+
+test('an installation is restored to a moment: what came before serves, what came after is gone', async () => {
+  const first = await start('first');
+  const [, root = ''] = await first.program.find(/root admin key +(svc_\w+)/);
+  await makeKey(first.url, root, 'before the backup');
+  const taken = await cli(['backup']);
+  expect(taken.code).toBe(0);
+  await makeKey(first.url, root, 'before the moment');
+  const moment = new Date();
+  await makeKey(first.url, root, 'after the moment');
+  await first.program.stop();
+  // The command starts the database by itself, and ships its log up to now.
+  expect((await cli(['backup'])).code).toBe(0);
+
+  const into = join(folder, 'restored');
+  const restored = await cli(['restore', '--into', into, '--at', moment.toISOString()]);
+  expect(restored.complaint).not.toMatch(/cover|recover/);
+  expect(restored.output).toContain(`is as of ${moment.toISOString()}`);
+  expect(JSON.parse(readFileSync(join(into, 'restored.json'), 'utf8'))).toMatchObject({
+    version: 1,
+    moment: moment.toISOString(),
+  });
+  const second = await start('restored');
+  const names = await namesOfKeys(second.url, root);
+  expect(names).toContain('before the backup');
+  expect(names).toContain('before the moment');
+  expect(names).not.toContain('after the moment');
+  await second.program.stop();
+}, 180_000);
+
+test('the newest backup is examined in a folder of its own and marked', async () => {
+  const verified = await cli(['backup:verify', '--scratch', join(folder, 'scratch')]);
+  expect([verified.code, verified.output]).toEqual([0, expect.stringContaining('holds')]);
+  expect(readdirSync(join(folder, 'scratch'))).toEqual([]);
+  const listed = await cli(['backup:list']);
+  expect(listed.output.match(/verified 2/g)).toHaveLength(1);
+}, 120_000);
+
+test('a restore that cannot be right is refused, and leaves nothing that could be started', async () => {
+  const into = join(folder, 'refused');
+  const full = join(folder, 'full');
+  mkdirSync(full);
+  writeFileSync(join(full, 'something'), '');
+  const refused = async (words: string[], more = {}): Promise<string> => {
+    const { code, complaint } = await cli(['restore', '--into', into, ...words], more);
+    expect(code).toBe(1);
+    return complaint;
+  };
+  expect((await cli(['restore', '--into', full])).complaint).toContain('is not empty');
+  expect(await refused(['--at', '2020-01-01T00:00:00Z'])).toContain('the earliest moment is');
+  expect(await refused(['--at', '2120-01-01T00:00:00Z'])).toContain('is not covered');
+  const otherKey = { BACKUP_KEY: 'another key of the tests, just as long as it' };
+  expect(await refused([], otherKey)).toContain('made with another BACKUP_KEY');
+  expect(existsSync(into)).toBe(false);
+
+  const [part = ''] = partsIn(target);
+  const whole = readFileSync(part);
+  const id = basename(dirname(dirname(part)));
+  for (const damage of [flipped(whole), whole.subarray(0, whole.length - 1)]) {
+    writeFileSync(part, damage);
+    expect(await refused(['--id', id])).toContain('is damaged');
+    expect(existsSync(join(into, 'restore-unfinished'))).toBe(true);
+    const started = Program.node('bundle/main.js', [], environment('refused'));
+    expect((await started.finish(30_000)).complaint).toContain('was broken off');
+  }
+  writeFileSync(part, whole);
+}, 120_000);
+
+function flipped(bytes: Buffer): Buffer {
+  const copy = Buffer.from(bytes);
+  copy[copy.length >> 1]! ^= 1;
+  return copy;
+}
