@@ -29,4 +29,5 @@ export const settledRecordOf = (entry: Omit<RequestRecord, 'settlementId'>): Set
   finish_reason: entry.finishReason,
   end_user: entry.endUser,
   tags: [...(entry.tags ?? [])],
+  ...(entry.sessionKey === null ? {} : { session_id: entry.sessionKey }),
 });

@@ -9,8 +9,13 @@ export interface Batch {
   readonly body: string;
 }
 
-/** What the sink does with a batch: a status, or a promise of one. */
-export type Behaviour = (batch: Batch, asked: number) => number | Promise<number>;
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What the sink does with a batch: a status, alone or with headers, or a promise of one. */
+export type Behaviour = (batch: Batch, asked: number) => number | Answer | Promise<number>;
 
 /** A server to which a tap sends its records. It keeps what it accepted, and what it was asked at all. */
 export class TapSink {
@@ -47,8 +52,9 @@ export class TapSink {
     const { records } = JSON.parse(body) as { records: SettledRecord[] };
     const batch = { records, headers: request.headers, body };
     this.batches.push(batch);
-    const status = await this.behaviour(batch, this.batches.length);
+    const answer = await this.behaviour(batch, this.batches.length);
+    const { status, headers } = typeof answer === 'number' ? { status: answer, headers: {} } : answer;
     if (status < 300) this.accepted.push(...records);
-    response.writeHead(status).end('{}');
+    response.writeHead(status, headers).end('{}');
   }
 }

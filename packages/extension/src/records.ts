@@ -29,6 +29,8 @@ export interface SettledRecord {
   readonly finish_reason: string | null;
   readonly end_user: string | null;
   readonly tags: readonly string[];
-  /** A test from the administration: nothing was settled. It is left out elsewhere. */
+  /** As the caller named the conversation that it belongs to; it is left out where there is none. */
+  readonly session_id?: string;
+  /** A test from the administration: the request was settled before, and may have been sent before. It is left out elsewhere. */
   readonly test?: true;
 }

@@ -12,6 +12,8 @@ export interface TapState {
   readonly failures: number;
   readonly lastError: string | null;
   readonly failedAt: Date | null;
+  /** No delivery is tried before it. */
+  readonly dueAt: Date;
   readonly succeededAt: Date | null;
   readonly listedAt: Date;
   readonly delivered: string;
@@ -32,7 +34,7 @@ export interface LettersMeant {
 }
 
 const STATES = `
-  SELECT t.name, t.failures, t.last_error, t.failed_at, t.succeeded_at, t.listed_at, t.delivered, t.dropped,
+  SELECT t.name, t.failures, t.last_error, t.failed_at, t.due_at, t.succeeded_at, t.listed_at, t.delivered, t.dropped,
          (SELECT count(*) FROM tap_outbox o WHERE (o.xid, o.id) > (t.after_xid, t.after_id)) AS backlog,
          (SELECT o.settled_at FROM tap_outbox o WHERE (o.xid, o.id) > (t.after_xid, t.after_id)
            ORDER BY o.xid, o.id LIMIT 1) AS oldest_at,

@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import type { Tap } from '#extension';
+import type { Sink } from './held-tap';
 
 const NEWLINE = 0x0a;
 
@@ -7,16 +7,16 @@ const NEWLINE = 0x0a;
  * One line of JSON a settled request. The file is opened for each batch and only ever appended to, so that an operator
  * may rename or truncate it at any time.
  */
-export const fileTap = (path: string): Tap => ({
-  name: 'file',
-  batchSize: 500,
-  async deliver(records) {
+export const fileSink = (path: string): Sink => ({
+  ...{ name: 'file', kind: 'file', target: path, batchSize: 500 },
+  async send(records) {
     const file = await open(path, 'a+', 0o600);
     try {
       const { size } = await file.stat();
       const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('');
       const begin = (await isTorn(file, size)) ? '\n' : '';
       await append(file, size, begin + lines);
+      return null;
     } finally {
       await file.close();
     }

@@ -1,32 +1,39 @@
 import { createHash } from 'node:crypto';
-import type { Tap } from '#extension';
+import type { SettledRecord } from '#extension';
 import { SECOND_MS } from '../../kernel';
 import { type OutgoingClient, type Settings, webhookHeaders } from '../../platform';
+import type { Sink } from './held-tap';
+import { refusal } from './sinks/post';
 
-/** What a service says in its answer is of no use. */
+/** What a service says in its answer is of little use. */
 const MOST_ANSWER_BYTES = 65_536;
 
-/** Services in any language that take batches of records as signed JSON. Any 2xx says that they have them. */
-export const httpTaps = ({ httpTaps: listed, httpTapSecrets }: Settings, outgoing: OutgoingClient): Tap[] =>
-  // The settings were refused without a secret for each.
-  listed.map((tap) => httpTap(tap, httpTapSecrets.get(tap.name)!, outgoing));
+// Standard Webhooks 1.0.0, "Delivery success and failure": these ask for time, with Retry-After where they have it.
+const kinds = { 429: 'busy', 503: 'busy' } as const;
 
-const httpTap = (
-  { name, url, timeoutMs }: Settings['httpTaps'][number],
-  secret: Buffer,
+/** Services in any language that take batches of records as signed JSON. Any 2xx says that they have them. */
+export const webhookSinks = (
+  { httpTaps: listed, httpTapSecrets }: Settings,
   outgoing: OutgoingClient,
-): Tap => ({
-  name,
-  timeoutMs,
-  async deliver(records, signal) {
-    const body = JSON.stringify({ type: 'requests.settled', records });
-    const { status } = await outgoing.read(
+): Sink[] =>
+  // The settings were refused without a secret for each.
+  listed.map((tap) => webhookSink(tap, httpTapSecrets.get(tap.name)!, outgoing));
+
+const webhookSink = (
+  { name, url, timeoutMs }: Settings['httpTaps'][number],
+  secrets: readonly Buffer[],
+  outgoing: OutgoingClient,
+): Sink => ({
+  ...{ name, kind: 'webhook', target: shown(url), timeoutMs },
+  async send(records, signal) {
+    const body = JSON.stringify({ type: 'requests.settled', timestamp: newestOf(records), records });
+    const answer = await outgoing.read(
       {
         url,
         method: 'POST',
         headers: {
           'content-type': 'application/json',
-          ...webhookHeaders(secret, { id: messageId(body), body, now: Date.now() }),
+          ...webhookHeaders(secrets, { id: messageId(body), body, now: Date.now() }),
         },
         body,
         signal,
@@ -34,9 +41,20 @@ const httpTap = (
       // The signal comes first, at the tap's own deadline.
       { mostBytes: MOST_ANSWER_BYTES, deadlineMs: timeoutMs + SECOND_MS },
     );
-    if (status < 200 || status > 299) throw new Error(`it answered with status ${status}`);
+    if (answer.status < 200 || answer.status > 299) throw refusal(answer, kinds);
+    return String(answer.status);
   },
 });
+
+/** Some services have a secret in their address. */
+function shown(url: string): string {
+  const { origin, pathname, search } = new URL(url);
+  return `${origin}${pathname}${search === '' ? '' : '?…'}`;
+}
+
+/** When the newest of them began: the same for the same records. */
+const newestOf = (records: readonly SettledRecord[]): string =>
+  records.reduce((newest, { created_at: at }) => (at > newest ? at : newest), '');
 
 /** The same records have the same id when they are sent once more, so that a receiver can tell. */
 const messageId = (body: string): string =>

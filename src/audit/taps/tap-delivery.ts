@@ -5,11 +5,9 @@ import {
   type OnModuleDestroy,
   type OnModuleInit,
 } from '@nestjs/common';
-import type { Tap } from '#extension';
-import type { Owned } from '../../extensions';
 import { MINUTE_MS, monotonicMs, uuidv7 } from '../../kernel';
 import { Database, Logger, Metrics, Settings } from '../../platform';
-import { USUAL_TIMEOUT_MS } from './attempt';
+import type { HeldTap } from './held-tap';
 import { TapCounts } from './tap-counts';
 import { type TapLook, TapRows } from './tap-rows';
 import { TapRun } from './tap-run';
@@ -112,17 +110,18 @@ export class TapDelivery implements OnModuleInit, OnModuleDestroy, BeforeApplica
 
   private runWhere({ name, dueInMs, isClaimed, oldestMs, isAsked }: TapLook): void {
     const tap = this.taps.named(name);
-    const hasWork = oldestMs !== null || isAsked;
-    if (tap === undefined || !hasWork || isClaimed || dueInMs > 0 || this.running.has(name)) return;
+    if (tap === undefined) return;
+    const hasWork = (oldestMs !== null && oldestMs >= tap.everyMs) || isAsked;
+    if (!hasWork || isClaimed || dueInMs > 0 || this.running.has(name)) return;
     const run = this.run(tap)
       .catch((error: unknown) => this.logger.warn('a tap waits for the database', { tap: name, error }))
       .finally(() => this.running.delete(name));
     this.running.set(name, run);
   }
 
-  private async run(tap: Owned<Tap>): Promise<void> {
+  private async run(tap: HeldTap): Promise<void> {
     const { rows, counts, logger } = this;
-    const leaseMs = (tap.part.timeoutMs ?? USUAL_TIMEOUT_MS) + GRACE_MS;
+    const leaseMs = tap.timeoutMs + GRACE_MS;
     const claim = { name: tap.name, id: uuidv7(), leaseMs };
     const failures = await rows.claim(claim);
     if (failures === undefined) return;

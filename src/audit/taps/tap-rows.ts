@@ -1,5 +1,6 @@
 import type { Database } from '../../platform';
 import { entryOf, type RequestEntry } from '../request-record-query';
+import type { Failure } from './failure';
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 300_000;
@@ -145,13 +146,23 @@ export class TapRows {
     return rows.length > 0;
   }
 
-  /** Records that are at fault become dead letters, and the tap goes on behind the last of them. */
-  async bury({ name, id, leaseMs }: TapClaim, found: readonly AtFault[]): Promise<boolean> {
-    const { entry: last, error } = found.at(-1)!;
+  /**
+   * Records that are at fault become dead letters, and the tap goes on behind the last of all entries that it is done
+   * with; without others, those are the ones at fault.
+   */
+  async bury(
+    { name, id, leaseMs }: TapClaim,
+    found: readonly AtFault[],
+    entries: readonly TapEntry[] = found.map(({ entry }) => entry),
+  ): Promise<boolean> {
+    const { error } = found.at(-1)!;
+    const last = entries.at(-1)!;
+    const gone = entries.filter(({ record }) => record === null).length;
     const rows = await this.database.query<{ done: boolean }>(
       `WITH went AS (
          UPDATE tap SET after_xid = $4::xid8, after_id = $5, ${untilAfter('$3')}, failures = 0,
-                last_error = $9, failed_at = now()
+                last_error = $9, failed_at = now(), delivered = delivered + $10::bigint, dropped = dropped + $11::bigint,
+                succeeded_at = CASE WHEN $10::bigint > 0 THEN now() ELSE succeeded_at END
           WHERE name = $1 AND claim = $2 AND (after_xid, after_id) < ($4::xid8, $5) RETURNING name
        ), buried AS (
          INSERT INTO tap_dead_letter AS d (tap, request_id, created_at, key_id, error)
@@ -166,19 +177,20 @@ export class TapRows {
         found.map(({ entry }) => entry.xid),
         found.map(({ entry }) => entry.id),
         ...[found.map((fault) => bounded(fault.error)), bounded(error)],
+        ...[entries.length - gone - found.length, gone],
       ],
     );
     return rows[0]?.done ?? false;
   }
 
-  /** It is tried again after a pause that doubles, of which a part is chance. */
-  async failed({ name, id }: TapClaim, error: string): Promise<void> {
-    const pause = `least(${FIRST_PAUSE_MS} * 2.0 ^ least(failures, 20), ${LONGEST_PAUSE_MS})`;
+  /** It is tried again after a pause that doubles, of which a part is chance, and not before the receiver wants it. */
+  async failed({ name, id }: TapClaim, { words, retryAfterMs }: Failure): Promise<void> {
+    const pause = `least(${FIRST_PAUSE_MS} * 2.0 ^ least(failures, 20), ${LONGEST_PAUSE_MS}) * (0.75 + random() / 2)`;
     await this.database.query(
       `UPDATE tap SET ${RELEASED}, failures = failures + 1, last_error = $3, failed_at = now(),
-              due_at = now() + ${pause} * (0.75 + random() / 2) * interval '1 millisecond'
+              due_at = now() + greatest(${pause}, $4) * interval '1 millisecond'
         WHERE name = $1 AND claim = $2`,
-      [name, id, bounded(error)],
+      [name, id, bounded(words), retryAfterMs],
     );
   }
 

@@ -1,54 +1,44 @@
 import { Injectable } from '@nestjs/common';
-import type { SettledRecord } from '#extension';
-import { uuidv7 } from '../../kernel';
+import { Database } from '../../platform';
+import { ActivityLog } from '../activity/activity-log';
+import { entryOf } from '../request-record-query';
+import { settledRecordOf } from '../settled-record';
 import { attempt } from './attempt';
 import { DeadLetters } from './dead-letters';
 import { Taps } from './taps';
 
-/** A request that never was, and says so. */
-const testRecord = (): SettledRecord => ({
-  request_id: uuidv7(),
-  created_at: new Date().toISOString(),
-  key_id: null,
-  user_id: null,
-  organisation_id: null,
-  department_id: null,
-  project_id: null,
-  operation: 'chat',
-  model: 'test',
-  served_model: null,
-  supplier: null,
-  region: null,
-  status: 200,
-  error_code: null,
-  stream: false,
-  failover: false,
-  input_tokens: 0,
-  output_tokens: 0,
-  cached_tokens: 0,
-  cost_usd: '0',
-  latency_ms: 0,
-  first_token_ms: null,
-  finish_reason: null,
-  end_user: null,
-  tags: [],
-  test: true,
-});
+/** What came of a record that was sent as a test. */
+export interface TapTest {
+  readonly requestId: string;
+  /** What the receiver said, where the tap knows. */
+  readonly answer: string | null;
+  readonly error: string | null;
+}
 
-/** Lets an administrator see whether a tap takes records, without waiting for a request. */
+const NEWEST = 'SELECT * FROM request_record ORDER BY created_at DESC, request_id DESC LIMIT 1';
+
+/** Lets an administrator see whether a tap takes records, by one that is stored; it says that it is a test. */
 @Injectable()
 export class TapTests {
   constructor(
     private readonly taps: Taps,
     private readonly letters: DeadLetters,
+    private readonly database: Database,
+    private readonly activity: ActivityLog,
   ) {}
 
-  /** Returns what the tap said of a test record: null where it took it, undefined where there is no such tap. */
-  async run(name: string): Promise<string | null | undefined> {
+  async run(name: string): Promise<TapTest | 'no-tap' | 'no-record'> {
     const tap = this.taps.named(name);
-    if (tap === undefined) return undefined;
-    const error = await attempt(tap.part, [testRecord()], new AbortController().signal);
+    if (tap === undefined) return 'no-tap';
+    const [row] = await this.database.query<Readonly<Record<string, unknown>>>(NEWEST);
+    if (row === undefined) {
+      this.activity.nothingChanged();
+      return 'no-record';
+    }
+    const record = settledRecordOf(entryOf(row));
+    const tried = await attempt(tap, [{ ...record, test: true }], new AbortController().signal);
+    const error = tried.ok ? null : tried.error.words;
     await this.letters.putTestOnRecord(name, error);
-    return error;
+    return { requestId: record.request_id, answer: tried.ok ? tried.value : null, error };
   }
 }

@@ -1,28 +1,27 @@
 import { Injectable } from '@nestjs/common';
-import type { Tap } from '#extension';
-import { Extensions, type Owned } from '../../extensions';
+import { Extensions } from '../../extensions';
 import { OutgoingClient, Settings } from '../../platform';
-import { fileTap } from './file-tap';
-import { httpTaps } from './http-tap';
+import { fileSink } from './file-tap';
+import { heldSink, type HeldTap, heldTap } from './held-tap';
+import { webhookSinks } from './http-tap';
+import { sinksOf } from './sinks';
 
 /** The taps of the service and those of extensions: all of them come and go by this door. */
 @Injectable()
 export class Taps {
-  readonly all: readonly Owned<Tap>[];
+  readonly all: readonly HeldTap[];
 
   constructor(extensions: Extensions, settings: Settings, outgoing: OutgoingClient) {
     const { recordsFile } = settings;
     this.all = [
-      ...(recordsFile === undefined ? [] : owned('core', [fileTap(recordsFile)])),
-      ...owned('http', httpTaps(settings, outgoing)),
-      ...extensions.taps,
+      ...(recordsFile === undefined ? [] : [heldSink('core', fileSink(recordsFile))]),
+      ...webhookSinks(settings, outgoing).map((sink) => heldSink('http', sink)),
+      ...sinksOf(settings, outgoing).map((sink) => heldSink(sink.kind, sink)),
+      ...extensions.taps.map(heldTap),
     ];
   }
 
-  named(name: string): Owned<Tap> | undefined {
+  named(name: string): HeldTap | undefined {
     return this.all.find((tap) => tap.name === name);
   }
 }
-
-const owned = (owner: string, taps: readonly Tap[]): Owned<Tap>[] =>
-  taps.map((part) => ({ extension: owner, name: `${owner}/${part.name}`, part }));

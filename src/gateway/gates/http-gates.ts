@@ -23,9 +23,9 @@ export class HttpGates {
   private gateOf(setting: HttpGateSetting): Gate {
     const { name, timeoutMs, onError, stages } = setting;
     // The settings were refused without it.
-    const secret = this.settings.httpGateSecrets.get(name)!;
+    const secrets = this.settings.httpGateSecrets.get(name)!;
     const post = (body: object, signal: AbortSignal, mostBytes = this.settings.bodyLimitBytes) =>
-      this.post(setting, { secret, body: JSON.stringify(body), mostBytes, signal });
+      this.post(setting, { secrets, body: JSON.stringify(body), mostBytes, signal });
     return {
       name,
       timeoutMs,
@@ -49,14 +49,14 @@ export class HttpGates {
   private async post(
     { url, timeoutMs }: HttpGateSetting,
     message: {
-      readonly secret: Buffer;
+      readonly secrets: readonly Buffer[];
       readonly body: string;
       readonly mostBytes: number;
       readonly signal: AbortSignal;
     },
   ): Promise<string> {
-    const { secret, body, mostBytes, signal } = message;
-    const signature = webhookHeaders(secret, { id: `msg_${randomUUID()}`, body, now: Date.now() });
+    const { secrets, body, mostBytes, signal } = message;
+    const signature = webhookHeaders(secrets, { id: `msg_${randomUUID()}`, body, now: Date.now() });
     const headers = { 'content-type': 'application/json', ...signature };
     const answer = await this.client.read(
       { url, method: 'POST', headers, body, signal },

@@ -15,7 +15,7 @@ export interface HttpGateSetting extends HttpTapSetting {
   readonly stages: readonly (typeof stages)[number][];
 }
 
-const NAME = /^[a-z][a-z0-9-]{0,62}$/;
+export const SERVICE_NAME = /^[a-z][a-z0-9-]{0,62}$/;
 const address = serviceUrl('https:', 'http:');
 
 /** Such as `siem=https://siem.internal/records#timeout=30s`. */
@@ -44,17 +44,21 @@ export const httpGates: Reader<readonly HttpGateSetting[]> = {
     }),
 };
 
-/** By the names of services, as bytes. A file may have one a line. */
-export const webhookSecrets: Reader<ReadonlyMap<string, Buffer>> = {
-  expects: 'NAME=whsec_… with commas between them, each of 24 to 64 bytes in base64',
+const MOST_SECRETS = 3;
+
+/** By the names of services, as bytes. A name that stands twice has two secrets, and both sign. */
+export const webhookSecrets: Reader<ReadonlyMap<string, readonly Buffer[]>> = {
+  expects:
+    'NAME=whsec_… with commas between them, each of 24 to 64 bytes in base64, and at most three for one name',
   read(value) {
-    const entries = listed(value).map((entry): [name: string, secret: Buffer] => {
-      const [, name = '', base64 = ''] = /^([^=]+)=whsec_([A-Za-z0-9+/]+={0,2})$/.exec(entry) ?? [];
-      return [name, Buffer.from(base64, 'base64')];
-    });
-    const secrets = new Map(entries);
-    const isRight = entries.every(([, { length }]) => length >= 24 && length <= 64);
-    return isRight && secrets.size === entries.length ? secrets : undefined;
+    const secrets = new Map<string, Buffer[]>();
+    for (const entry of listed(value)) {
+      const [, name, base64 = ''] = /^([^=]+)=whsec_([A-Za-z0-9+/]+={0,2})$/.exec(entry) ?? [];
+      const secret = Buffer.from(base64, 'base64');
+      if (name === undefined || secret.length < 24 || secret.length > 64) return undefined;
+      secrets.set(name, [...(secrets.get(name) ?? []), secret]);
+    }
+    return [...secrets.values()].every(({ length }) => length <= MOST_SECRETS) ? secrets : undefined;
   },
 };
 
@@ -70,7 +74,7 @@ function services<Setting extends NamedService>(
   for (const entry of listed(value)) {
     const [, name = '', url = '', fragment = ''] = /^([^=]*)=([^#]*)(?:#(.*))?$/.exec(entry) ?? [];
     const options = new Map(fragment.split('&').filter(Boolean).map(pairIn));
-    if (!NAME.test(name) || found.has(name) || address.read(url) === undefined) return undefined;
+    if (!SERVICE_NAME.test(name) || found.has(name) || address.read(url) === undefined) return undefined;
     if ([...options.keys()].some((option) => !known.includes(option))) return undefined;
     const setting = settingOf({ name, url }, options);
     if (setting === undefined) return undefined;
@@ -79,12 +83,12 @@ function services<Setting extends NamedService>(
   return [...found.values()];
 }
 
-function pairIn(text: string): readonly [name: string, value: string] {
+export function pairIn(text: string): readonly [name: string, value: string] {
   const at = text.indexOf('=');
   return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-const listed = (value: string): string[] =>
+export const listed = (value: string): string[] =>
   value
     .split(/[,\r\n]/)
     .map((entry) => entry.trim())

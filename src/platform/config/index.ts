@@ -11,7 +11,7 @@ export { EXIT_CONFIGURATION, SettingsError } from './settings-error';
 export type { RoleMap } from './sign-in-settings';
 export { spellingWarnings } from './spelling';
 export {
-  credentialIn,
+  storageCredential,
   type StorageCredential,
   storageOrigin,
   type StoragePlace,
@@ -19,3 +19,10 @@ export {
 } from './storage-place';
 export { errorCode } from './error-code';
 export { readOrCreateSecrets } from './secrets';
+export {
+  headerIn,
+  type PostSinkSetting,
+  sinkOrigin,
+  type SinkSetting,
+  type StorageSinkSetting,
+} from './sinks';

@@ -10,6 +10,7 @@ import { readOrCreateSecrets, secretProperties } from './secrets';
 import { declaredSettings, type SettingMetadata } from './setting.decorator';
 import { Settings } from './settings';
 import { type SettingFault, SettingsError } from './settings-error';
+import { secretProblem } from './sinks';
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
@@ -94,6 +95,7 @@ function crossFaults(settings: Settings): SettingFault[] {
   faults.push(...egressFaults(settings));
   faults.push(...unsigned(settings, 'gate', 'httpGates', 'httpGateSecrets'));
   faults.push(...unsigned(settings, 'tap', 'httpTaps', 'httpTapSecrets'));
+  faults.push(...sinkFaults(settings));
   if (settings.environment !== 'production') return faults;
   for (const property of secretProperties) {
     const problem = placeholderFault(settings[property]);
@@ -132,6 +134,15 @@ function egressFaults({
   // Texts that cannot be read are faults of their own.
   if (typeof certificate !== 'string' || typeof key !== 'string') return [];
   return isKeyOf(certificate, key) ? [] : [{ name: keyName, problem: `is not the key of ${name}` }];
+}
+
+function sinkFaults(settings: Settings): SettingFault[] {
+  const [listed, secrets]: readonly unknown[] = [settings.sinks, settings.sinkSecrets];
+  if (!Array.isArray(listed) || !(secrets instanceof Map)) return [];
+  return (listed as Settings['sinks'])
+    .map((sink) => secretProblem(sink, secrets as Settings['sinkSecrets']))
+    .filter((problem) => problem !== null)
+    .map((problem) => ({ name: nameOf('sinkSecrets'), problem }));
 }
 
 const slots = ['idp1', 'idp2'] as const;

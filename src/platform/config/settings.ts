@@ -9,7 +9,6 @@ import {
   text,
   wholeNumber,
 } from './readers';
-import { BackupSettings } from './backup-settings';
 import {
   httpGates,
   type HttpGateSetting,
@@ -18,11 +17,12 @@ import {
   webhookSecrets,
 } from './http-services';
 import { Setting } from './setting.decorator';
+import { SinkSettings } from './sink-settings';
 
 const timeOut = duration('100ms', '24h');
 
 /** Holds all settings: read once, validated, frozen. */
-export class Settings extends BackupSettings {
+export class Settings extends SinkSettings {
   @Setting({
     name: 'SUPPLIER_ALLOW',
     group: 'Suppliers',
@@ -85,12 +85,12 @@ export class Settings extends BackupSettings {
     name: 'HTTP_GATE_SECRETS',
     group: 'Extensions',
     describe:
-      'The secret with which the requests to each of HTTP_GATES are signed: NAME=whsec_… with commas between them.',
+      'The secret with which the requests to each of HTTP_GATES are signed: NAME=whsec_… with commas between them. A name that stands twice is signed with both, while one replaces the other.',
     as: webhookSecrets,
     default: '',
     secret: true,
   })
-  readonly httpGateSecrets: ReadonlyMap<string, Buffer>;
+  readonly httpGateSecrets: ReadonlyMap<string, readonly Buffer[]>;
 
   @Setting({
     name: 'HTTP_TAPS',
@@ -106,12 +106,12 @@ export class Settings extends BackupSettings {
     name: 'HTTP_TAP_SECRETS',
     group: 'Extensions',
     describe:
-      'The secret with which the requests to each of HTTP_TAPS are signed: NAME=whsec_… with commas between them.',
+      'The secret with which the requests to each of HTTP_TAPS are signed: NAME=whsec_… with commas between them. A name that stands twice is signed with both, while one replaces the other.',
     as: webhookSecrets,
     default: '',
     secret: true,
   })
-  readonly httpTapSecrets: ReadonlyMap<string, Buffer>;
+  readonly httpTapSecrets: ReadonlyMap<string, readonly Buffer[]>;
 
   @Setting({
     name: 'RECORDS_FILE',

@@ -1,3 +1,4 @@
+import { pairIn } from './http-services';
 import type { Reader } from './readers';
 
 /** A bucket of an S3-compatible store, and what all names in it begin with. */
@@ -31,7 +32,7 @@ export const storagePlace: Reader<StoragePlace> = {
     's3://BUCKET/PREFIX#region=…, with &endpoint=…&style=path|virtual&checksums=off where it is not AWS',
   read(value) {
     const [address = '', fragment = ''] = value.split(/#(.*)/s);
-    const options = new Map(fragment.split('&').filter(Boolean).map(optionIn));
+    const options = new Map(fragment.split('&').filter(Boolean).map(pairIn));
     const isKnown = [...options.keys()].every((name) => (storageOptions as readonly string[]).includes(name));
     return isKnown ? placeOf(address, options) : undefined;
   },
@@ -54,7 +55,7 @@ export function placeOf(address: string, options: ReadonlyMap<string, string>): 
 }
 
 /** Such as `AKIA…:secret`, with the token of a session behind another colon. */
-export function credentialIn(text: string): StorageCredential | undefined {
+export function storageCredential(text: string): StorageCredential | undefined {
   const [, accessKeyId, secretAccessKey, sessionToken] =
     /^([\w.-]{3,128}):([\w+/=.-]{8,256})(?::([\w+/=.-]{16,4096}))?$/.exec(text) ?? [];
   if (accessKeyId === undefined || secretAccessKey === undefined) return undefined;
@@ -77,9 +78,4 @@ function originOf(text: string): string | undefined {
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) return undefined;
   const isPlain = url.pathname === '/' && !url.search && !url.hash && !url.username && !url.password;
   return isPlain ? url.origin : undefined;
-}
-
-function optionIn(text: string): readonly [name: string, value: string] {
-  const at = text.indexOf('=');
-  return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
 }

@@ -128,7 +128,9 @@ export class ObjectStorage {
       ...(ifNew ? { 'if-none-match': '*' } : {}),
     };
     try {
-      await this.exchange.ask({ method: 'PUT', name, headers, body, signal }, [200]);
+      const answer = await this.exchange.ask({ method: 'PUT', name, headers, body, signal }, [200]);
+      // Something else than a store may say 200 to everything.
+      if (answer.headers.etag === undefined) throw new StoreFault(200, '', 'it named no tag');
       return 'written';
     } catch (error) {
       return this.judged(error, { name, id, signal });

@@ -1,5 +1,5 @@
 import { Module, type OnApplicationShutdown } from '@nestjs/common';
-import { type AllowedNetwork, Settings } from '../config';
+import { type AllowedNetwork, Settings, sinkOrigin } from '../config';
 import { AddressGuard, ChosenTransport } from '../supplier-http';
 import { OutgoingClient } from './outgoing-client';
 
@@ -23,6 +23,7 @@ function namedByOperator(settings: Settings, also: readonly string[]): AllowedNe
     settings.processorApiUrl,
     ...settings.httpGates.map(({ url }) => url),
     ...settings.httpTaps.map(({ url }) => url),
+    ...settings.sinks.map(sinkOrigin),
   ].filter((address) => address !== undefined);
   const ours = settings.processor === 'sandbox' ? [sandbox] : [];
   const theirs = named.flatMap((address) => {

@@ -68,12 +68,24 @@ test('the page shows where taps stand, and is for the operators of the platform 
   expect(await lastEntry()).toMatchObject({ action: 'tap.forgotten', object_id: 'gone/away' });
 });
 
-test('a test record says that it is one, and what the tap said of it is shown', async () => {
+test('where nothing was settled yet, a test has nothing to send', async () => {
   expect(await house.post(platform, `${PATH}/test`, { tap: 'sender/all' })).toMatchObject({
     status: 200,
-    body: { ok: true, error: null },
+    body: { ok: false, error: 'nothing settled' },
   });
-  expect(sink.accepted).toMatchObject([{ test: true, cost_usd: '0' }]);
+  expect(sink.batches).toEqual([]);
+});
+
+test('a test sends the newest record that is stored, says that it is one, and shows the answer', async () => {
+  const [older, newest] = [free(1, { createdAt: new Date(Date.now() - 60_000) }), free(1)];
+  await settle(house.app, [newest, older]);
+  await until(() => sink.accepted.length === 2);
+  sink.accepted.length = 0;
+  expect(await house.post(platform, `${PATH}/test`, { tap: 'sender/all' })).toMatchObject({
+    status: 200,
+    body: { ok: true, error: null, request_id: newest.requestId },
+  });
+  expect(sink.accepted).toMatchObject([{ request_id: newest.requestId, test: true }]);
   sink.behaviour = () => 500;
   expect(await house.post(platform, `${PATH}/test`, { tap: 'sender/all' })).toMatchObject({
     body: { ok: false, error: 'the sink said 500 Bearer [redacted]' },
@@ -131,4 +143,39 @@ test('dead letters are listed page by page, sent again or dropped', async () => 
   await until(async () => (await letters()).length === 0);
   expect(new Set(sink.ids)).toEqual(new Set(ids.filter((id) => ![ids[0], ids[1]].includes(id))));
   expect((await house.post(platform, `${PATH}/replay`, { tap: 'sender/all' })).status).toBe(404);
+});
+
+test('all dead letters are dropped at once', async () => {
+  await bury(3);
+  expect((await page('?tap=sender/all')).text).toContain('Drop all dead letters');
+  expect(await house.post(platform, `${PATH}/drop`, { tap: 'sender/all' })).toMatchObject({
+    body: { letters: 3 },
+  });
+  expect(await letters()).toEqual([]);
+  expect((await house.post(platform, `${PATH}/drop`, { tap: 'sender/all' })).status).toBe(404);
+});
+
+test('a sink of the service says what it is and where it sends, without its secrets', async () => {
+  const environment = {
+    SINKS: `tried=datadog:${sink.url.replace('/records', '')}#every=1h`,
+    SINK_SECRETS: 'tried=0123456789abcdef0123456789abcdef',
+    HTTP_TAPS: `siem=${sink.url}?token=in-the-address`,
+    HTTP_TAP_SECRETS: `siem=whsec_${Buffer.alloc(24, 1).toString('base64')}`,
+  };
+  const other = await House.open({ environment });
+  try {
+    const operator = await other.person('platform_admin');
+    const { text } = await other.get(operator, `${PATH}?tap=datadog/tried`);
+    for (const shown of [
+      'Datadog logs',
+      `${sink.url.replace('/records', '')}/api/v2/logs`,
+      'Signed webhook',
+      '0 seconds',
+    ])
+      expect(text).toContain(shown);
+    for (const secret of ['0123456789abcdef', 'in-the-address', environment.HTTP_TAP_SECRETS.slice(5)])
+      expect(text).not.toContain(secret);
+  } finally {
+    await other.close();
+  }
 });

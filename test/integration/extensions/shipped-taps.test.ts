@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto';
 import {
   appendFileSync,
   chmodSync,
@@ -9,6 +8,7 @@ import {
   truncateSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { Webhook } from 'standardwebhooks';
 import type { SettledRecord } from '#extension';
 import { loadSettings } from '#product/platform';
 import { startTestApp, type TestApp } from '../../support/app';
@@ -79,14 +79,18 @@ describe('the file of records', () => {
 });
 
 describe('services in other languages', () => {
-  const key = Buffer.alloc(32, 5);
-  const secret = `whsec_${key.toString('base64')}`;
+  const [current, former] = [Buffer.alloc(32, 5), Buffer.alloc(24, 9)].map(
+    (key) => `whsec_${key.toString('base64')}`,
+  );
   let sink: TapSink;
   let app: TestApp;
   beforeAll(async () => {
     sink = await TapSink.open();
     app = await startTestApp({
-      environment: { HTTP_TAPS: `siem=${sink.url}#timeout=5s`, HTTP_TAP_SECRETS: `siem=${secret}` },
+      environment: {
+        HTTP_TAPS: `siem=${sink.url}?token=in-the-address#timeout=5s`,
+        HTTP_TAP_SECRETS: `siem=${current},siem=${former}`,
+      },
     });
   });
   afterAll(async () => {
@@ -105,23 +109,46 @@ describe('services in other languages', () => {
     expect(sink.ids).toEqual(records.map(({ requestId }) => requestId));
     const [first, again] = sink.batches;
     expect(again!.headers['webhook-id']).toBe(first!.headers['webhook-id']);
+    expect(again!.body).toBe(first!.body);
     for (const { headers, body } of [first!, again!]) {
-      const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signature } = headers;
-      expect(Number(at)).toBeGreaterThanOrEqual(beganAt);
-      expect(Number(at)).toBeLessThanOrEqual(Date.now() / 1_000);
-      const expected = createHmac('sha256', key)
-        .update(`${String(id)}.${String(at)}.${body}`)
-        .digest('base64');
-      expect(signature).toBe(`v1,${expected}`);
+      // The package of Standard Webhooks is the judge: either secret is believed, and no other.
+      const fields = headers as Record<string, string>;
+      for (const secret of [current!, former!]) {
+        expect(new Webhook(secret).verify(body, fields)).toMatchObject({ type: 'requests.settled' });
+      }
+      expect(() => new Webhook(Buffer.alloc(32, 1).toString('base64')).verify(body, fields)).toThrow();
+      expect(() => new Webhook(current!).verify(`${body} `, fields)).toThrow();
+      expect(headers['webhook-id']).toMatch(/^msg_[\w-]+$/);
+      expect(Number(headers['webhook-timestamp'])).toBeGreaterThanOrEqual(beganAt);
       expect(headers['content-type']).toBe('application/json');
-      expect((JSON.parse(body) as { type: string }).type).toBe('requests.settled');
+      const { timestamp } = JSON.parse(body) as { timestamp: string };
+      expect(timestamp).toBe(
+        records
+          .map(({ createdAt }) => createdAt.toISOString())
+          .sort()
+          .at(-1),
+      );
     }
+  });
+
+  test('are left alone for as long as they ask', async () => {
+    sink.behaviour = () => ({ status: 429, headers: { 'retry-after': '90' } });
+    await settle(app, [free(1)]);
+    await until(async () => (await tapRow(app, 'http/siem')).failures === 1);
+    const [row] = await app.database.query<{ waits: boolean }>(
+      "SELECT due_at >= failed_at + interval '90 seconds' AS waits FROM tap WHERE name = 'http/siem'",
+    );
+    expect(row!.waits).toBe(true);
   });
 
   test('are named in a setting, whose faults are told', () => {
     const faultsOf = (environment: Record<string, string>): string => {
       try {
-        loadSettings({ HTTP_TAPS: 'a=https://a.example/x', HTTP_TAP_SECRETS: `a=${secret}`, ...environment });
+        loadSettings({
+          HTTP_TAPS: 'a=https://a.example/x',
+          HTTP_TAP_SECRETS: `a=${current}`,
+          ...environment,
+        });
         return 'none';
       } catch (error) {
         return (error as Error).message;
@@ -130,6 +157,8 @@ describe('services in other languages', () => {
     expect(faultsOf({})).toBe('none');
     expect(faultsOf({ HTTP_TAP_SECRETS: '' })).toContain('HTTP_TAP_SECRETS: has no secret for the tap a');
     expect(faultsOf({ HTTP_TAP_SECRETS: 'a=whsec_c2hvcnQ=' })).toContain('24 to 64 bytes');
+    const four = Array.from({ length: 4 }, () => `a=${current}`).join(',');
+    expect(faultsOf({ HTTP_TAP_SECRETS: four })).toContain('at most three for one name');
     for (const taps of [
       'https://a.example',
       'A=https://a.example',

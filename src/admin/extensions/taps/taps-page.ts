@@ -1,4 +1,5 @@
-import type { DeadLetter, TapState } from '../../../audit';
+import type { DeadLetter, HeldTap, TapState } from '../../../audit';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../kernel';
 import type { Page } from '../../../platform';
 import { column, type Figure, type LabelledFigure, mixed, type PagerModel, tableOf } from '../../../views';
 import { addressOf, type HttpRequest, type Localisation, queryOf } from '../../../web';
@@ -6,9 +7,9 @@ import { type ActModel, actOf, type ObjectPageModel, type SectionModel } from '.
 
 export const TAPS_PATH = '/dashboard/admin/extensions/taps';
 
-/** A tap, and whether this node has it. */
+/** Where a tap stands, and the tap itself where this node has it. */
 interface ShownTap extends TapState {
-  readonly isLoaded: boolean;
+  readonly held: HeldTap | null;
 }
 
 interface TapsShown {
@@ -46,14 +47,33 @@ export function tapsPage(
 }
 
 /** A tap stands for what it is at: going on, waiting after a failure, or listed no more. */
-const stateOf = ({ isLoaded, failures }: ShownTap): 'unlisted' | 'failing' | 'working' =>
-  isLoaded ? (failures > 0 ? 'failing' : 'working') : 'unlisted';
+const stateOf = ({ held, failures }: ShownTap): 'unlisted' | 'failing' | 'working' =>
+  held === null ? 'unlisted' : failures > 0 ? 'failing' : 'working';
 
 const tones = { unlisted: 'neutral', failing: 'warn', working: 'ok' } as const;
 
 function badgeOf(tap: ShownTap, { translate }: Localisation): Figure {
   const state = stateOf(tap);
   return { kind: 'badge', value: { tone: tones[state], label: translate(`taps.state.${state}`) } };
+}
+
+const kindOf = ({ kind, owner }: HeldTap, { translate }: Localisation): string =>
+  kind === 'extension' ? translate('taps.kind.extension', { id: owner }) : translate(`taps.kind.${kind}`);
+
+const units = [
+  ['day', DAY_MS],
+  ['hour', HOUR_MS],
+  ['minute', MINUTE_MS],
+  ['second', SECOND_MS],
+] as const;
+
+/** How long the oldest record waits, in whole units of the largest that fits. */
+function lagOf({ oldestAt }: ShownTap, { locale }: Localisation): string {
+  const waited = oldestAt === null ? 0 : Math.max(0, Date.now() - oldestAt.getTime());
+  const [unit, length] = units.find(([, least]) => waited >= least) ?? ['second', SECOND_MS];
+  return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(
+    Math.floor(waited / length),
+  );
 }
 
 const tableSection = (taps: readonly ShownTap[], localisation: Localisation): SectionModel => {
@@ -65,10 +85,19 @@ const tableSection = (taps: readonly ShownTap[], localisation: Localisation): Se
       {
         caption: translate('taps.heading'),
         columns: [
-          column('taps.name', 'code', ({ name }) => name, 'heading'),
+          mixed(
+            'taps.name',
+            (tap) => ({
+              kind: 'code',
+              value: tap.name,
+              ...(tap.held === null ? {} : { note: kindOf(tap.held, localisation) }),
+            }),
+            'heading',
+          ),
+          column('taps.target', 'text', ({ held }) => held?.target ?? '–', 'minor'),
           mixed('taps.state-label', (tap) => badgeOf(tap, localisation)),
           column('taps.backlog', 'number', ({ backlog }) => Number(backlog)),
-          column('taps.oldest', 'time', ({ oldestAt }) => oldestAt, 'minor'),
+          column('taps.lag', 'text', (tap) => lagOf(tap, localisation), 'end'),
           column('taps.succeeded', 'time', ({ succeededAt }) => succeededAt, 'minor'),
           column('taps.dead-letters', 'number', ({ deadLetters }) => Number(deadLetters)),
         ],
@@ -95,7 +124,9 @@ function tapSection(tap: ShownTap, localisation: Localisation): SectionModel {
     heading: tap.name,
     facts: [
       { label: translate('taps.state-label'), figure: badgeOf(tap, localisation) },
+      ...heldFacts(tap.held, localisation),
       number('backlog', tap.backlog),
+      { label: translate('taps.lag'), figure: { kind: 'text', value: lagOf(tap, localisation) } },
       time('oldest', tap.oldestAt),
       number('delivered', tap.delivered),
       number('dropped', tap.dropped),
@@ -104,14 +135,30 @@ function tapSection(tap: ShownTap, localisation: Localisation): SectionModel {
       ...(tap.lastError === null
         ? []
         : [{ label: translate('taps.last-error'), figure: { kind: 'text', value: tap.lastError } as const }]),
+      ...(stateOf(tap) === 'failing'
+        ? [number('failures', String(tap.failures)), time('due', tap.dueAt)]
+        : []),
+      number('dead-letters', tap.deadLetters),
       time('listed', tap.listedAt),
     ],
     acts: actsOf(tap, localisation),
   };
 }
 
+function heldFacts(held: HeldTap | null, localisation: Localisation): LabelledFigure[] {
+  if (held === null) return [];
+  const { translate } = localisation;
+  const { target } = held;
+  return [
+    { label: translate('taps.kind-label'), figure: { kind: 'text', value: kindOf(held, localisation) } },
+    ...(target === null
+      ? []
+      : [{ label: translate('taps.target'), figure: { kind: 'code', value: target } as const }]),
+  ];
+}
+
 function actsOf(tap: ShownTap, { translate }: Localisation): ActModel[] {
-  const act = (name: 'test' | 'replay' | 'forget', danger = false): ActModel =>
+  const act = (name: 'test' | 'replay' | 'drop' | 'forget', danger = false): ActModel =>
     actOf(
       {
         id: name,
@@ -126,9 +173,10 @@ function actsOf(tap: ShownTap, { translate }: Localisation): ActModel[] {
       translate,
     );
   return [
-    ...(tap.isLoaded ? [act('test')] : []),
-    ...(tap.isLoaded && tap.deadLetters !== '0' ? [act('replay')] : []),
-    ...(tap.isLoaded ? [] : [act('forget', true)]),
+    ...(tap.held === null ? [] : [act('test')]),
+    ...(tap.held !== null && tap.deadLetters !== '0' ? [act('replay')] : []),
+    ...(tap.deadLetters === '0' ? [] : [act('drop', true)]),
+    ...(tap.held === null ? [act('forget', true)] : []),
   ];
 }
 
@@ -146,7 +194,7 @@ function letterSection(letter: DeadLetter, { translate }: Localisation): Section
           { name: 'letter_id', value: id },
         ],
         withoutReason: true,
-        ...(danger ? { danger, note: translate('taps.drop-note') } : {}),
+        ...(danger ? { danger, note: translate('taps.drop-one-note') } : {}),
       },
       translate,
     );

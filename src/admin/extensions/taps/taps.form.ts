@@ -20,8 +20,3 @@ export class LettersForm extends TapForm {
   @Takes(rowId.orBlank())
   letter_id?: number;
 }
-
-export class LetterForm extends TapForm {
-  @Takes(rowId)
-  letter_id: number;
-}
