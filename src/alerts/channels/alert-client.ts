@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { SECOND_MS } from '../../kernel';
-import { AddressGuard, OutgoingClient, redactText, Settings, WireTransport } from '../../platform';
+import { AddressGuard, ChosenTransport, OutgoingClient, redactText, Settings } from '../../platform';
 import type { AlertMessage, Answer, Outcome, SentChannelKind, Target, Vendor } from './channel';
 import { pagerduty } from './pagerduty';
 import { slack } from './slack';
@@ -23,7 +23,7 @@ export class AlertClient implements OnApplicationShutdown {
 
   constructor(settings: Settings) {
     this.guard = new AddressGuard(settings.alertAllow);
-    this.client = new OutgoingClient(new WireTransport(settings, this.guard));
+    this.client = new OutgoingClient(new ChosenTransport(settings, this.guard));
   }
 
   onApplicationShutdown(): void {
