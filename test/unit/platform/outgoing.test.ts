@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { loadSettings, outgoingClient, type OutgoingClient } from '../../../src/platform';
+import { forwardProxy } from '../../support/forward-proxy';
 import { pourOut } from '../../support/openid-stand-in';
 
 const BOUNDS = { mostBytes: 256 * 1_024, deadlineMs: 2_000 };
@@ -48,6 +49,30 @@ test('nothing is asked of private addresses that the operator did not name', asy
     'https://10.0.0.1/keys',
   ])
     await expect(client.read({ url: address }, BOUNDS)).rejects.toThrow(/may not be connected to/);
+});
+
+test('a proxy of the settings is used, with the authorities that they name', async () => {
+  const proxy = await forwardProxy({ resolve: () => '127.0.0.1' });
+  const { port } = server.address() as AddressInfo;
+  const by = outgoingClient(
+    loadSettings({
+      NODE_ENV: 'test',
+      IDP1_ISSUER: `http://identity.invalid:${port}`,
+      EGRESS_PROXY: `http://127.0.0.1:${proxy.port}`,
+    }),
+  );
+  try {
+    answer = (_request, response) => void response.end('{}');
+    expect((await by.read({ url: `http://identity.invalid:${port}/keys` }, BOUNDS)).status).toBe(200);
+    expect(proxy.asked).toEqual([`GET http://identity.invalid:${port}/keys HTTP/1.1`]);
+    await expect(by.read({ url: `http://other.invalid:${port}/` }, BOUNDS)).rejects.toThrow(
+      /may not be connected to|must be https/,
+    );
+    expect(proxy.asked).toHaveLength(1);
+  } finally {
+    by.close();
+    proxy.close();
+  }
 });
 
 test('speaks as fetch does, for packages that want one', async () => {

@@ -156,6 +156,31 @@ test('a credential of several parts is read part by part', () => {
   expect(faultsOf(bedrock)).toEqual([expect.stringContaining('needs more than a key')]);
 });
 
+test('a certificate of ours is a credential beside the key', () => {
+  const parts =
+    '    credentials:\n      mtls: { kind: client-certificate, certificate: "${KEY}", key: "${KEY}" }\n';
+  const { desired, faults } = read(provider(`    api_key: \${KEY}\n${parts}`));
+  expect(faults).toEqual([]);
+  expect(desired.providers[0]?.credentials.map(({ secret }) => secret)).toEqual([
+    { kind: 'bearer', parts: 'canary-secret' },
+    { kind: 'client-certificate', parts: { certificate: 'canary-secret', key: 'canary-secret' } },
+  ]);
+});
+
+test.each([
+  ['{ proxy: eu, http2: false }', []],
+  [
+    '{ proxy: "http://10.0.0.1:3128" }',
+    ['takes as proxy "direct", or the name of a proxy in EGRESS_PROXIES'],
+  ],
+  ['{ http2: "true" }', ['takes as http2 true or false']],
+  ['{ prxy: eu }', ['takes proxy, ca, http2, and no "prxy"']],
+])('the way to a provider is checked (%s)', (egress, problems) => {
+  expect(faultsOf(provider(`    settings: { egress: ${egress} }\n`))).toEqual(
+    problems.map((problem) => `6 providers.one.settings: its "egress" ${problem}`),
+  );
+});
+
 test.each([
   ['1e-05', 10_000n],
   ['0.1', 100_000_000n],

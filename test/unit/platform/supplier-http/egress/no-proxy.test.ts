@@ -1,8 +1,9 @@
 import { NoProxy } from '../../../../../src/platform/supplier-http/egress/no-proxy';
 
 /**
- * The table of curl's own test (https://github.com/curl/curl/blob/curl-8_0_0/tests/unit/unit1614.c) as curl 7.88.1
- * answers it: `curl -x http://127.0.0.1:1 --noproxy LIST http://HOST/` and a look at which of the two it connects to.
+ * The table of curl's own test (https://github.com/curl/curl/blob/curl-8_0_0/tests/unit/unit1614.c), and some more.
+ * curl 7.88.1 answers them all like this, but for `[::1]`, which its command line takes for a name:
+ * `curl -x http://127.0.0.1:1 --noproxy LIST http://HOST/`, and a look at where it connects to.
  */
 const curl: [host: string, list: string, isListed: boolean][] = [
   ['www.example.com', 'localhost,.example.com,.example.de', true],

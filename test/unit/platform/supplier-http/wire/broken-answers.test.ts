@@ -1,5 +1,8 @@
 import { BrokenAnswer } from '../../../../../src/platform/supplier-http';
+import { answer, call, closeEverything, get, openPools } from './raw-supplier';
 import { everyByte, Reader } from './read-answer';
+
+afterEach(closeEverything);
 
 const ok = 'HTTP/1.1 200 OK\r\n';
 const chunked = `${ok}transfer-encoding: chunked\r\n\r\n`;
@@ -13,14 +16,19 @@ const headOf = (size: number): string => {
   return `${start}${'a'.repeat(size - start.length)}\r\n\r\n`;
 };
 
-/** Every way to read it leads to the same end. */
-function expectBroken(text: string): void {
+/** Every way to read it leads to the same end, and so does the whole way to a call. */
+async function expectBroken(text: string): Promise<void> {
   const bytes = Buffer.from(text, 'latin1');
   for (const ends of [[bytes.length], everyByte(bytes.length)]) {
     const reader = new Reader();
     reader.expect();
     expect(() => reader.readInPieces(bytes, ends)).toThrow(BrokenAnswer);
   }
+  const { port } = await answer(({ socket }) => socket.write(bytes));
+  expect(await call(openPools(), get(port)).outcome).toMatchObject({
+    error: { code: 'SUPPLIER_BROKEN_ANSWER' },
+    ends: 1,
+  });
 }
 
 function expectWhole(text: string): void {
@@ -82,9 +90,9 @@ describe('no answer has a header', () => {
     ['that begins with a line feed', 'x-a:\ncontent-length: 5'],
     ['that begins with a form feed', 'x-a: \fb'],
     ['that ends with a vertical tab', 'x-a: b\v'],
-  ])('%s', (_, header) => {
-    expectBroken(`${ok}${header}\r\n${rest}`);
-    expectBroken(`HTTP/1.1 103 Early\r\n${header}\r\n\r\n`);
+  ])('%s', async (_, header) => {
+    await expectBroken(`${ok}${header}\r\n${rest}`);
+    await expectBroken(`HTTP/1.1 103 Early\r\n${header}\r\n\r\n`);
   });
 
   test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])('that does harm (%s)', (name) => {
@@ -98,10 +106,10 @@ describe('no answer has a header', () => {
 });
 
 describe('the size of a head', () => {
-  test('is bounded', () => {
-    expectBroken(headOf(MOST_HEAD_BYTES + 1));
-    expectBroken(`${ok}x-a: ${'a'.repeat(MOST_HEAD_BYTES)}`);
-    expectBroken(`${early}${headOf(MOST_HEAD_BYTES + 1)}`);
+  test('is bounded', async () => {
+    await expectBroken(headOf(MOST_HEAD_BYTES + 1));
+    await expectBroken(`${ok}x-a: ${'a'.repeat(MOST_HEAD_BYTES)}`);
+    await expectBroken(`${early}${headOf(MOST_HEAD_BYTES + 1)}`);
   });
 
   test('may be as large as it can be', () => expectWhole(headOf(MOST_HEAD_BYTES)));
