@@ -48,6 +48,7 @@ export class AlertWatch {
         const conditions = await this.looks.of[kind.name]({
           now,
           parameters: (owner) => parametersOf(rules.rule(owner, kind)),
+          least: (name) => rules.least(kind, name),
         });
         await this.book.enter(kind, conditions, { rules, channels, now });
       } catch (error) {

@@ -1,8 +1,6 @@
 export { AlertsModule } from './alerts.module';
 export { AlertWatch } from './alert-watch';
-export { BackupAge, type BackupState } from './backup-age';
 export {
-  type AlertFilter,
   AlertQuery,
   type AlertState,
   alertStates,
@@ -12,7 +10,6 @@ export {
 } from './book/alert-query';
 export {
   type AlertKind,
-  alertKind,
   type AlertKindName,
   alertKinds,
   type AlertOwner,
@@ -20,7 +17,7 @@ export {
   severities,
   type Severity,
 } from './catalogue/kinds';
-export { parameterFields, type ParameterName, parameterNames, type Parameters } from './catalogue/parameters';
+export { parameterFields, parameterNames } from './catalogue/parameters';
 export { AlertChannels, type ChannelWish, sealedChannels } from './channels/alert-channels';
 export { AlertClient } from './channels/alert-client';
 export { AlertTests } from './channels/alert-tests';

@@ -106,7 +106,7 @@ export class AlertChannels {
     await this.database.transaction(async (tx) => {
       const before = found(await channelsIn(tx, owner), id);
       const isNew = Object.keys(target).length > 0;
-      const merged = isNew ? wholeTarget({ ...(await this.storedIn(tx, id)), ...target }) : null;
+      const merged = isNew ? wholeTarget(await this.storedIn(tx, id), target) : null;
       const changes = {
         ...changesOf(wishOf(before), wish),
         ...(merged === null
@@ -200,15 +200,18 @@ function found(channels: readonly Channel[], id: number): Channel {
 }
 
 /** What is stored cannot be read without the master key it was sealed with: then all of it is entered anew. */
-function wholeTarget(target: Partial<Target>): Target {
-  const { url } = target;
-  if (url !== undefined) return { ...target, url };
-  throw fault('missing_fields', {
-    param: 'url',
-    message: 'The stored address cannot be read. Enter it again.',
-    details: { required: ['url'] },
-  });
+function wholeTarget(stored: Target | null, given: Partial<Target>): Target {
+  const { url = stored?.url, key = stored?.key } = given;
+  if (url === undefined) throw missing('url', 'The stored address cannot be read. Enter it again.');
+  const isElsewhere = stored !== null && new URL(url).host !== new URL(stored.url).host;
+  // A key belongs to the host that it was entered for.
+  if (isElsewhere && stored.key !== undefined && given.key === undefined)
+    throw missing('key', 'Enter the key again: the address is of another host.');
+  return { url, ...(key === undefined ? {} : { key }) };
 }
+
+const missing = (name: 'url' | 'key', message: string) =>
+  fault('missing_fields', { param: name, message, details: { required: [name] } });
 
 const hostOf = (target: Target | null): string => (target === null ? '' : new URL(target.url).host);
 

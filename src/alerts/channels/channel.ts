@@ -35,8 +35,7 @@ export interface Target {
   readonly key?: string;
 }
 
-export const alertEvents = ['triggered', 'raised', 'repeated', 'acknowledged', 'resolved'] as const;
-export type AlertEvent = (typeof alertEvents)[number];
+export type AlertEvent = 'triggered' | 'raised' | 'repeated' | 'acknowledged' | 'resolved';
 
 /** One message about an alert, in words of one language. */
 export interface AlertMessage {
@@ -71,7 +70,7 @@ export type Outcome =
   /** Another attempt would be refused, too; a channel that is gone takes nothing any more. */
   | { readonly kind: 'refused'; readonly words: string; readonly isGone?: boolean };
 
-export interface SentRequest {
+interface SentRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

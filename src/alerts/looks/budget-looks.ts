@@ -19,10 +19,15 @@ type BudgetRow = Row<'spending_window', 'kind, owner_id, spent, limit_nano, ends
   readonly name: string;
 };
 
-/** Budgets in force of which at least `$1` per cent is used, with the organisation that they are in. */
+/** The fullest budgets in force, of which at least `$1` per cent is used, with the organisation that they are in. */
 const BUDGETS = `
   SELECT w.kind, w.owner_id, w.period, w.spent, w.limit_nano, w.ends_at, o.organisation_id, o.department_id, o.name
-    FROM spending_window w
+    FROM (SELECT * FROM spending_window w
+           WHERE w.kind <> 'wallet' AND w.limit_nano > 0 AND w.starts_at <= $2 AND w.ends_at > $2
+             AND w.spent::numeric * 100 >= w.limit_nano::numeric * $1
+             AND EXISTS (SELECT FROM spending_rule r WHERE r.kind = w.kind AND r.owner_id = w.owner_id
+                   AND r.period = w.period AND r.limit_nano IS NOT NULL)
+           ORDER BY w.spent::numeric / w.limit_nano DESC, w.id LIMIT $3) AS w
     CROSS JOIN LATERAL (
       SELECT coalesce(k.organisation_id, u.organisation_id) AS organisation_id,
              coalesce(k.department_id, u.department_id) AS department_id, k.name
@@ -38,11 +43,7 @@ const BUDGETS = `
       UNION ALL SELECT d.organisation_id, d.id, d.name FROM department d WHERE w.kind = 'department' AND d.id = w.owner_id
       UNION ALL SELECT g.id, NULL, g.name FROM organisation g WHERE w.kind = 'organisation' AND g.id = w.owner_id
     ) AS o
-   WHERE w.kind <> 'wallet' AND w.limit_nano > 0 AND w.starts_at <= $2 AND w.ends_at > $2
-     AND w.spent::numeric * 100 >= w.limit_nano::numeric * $1 AND o.organisation_id IS NOT NULL
-     AND EXISTS (SELECT FROM spending_rule r WHERE r.kind = w.kind AND r.owner_id = w.owner_id
-           AND r.period = w.period AND r.limit_nano IS NOT NULL)
-   ORDER BY w.spent::numeric / w.limit_nano DESC, w.id LIMIT $3`;
+   WHERE o.organisation_id IS NOT NULL`;
 
 /** The highest step that is reached, the first of which is 0; null below all of them. */
 function stepOf({ spent, limitNano }: BudgetRow, { first, second, third }: Parameters): number | null {
@@ -61,8 +62,9 @@ const shown = ({ kind, name, spent, limitNano }: BudgetRow) => ({
 
 export const budgetsUsed =
   (database: Database): Look =>
-  async ({ now, parameters }) => {
-    const rows = await database.rows<BudgetRow>(BUDGETS, [1, now, MOST]);
+  async ({ now, parameters, least }) => {
+    const lowest = Math.min(least('first'), least('second'), least('third'));
+    const rows = await database.rows<BudgetRow>(BUDGETS, [lowest, now, MOST]);
     return rows.flatMap((row): Condition[] => {
       const set = parameters(row.organisationId);
       const step = set === null ? null : stepOf(row, set);

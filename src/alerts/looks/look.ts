@@ -1,5 +1,5 @@
 import type { AlertOwner, Severity } from '../catalogue/kinds';
-import type { Parameters } from '../catalogue/parameters';
+import type { ParameterName, Parameters } from '../catalogue/parameters';
 
 export type Facts = Readonly<Record<string, string | number>>;
 
@@ -19,9 +19,11 @@ export interface Condition {
 }
 
 /** The database's time, and what rules say of one kind: null where an owner has it switched off. */
-export interface LookContext {
+interface LookContext {
   readonly now: Date;
   readonly parameters: (owner: AlertOwner) => Parameters | null;
+  /** The least that any owner has set: nothing below it is looked for. */
+  readonly least: (name: ParameterName) => number;
 }
 
 /** Looks for the conditions of one kind of alert. */

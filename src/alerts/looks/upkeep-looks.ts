@@ -59,7 +59,7 @@ export const certificateEnding =
 
 /** The newest backup that succeeded, where backups are made by a schedule. */
 export const backupsOld =
-  (backups: BackupAge): Look =>
+  (backups: Pick<BackupAge, 'newest'>): Look =>
   async ({ now, parameters }) => {
     const set = parameters(null);
     const state = set === null ? null : await backups.newest();

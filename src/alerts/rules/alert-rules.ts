@@ -3,7 +3,7 @@ import { ActivityLog, changesOf } from '../../audit';
 import { refuseStale, versionOf } from '../../kernel';
 import { Database, readRows, type Row, type Tx } from '../../platform';
 import { type AlertKind, alertKind, type AlertKindName, type AlertOwner, kindsOf } from '../catalogue/kinds';
-import { type Parameters as RuleParameters, withUsual } from '../catalogue/parameters';
+import { type ParameterName, type Parameters as RuleParameters, withUsual } from '../catalogue/parameters';
 import type { QuietHours } from './quiet-hours';
 
 /** How an owner is told, whatever the kind. */
@@ -63,6 +63,13 @@ export class RuleBook {
 
   rule(owner: AlertOwner, kind: AlertKind): AlertRule {
     return ruleOf(kind, this.rules.get(`${owner} ${kind.name}`));
+  }
+
+  /** The least value of a parameter that holds for any owner. */
+  least(kind: AlertKind, name: ParameterName): number {
+    const rows = [...this.rules.values()].filter((row) => row.kind === kind.name);
+    const values = [undefined, ...rows].map((row) => ruleOf(kind, row).parameters[name] ?? 0);
+    return Math.min(...values);
   }
 
   settings(owner: AlertOwner): AlertSettings {

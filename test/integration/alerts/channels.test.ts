@@ -294,6 +294,11 @@ test('addresses and keys are sealed, and stay when they are left empty', async (
   expect(house.receivers.of('webhook')[0]).toMatchObject({
     data: { title: expect.stringMatching(/^Test\s: Les alertes/) },
   });
+  // A key is not sent to another host than the one it was entered for.
+  const moved = await house.house.post(platform, `${PATH}/channels/${ids['pagerduty']}/update`, {
+    ...{ name: 'moved', least_severity: 'info', language: 'en', url: 'https://elsewhere.example/v2/enqueue' },
+  });
+  expect(moved).toMatchObject({ status: 422, body: { param: 'key' } });
   const log = JSON.stringify(await house.query(`SELECT * FROM activity WHERE action LIKE 'alert.%'`));
   for (const secret of ['T0ken', SIGNING_SECRET]) expect(log).not.toContain(secret);
   expect(house.house.app.log.join('')).not.toContain('T0ken');

@@ -6,7 +6,7 @@ import { createServer } from 'node:tls';
 import { backupsOld, certificateEnding } from '../../../src/alerts/looks/upkeep-looks';
 
 const fixture = (name: string): string => readFileSync(join(__dirname, '../../fixtures/tls', name), 'utf8');
-const parameters = (): { days: number; hours: number } => ({ days: 14, hours: 26 });
+const set = { parameters: () => ({ days: 14, hours: 26 }), least: () => 14 };
 
 test('the end of the certificate is read from what the address shows, trusted or not', async () => {
   const server = createServer({ cert: fixture('supplier.cert.pem'), key: fixture('supplier.key.pem') });
@@ -14,8 +14,8 @@ test('the end of the certificate is read from what the address shows, trusted or
   const { port } = server.address() as AddressInfo;
   const look = certificateEnding({ baseUrl: `https://127.0.0.1:${port}` });
   try {
-    expect(await look({ now: new Date('2126-10-14T15:00:00Z'), parameters })).toEqual([]);
-    expect(await look({ now: new Date('2126-10-15T15:00:00Z'), parameters })).toEqual([
+    expect(await look({ now: new Date('2126-10-14T15:00:00Z'), ...set })).toEqual([]);
+    expect(await look({ now: new Date('2126-10-15T15:00:00Z'), ...set })).toEqual([
       {
         owner: null,
         subject: `127.0.0.1:${port}`,
@@ -25,16 +25,16 @@ test('the end of the certificate is read from what the address shows, trusted or
   } finally {
     server.close();
   }
-  await expect(look({ now: new Date(), parameters })).rejects.toThrow('ECONNREFUSED');
+  await expect(look({ now: new Date(), ...set })).rejects.toThrow('ECONNREFUSED');
   const plain = certificateEnding({ baseUrl: `http://127.0.0.1:${port}` });
-  expect(await plain({ now: new Date(), parameters })).toEqual([]);
+  expect(await plain({ now: new Date(), ...set })).toEqual([]);
 });
 
 test('a backup is old where there is a schedule and none has succeeded for long', async () => {
   const at = (succeededAt: Date | null) => ({ newest: () => Promise.resolve({ succeededAt }) });
   const now = new Date('2026-11-27T12:00:00Z');
-  expect(await backupsOld({ newest: () => Promise.resolve(null) })({ now, parameters })).toEqual([]);
-  expect(await backupsOld(at(new Date('2026-11-26T11:00:00Z')))({ now, parameters })).toEqual([]);
-  expect(await backupsOld(at(new Date('2026-11-26T09:00:00Z')))({ now, parameters })).toHaveLength(1);
-  expect(await backupsOld(at(null))({ now, parameters })).toHaveLength(1);
+  expect(await backupsOld({ newest: () => Promise.resolve(null) })({ now, ...set })).toEqual([]);
+  expect(await backupsOld(at(new Date('2026-11-26T11:00:00Z')))({ now, ...set })).toEqual([]);
+  expect(await backupsOld(at(new Date('2026-11-26T09:00:00Z')))({ now, ...set })).toHaveLength(1);
+  expect(await backupsOld(at(null))({ now, ...set })).toHaveLength(1);
 });

@@ -1,3 +1,4 @@
+import { Chance } from '../../system/chance';
 import type { SpentDay } from '../../../src/alerts/statistics/spending';
 
 /** Ways in which organisations spend, day by day, in dollars. */
@@ -10,13 +11,8 @@ const FIRST = Date.UTC(2026, 0, 5);
 
 /** The same draws for the same seed. */
 export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+  const chance = new Chance(seed);
+  return () => chance.next();
 }
 
 /** Varies by a factor whose logarithm has this deviation. */

@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { alertKinds, kindsOf } from '../../../src/alerts/catalogue/kinds';
+import { parameterFields, parameterNames } from '../../../src/alerts/catalogue/parameters';
+import { Misfit } from '../../../src/kernel';
+
+const project = join(__dirname, '..', '..', '..');
+const page = readFileSync(join(project, 'docs', 'alerts.md'), 'utf8');
+const { alerts } = JSON.parse(readFileSync(join(project, 'locales', 'en.json'), 'utf8')) as {
+  alerts: { kind: Record<string, Record<string, string>>; parameter: Record<string, string> };
+};
+
+/** The row of a kind on the page: `| name | severity | when, with the usual values in brackets | what to do |`. */
+const rowOf = (name: string): string =>
+  page.split('\n').find((line) => line.startsWith(`| \`${name}\` |`)) ?? '';
+
+test.each(alertKinds)(
+  '$name has its texts, and its row with its usual values',
+  ({ name, severity, parameters }) => {
+    expect(Object.keys(alerts.kind[name] ?? {}).toSorted()).toEqual(['about', 'advice', 'name', 'text']);
+    const row = rowOf(name);
+    expect(row).toContain({ info: 'information', warning: 'warning', urgent: 'urgent' }[severity]);
+    for (const value of Object.values(parameters)) expect(row).toMatch(new RegExp(`\\b${value}\\b`));
+  },
+);
+
+test('nothing but the kinds has a row or a text', () => {
+  const rows = [...page.matchAll(/^\| `([a-z-]+)` \| (?:information|warning|urgent)/gm)].map(
+    ([, name]) => name,
+  );
+  expect(rows).toEqual([...kindsOf(1), ...kindsOf(null)].map(({ name }) => name));
+  expect(Object.keys(alerts.kind).toSorted()).toEqual(alertKinds.map(({ name }) => name).toSorted());
+});
+
+test('usual values lie within their bounds, and every parameter has a label and a kind that takes it', () => {
+  for (const { parameters } of alertKinds)
+    for (const name of parameterNames)
+      if (parameters[name] !== undefined)
+        expect(parameterFields[name].read(parameters[name])).not.toBeInstanceOf(Misfit);
+  expect(Object.keys(alerts.parameter).toSorted()).toEqual(parameterNames.toSorted());
+  for (const name of parameterNames)
+    expect(alertKinds.some(({ parameters }) => parameters[name] !== undefined)).toBe(true);
+});
