@@ -18,7 +18,7 @@ const open = [
     '/set-language',
     '/dashboard/settings/second-factor',
   ],
-  ...['/health/live', QUARANTINE_PATH, assetBase],
+  ...['/health/live', QUARANTINE_PATH],
 ];
 
 const RETRY_SECONDS = 60;
@@ -29,6 +29,11 @@ const closed = () =>
     retryAfterSeconds: RETRY_SECONDS,
     details: { reason: 'quarantined' },
   });
+
+const mayPass = (path: string): boolean =>
+  path === '/health' ||
+  path.startsWith(assetBase) ||
+  open.some((place) => path === place || path.startsWith(`${place}/`));
 
 interface Answer {
   readonly status: number;
@@ -46,8 +51,7 @@ export class QuarantineDoor {
   readonly keeps = (incoming: IncomingMessage, response: ServerResponse): boolean => {
     const request = incoming as HttpRequest;
     const path = pathOf(request);
-    if (path === '/health' || open.some((place) => path === place || path.startsWith(`${place}/`)))
-      return false;
+    if (mayPass(path)) return false;
     const { status, headers, type, text } = this.answerTo(request, path);
     response.statusCode = status;
     response.setHeader('x-request-id', request.requestId);

@@ -88,6 +88,8 @@ describe('a restored installation', () => {
     expect((await ask(app, 'GET', '/health/ready')).status).toBe(503);
     expect((await ask(app, 'GET', '/health/live')).status).toBe(200);
     expect((await page(app, '/pricing')).status).toBe(503);
+    const [sheet = ''] = /\/assets\/[^"]+\.css[^"]*/.exec((await page(app, '/login')).text) ?? [];
+    expect((await ask(app, 'GET', sheet)).status).toBe(200);
     const elsewhere = await page(app, '/dashboard/keys');
     expect([elsewhere.status, elsewhere.headers.get('location')]).toEqual([303, PAGE]);
   });
