@@ -6,7 +6,7 @@ export { RESTORED_FILE, restoreBackup } from './restore/restore-backup';
 export { BackupKeeper } from './schedule/backup-keeper';
 export type { BackupState } from './schedule/backup-state';
 export { storedBytesOf, takeBackup } from './take/take-backup';
-export { openTarget } from './target/open-target';
+export { type OpenedTarget, placeOf, withTarget } from './target/open-target';
 export { verifyBackup } from './verify/verify-backup';
 export { flushLog } from './wal/flush-log';
 export { WalArchive } from './wal/wal-archive';

@@ -17,4 +17,6 @@ export interface BackupTarget {
   list(prefix: string): Promise<StoredObject[]>;
   /** An object that is not there is no error. */
   delete(name: string): Promise<void>;
+  /** Ends its connections. */
+  close(): void;
 }

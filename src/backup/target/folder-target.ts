@@ -76,6 +76,10 @@ export class FolderTarget implements BackupTarget {
         return;
   }
 
+  close(): void {
+    // A folder has none.
+  }
+
   private pathOf(name: string): string {
     return join(this.place, ...name.split('/'));
   }

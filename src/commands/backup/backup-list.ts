@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { coverageOf, inventory, openTarget, storedBytesOf } from '../../backup';
+import { coverageOf, inventory, storedBytesOf, withTarget } from '../../backup';
 import { loadSettings } from '../../platform';
 import { type Command, UsageError } from '../command';
 import { megabytes } from './said';
@@ -8,25 +8,26 @@ export const backupList: Command = {
   usage: 'backup:list [TARGET]',
   summary:
     'Lists the backups of a target: when each ended, what it takes, until when its log reaches, when it was verified.',
-  async run(words, context) {
+  run(words, context) {
     const { positionals } = parseArgs({ args: words, allowPositionals: true });
     if (positionals.length > 1) throw new UsageError('Name one target.');
     const settings = loadSettings(context.environment, { makesSecrets: false });
-    const { target, key } = openTarget(settings, positionals[0]);
-    const { backups, unfinished } = await inventory(target, key);
-    for (const { manifest, verified } of backups) {
-      const coverage = await coverageOf(target, key, manifest);
-      const facts = [
-        `from ${manifest.endedAt}`,
-        ...(coverage === null ? ['files only'] : [`to ${coverage.until.toISOString()}`]),
-        megabytes(storedBytesOf(manifest)),
-        verified === null ? 'not verified' : `verified ${verified.at}`,
-        ...(coverage?.hole ? [`the log lacks ${coverage.hole}`] : []),
-      ];
-      context.write(`${manifest.id}  ${facts.join(', ')}\n`);
-    }
-    for (const id of unfinished.keys()) context.write(`${id}  not finished\n`);
-    context.write(`backup:list: ${backups.length} in ${target.place}, key ${key.fingerprint}\n`);
-    return 0;
+    return withTarget(settings, positionals[0], async ({ target, key }) => {
+      const { backups, unfinished } = await inventory(target, key);
+      for (const { manifest, verified } of backups) {
+        const coverage = await coverageOf(target, key, manifest);
+        const facts = [
+          `from ${manifest.endedAt}`,
+          ...(coverage === null ? ['files only'] : [`to ${coverage.until.toISOString()}`]),
+          megabytes(storedBytesOf(manifest)),
+          verified === null ? 'not verified' : `verified ${verified.at}`,
+          ...(coverage?.hole ? [`the log lacks ${coverage.hole}`] : []),
+        ];
+        context.write(`${manifest.id}  ${facts.join(', ')}\n`);
+      }
+      for (const id of unfinished.keys()) context.write(`${id}  not finished\n`);
+      context.write(`backup:list: ${backups.length} in ${target.place}, key ${key.fingerprint}\n`);
+      return 0;
+    });
   },
 };

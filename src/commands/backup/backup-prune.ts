@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { openTarget, pruneBackups } from '../../backup';
+import { pruneBackups, withTarget } from '../../backup';
 import { loadSettings } from '../../platform';
 import { type Command, UsageError } from '../command';
 
@@ -8,7 +8,7 @@ export const backupPrune: Command = {
   summary:
     'Removes what no moment of the last BACKUP_KEEP needs: backups, their log, and what tries left that were broken ' +
     'off. The newest backup and the newest verified one always stay. --dry-run only says what would go.',
-  async run(words, context) {
+  run(words, context) {
     const { values, positionals } = parseArgs({
       args: words,
       options: { 'dry-run': { type: 'boolean', default: false } },
@@ -17,19 +17,21 @@ export const backupPrune: Command = {
     if (positionals.length > 1) throw new UsageError('Name one target.');
     const settings = loadSettings(context.environment, { makesSecrets: false });
     const isTrial = values['dry-run'];
-    const pruned = await pruneBackups({
-      ...openTarget(settings, positionals[0]),
-      keepMs: settings.backupKeepMs,
-      now: new Date(),
-      isTrial,
+    return withTarget(settings, positionals[0], async (opened) => {
+      const pruned = await pruneBackups({
+        ...opened,
+        keepMs: settings.backupKeepMs,
+        now: new Date(),
+        isTrial,
+      });
+      for (const id of pruned.backups) context.write(`${isTrial ? 'would go' : 'removed'}  ${id}\n`);
+      for (const id of pruned.unfinished)
+        context.write(`${isTrial ? 'would go' : 'removed'}  ${id}, never finished\n`);
+      context.write(
+        `backup:prune: ${pruned.kept.length} backups stay, ${pruned.backups.length} ${isTrial ? 'would go' : 'went'}, ` +
+          `with ${pruned.segments} segments of the log\n`,
+      );
+      return 0;
     });
-    for (const id of pruned.backups) context.write(`${isTrial ? 'would go' : 'removed'}  ${id}\n`);
-    for (const id of pruned.unfinished)
-      context.write(`${isTrial ? 'would go' : 'removed'}  ${id}, never finished\n`);
-    context.write(
-      `backup:prune: ${pruned.kept.length} backups stay, ${pruned.backups.length} ${isTrial ? 'would go' : 'went'}, ` +
-        `with ${pruned.segments} segments of the log\n`,
-    );
-    return 0;
   },
 };

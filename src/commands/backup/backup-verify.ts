@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { chooseBackup, openTarget, verifyBackup } from '../../backup';
+import { chooseBackup, verifyBackup, withTarget } from '../../backup';
 import { entities } from '../../boot/app.module';
 import { loadSettings, Logger } from '../../platform';
 import { type Command, UsageError } from '../command';
@@ -12,7 +12,7 @@ export const backupVerify: Command = {
   summary:
     'Restores the newest backup, or BACKUP, aside; examines it as "money:verify --full" and "audit:verify" do, removes ' +
     'it again, and marks it verified. FOLDER takes it for the moment, else BACKUP_SCRATCH.',
-  async run(words, context) {
+  run(words, context) {
     const { values, positionals } = parseArgs({
       args: words,
       options: { id: { type: 'string' }, at: { type: 'string' }, scratch: { type: 'string' } },
@@ -20,28 +20,29 @@ export const backupVerify: Command = {
     });
     if (positionals.length > 1) throw new UsageError('Name one target.');
     const settings = loadSettings(context.environment, { makesSecrets: false });
-    const opened = openTarget(settings, positionals[0]);
-    const choice = await chooseBackup(opened.target, opened.key, choiceOf(values));
-    const at = timeIn(values.at);
-    const { restored, examined, holds } = await verifyBackup({
-      ...opened,
-      choice,
-      scratch: values.scratch ?? settings.backupScratch ?? join(settings.dataFolder, 'backup-scratch'),
-      settings,
-      entities,
-      logger: Logger.create(settings, { write: (line) => context.writeStderr(line) }),
-      progress: progressTo(context),
-      ...(at === undefined ? {} : { at }),
+    return withTarget(settings, positionals[0], async (opened) => {
+      const choice = await chooseBackup(opened.target, opened.key, choiceOf(values));
+      const at = timeIn(values.at);
+      const { restored, examined, holds } = await verifyBackup({
+        ...opened,
+        choice,
+        scratch: values.scratch ?? settings.backupScratch ?? join(settings.dataFolder, 'backup-scratch'),
+        settings,
+        entities,
+        logger: Logger.create(settings, { write: (line) => context.writeStderr(line) }),
+        progress: progressTo(context),
+        ...(at === undefined ? {} : { at }),
+      });
+      for (const { name, wrong } of examined) {
+        context.write(`${wrong.length === 0 ? 'holds ' : 'BROKEN'}  ${name}\n`);
+        for (const line of wrong) context.write(`        ${line}\n`);
+      }
+      const holding = examined.filter(({ wrong }) => wrong.length === 0).length;
+      context.write(
+        `backup:verify: ${choice.manifest.id} as of ${restored.moment.toISOString()}: ` +
+          `${holding} of ${examined.length} hold\n`,
+      );
+      return holds ? 0 : 1;
     });
-    for (const { name, wrong } of examined) {
-      context.write(`${wrong.length === 0 ? 'holds ' : 'BROKEN'}  ${name}\n`);
-      for (const line of wrong) context.write(`        ${line}\n`);
-    }
-    const holding = examined.filter(({ wrong }) => wrong.length === 0).length;
-    context.write(
-      `backup:verify: ${choice.manifest.id} as of ${restored.moment.toISOString()}: ` +
-        `${holding} of ${examined.length} hold\n`,
-    );
-    return holds ? 0 : 1;
   },
 };

@@ -1,9 +1,23 @@
 import { parseArgs } from 'node:util';
 import { migrations } from '../../../migrations';
-import { flushLog, openTarget, storedBytesOf, takeBackup, WalArchive } from '../../backup';
+import {
+  flushLog,
+  type OpenedTarget,
+  placeOf,
+  storedBytesOf,
+  takeBackup,
+  WalArchive,
+  withTarget,
+} from '../../backup';
 import { productVersion } from '../../boot/app.module';
-import { attachDatabase, loadSettings, type OpenDatabase, runningEmbeddedPostgres } from '../../platform';
-import { type Command, UsageError } from '../command';
+import {
+  attachDatabase,
+  loadSettings,
+  type OpenDatabase,
+  runningEmbeddedPostgres,
+  type Settings,
+} from '../../platform';
+import { type Command, type CommandContext, UsageError } from '../command';
 import { installationOf } from '../with-database';
 import { megabytes, progressTo } from './said';
 
@@ -12,44 +26,51 @@ export const backup: Command = {
   summary:
     'Takes a whole backup while the service runs, or while it is stopped: database, journals, secrets. TARGET is a ' +
     'folder or s3://BUCKET/PREFIX; without it that of BACKUP_TARGET. One that was broken off is continued.',
-  async run(words, context) {
+  run(words, context) {
     const { positionals } = parseArgs({ args: words, allowPositionals: true });
     if (positionals.length > 1) throw new UsageError('Name one target.');
     const settings = loadSettings(context.environment);
     context.writeStderr(`Installation: ${installationOf(settings)}\n`);
-    const { target, key } = openTarget(settings, positionals[0]);
-    // The log goes to the target of the settings only.
-    const isOwn = settings.backupTarget !== undefined && openTarget(settings).target.place === target.place;
-    const isServed =
-      settings.databaseUrl === undefined && runningEmbeddedPostgres(settings.dataFolder) !== undefined;
-    const open = settings.databaseUrl === undefined ? await attachDatabase(settings, { migrations }) : null;
-    const database = embeddedOf(open);
-    try {
-      const taken = await takeBackup({
-        target,
-        key,
-        database,
-        dataFolder: settings.dataFolder,
-        product: productVersion,
-        bytesPerSecond: settings.backupRate,
-        progress: progressTo(context),
-      });
-      const { manifest } = taken;
-      if (taken.reusedParts > 0)
-        context.write(`Continued: ${taken.reusedParts} parts of a try that was broken off were whole.\n`);
-      if (manifest.cluster !== null && database !== null && !isServed && isOwn)
-        await flushLog(database, new WalArchive(target, key), manifest.cluster);
-      if (database === null) context.write(ELSEWHERE);
-      context.write(
-        `backup: ${manifest.id}, ${megabytes(taken.bytes)}, ${megabytes(storedBytesOf(manifest))} in ${target.place}, ` +
-          `key ${key.fingerprint}\n`,
-      );
-      return 0;
-    } finally {
-      await open?.close();
-    }
+    return withTarget(settings, positionals[0], (opened) => takeOne(settings, opened, context));
   },
 };
+
+async function takeOne(
+  settings: Settings,
+  { target, key }: OpenedTarget,
+  context: CommandContext,
+): Promise<number> {
+  // The log goes to the target of the settings only.
+  const isOwn = settings.backupTarget !== undefined && placeOf(settings.backupTarget) === target.place;
+  const isServed =
+    settings.databaseUrl === undefined && runningEmbeddedPostgres(settings.dataFolder) !== undefined;
+  const open = settings.databaseUrl === undefined ? await attachDatabase(settings, { migrations }) : null;
+  const database = embeddedOf(open);
+  try {
+    const taken = await takeBackup({
+      target,
+      key,
+      database,
+      dataFolder: settings.dataFolder,
+      product: productVersion,
+      bytesPerSecond: settings.backupRate,
+      progress: progressTo(context),
+    });
+    const { manifest } = taken;
+    if (taken.reusedParts > 0)
+      context.write(`Continued: ${taken.reusedParts} parts of a try that was broken off were whole.\n`);
+    if (manifest.cluster !== null && database !== null && !isServed && isOwn)
+      await flushLog(database, new WalArchive(target, key), manifest.cluster);
+    if (database === null) context.write(ELSEWHERE);
+    context.write(
+      `backup: ${manifest.id}, ${megabytes(taken.bytes)}, ${megabytes(storedBytesOf(manifest))} in ${target.place}, ` +
+        `key ${key.fingerprint}\n`,
+    );
+    return 0;
+  } finally {
+    await open?.close();
+  }
+}
 
 const ELSEWHERE =
   'DATABASE_URL names a server of your own: this backup has the journals and secrets of this node only. Back the ' +

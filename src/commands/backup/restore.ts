@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { chooseBackup, openTarget, restoreBackup } from '../../backup';
+import { chooseBackup, restoreBackup, withTarget } from '../../backup';
 import { loadSettings } from '../../platform';
 import { type Command, type CommandContext, UsageError } from '../command';
 import { progressTo } from './said';
@@ -9,7 +9,7 @@ export const restore: Command = {
   summary:
     'Restores an installation into an empty data folder: to the newest moment, or to TIME, such as ' +
     '2026-11-27T03:15:00Z. The target is only read. A restored installation starts quarantined.',
-  async run(words, context) {
+  run(words, context) {
     const { values, positionals } = parseArgs({
       args: words,
       options: { into: { type: 'string' }, at: { type: 'string' }, id: { type: 'string' } },
@@ -19,23 +19,24 @@ export const restore: Command = {
     const { into } = values;
     if (into === undefined) throw new UsageError('Name the folder to restore into: --into FOLDER.');
     const settings = loadSettings(context.environment, { makesSecrets: false });
-    const opened = openTarget(settings, positionals[0]);
-    const choice = await chooseBackup(opened.target, opened.key, choiceOf(values));
-    context.writeStderr(`Backup: ${choice.manifest.id} of ${choice.manifest.product}\n`);
-    const at = timeIn(values.at);
-    const restored = await restoreBackup({
-      ...opened,
-      ...choice,
-      into,
-      ...(at === undefined ? {} : { at }),
-      progress: progressTo(context),
+    return withTarget(settings, positionals[0], async (opened) => {
+      const choice = await chooseBackup(opened.target, opened.key, choiceOf(values));
+      context.writeStderr(`Backup: ${choice.manifest.id} of ${choice.manifest.product}\n`);
+      const at = timeIn(values.at);
+      const restored = await restoreBackup({
+        ...opened,
+        ...choice,
+        into,
+        ...(at === undefined ? {} : { at }),
+        progress: progressTo(context),
+      });
+      context.write(
+        `restore: ${into} is as of ${restored.moment.toISOString()}; its last transaction is of ` +
+          `${restored.lastTransaction?.toISOString() ?? 'before the backup'}.\n`,
+      );
+      adviseSecrets(context);
+      return 0;
     });
-    context.write(
-      `restore: ${into} is as of ${restored.moment.toISOString()}; its last transaction is of ` +
-        `${restored.lastTransaction?.toISOString() ?? 'before the backup'}.\n`,
-    );
-    adviseSecrets(context);
-    return 0;
   },
 };
 

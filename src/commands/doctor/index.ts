@@ -32,6 +32,7 @@ import {
   roleRights,
   schemaComplete,
 } from './database-checks';
+import { backupsMade } from './backup-checks';
 import { loadedStyles } from '../extensions/loaded';
 import { modelsKnown, vendorsAgree } from './model-checks';
 
@@ -64,7 +65,7 @@ async function surroundings(settings: Settings, { environment }: CommandContext)
     baseAddress(settings, environment),
     secretsFit(settings, environment),
     dataFolder(settings),
-    ...(await Promise.all([mail(settings), redis(settings)])),
+    ...(await Promise.all([mail(settings), redis(settings), backupsMade(settings)])),
   ];
 }
 

@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { EgressSettings } from './egress-settings';
 import { byteSize, duration, folder, text } from './readers';
 import { Setting } from './setting.decorator';
+import { credentialIn, type StorageCredential, storagePlace } from './storage-place';
 
 /** Where backups go, and how often. */
 export abstract class BackupSettings extends EgressSettings {
@@ -9,14 +10,24 @@ export abstract class BackupSettings extends EgressSettings {
     name: 'BACKUP_TARGET',
     group: 'Backups',
     describe:
-      'Where backups go: a folder on another disk, or s3://BUCKET/PREFIX. With it, the embedded database also archives its log there, so that any moment can be restored (docs/backup.md).',
+      'Where backups go: a folder on another disk, or an S3-compatible store. With it, the embedded database also archives its log there, so that any moment can be restored (docs/backup.md).',
     as: text(
-      'a folder, or s3://BUCKET/PREFIX',
-      (value) => !/^\w+:/.test(value) || /^s3:\/\/[\w.-]{3,63}(\/\S*)?$/.test(value),
+      `a folder, or ${storagePlace.expects}`,
+      (value) => !/^\w+:/.test(value) || storagePlace.read(value) !== undefined,
     ),
     unset: 'backups are made by command only, and no log is archived',
   })
   readonly backupTarget?: string;
+
+  @Setting({
+    name: 'BACKUP_TARGET_KEY',
+    group: 'Backups',
+    describe: 'The access key of an S3-compatible store, and its secret: ID:SECRET.',
+    as: { expects: 'ID:SECRET', read: credentialIn },
+    unset: 'only folders can be used',
+    secret: true,
+  })
+  readonly backupTargetKey?: StorageCredential;
 
   @Setting({
     name: 'BACKUP_KEY',

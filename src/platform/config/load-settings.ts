@@ -85,13 +85,12 @@ function crossFaults(settings: Settings): SettingFault[] {
   if (settings.migrationDatabaseUrl !== undefined && settings.databaseUrl === undefined) {
     faults.push({ name: 'MIGRATION_DATABASE_URL', problem: 'needs DATABASE_URL beside it' });
   }
-  if (settings.backupTarget !== undefined && settings.backupKey === undefined) {
-    faults.push({
-      name: 'BACKUP_KEY',
-      problem: 'must be set beside BACKUP_TARGET; openssl rand -base64 32 makes one, to be kept elsewhere',
-    });
-  }
-  faults.push(...sandboxFaults(settings), ...processorFaults(settings), ...providerFaults(settings));
+  faults.push(
+    ...backupFaults(settings),
+    ...sandboxFaults(settings),
+    ...processorFaults(settings),
+    ...providerFaults(settings),
+  );
   faults.push(...egressFaults(settings));
   faults.push(...unsigned(settings, 'gate', 'httpGates', 'httpGateSecrets'));
   faults.push(...unsigned(settings, 'tap', 'httpTaps', 'httpTapSecrets'));
@@ -143,6 +142,26 @@ function sinkFaults(settings: Settings): SettingFault[] {
     .map((sink) => secretProblem(sink, secrets as Settings['sinkSecrets']))
     .filter((problem) => problem !== null)
     .map((problem) => ({ name: nameOf('sinkSecrets'), problem }));
+}
+
+/** Backups that nobody could read must not be found out about when one is needed. */
+function backupFaults({ backupTarget, backupTargetKey, backupKey }: Settings): SettingFault[] {
+  if (typeof backupTarget !== 'string') return [];
+  const isStore = backupTarget.startsWith('s3:');
+  return [
+    ...(backupKey === undefined
+      ? [
+          {
+            name: 'BACKUP_KEY',
+            problem:
+              'must be set beside BACKUP_TARGET; openssl rand -base64 32 makes one, to be kept elsewhere',
+          },
+        ]
+      : []),
+    ...(isStore && backupTargetKey === undefined
+      ? [{ name: 'BACKUP_TARGET_KEY', problem: 'must be set for a BACKUP_TARGET that begins with s3://' }]
+      : []),
+  ];
 }
 
 const slots = ['idp1', 'idp2'] as const;
