@@ -1,7 +1,10 @@
 // Starts Swagger UI on the description of the gateway, or of the portal where the address says so. Requests go to the
-// host of this page: the policy allows no other, and the description may name another name of it.
+// host of this page: the policy allows no other, and the description may name another name of it. The gateway is not
+// offered where it has an address of its own.
 const root = document.getElementById('try-it');
-const isPortal = new URLSearchParams(location.search).get('document') === 'portal';
+const isPortal =
+  new URLSearchParams(location.search).get('document') === 'portal' ||
+  document.querySelector('[data-document="/v1/openapi.json"]') === null;
 const address = isPortal ? '/openapi.json' : '/v1/openapi.json';
 
 for (const link of document.querySelectorAll('[data-document]'))

@@ -1,5 +1,5 @@
 'use strict';
-// The artefact is made of these entries: the service and its command line.
+// The artefact is made of these entries: the service, its command line, and the supervisor of several processes.
 const fs = require('node:fs');
 const { inProject } = require('./bootstrap/run.cjs');
 
@@ -81,6 +81,7 @@ const entries = {
       '../packages/extension/src/index',
     ],
   },
+  'boot/supervisor': { start: 'platform/processes/supervise', offers: [] },
   'boot/commands': {
     start: 'commands/run-command',
     offers: [

@@ -1,12 +1,14 @@
 'use strict';
-// The artefact: the service and its command line, each as one file that needs nothing but the packages named
-// below. The service, the image, proofs, benches and tests run this and nothing else.
+// The artefact: the service and its command line, which need nothing but the packages named below. The service is two
+// files: what every node has, and what is loaded on demand, such as pages. The service, the image, proofs, benches and
+// tests run this and nothing else.
 const fs = require('node:fs');
 const { dirname, join, relative } = require('node:path');
 const { transform } = require('@swc/core');
 const { build } = require('esbuild');
 const { inProject } = require('./bootstrap/run.cjs');
 const { entries, nameOf } = require('./bundle-entries.cjs');
+const { baseOf, leaveOut, onDemand } = require('./bundle-parts.cjs');
 
 const folder = inProject('dist', 'bundle');
 const offered = inProject('dist', 'product');
@@ -30,56 +32,99 @@ const external = [
   '@nestjs/websockets*',
 ];
 
+const translated = new Map();
+
 /** TypeScript by the same compiler and settings as everywhere: Nest needs the metadata of decorators. */
 const compiled = {
   name: 'compiled',
   setup({ onLoad }) {
     const options = JSON.parse(fs.readFileSync(inProject('.swcrc'), 'utf8'));
     onLoad({ filter: /\.ts$/ }, async ({ path: filename }) => {
-      const source = await fs.promises.readFile(filename, 'utf8');
-      const module = { type: 'es6' };
-      const { code } = await transform(source, {
-        ...options,
-        filename,
-        swcrc: false,
-        sourceMaps: 'inline',
-        module,
-      });
-      return { contents: code };
+      if (!translated.has(filename)) {
+        const source = await fs.promises.readFile(filename, 'utf8');
+        const module = { type: 'es6' };
+        const more = { filename, swcrc: false, sourceMaps: 'inline', module };
+        translated.set(filename, (await transform(source, { ...options, ...more })).code);
+      }
+      return { contents: translated.get(filename) };
     });
   },
 };
 
-/** An entry is written here, so that nothing of src has to name what tests need. Returns its file. */
-function writeEntry(entry) {
-  const { start, offers } = entries[entry];
-  const file = join(written, `${entry}.ts`);
-  const from = (part) => pathFrom(file, inProject('src', part));
-  const lines = [`import 'reflect-metadata';`, `export * from '${from(start)}';`];
-  for (const part of offers) lines.push(`export * as '${nameOf(part)}' from '${from(part)}';`);
+const settings = {
+  absWorkingDir: inProject(),
+  outdir: folder,
+  bundle: true,
+  platform: 'node',
+  target: 'node22',
+  format: 'cjs',
+  sourcemap: 'linked',
+  sourcesContent: false,
+  legalComments: 'linked',
+  // The whole text stays in memory for as long as the process lives.
+  minifyWhitespace: true,
+  lineLimit: 200,
+  external,
+  banner: { js: "const ownUrl = require('node:url').pathToFileURL(__filename).href;" },
+  define: { 'import.meta.url': 'ownUrl' },
+  logLevel: 'warning',
+};
+
+/** Entries are written here, so that nothing of src has to name what tests need. Returns the file. */
+function writeEntry(entry, lines) {
+  const file = join(written, `${entry}.js`);
   fs.mkdirSync(dirname(file), { recursive: true });
-  fs.writeFileSync(file, lines.join('\n'));
+  fs.writeFileSync(file, ["require('reflect-metadata');", ...lines(file)].join('\n'));
   return file;
 }
 
+/** A part runs when it is asked for first: a node has in memory what it serves. */
+const offer = (name, path) =>
+  `Object.defineProperty(exports, '${name}', { enumerable: true, get: () => require('${path}') });`;
+
+const fileOf = (part) => relative(inProject(), inProject('src', `${part}.ts`));
+const isRoom = (part) => fs.existsSync(inProject('src', part, 'index.ts'));
+const sourceOf = (part) =>
+  isRoom(part) && part !== '../migrations' ? fileOf(`${part}/index`) : fileOf(part);
+
+const offers = (parts) => (file) =>
+  parts.map((part) => offer(nameOf(part), pathFrom(file, inProject('src', part))));
+
+/** Modules that one file of the artefact takes from the other, by their path in the project. */
+const files = (paths) => (file) => paths.map((path) => offer(path, pathFrom(file, inProject(path))));
+
 /** One file a part, by which package.json resolves `#product/…` and `#inside/…`. They stay out of the image. */
-function offerParts() {
+function offerParts(artefactOf) {
   fs.rmSync(offered, { recursive: true, force: true });
-  for (const [entry, { offers }] of Object.entries(entries))
-    for (const name of offers.map(nameOf)) {
+  for (const { offers: parts } of Object.values(entries))
+    for (const part of parts) {
+      const name = nameOf(part);
       const file = join(offered, `${name}.js`);
-      const artefact = pathFrom(file, join(folder, `${entry}.js`));
+      const artefact = pathFrom(file, join(folder, `${artefactOf(part)}.js`));
       fs.mkdirSync(dirname(file), { recursive: true });
       fs.writeFileSync(file, `'use strict';\nmodule.exports = require('${artefact}')['${name}'];\n`);
     }
 }
 
 /** Node keeps the compiled code of what a start has used, in a folder beside the artefact. */
-const launcher = (file, call) => `'use strict';
-const { dirname, join, relative } = require('node:path');
-require('node:module').enableCompileCache(join(__dirname, 'compile-cache'));
-void require('./${file}.js').${call};
-`;
+const launcher = (...lines) =>
+  [
+    `'use strict';`,
+    `require('node:module').enableCompileCache(require('node:path').join(__dirname, 'compile-cache'));`,
+    ...lines,
+    '',
+  ].join('\n');
+
+/** Several processes have a supervisor, which starts this file for each of them. */
+const serviceLauncher = launcher(
+  `const { PROCESSES = '1', PROCESSES_FILE, SWITCHBOARD_PROCESS } = process.env;`,
+  `const serve = () => require('./boot/service.js').start.runService();`,
+  `const isAlone = SWITCHBOARD_PROCESS !== undefined || (PROCESSES === '1' && PROCESSES_FILE === undefined);`,
+  `void (isAlone ? serve() : require('./boot/supervisor.js').start.supervise(__filename, serve));`,
+);
+const commandLauncher = launcher(
+  `void require('./boot/commands.js').start.runCommand(process.argv.slice(2));`,
+);
 
 /**
  * One character beyond Latin-1 makes V8 keep the whole text with two bytes a character. The escapes of
@@ -91,32 +136,41 @@ function keepNarrow(file) {
   fs.writeFileSync(file, code.replaceAll(/[^\0-\x7f]/g, escaped));
 }
 
+const once = (entry, file, ...plugins) =>
+  build({ ...settings, entryPoints: { [entry]: file }, plugins: [...plugins, compiled] });
+
+async function bundleService() {
+  const entry = 'boot/service';
+  const { start, offers: parts } = entries[entry];
+  const begin = (file) => [offer('start', pathFrom(file, inProject('src', start)))];
+  const base = await baseOf({ ...settings, entryPoints: [writeEntry(entry, begin)], plugins: [compiled] });
+  const isInBase = (part) => base.modules.has(sourceOf(part).replaceAll('\\', '/'));
+  const [inBase, others] = [parts.filter(isInBase), parts.filter((part) => !isInBase(part))];
+  const pages = 'boot/pages';
+  const used = new Set();
+  const demanded = (file) => [...offers(others)(file), ...files(base.demanded)(file)];
+  await once(pages, writeEntry(pages, demanded), leaveOut(base.modules, used, './service.js'));
+  const whole = (file) => [...begin(file), ...offers(inBase)(file), ...files([...used])(file)];
+  await once(entry, writeEntry(entry, whole), onDemand(base.demanded, './pages.js'));
+  return (part) => (isInBase(part) ? entry : pages);
+}
+
+async function bundleAlone(entry) {
+  const { start, offers: parts } = entries[entry];
+  const lines = (file) => [offer('start', pathFrom(file, inProject('src', start))), ...offers(parts)(file)];
+  await once(entry, writeEntry(entry, lines));
+}
+
 async function bundle() {
   fs.rmSync(folder, { recursive: true, force: true });
-  await build({
-    absWorkingDir: inProject(),
-    entryPoints: Object.fromEntries(Object.keys(entries).map((entry) => [entry, writeEntry(entry)])),
-    outdir: folder,
-    bundle: true,
-    platform: 'node',
-    target: 'node22',
-    format: 'cjs',
-    sourcemap: 'linked',
-    sourcesContent: false,
-    legalComments: 'linked',
-    // The whole text stays in memory for as long as the process lives.
-    minifyWhitespace: true,
-    lineLimit: 200,
-    external,
-    banner: { js: "const ownUrl = require('node:url').pathToFileURL(__filename).href;" },
-    define: { 'import.meta.url': 'ownUrl' },
-    plugins: [compiled],
-    logLevel: 'warning',
-  });
-  for (const entry of Object.keys(entries)) keepNarrow(join(folder, `${entry}.js`));
-  offerParts();
-  fs.writeFileSync(join(folder, 'main.js'), launcher('boot/service', 'runService()'));
-  fs.writeFileSync(join(folder, 'cli.js'), launcher('boot/commands', 'runCommand(process.argv.slice(2))'));
+  const artefactOf = await bundleService();
+  for (const entry of ['boot/commands', 'boot/supervisor']) await bundleAlone(entry);
+  const files = fs.readdirSync(join(folder, 'boot')).filter((name) => name.endsWith('.js'));
+  for (const name of files) keepNarrow(join(folder, 'boot', name));
+  const { offers: ofCommands } = entries['boot/commands'];
+  offerParts((part) => (ofCommands.includes(part) ? 'boot/commands' : artefactOf(part)));
+  fs.writeFileSync(join(folder, 'main.js'), serviceLauncher);
+  fs.writeFileSync(join(folder, 'cli.js'), commandLauncher);
 }
 
 module.exports = { bundle };

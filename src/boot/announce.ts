@@ -1,9 +1,11 @@
-import { Settings } from '../platform';
+import { ownProcess, Settings } from '../platform';
 import type { FirstKeys } from './first-boot';
 import type { RunningService } from './start-service';
 
 /** The start message for a person at the terminal. Keys appear here once and nowhere else. */
 export function announce(service: RunningService, settings: Settings, milliseconds: number): void {
+  // The supervisor speaks for its processes, but only one of them knows the keys that it made.
+  if (ownProcess !== null && service.firstKeys === null) return;
   const lines = [`${settings.brandName} is ready at ${service.url} (${(milliseconds / 1000).toFixed(1)} s).`];
   if (service.sandbox) {
     lines.push(

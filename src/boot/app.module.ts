@@ -2,14 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { parseJsonText } from '../kernel';
-import { AdminModule } from '../admin';
 import { AlertsModule } from '../alerts';
 import { AuditModule } from '../audit';
 import { AutorouterModule } from '../autorouter';
 import { BackupModule } from '../backup';
 import { BillingModule } from '../billing';
 import { catalogueEntities, CatalogueModule } from '../catalogue';
-import { ChatModule } from '../chat';
 import { type Extensions, ExtensionsModule } from '../extensions';
 import { GatewayModule } from '../gateway';
 import { IdentityModule, identityEntities } from '../identity';
@@ -24,9 +22,9 @@ import {
   MetricsModule,
   QueueModule,
   RepeatingJobsModule,
+  servesPortal,
   Settings,
 } from '../platform';
-import { PortalModule } from '../portal';
 import { QualityModule } from '../quality';
 import { QuarantineModule } from '../quarantine';
 import { projectFolder } from '../views';
@@ -56,12 +54,12 @@ export interface AppOptions {
 /** The composition root: the one file that knows every module. */
 @Module({})
 export class AppModule {
-  static forRoot(
+  static async forRoot(
     settings: Settings,
     logger: Logger,
     adapter: LeanAdapter,
     options: AppOptions,
-  ): DynamicModule {
+  ): Promise<DynamicModule> {
     const adapterProvider = { provide: LeanAdapter, useValue: adapter };
     return {
       module: AppModule,
@@ -87,12 +85,10 @@ export class AppModule {
         WebModule,
         GatewayModule,
         AutorouterModule,
-        ChatModule,
         QualityModule,
         QuarantineModule,
         AlertsModule,
-        PortalModule.forRoot(settings),
-        AdminModule,
+        ...(await pageModules(settings)),
         ...extensionModules(options.extensions),
         ...(options.extraModules ?? []),
       ],
@@ -100,4 +96,15 @@ export class AppModule {
       exports: [adapterProvider],
     };
   }
+}
+
+/** The rooms of pages are loaded where pages are served: a node of the gateway has none of their code. */
+async function pageModules(settings: Settings): Promise<(Type | DynamicModule)[]> {
+  if (!servesPortal(settings)) return [];
+  const [{ ChatModule }, { PortalModule }, { AdminModule }] = await Promise.all([
+    import('../chat/index.js'),
+    import('../portal/index.js'),
+    import('../admin/index.js'),
+  ]);
+  return [ChatModule, PortalModule.forRoot(settings), AdminModule];
 }

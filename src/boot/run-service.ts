@@ -6,10 +6,13 @@ import {
   ExtensionTablesRefused,
   loadSettings,
   Logger,
+  type Parting,
   processEnvironment,
   Settings,
   SettingsError,
   spellingWarnings,
+  type Supervised,
+  supervised,
 } from '../platform';
 import { ExtensionRefused } from '../extensions';
 import { announce } from './announce';
@@ -19,21 +22,25 @@ import { type RunningService, type ServiceOptions, startService } from './start-
 export async function runService(options: ServiceOptions = {}): Promise<void> {
   const startedAt = monotonicMs();
   const settings = readSettings();
-  const logger = Logger.create(settings);
-  for (const warning of spellingWarnings(processEnvironment)) logger.warn(warning);
+  const supervisor = supervised();
+  const logger = loggerFor(settings, supervisor);
+  if (supervisor === null || supervisor.number === 1)
+    for (const warning of spellingWarnings(processEnvironment)) logger.warn(warning);
   // Signal handlers come first, so that an aborted start leaves nothing running.
-  const stop = stopRequested(logger);
+  const stop = Promise.race([stopRequested(logger, supervisor), supervisor?.parting ?? never]);
   survive(logger);
   let service: RunningService | undefined;
+  let parting: Parting = 'stop';
   try {
     service = await startService(settings, logger, options);
     announce(service, settings, monotonicMs() - startedAt);
-    await Promise.race([stop, service.failed]);
+    supervisor?.serving(service.readMetrics);
+    parting = await Promise.race([stop, service.failed]);
   } catch (error) {
     report(error, logger);
     process.exitCode = misconfigured.some((known) => error instanceof known) ? EXIT_CONFIGURATION : 1;
   }
-  await service?.close();
+  await service?.close(parting);
   logger.flush();
   process.exit();
 }
@@ -48,11 +55,19 @@ function readSettings(): Settings {
   }
 }
 
+const never = new Promise<never>(() => undefined);
+
+/** The lines of a process that is not alone carry its number. */
+function loggerFor(settings: Settings, supervisor: Supervised | null): Logger {
+  const logger = Logger.create(settings);
+  return supervisor === null ? logger : logger.child({ process: supervisor.number });
+}
+
 /** A terminal's Ctrl+C reaches this process directly and again through npm: both count as one request. */
 const SAME_REQUEST_MS = 1_000;
 
 /** Settles at the first request to stop; a second one exits at once. */
-function stopRequested(logger: Logger): Promise<void> {
+function stopRequested(logger: Logger, supervisor: Supervised | null): Promise<Parting> {
   return new Promise((resolve) => {
     let askedAt: number | null = null;
     const onSignal = (signal: NodeJS.Signals): void => {
@@ -60,9 +75,10 @@ function stopRequested(logger: Logger): Promise<void> {
       if (askedAt !== null) process.exit(1);
       askedAt = monotonicMs();
       logger.info('stopping: open requests are finished first, a second signal stops at once', { signal });
-      resolve();
+      resolve('stop');
     };
-    process.on('SIGINT', onSignal).on('SIGTERM', onSignal).on('SIGHUP', onSignal);
+    process.on('SIGTERM', onSignal);
+    if (supervisor === null) process.on('SIGINT', onSignal).on('SIGHUP', onSignal);
   });
 }
 

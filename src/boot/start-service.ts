@@ -14,6 +14,7 @@ import { Extensions, loadExtensions, tablesOf } from '../extensions';
 import { Lifecycle } from '../gateway';
 import {
   AddressGuard,
+  assertPortsFree,
   Database,
   LeanAdapter,
   Logger,
@@ -21,21 +22,24 @@ import {
   MetricsServer,
   NestLogger,
   type OpeningDatabase,
+  ownProcess,
+  type Parting,
   processEnvironment,
   QueueSupervisor,
   RepeatingJobs,
+  servedPaths,
+  servesPortal,
   Settings,
   startDatabase,
+  supervised,
 } from '../platform';
-import { verifyDirectoryRoles } from '../portal';
 import { beginIfRestored, Quarantine, QuarantineDoor } from '../quarantine';
 import { SupplierStyles } from '../routing';
 import { lentParts, serveAssets, verifyExtensions } from '../web';
-import { assertPortsFree } from './ports';
 import { BootModule } from './boot.module';
 import { FirstBoot, type FirstKeys } from './first-boot';
 import { isSandboxWanted, startPaymentSandbox, startSandbox, type Sandbox } from './sandbox';
-import { warnOfOtherNodes } from './lone-node';
+import { watchOtherNodes } from './other-nodes';
 
 export interface RunningService {
   readonly application: INestApplication;
@@ -45,7 +49,9 @@ export interface RunningService {
   readonly sandbox: boolean;
   /** Rejects when a required part, such as the embedded database, has ended. */
   readonly failed: Promise<never>;
-  close(): Promise<void>;
+  /** The numbers of this process, for a supervisor that serves them. */
+  readonly readMetrics: () => Promise<string>;
+  close(parting?: Parting): Promise<void>;
 }
 
 export interface ServiceOptions {
@@ -68,13 +74,17 @@ const FIRST_ANSWERS_MS = 50;
 /** Answers may take so long to finish after new work is refused; then they are cut. */
 const CLOSE_DEADLINE_MS = 5_000;
 
+/** Those who are connected to a process that is replaced make a request in this time, or have no use for it. */
+const MOVE_MS = 10_000;
+
 /** Starts everything in order of dependency; a failure stops the parts that already run. */
 export async function startService(
   settings: Settings,
   logger: Logger,
   options: ServiceOptions = {},
 ): Promise<RunningService> {
-  await assertPortsFree(settings);
+  // A supervisor has looked before, and holds the port.
+  if (ownProcess === null) await assertPortsFree(settings);
   const extensions = await extensionsFor(settings, logger, options.environment ?? processEnvironment);
   const tables = tablesOf(extensions.all);
   const database = await startDatabase(settings, { migrations, extensions: tables }, logger);
@@ -99,9 +109,11 @@ export async function startService(
     firstKeys = await firstBoot.run(sandboxUrl);
     if (sandboxUrl === null && settings.sandbox === 'auto') await firstBoot.retireSandbox();
     showEmbedded(application, database);
-    await application.get(MetricsServer).start();
+    const metrics = application.get(MetricsServer);
+    if (ownProcess === null) await metrics.start();
+    else metrics.speakFor(ownProcess);
     const url = await listen(application, settings);
-    payments = await startPaymentSandbox(settings, logger);
+    if (servesPortal(settings)) payments = await startPaymentSandbox(settings, logger);
     if (payments !== null)
       await application
         .get(PaymentProcessor)
@@ -109,14 +121,15 @@ export async function startService(
     // Background work begins after the first answers.
     await delay(FIRST_ANSWERS_MS);
     await startBackups(application, database);
-    workOnceReleased(application, logger, options.schedule !== false);
-    const stopWatching = warnOfOtherNodes(settings, application.get(Database), logger);
+    workOnceReleased(application, settings, logger, options.schedule !== false);
+    const stopWatching = watchOtherNodes(settings, application.get(Database), logger);
     return {
       application,
       url,
       firstKeys,
       sandbox: sandbox !== null,
       failed: whenLost(database),
+      readMetrics: () => metrics.text(),
       close: closer(application, settings, { sandboxes: [sandbox, payments], database, stopWatching }),
     };
   } catch (error) {
@@ -140,17 +153,25 @@ async function extensionsFor(
     lent: lentParts,
   });
   const extensions = new Extensions(loaded);
-  verifyExtensions(extensions);
+  await verifyExtensions(extensions);
   // Two styles of one name are refused before anything runs.
   new SupplierStyles(extensions.suppliers);
-  verifyDirectoryRoles(extensions, settings);
+  if (servesPortal(settings)) {
+    const { verifyDirectoryRoles } = await import('../portal/index.js');
+    verifyDirectoryRoles(extensions, settings);
+  }
   return extensions;
 }
 
 /** A restored installation sends and changes nothing by itself before an operator has released it. */
-function workOnceReleased(application: INestApplication, logger: Logger, isScheduled: boolean): void {
+function workOnceReleased(
+  application: INestApplication,
+  settings: Settings,
+  logger: Logger,
+  isScheduled: boolean,
+): void {
   const quarantine = application.get(Quarantine);
-  const begin = (): void => startBackgroundWork(application, logger, isScheduled);
+  const begin = (): void => startBackgroundWork(application, settings, logger, isScheduled);
   if (!quarantine.isOpen) return begin();
   const adapter = application.get(LeanAdapter);
   void quarantine.hold(() => {
@@ -167,26 +188,36 @@ async function startBackups(
   if (folder !== undefined) await application.get(BackupKeeper).start({ ownerUrl, folder }, productVersion);
 }
 
-function startBackgroundWork(application: INestApplication, logger: Logger, isScheduled: boolean): void {
+function startBackgroundWork(
+  application: INestApplication,
+  settings: Settings,
+  logger: Logger,
+  isScheduled: boolean,
+): void {
   application.get(QueueSupervisor).startWorkers();
   application.get(TapDelivery).start();
-  application
-    .get(MoneyWatch)
-    .look()
-    .catch((error: unknown) => logger.warn('money could not be verified', { error }));
+  // A node of the gateway leaves this to those that run jobs.
+  if (servesPortal(settings))
+    application
+      .get(MoneyWatch)
+      .look()
+      .catch((error: unknown) => logger.warn('money could not be verified', { error }));
   if (isScheduled) application.get(RepeatingJobs).start();
 }
 
-function createApplication(
+async function createApplication(
   settings: Settings,
   logger: Logger,
   options: AppOptions,
 ): Promise<INestApplication> {
   const times = { stallTimeout: settings.clientStallTimeoutMs };
-  const adapter = new LeanAdapter(settings.leanAdapter, times, settings.corsOrigins);
+  const serves = servedPaths(settings.serve);
+  const adapter = new LeanAdapter(settings.leanAdapter, times, settings.corsOrigins, serves);
   adapter.set('trust proxy', settings.trustProxy);
-  serveAssets(adapter.getInstance<Application>(), settings.environment !== 'development');
-  return NestFactory.create(AppModule.forRoot(settings, logger, adapter, options), adapter, {
+  if (servesPortal(settings))
+    serveAssets(adapter.getInstance<Application>(), settings.environment !== 'development');
+  const module = await AppModule.forRoot(settings, logger, adapter, options);
+  return NestFactory.create(module, adapter, {
     logger: new NestLogger(logger),
     bodyParser: false,
     abortOnError: false,
@@ -217,6 +248,11 @@ function admitSandbox(application: INestApplication, url: string | null): void {
 async function listen(application: INestApplication, settings: Settings): Promise<string> {
   if (application.get(Quarantine).isOpen)
     application.get(LeanAdapter).door = application.get(QuarantineDoor).keeps;
+  const supervisor = supervised();
+  if (supervisor !== null) {
+    supervisor.serveBy(application.getHttpServer() as Server);
+    return supervisor.address;
+  }
   await application.listen(settings.port, settings.host);
   const { port } = (application.getHttpServer() as Server).address() as AddressInfo;
   return `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${port}`;
@@ -243,20 +279,23 @@ function closer(
   application: INestApplication,
   settings: Settings,
   { sandboxes, database, stopWatching }: Beside,
-): () => Promise<void> {
+): (parting?: Parting) => Promise<void> {
   let closing: Promise<void> | undefined;
-  const close = async (): Promise<void> => {
+  const close = async (parting: Parting): Promise<void> => {
     stopWatching();
     const server = application.getHttpServer() as Server;
     // Kept-alive connections close after their answer, so that clients find another node.
     server.prependListener('request', (_request, response) => (response.shouldKeepAlive = false));
+    // Other processes take new connections; each present one is served once more, and told that it closes.
+    if (parting === 'retire') await supervised()?.emptied(MOVE_MS);
     await application.get(Lifecycle).drain(settings.drainTimeoutMs, settings.drainNoticeMs);
     server.closeIdleConnections();
     const cut = setTimeout(() => server.closeAllConnections(), CLOSE_DEADLINE_MS);
+    await supervised()?.emptied(CLOSE_DEADLINE_MS);
     await application.close();
     clearTimeout(cut);
     await stopAll(sandboxes);
     await database.close();
   };
-  return () => (closing ??= close());
+  return (parting = 'stop') => (closing ??= close(parting));
 }

@@ -18,6 +18,8 @@ import { InnerEvaluation } from './inner/inner-evaluation';
 import { intakeStage, Lifecycle } from './intake';
 import { ManageModule } from './manage/manage.module';
 import { masksStage } from './masks';
+import { GatewayDescription } from './openapi/gateway-description';
+import { OpenApiController } from './openapi/openapi.controller';
 import { ModelsController } from './models.controller';
 import { Pipeline } from './pipeline';
 import { Readiness } from './readiness';
@@ -47,6 +49,7 @@ import { TextController } from './text.controller';
     ResponsesController,
     SingleShotController,
     CountTokensController,
+    OpenApiController,
   ],
   providers: [
     Gauges,
@@ -63,7 +66,8 @@ import { TextController } from './text.controller';
     InnerChat,
     InnerEvaluation,
     TokenCounter,
+    GatewayDescription,
   ],
-  exports: [...admissionStage, AnswerSampling, InnerChat, InnerEvaluation, Lifecycle],
+  exports: [...admissionStage, AnswerSampling, GatewayDescription, InnerChat, InnerEvaluation, Lifecycle],
 })
 export class GatewayModule {}

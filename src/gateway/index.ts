@@ -18,11 +18,5 @@ export {
 } from './admission';
 export { isSpoken, isText, type Operation, type TextOperation } from './operations/operation';
 export { presentRecord, recordColumns } from './manage/record-presenter';
-export { gatewayComponents } from './openapi/components';
-export {
-  describedGatewayRoutes,
-  gatewayNotes,
-  gatewayTags,
-  isGatewayRoute,
-  kindAsked,
-} from './openapi/operations';
+export { GatewayDescription } from './openapi/gateway-description';
+export { describedGatewayRoutes, isGatewayRoute, kindAsked } from './openapi/operations';

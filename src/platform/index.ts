@@ -6,6 +6,7 @@ export * from './mail';
 export * from './metrics';
 export * from './object-storage';
 export * from './outgoing';
+export * from './processes';
 export * from './queue';
 export * from './redis';
 export * from './secrets';

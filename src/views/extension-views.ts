@@ -15,8 +15,6 @@ export interface ExtensionViews {
   readonly messages: Readonly<Record<Locale, object>> | null;
 }
 
-export const viewOfExtension = (extension: string, view: string): string => `x/${extension}/${view}`;
-
 /** Keys that something else than a template uses, such as the navigation. */
 export interface UsedParts {
   readonly views: readonly string[];
@@ -24,7 +22,7 @@ export interface UsedParts {
 }
 
 /** The views and texts of an extension. What is missing or does not compile refuses the start. */
-export function viewsOf(
+export function verifiedViewsOf(
   { id, folder, parts }: LoadedExtension,
   used: UsedParts = { views: [], keys: [] },
 ): ExtensionViews {

@@ -18,7 +18,7 @@ export {
   formatPercent,
   formatTime,
 } from './formatting';
-export { viewOfExtension, viewsOf } from './extension-views';
+export { viewOfExtension, viewsOf } from './view-of-extension';
 export { type FieldAttributes } from './field-bounds';
 export { filterFields } from './components/filter-fields';
 export type * from './components/models';
@@ -40,4 +40,3 @@ export {
 } from './view-context';
 export { createViewEngine, ViewEngine } from './view-engine';
 export { ViewsModule } from './views.module';
-export { renderMarkdown, splitFrontMatter, type MarkdownPage } from './markdown';

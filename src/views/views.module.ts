@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { Module } from '@nestjs/common';
 import { Extensions } from '../extensions';
-import { Settings } from '../platform';
-import { viewsOf } from './extension-views';
+import { servesPortal, Settings } from '../platform';
 import { projectFolder } from './project-folder';
-import { createViewEngine, ViewEngine } from './view-engine';
+import { createViewEngine, noViewEngine, ViewEngine } from './view-engine';
+import { viewsOf } from './view-of-extension';
 
 /** Provides one engine for pages and mails. */
 @Module({
@@ -12,15 +12,17 @@ import { createViewEngine, ViewEngine } from './view-engine';
     {
       provide: ViewEngine,
       inject: [Settings, Extensions],
-      useFactory: (settings: Settings, { all }: Extensions) =>
-        createViewEngine({
+      useFactory: async (settings: Settings, { all }: Extensions) => {
+        if (!servesPortal(settings)) return noViewEngine();
+        return createViewEngine({
           viewsFolder: join(projectFolder, 'views'),
           publicFolder: join(projectFolder, 'public'),
           localesFolder: join(projectFolder, 'locales'),
           cache: settings.environment !== 'development',
           brandName: settings.brandName,
-          extensions: all.map((extension) => viewsOf(extension)),
-        }),
+          extensions: await Promise.all(all.map((extension) => viewsOf(extension))),
+        });
+      },
     },
   ],
   exports: [ViewEngine],

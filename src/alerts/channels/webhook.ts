@@ -24,7 +24,7 @@ export const webhook: Vendor = {
         facts,
       },
     });
-    return { url, headers: { ...JSON_TYPE, ...webhookHeaders(secretOf(key), { id, body, now }) }, body };
+    return { url, headers: { ...JSON_TYPE, ...webhookHeaders([secretOf(key)], { id, body, now }) }, body };
   },
   judge({ status }) {
     if (status >= 200 && status <= 299) return 'delivered';

@@ -6,7 +6,7 @@ import {
   type OnApplicationBootstrap,
 } from '@nestjs/common';
 import { MINUTE_MS } from '../../kernel';
-import { Database, Logger, Settings } from '../../platform';
+import { Database, Logger, ownFolder, Settings } from '../../platform';
 import { AnchorFile } from './anchor-file';
 import { isSameHead, type SignedHead } from './block';
 import { exportedLines } from './chain-export';
@@ -122,7 +122,7 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
   /** The heads in the data folder of this machine, compared with those of the database. */
   private async compareAndAnchor(): Promise<AnchorFile> {
     const isFirst = this.anchor === undefined;
-    const anchor = (this.anchor ??= AnchorFile.open(this.settings.dataFolder));
+    const anchor = (this.anchor ??= AnchorFile.open(ownFolder(this.settings.dataFolder)));
     let heads = isFirst ? await allHeads(this.database) : await headsSince(this.database, this.anchoredUpTo);
     // The first run checks all anchored heads, later runs the chains that have grown.
     const contradicted = await this.contradicted(anchor, isFirst ? [...anchor.heads.values()] : heads);

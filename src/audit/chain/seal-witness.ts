@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, truncateSync } fro
 import { dirname, join } from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { DAY_MS, parseJsonText } from '../../kernel';
-import { Database, Logger, Settings, type Tx } from '../../platform';
+import { Database, Logger, ownFolder, Settings, type Tx } from '../../platform';
 import { BLOCK_VERSION, bytesOf, digestOfLine, HASH_BYTES } from './block';
 import { type LineRow, lineOf } from './entry-line';
 import type { Finding } from './verify/findings';
@@ -58,7 +58,7 @@ export class SealWitness {
     settings: Settings,
     private readonly logger: Logger,
   ) {
-    this.path = join(settings.dataFolder, 'audit', 'awaited.jsonl');
+    this.path = join(ownFolder(settings.dataFolder), 'audit', 'awaited.jsonl');
     for (const entry of leftBehind(this.path)) this.awaited.set(entry.id, entry);
     database.afterCommit((tx) => this.committed(tx));
   }

@@ -1,5 +1,5 @@
 import { SEAL_LATE_MS } from '../../audit';
-import { LIVE_NODES } from '../../boot/lone-node';
+import { JOBS_RUN, LIVE_NODES, LONG_RUNNING_NODES } from '../../boot/other-nodes';
 import { isProven } from '../../identity';
 import { DAY_MS } from '../../kernel';
 import { CLOCK_TOLERANCE_MS, type Row } from '../../platform';
@@ -168,6 +168,20 @@ export async function nodesCounted({ database, settings }: CheckContext): Promis
     what,
     `${found} without REDIS_URL (one that was killed counts for 30 s)`,
     'Set REDIS_URL on every node: without it each lets in as much as a key may have. See docs/nodes.md.',
+  );
+}
+
+/** Nodes that serve the gateway alone leave jobs to others, which there have to be. */
+export async function jobsRun({ database }: CheckContext): Promise<Finding> {
+  const what = 'job runners';
+  const [running] = await database.query<{ nodes: number }>(LONG_RUNNING_NODES);
+  const [jobs] = await database.query<{ run: boolean }>(JOBS_RUN);
+  if (jobs?.run === true) return ok(what, 'jobs were run within the last five minutes');
+  if ((running?.nodes ?? 0) === 0) return ok(what, 'no node has run for five minutes yet');
+  return fail(
+    what,
+    'nodes are running, and none has run a job for five minutes',
+    'Run a node with SERVE=all or SERVE=portal, and WORKERS=inline. See docs/processes.md.',
   );
 }
 

@@ -1,4 +1,3 @@
-import { hash, verify } from '@node-rs/argon2';
 import { Injectable } from '@nestjs/common';
 import { fault } from '../../kernel';
 
@@ -7,6 +6,9 @@ const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 const currentForm = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}$`;
 /** A dummy hash: checked where there is no account, so that both cases take equally long. */
 const decoyHash = `${currentForm}${'A'.repeat(22)}$${'A'.repeat(43)}`;
+
+/** Loaded with the first password: a node without pages never sees one. */
+const library = () => import('@node-rs/argon2');
 
 /** Hashing uses the thread pool of file and DNS calls too: half of it stays free. */
 const AT_ONCE = 2;
@@ -18,12 +20,15 @@ export class Passwords {
   private readonly waiting: (() => void)[] = [];
 
   hash(password: string): Promise<string> {
-    return this.inTurn(() => hash(normal(password), cost));
+    return this.inTurn(async () => (await library()).hash(normal(password), cost));
   }
 
   /** Takes equally long without a hash. */
   async matches(password: string, stored: string | null): Promise<boolean> {
-    const right = await this.inTurn(() => verify(stored ?? decoyHash, normal(password)).catch(() => false));
+    const right = await this.inTurn(async () => {
+      const { verify } = await library();
+      return verify(stored ?? decoyHash, normal(password)).catch(() => false);
+    });
     return right && stored !== null;
   }
 

@@ -4,6 +4,7 @@ export { certificatesIn, DIRECT } from './egress-readers';
 export { configurationPage, environmentExample } from './generate';
 export { loadSettings } from './load-settings';
 export { isLoopback, isLoopbackOrigin } from './loopback';
+export { servesGateway, servesPortal } from './process-settings';
 export { processEnvironment } from './process-environment';
 export type { AllowedNetwork } from './readers';
 export { Settings } from './settings';

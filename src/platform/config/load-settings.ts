@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { plainToInstance } from 'class-transformer';
-import { validateSync } from 'class-validator';
 import { isKeyOf } from './egress-readers';
 import { errorCode } from './error-code';
 import { isLoopbackOrigin } from './loopback';
 import { placeholderFault, urlPasswordFault } from './placeholder';
 import { readOrCreateSecrets, secretProperties } from './secrets';
-import { declaredSettings, type SettingMetadata } from './setting.decorator';
+import { declaredSettings, type SettingMetadata, unreadable } from './setting.decorator';
 import { Settings } from './settings';
 import { type SettingFault, SettingsError } from './settings-error';
 import { secretProblem } from './sinks';
@@ -27,13 +25,14 @@ export function loadSettings(
   { terminal = process.stdout.isTTY, makesSecrets = true }: LoadOptions = {},
 ): Settings {
   const faults: SettingFault[] = [];
-  const given = Object.fromEntries(
-    declaredSettings.map((setting) => [setting.property, textOf(setting, env, faults)]),
-  );
-  const settings: Writable<Settings> = plainToInstance(Settings, given);
-  for (const { property, constraints } of validateSync(settings)) {
-    faults.push({ name: nameOf(property), problem: Object.values(constraints ?? {}).join('; ') });
-  }
+  const given = declaredSettings.map((setting) => [setting.property, valueOf(setting, env, faults)]);
+  const settings: Writable<Settings> = Object.assign(
+    new Settings(),
+    Object.fromEntries(given),
+  ) as Writable<Settings>;
+  // Jobs belong to the nodes of the portal, and the simulated supplier to a single process.
+  if (settings.serve === 'gateway') settings.workers = 'off';
+  if (areSeveral(settings) && settings.sandbox === 'auto') settings.sandbox = 'off';
   // An installation that others reach is in production, whatever NODE_ENV says.
   if (isPublic(settings)) settings.environment = 'production';
   faults.push(...crossFaults(settings));
@@ -51,6 +50,14 @@ export function loadSettings(
   }
   settings.logFormat ??= terminal && settings.environment === 'development' ? 'pretty' : 'json';
   return deepFreeze(settings);
+}
+
+function valueOf(setting: SettingMetadata, env: NodeJS.ProcessEnv, faults: SettingFault[]): unknown {
+  const text = textOf(setting, env, faults);
+  if (text === undefined) return undefined;
+  const value = setting.as.read(text);
+  if (value === undefined) faults.push({ name: setting.name, problem: `expected ${setting.as.expects}` });
+  return value ?? unreadable;
 }
 
 function textOf(
@@ -87,6 +94,7 @@ function crossFaults(settings: Settings): SettingFault[] {
   }
   faults.push(
     ...backupFaults(settings),
+    ...processFaults(settings),
     ...sandboxFaults(settings),
     ...processorFaults(settings),
     ...providerFaults(settings),
@@ -105,6 +113,24 @@ function crossFaults(settings: Settings): SettingFault[] {
     if (problem) faults.push({ name: nameOf(property), problem });
   }
   return faults;
+}
+
+/** A number that cannot be read is a fault of its own. */
+const areSeveral = ({ processes }: Settings): boolean => typeof processes === 'number' && processes > 1;
+
+/** What one process keeps to itself cannot be shared by several. */
+function processFaults(settings: Settings): SettingFault[] {
+  if (!areSeveral(settings)) return [];
+  const { redisUrl, sandbox, processor } = settings;
+  const fault = (problem: string): SettingFault => ({ name: 'PROCESSES', problem });
+  return [
+    ...(redisUrl === undefined
+      ? [fault('more than one needs REDIS_URL: each would count the rates of keys by itself')]
+      : []),
+    ...(sandbox === 'on' || processor === 'sandbox'
+      ? [fault('more than one cannot share a sandbox (SANDBOX, PROCESSOR)')]
+      : []),
+  ];
 }
 
 /** Every service has a secret. A list that cannot be read is a fault of its own. */

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel';
 
@@ -37,6 +38,17 @@ export function wholeNumber(least: number, most: number): Reader<number> {
     read: (value) => (/^\d{1,15}$/.test(value) ? within(Number(value), least, most) : undefined),
   };
 }
+
+const MOST_PROCESSES = 64;
+
+/** `auto` counts the processors that this process may use, also in a container. */
+export const processCount: Reader<number> = {
+  expects: `auto, or a whole number from 1 to ${MOST_PROCESSES}`,
+  read: (value) =>
+    value === 'auto'
+      ? Math.min(availableParallelism(), MOST_PROCESSES)
+      : wholeNumber(1, MOST_PROCESSES).read(value),
+};
 
 const milliseconds: Record<string, number> = { ms: 1, s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS };
 

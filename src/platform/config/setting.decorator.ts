@@ -1,5 +1,3 @@
-import { Transform } from 'class-transformer';
-import { IsOptional, ValidateBy } from 'class-validator';
 import type { Reader } from './readers';
 
 export interface SettingOptions {
@@ -25,23 +23,10 @@ const registry: SettingMetadata[] = [];
 /** Every declared setting, in the order of the class. */
 export const declaredSettings: readonly SettingMetadata[] = registry;
 
-/** Stands where a value could not be read, so that class-validator reports it with all the others. */
-const unreadable = Symbol('unreadable');
+/** Stands where a value could not be read, which is told with all other faults. */
+export const unreadable = Symbol('unreadable');
 
-export function Setting(options: SettingOptions): PropertyDecorator {
-  return (target, key) => {
-    const property = String(key);
-    registry.push({ ...options, property });
-    Transform(({ value }: { value: unknown }) =>
-      typeof value === 'string' ? (options.as.read(value) ?? unreadable) : value,
-    )(target, property);
-    IsOptional()(target, property);
-    ValidateBy({
-      name: 'setting',
-      validator: {
-        validate: (value: unknown) => value !== unreadable,
-        defaultMessage: () => `expected ${options.as.expects}`,
-      },
-    })(target, property);
-  };
-}
+export const Setting =
+  (options: SettingOptions): PropertyDecorator =>
+  (_target, key) =>
+    void registry.push({ ...options, property: String(key) });

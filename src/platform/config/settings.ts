@@ -16,13 +16,13 @@ import {
   type HttpTapSetting,
   webhookSecrets,
 } from './http-services';
+import { ProcessSettings } from './process-settings';
 import { Setting } from './setting.decorator';
-import { SinkSettings } from './sink-settings';
 
 const timeOut = duration('100ms', '24h');
 
 /** Holds all settings: read once, validated, frozen. */
-export class Settings extends SinkSettings {
+export class Settings extends ProcessSettings {
   @Setting({
     name: 'SUPPLIER_ALLOW',
     group: 'Suppliers',

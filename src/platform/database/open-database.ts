@@ -1,7 +1,9 @@
 import type { Settings } from '../config';
 import type { Logger } from '../logging';
 import type { Migration } from './data-source';
+import { ownProcess } from '../processes/own-process';
 import { runningEmbeddedPostgres, startEmbeddedPostgres, type SupervisorEvent } from './embedded-postgres';
+import { reportTo } from './embedded-report';
 import type { ExtensionTables } from './extension-role';
 import { migrate, type MigrationProgress, type ReportProgress } from './migrate';
 
@@ -45,13 +47,7 @@ export async function startDatabase(
   logger?: Logger,
 ): Promise<OpeningDatabase> {
   const events = { ended: 0, retry: 0, restarted: 0 };
-  const server = settings.databaseUrl
-    ? external(settings.databaseUrl, settings.migrationDatabaseUrl)
-    : await startEmbeddedPostgres({
-        dataFolder: settings.dataFolder,
-        archives: settings.backupTarget !== undefined,
-        supervision: { report: counting(events, logger) },
-      });
+  const server = await serverOf(settings, counting(events, logger));
   const queue = !settings.redisUrl;
   const current = migrate({
     url: server.ownerUrl,
@@ -63,7 +59,7 @@ export async function startDatabase(
   });
   const over = current.catch(() => undefined);
   const { url, ownerUrl, exited, folder } = server;
-  const embedded = folder === undefined ? null : { folder, events };
+  const embedded = folder === undefined || ownProcess !== null ? null : { folder, events };
   return {
     url,
     ownerUrl,
@@ -73,6 +69,22 @@ export async function startDatabase(
     embedded,
     close: () => over.then(() => server.stop()),
   };
+}
+
+/** The embedded server belongs to the supervisor where there is one: it outlives each of the processes. */
+async function serverOf(settings: Settings, report: (event: SupervisorEvent) => void) {
+  const { databaseUrl, migrationDatabaseUrl, dataFolder, backupTarget } = settings;
+  if (databaseUrl !== undefined) return external(databaseUrl, migrationDatabaseUrl);
+  const running = ownProcess === null ? undefined : runningEmbeddedPostgres(dataFolder);
+  if (running === undefined)
+    return startEmbeddedPostgres({
+      dataFolder,
+      archives: backupTarget !== undefined,
+      supervision: { report },
+    });
+  const server = external(running.url, running.ownerUrl);
+  // One of the processes looks after its files.
+  return ownProcess === 1 ? { ...server, folder: running.folder } : server;
 }
 
 /** The same, once it is up to date. */
@@ -122,25 +134,4 @@ const counting =
   (event: SupervisorEvent): void => {
     if (event.kind !== 'given-up') events[event.kind] += 1;
     if (logger !== undefined) reportTo(logger)(event);
-  };
-
-const reportTo =
-  (logger: Logger) =>
-  (event: SupervisorEvent): void => {
-    switch (event.kind) {
-      case 'ended':
-        return logger.error('the embedded PostgreSQL ended unasked; it is started again');
-      case 'retry':
-        return logger.error('the embedded PostgreSQL does not start', {
-          attempt: event.attempt,
-          error: event.error,
-        });
-      case 'restarted':
-        return logger.warn('the embedded PostgreSQL runs again', {
-          attempt: event.attempt,
-          milliseconds: event.milliseconds,
-        });
-      case 'given-up':
-        return logger.fatal('the embedded PostgreSQL cannot be started again', { attempt: event.attempt });
-    }
   };

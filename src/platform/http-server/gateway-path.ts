@@ -2,3 +2,14 @@
 export const isGatewayPath = (path: string): boolean => /^\/v\d+(\/|$)/.test(path);
 
 export const isProbePath = (path: string): boolean => path === '/health' || path.startsWith('/health/');
+
+/** Clients that look for a server ask for it beside `/v1`. */
+const HELLO = '/api/hello';
+
+/** What a node serves: every node answers probes. */
+export const servedPaths =
+  (serve: 'all' | 'gateway' | 'portal') =>
+  (path: string): boolean => {
+    if (serve === 'all' || isProbePath(path)) return true;
+    return (isGatewayPath(path) || path === HELLO) === (serve === 'gateway');
+  };

@@ -61,6 +61,8 @@ export class LeanAdapter extends ExpressAdapter {
     times: ConnectionTimes = {},
     /** Scripts of these origins may call the API. */
     private readonly origins: readonly string[] = [],
+    /** Routes at other paths do not exist on this node. */
+    private readonly serves: (path: string) => boolean = () => true,
   ) {
     const application = express();
     application.disable('x-powered-by');
@@ -153,6 +155,7 @@ export class LeanAdapter extends ExpressAdapter {
     const toExpress = ExpressAdapter.prototype[verb].bind(this) as Register;
     Object.defineProperty(this, verb, {
       value: (path: string, handler: NestHandler): unknown => {
+        if (!this.serves(path)) return this;
         this.routes.add(verb.toUpperCase(), path, handler);
         if (this.lean && isGatewayPath(path)) this.taken.add(verb.toUpperCase(), path, handler);
         return toExpress(path, handler);

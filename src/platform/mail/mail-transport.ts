@@ -1,36 +1,25 @@
-import { createTransport, type Transporter } from 'nodemailer';
+import type { Transporter } from 'nodemailer';
 import type { Settings } from '../config';
 import { assertMail, type Mail } from './mail';
 import { Outbox } from './outbox';
 
 /** Hands a mail over to the server, or to the outbox when there is none. */
 export class MailTransport {
-  private readonly server?: Transporter;
+  private server?: Promise<Transporter>;
 
   constructor(
     private readonly settings: Pick<Settings, 'smtpUrl' | 'mailFrom' | 'dataFolder'>,
     private readonly outbox: Outbox,
-    patienceMs = 10_000,
-  ) {
-    if (settings.smtpUrl === undefined) return;
-    this.server = createTransport({
-      url: settings.smtpUrl,
-      pool: true,
-      maxConnections: 2,
-      connectionTimeout: patienceMs,
-      greetingTimeout: patienceMs,
-      dnsTimeout: patienceMs,
-      socketTimeout: 2 * patienceMs,
-      disableFileAccess: true,
-      disableUrlAccess: true,
-    });
-  }
+    private readonly patienceMs = 10_000,
+  ) {}
 
   async deliver(mail: Mail): Promise<void> {
     assertMail(mail);
     const { to, subject, text, html, id } = mail;
-    if (!this.server) return this.outbox.write(this.settings.mailFrom, mail);
-    await this.server.sendMail({
+    const { smtpUrl } = this.settings;
+    if (smtpUrl === undefined) return this.outbox.write(this.settings.mailFrom, mail);
+    const server = await (this.server ??= this.connect(smtpUrl));
+    await server.sendMail({
       from: this.settings.mailFrom,
       // Given as parts, so that it cannot be read as a list of addresses.
       to: { name: '', address: to },
@@ -42,8 +31,25 @@ export class MailTransport {
     });
   }
 
-  close(): void {
-    this.server?.close();
+  async close(): Promise<void> {
+    (await this.server)?.close();
+  }
+
+  /** The package is loaded with the first mail. */
+  private async connect(url: string): Promise<Transporter> {
+    const { patienceMs } = this;
+    const { createTransport } = await import('nodemailer');
+    return createTransport({
+      url,
+      pool: true,
+      maxConnections: 2,
+      connectionTimeout: patienceMs,
+      greetingTimeout: patienceMs,
+      dnsTimeout: patienceMs,
+      socketTimeout: 2 * patienceMs,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    });
   }
 }
 

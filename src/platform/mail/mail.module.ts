@@ -32,7 +32,7 @@ export class MailModule implements OnApplicationShutdown {
     };
   }
 
-  onApplicationShutdown(): void {
-    this.transport.close();
+  async onApplicationShutdown(): Promise<void> {
+    await this.transport.close();
   }
 }

@@ -37,6 +37,17 @@ export class MetricsServer implements OnApplicationShutdown {
     return port === 0 ? 0 : this.listen(host, port);
   }
 
+  /** The supervisor of this process serves its numbers beside those of others. */
+  speakFor(process: number): void {
+    const { registry } = this.metrics;
+    registry.setDefaultLabels({ process });
+    collectDefaultMetrics({ register: registry });
+  }
+
+  text(): Promise<string> {
+    return this.metrics.text();
+  }
+
   async listen(host: string, port: number): Promise<number> {
     const { metrics, folders } = this;
     collectDefaultMetrics({ register: metrics.registry });

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { CatalogueModule } from '../../catalogue';
+import { GatewayModule } from '../../gateway';
 import { WebModule } from '../../web';
 import { AddressesController } from './addresses/addresses.controller';
 import { ApiDocsController } from './api-docs/api-docs.controller';
@@ -15,7 +16,7 @@ import { PricingController } from './pricing.controller';
 
 /** Everything that is shown without an account. */
 @Module({
-  imports: [WebModule, CatalogueModule],
+  imports: [WebModule, CatalogueModule, GatewayModule],
   controllers: [
     HomeController,
     PublicModelsController,

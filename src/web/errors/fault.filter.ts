@@ -12,11 +12,19 @@ import {
   type Rendered,
   underlyingCause,
 } from '../../kernel';
-import { isGatewayPath, isProbePath, LeanAdapter, Logger } from '../../platform';
+import {
+  isGatewayPath,
+  isProbePath,
+  LeanAdapter,
+  Logger,
+  servesGateway,
+  servesPortal,
+  Settings,
+} from '../../platform';
 import { type HttpRequest, pathOf, queryOf, wantsPage } from '../http-request';
 import { extensionAt } from '../extensions/owners';
 import { ErrorFrame } from './error-frame';
-import { strayRoute } from './stray-route';
+import { servedElsewhere, strayRoute } from './stray-route';
 import { PageRenderer } from '../pages/page-renderer';
 import { parametersAtFault, type Posted, type Refusal } from '../pages/refusal';
 
@@ -30,6 +38,7 @@ export class FaultFilter implements ExceptionFilter {
     private readonly pages: PageRenderer,
     private readonly frame: ErrorFrame,
     private readonly logger: Logger,
+    private readonly settings: Settings,
   ) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
@@ -79,7 +88,7 @@ export class FaultFilter implements ExceptionFilter {
   /** A refused form comes back on its own page, which its handler makes for the same person as ever. */
   private showAgain(problem: Fault, request: HttpRequest, response: ServerResponse): boolean {
     const { formPage } = request;
-    if (formPage === undefined || !mayBeMended(problem) || surfaceOf(request) !== 'page') return false;
+    if (formPage === undefined || !mayBeMended(problem) || this.surfaceOf(request) !== 'page') return false;
     const [path = ''] = formPage.split('?');
     const page = this.adapter.routes.find('GET', path);
     if (page === null) return false;
@@ -101,6 +110,7 @@ export class FaultFilter implements ExceptionFilter {
   private strayOf(error: unknown, request: HttpRequest): Fault | null {
     if (!(error instanceof HttpException) || error.getStatus() !== 404 || wantsPage(request)) return null;
     const path = pathOf(request);
+    if (!servesGateway(this.settings)) return servedElsewhere(path, this.settings);
     const { routes } = this.adapter;
     return routes.methodsOf(path).length > 0 ? null : strayRoute(request.method ?? 'GET', path, routes);
   }
@@ -121,7 +131,7 @@ export class FaultFilter implements ExceptionFilter {
     problem: Fault,
     request: HttpRequest,
     response: ServerResponse,
-    surface: Surface = surfaceOf(request),
+    surface: Surface = this.surfaceOf(request),
   ): void {
     const elsewhere = surface === 'page' ? placeFor(problem, request) : null;
     if (elsewhere !== null) {
@@ -135,6 +145,12 @@ export class FaultFilter implements ExceptionFilter {
     }
     const { status, headers, body } = this.rendered(surface, problem, request);
     send(response, { status, headers, type: 'application/json; charset=utf-8', text: JSON.stringify(body) });
+  }
+
+  /** A node without pages answers everybody as it answers programs. */
+  private surfaceOf(request: HttpRequest): Surface {
+    const surface = surfaceOf(request);
+    return servesPortal(this.settings) || surface === 'messages' ? surface : 'gateway';
   }
 
   private async answerPage(problem: Fault, request: HttpRequest, response: ServerResponse): Promise<void> {

@@ -1,5 +1,5 @@
 import { type Fault, fault } from '../../kernel';
-import { isGatewayPath, type RouteTable } from '../../platform';
+import { isGatewayPath, type RouteTable, type Settings } from '../../platform';
 import { vendorRoutes } from '../../vendors';
 
 type Routes = Pick<RouteTable<unknown>, 'added' | 'methodsOf'>;
@@ -51,3 +51,9 @@ export function strayRoute(method: string, path: string, routes: Routes): Fault 
   if (known.ended !== null) return notFound(`${where} was ended by its vendor. ${instead}`);
   return fault('not_implemented', { message: `${where} is not offered here. ${instead}` });
 }
+
+/** The refusal of a path below `/v1` on a node that serves the portal alone; null for any other path. */
+export const servedElsewhere = (path: string, { gatewayUrl, baseUrl }: Settings): Fault | null =>
+  isGatewayPath(path)
+    ? notFound(`This node serves the portal alone; ${gatewayUrl ?? baseUrl} is where /v1 is reached.`)
+    : null;

@@ -18,12 +18,12 @@ export const extensionActions = ({ all }: Extensions): ExtensionAction[] =>
   );
 
 /** Refuses the start for pages, texts and entries of the navigation that could not be shown. */
-export function verifyExtensions({ all }: Extensions): void {
+export async function verifyExtensions({ all }: Extensions): Promise<void> {
   for (const extension of all) {
     const routes = routesOf(extension);
     const entries = extension.parts.navigation ?? [];
     verifyNavigation(extension, entries);
-    viewsOf(extension, {
+    await viewsOf(extension, {
       views: routes.flatMap(({ view = [] }) => view),
       keys: [
         ...routes.flatMap(({ audit }) => (audit === undefined ? [] : `activity.${audit}`)),

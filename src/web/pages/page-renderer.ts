@@ -24,7 +24,9 @@ const shortcutsCookie = 'svc_shortcuts';
 const timeZoneCookie = 'svc_time_zone';
 
 export interface PortalPlace {
+  /** Callers reach `/v1` there. */
   readonly baseUrl: string;
+  readonly portalUrl: string;
   readonly brandName: string;
 }
 
@@ -90,8 +92,9 @@ export class PageRenderer {
 
   /** The address and the name under which this visitor sees the portal. */
   placeOf(request: HttpRequest): PortalPlace {
-    const { baseUrl, brand } = this.hostOf(request);
-    return { baseUrl, brandName: brand?.name ?? this.settings.brandName };
+    const { baseUrl: portalUrl, brand } = this.hostOf(request);
+    const { brandName, gatewayUrl } = this.settings;
+    return { baseUrl: gatewayUrl ?? portalUrl, portalUrl, brandName: brand?.name ?? brandName };
   }
 
   /** Under a reseller's host, the name, the look and the addresses are the reseller's. */

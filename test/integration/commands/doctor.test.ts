@@ -61,6 +61,7 @@ test('a sound one passes in every point', async () => {
     clock: expect.stringMatching(/^ok \d+ ms from the database's$/),
     'repeating jobs': 'ok none yet: the first start makes them',
     partitions: 'ok this month and the next are ready',
+    'job runners': 'ok no node has run for five minutes yet',
     nodes: 'ok 0 are running',
     'supplier keys': 'ok every provider that needs one has one',
     catalogue: 'ok 1 active models with lanes and prices',
@@ -174,6 +175,23 @@ test('a repeating job without the success that was due fails, by its name', asyn
   expect(await found()).toBe(
     'fail without the success that was due: partitions (last success: 2026-05-06T07:08:09.000Z, failures since: 3)',
   );
+});
+
+test('nodes of which none runs jobs are told', async () => {
+  const found = async (): Promise<unknown> => (await doctor()).found.get('job runners');
+  await house.database.query(
+    `INSERT INTO escrow_lease (id, node, last_operation, started_at, expires_at)
+     VALUES ('00000000-0000-7000-8000-000000000001', '00000000-0000-7000-8000-000000000002', 0,
+       now() - interval '6 minutes', now() + interval '1 hour')`,
+  );
+  expect(await found()).toBe('fail nodes are running, and none has run a job for five minutes');
+  await house.database.query(
+    `INSERT INTO repeating_job (name, cron, due_at, failures, succeeded_at, succeed_by)
+     VALUES ('often', '* * * * *', now(), 0, now() - interval '1 minute', now() + interval '1 hour')`,
+  );
+  expect(await found()).toBe('ok jobs were run within the last five minutes');
+  await house.database.query(`DELETE FROM repeating_job WHERE name = 'often'`);
+  await house.database.query(`DELETE FROM escrow_lease WHERE node = '00000000-0000-7000-8000-000000000002'`);
 });
 
 test('accounts with one address in two spellings are named', async () => {

@@ -45,6 +45,18 @@ let transformed;
 
 require.extensions['.ts'] = (module, file) => module._compile(transformed(file), file);
 
+/** What is imported on demand is named as it will be compiled. */
+function resolveFrom(from, name) {
+  const { resolve } = createRequire(from);
+  const source = name.replace(/^(\..*)\.js$/, '$1');
+  try {
+    return resolve(name);
+  } catch (error) {
+    if (source === name) throw error;
+    return resolve(source);
+  }
+}
+
 class WorkerRuntime extends Runtime {
   constructor(config, environment, resolver, transformer, cacheFS, coverageOptions, ...others) {
     super(config, environment, resolver, transformer, cacheFS, coverageOptions, ...others);
@@ -57,7 +69,7 @@ class WorkerRuntime extends Runtime {
   }
 
   requireModule(from, name = from) {
-    return this.load(createRequire(from).resolve(name), (file) => ({
+    return this.load(resolveFrom(from, name), (file) => ({
       code: transformed(file),
       require: (wanted) => this.requireModuleOrMock(file, wanted),
       jest: super.requireModuleOrMock(file, '@jest/globals').jest,

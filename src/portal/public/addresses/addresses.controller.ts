@@ -1,7 +1,7 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { CatalogueService } from '../../../catalogue';
 import { DAY_MS, publicCatalogue } from '../../../kernel';
-import { Settings } from '../../../platform';
+import { isGatewayPath, Settings } from '../../../platform';
 import { Access } from '../../../web';
 import { references } from '../documents/links';
 import { legalDocuments } from '../legal/legal-library';
@@ -96,14 +96,14 @@ export class AddressesController {
   @Header('content-type', plainText)
   @Header('cache-control', 'public, max-age=300')
   languageModels(): string {
-    const { baseUrl, brandName } = this.settings;
+    const { baseUrl, brandName, gatewayUrl = baseUrl } = this.settings;
     const link = (path: string, title: string, about: string): string =>
-      `- [${title}](${baseUrl}${path}): ${about}`;
+      `- [${title}](${isGatewayPath(path) ? gatewayUrl : baseUrl}${path}): ${about}`;
     const models = publicModels(this.catalogue).filter(({ state }) => state === 'active');
     return [
       `# ${brandName}`,
       '',
-      `> A model gateway. One key and one address, ${baseUrl}, for the models of several suppliers; OpenAI-style clients use ${baseUrl}/v1, messages-style clients ${baseUrl}.`,
+      `> A model gateway. One key and one address, ${gatewayUrl}, for the models of several suppliers; OpenAI-style clients use ${gatewayUrl}/v1, messages-style clients ${gatewayUrl}.`,
       '',
       'Send the key as `Authorization: Bearer <key>`; `/v1/messages` also takes `x-api-key`. On an error read `error.code`, never the text; wait as long as `Retry-After` says.',
       '',

@@ -1,5 +1,6 @@
 import { Controller, Get, Header, Req } from '@nestjs/common';
 import { CatalogueService } from '../../../catalogue';
+import { Settings } from '../../../platform';
 import { Access, type HttpRequest, type OpenApiDocument, Page, PageRenderer } from '../../../web';
 import { publicModels } from '../public-models';
 import { Descriptions } from './descriptions';
@@ -15,29 +16,25 @@ export class ApiDocsController {
     private readonly descriptions: Descriptions,
     private readonly catalogue: CatalogueService,
     private readonly pages: PageRenderer,
+    private readonly settings: Settings,
   ) {}
 
   @Page('/api-docs', 'pages/public/api-docs', Access.anyone())
   docs(@Req() request: HttpRequest) {
     const { baseUrl } = this.pages.placeOf(request);
+    const { gatewayUrl = '' } = this.settings;
     return {
       baseUrl,
-      tags: referenceOf(this.descriptions.of('gateway'), publicModels(this.catalogue), baseUrl),
-      portal: rowsOf(this.descriptions.of('portal')),
+      openApi: `${gatewayUrl}/v1/openapi.json`,
+      tags: referenceOf(this.descriptions.gateway, publicModels(this.catalogue), baseUrl),
+      portal: rowsOf(this.descriptions.portal),
     };
   }
 
   @Page('/api-docs/try', 'pages/public/try', Access.anyone())
   try() {
-    return {};
-  }
-
-  @Get('/v1/openapi.json')
-  @Access.anyone()
-  @Header('content-type', json)
-  @Header('cache-control', caching)
-  gateway(): OpenApiDocument {
-    return this.descriptions.of('gateway');
+    // Scripts of our pages reach no other address.
+    return { gateway: this.settings.gatewayUrl === undefined };
   }
 
   @Get('/openapi.json')
@@ -45,6 +42,6 @@ export class ApiDocsController {
   @Header('content-type', json)
   @Header('cache-control', caching)
   portal(): OpenApiDocument {
-    return this.descriptions.of('portal');
+    return this.descriptions.portal;
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
-import { gatewayComponents, gatewayNotes, gatewayTags, isGatewayRoute } from '../../../gateway';
+import { GatewayDescription, isGatewayRoute } from '../../../gateway';
 import { Settings } from '../../../platform';
 import { openApiDocument, type OpenApiDocument, registeredRoutes, type RegisteredRoute } from '../../../web';
 
@@ -23,53 +23,33 @@ const portalError = {
   },
 };
 
-/** The interface of gateway and portal in OpenAPI 3.1, made from the routes that are registered. */
+/** The interface of gateway and portal in OpenAPI 3.1. */
 @Injectable()
 export class Descriptions {
-  private readonly made = new Map<'gateway' | 'portal', OpenApiDocument>();
+  private made: OpenApiDocument | undefined;
 
   constructor(
     private readonly modules: ModulesContainer,
     private readonly settings: Settings,
+    private readonly ofGateway: GatewayDescription,
   ) {}
 
+  get gateway(): OpenApiDocument {
+    return this.ofGateway.document;
+  }
+
   /** Routes do not change while the service runs. */
-  of(which: 'gateway' | 'portal'): OpenApiDocument {
-    let document = this.made.get(which);
-    if (document === undefined) {
-      const routes = registeredRoutes(this.modules).filter(
-        (route) => isGatewayRoute(route) === (which === 'gateway') && !isForDevelopers(route),
-      );
-      document = which === 'gateway' ? this.gateway(routes) : this.portal(routes);
-      this.made.set(which, document);
-    }
-    return document;
-  }
-
-  private gateway(routes: readonly RegisteredRoute[]): OpenApiDocument {
-    return openApiDocument({
-      info: {
-        title: `${this.settings.brandName} Gateway`,
-        version: '1',
-        description: 'Models behind one address. Errors carry a code of GET /v1/errors.',
-      },
-      serverUrl: this.settings.baseUrl,
-      routes,
-      notesOf: gatewayNotes,
-      components: gatewayComponents,
-      tagOrder: gatewayTags,
-    });
-  }
-
-  private portal(routes: readonly RegisteredRoute[]): OpenApiDocument {
-    return openApiDocument({
+  get portal(): OpenApiDocument {
+    return (this.made ??= openApiDocument({
       info: {
         title: `${this.settings.brandName} Portal`,
         version: '0.1.0',
         description: 'Pages and data of accounts, billing and administration.',
       },
       serverUrl: this.settings.baseUrl,
-      routes,
+      routes: registeredRoutes(this.modules).filter(
+        (route) => !isGatewayRoute(route) && !isForDevelopers(route),
+      ),
       notesOf: () => ({}),
       components: {
         schemas: { Error: portalError },
@@ -83,7 +63,7 @@ export class Descriptions {
           },
         },
       },
-    });
+    }));
   }
 }
 

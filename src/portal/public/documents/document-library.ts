@@ -3,18 +3,12 @@ import { join } from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { CatalogueService } from '../../../catalogue';
 import { Settings } from '../../../platform';
-import {
-  claudeCodeSettings,
-  codexSettings,
-  type MarkdownPage,
-  projectFolder,
-  renderMarkdown,
-  splitFrontMatter,
-} from '../../../views';
+import { claudeCodeSettings, codexSettings, projectFolder } from '../../../views';
 import type { PortalPlace } from '../../../web';
 import { exampleModels } from '../example-models';
 import { publicModels } from '../public-models';
 import { documentLink, linkCodes, references } from './links';
+import { type MarkdownPage, renderMarkdown, splitFrontMatter } from './markdown';
 
 export interface DocumentPage extends MarkdownPage {
   readonly lede?: string;
@@ -54,13 +48,14 @@ export class DocumentLibrary {
   }
 
   /** Texts may name these values in double braces. */
-  private values({ baseUrl, brandName }: PortalPlace): Readonly<Record<string, string>> {
+  private values({ baseUrl, portalUrl, brandName }: PortalPlace): Readonly<Record<string, string>> {
     const { settings } = this;
     const { chat, large, embedding } = exampleModels(publicModels(this.catalogue));
     const agents = { baseUrl, key: '$SVC_API_KEY', model: chat, largeModel: large };
     return {
       brand: brandName,
       baseUrl,
+      portalUrl,
       chatModel: chat,
       largeModel: large,
       embeddingModel: embedding,

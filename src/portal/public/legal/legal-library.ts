@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { Settings } from '../../../platform';
-import { projectFolder, splitFrontMatter } from '../../../views';
+import { projectFolder } from '../../../views';
+import { splitFrontMatter } from '../documents/markdown';
 
 export const legalDocuments = [
   'terms',

@@ -1,8 +1,8 @@
 import { Controller, Query, Req } from '@nestjs/common';
 import { IsOptional, Matches } from 'class-validator';
 import { fault } from '../../../kernel';
-import { renderMarkdown } from '../../../views';
 import { Access, type HttpRequest, localeOf, Page, pathOf } from '../../../web';
+import { renderMarkdown } from '../documents/markdown';
 import { legalDocuments, LegalLibrary } from './legal-library';
 
 class LegalQuery {

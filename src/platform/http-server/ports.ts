@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { errorCode, type Settings, SettingsError } from '../platform';
+import { errorCode } from '../config/error-code';
+import type { Settings } from '../config/settings';
+import { SettingsError } from '../config/settings-error';
 
 /** The first start makes keys and shows them once it serves: a port that is taken has to be found before. */
 export async function assertPortsFree(settings: Settings): Promise<void> {

@@ -1,0 +1,40 @@
+import 'reflect-metadata';
+import { SinkSettings } from './sink-settings';
+import { oneOf, processCount, publicOrigin } from './readers';
+import { Setting } from './setting.decorator';
+
+/** What a node serves, and with how many processes. */
+export abstract class ProcessSettings extends SinkSettings {
+  @Setting({
+    name: 'SERVE',
+    group: 'Server',
+    describe:
+      'What this node serves: gateway has /v1 alone and runs no jobs; portal has pages, administration, webhooks of the processor and jobs (docs/processes.md).',
+    as: oneOf('all', 'gateway', 'portal'),
+    default: 'all',
+  })
+  readonly serve: 'all' | 'gateway' | 'portal';
+
+  @Setting({
+    name: 'GATEWAY_URL',
+    group: 'Server',
+    describe: 'The address at which callers reach /v1, where it is another than that of the portal.',
+    as: publicOrigin,
+    unset: 'BASE_URL',
+  })
+  readonly gatewayUrl?: string;
+
+  @Setting({
+    name: 'PROCESSES',
+    group: 'Server',
+    describe:
+      'How many processes of this node share its port; auto is one for each processor. More than one needs REDIS_URL (docs/processes.md).',
+    as: processCount,
+    default: '1',
+  })
+  readonly processes: number;
+}
+
+export const servesGateway = ({ serve }: Pick<ProcessSettings, 'serve'>): boolean => serve !== 'portal';
+
+export const servesPortal = ({ serve }: Pick<ProcessSettings, 'serve'>): boolean => serve !== 'gateway';

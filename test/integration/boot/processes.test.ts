@@ -1,0 +1,119 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '../../system/free-port';
+import { Program } from '../../system/program';
+import { redisAvailable, type RedisServer, startRedis } from '../../system/redis-server';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres';
+import { makeScratchFolder } from '../../support/scratch';
+
+let database: TestDatabase;
+const programs: Program[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(async () => {
+  for (const program of programs) await program.stop();
+  await database.drop();
+});
+
+function start(environment: Readonly<Record<string, string>>): Program {
+  const program = Program.node('bundle/main.js', [], {
+    NODE_ENV: 'test',
+    PORT: '0',
+    METRICS_PORT: '0',
+    LOG_FORMAT: 'json',
+    DATA_FOLDER: makeScratchFolder('switchboard-processes-'),
+    DATABASE_URL: database.url,
+    MIGRATION_DATABASE_URL: database.ownerUrl,
+    DATABASE_POOL_SIZE: '3',
+    DRAIN_TIMEOUT: '1s',
+    ...environment,
+  });
+  programs.push(program);
+  return program;
+}
+
+test('several processes without Redis are refused as a fault of the configuration', async () => {
+  const { code, complaint } = await start({ PROCESSES: '2' }).finish();
+  expect([code, complaint]).toEqual([
+    78,
+    expect.stringContaining('PROCESSES: more than one needs REDIS_URL'),
+  ]);
+});
+
+test.each(['0', 'many', '65'])('PROCESSES=%s is refused', async (PROCESSES) => {
+  const { code, complaint } = await start({ PROCESSES }).finish();
+  expect([code, complaint]).toEqual([78, expect.stringContaining('auto, or a whole number from 1 to 64')]);
+});
+
+const youngestChildOf = (pid: number): number =>
+  Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').at(-1));
+
+(redisAvailable ? describe : describe.skip)('two processes', () => {
+  let redis: RedisServer;
+  let node: Program;
+  let url: string;
+  let metricsPort: number;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    metricsPort = await freePort();
+    node = start({ PROCESSES: '2', REDIS_URL: redis.url, METRICS_PORT: String(metricsPort) });
+    url = (await node.find(/ is ready at (http:\S+) \(2 processes, /))[1] ?? '';
+  }, 120_000);
+  afterAll(async () => {
+    await node.stop();
+    await redis.stop();
+  });
+
+  const metrics = async (): Promise<string> =>
+    (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+  const isHealthy = async (): Promise<boolean> => (await fetch(`${url}/health/ready`)).ok;
+  const processes = async (): Promise<string[]> =>
+    [...(await metrics()).matchAll(/^gateway_build_info\{.*process="(\d+)"\}/gm)].map(
+      ([, number = '']) => number,
+    );
+
+  test('share one port and one answer of metrics', async () => {
+    expect((await processes()).sort()).toEqual(['1', '2']);
+    expect(await metrics()).toMatch(/^gateway_processes 2$/m);
+    const names = [...(await metrics()).matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
+    expect(names.length).toBe(new Set(names).size);
+    expect(await isHealthy()).toBe(true);
+  });
+
+  test('one that is killed is started again, while the other serves', async () => {
+    process.kill(youngestChildOf(node.pid), 'SIGKILL');
+    expect(await isHealthy()).toBe(true);
+    await node.find(/a process serves again/);
+    expect(await metrics()).toMatch(/^gateway_processes 2$/m);
+    expect(await metrics()).toMatch(/^gateway_process_restarts_total 1$/m);
+  }, 120_000);
+
+  test('are replaced one by one on SIGHUP, and none is missed', async () => {
+    const refused: string[] = [];
+    let isOver = false;
+    const asking = (async () => {
+      while (!isOver) {
+        await fetch(`${url}/health`).then(
+          (answer) => answer.ok || refused.push(String(answer.status)),
+          (error: unknown) => refused.push(String(error)),
+        );
+        await delay(5);
+      }
+    })();
+    node.signal('SIGHUP');
+    await node.find(/the processes were replaced/);
+    isOver = true;
+    await asking;
+    expect(refused).toEqual([]);
+    expect((await processes()).length).toBe(2);
+  }, 120_000);
+
+  test('end together', async () => {
+    node.signal('SIGTERM');
+    expect(await node.ended).toBe(0);
+    await expect(isHealthy()).rejects.toThrow();
+  });
+});
