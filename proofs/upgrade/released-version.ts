@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { projectFolder } from '#product/views';
 
 /** Versions that an operator may come from, the oldest first; each is a commit of this repository. */
-export const released = [{ name: '0.1.0', commit: '89c7c7b3fb67926ea6c683938b070c4e46b5e38b' }] as const;
+export const released = [
+  { name: '0.1.0', commit: '89c7c7b3fb67926ea6c683938b070c4e46b5e38b' },
+  { name: '0.9.0', commit: '8aee81211e984f6e9c13914461dcb33395c17aa2' },
+] as const;
 
 /** A version built from its own sources, with the packages that are installed here. */
 export class ReleasedVersion {
