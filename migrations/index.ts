@@ -98,6 +98,7 @@ import { KeepGateVerdicts1764801000100 } from './1764801000100-keep-gate-verdict
 import { CreateTaps1764801000200 } from './1764801000200-create-taps';
 import { PublishViews1764801000300 } from './1764801000300-publish-views';
 import { CreateQuarantine1764900005100 } from './1764900005100-create-quarantine';
+import { KnowClientCertificates1764900007100 } from './1764900007100-know-client-certificates';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -198,6 +199,7 @@ export const migrations = [
   PublishViews1764801000300,
   CreateAlerts1764900003100,
   CreateQuarantine1764900005100,
+  KnowClientCertificates1764900007100,
   // New ones go above this line; what takes away goes below it, a release later.
   LoadMoneyFunctions1763800310000,
 ];

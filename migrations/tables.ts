@@ -758,7 +758,7 @@ export interface Tables {
     host: string;
     id: string;
     key_id: string;
-    kind: 'bearer' | 'header' | 'oauth-pool' | 'sigv4';
+    kind: 'bearer' | 'client-certificate' | 'header' | 'oauth-pool' | 'sigv4';
     label: string;
     last4: string;
     nonce: Buffer;

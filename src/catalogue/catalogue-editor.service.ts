@@ -7,6 +7,7 @@ import { given, lockCatalogue, modelCalled, modelNamed } from './catalogue-lock'
 import { originsOf } from './credential';
 import { ProviderCredential, wiped } from './credential.entity';
 import { Lane, Model, MODEL_STATES, ModelAlias, type ModelState, Provider } from './entities';
+import { checkEgress } from './egress';
 import { checkAddresses, checkName, checkProvider, checkRedirects, checkTarget } from './catalogue-rules';
 import { aliasesVersion, redirectVersion, stateVersion } from './sheet-version';
 
@@ -63,6 +64,7 @@ export class CatalogueEditor {
     await lockCatalogue(tx);
     const { id, ...fields } = input;
     checkProvider(fields);
+    checkEgress(fields.settings);
     if (this.guard !== undefined) checkAddresses(this.guard, fields);
     const known = await this.findProvider(tx, id, fields.name);
     if (fields.name !== undefined && known !== null && known.name !== fields.name) {

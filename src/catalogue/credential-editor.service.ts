@@ -3,12 +3,22 @@ import { IsNull } from 'typeorm';
 import { fault, uuidv7 } from '../kernel';
 import { SecretBox, type Tx } from '../platform';
 import { lockCatalogue } from './catalogue-lock';
-import { credentialOf, type CredentialSecret, hintOf, originsOf, placeOf, secretText } from './credential';
 import {
+  credentialOf,
+  type CredentialSecret,
+  hintOf,
+  identityHint,
+  identityOf,
+  originsOf,
+  placeOf,
+  secretText,
+} from './credential';
+import {
+  CLIENT_CERTIFICATE,
   CREDENTIAL_KINDS,
   type CredentialHealth,
-  type CredentialKind,
   ProviderCredential,
+  type StoredKind,
   wiped,
 } from './credential.entity';
 import { Provider } from './entities';
@@ -17,7 +27,7 @@ export interface CredentialInput {
   readonly providerId: number;
   /** An existing label gets the new secret. */
   readonly label: string;
-  readonly kind: CredentialKind;
+  readonly kind: StoredKind;
   readonly secret: CredentialSecret;
 }
 
@@ -26,7 +36,7 @@ export interface CredentialSummary {
   readonly id: string;
   readonly providerId: number;
   readonly label: string;
-  readonly kind: CredentialKind;
+  readonly kind: StoredKind;
   readonly last4: string;
   readonly health: CredentialHealth;
   /** It is false once the provider's address is another: the secret has to be entered again. */
@@ -35,6 +45,7 @@ export interface CredentialSummary {
 }
 
 const LONGEST_LABEL = 120;
+const KINDS: readonly StoredKind[] = [...CREDENTIAL_KINDS, CLIENT_CERTIFICATE];
 
 /** Secrets are write-only here. */
 @Injectable()
@@ -49,11 +60,8 @@ export class CredentialEditor {
         message: `A label has 1 to ${LONGEST_LABEL} characters.`,
       });
     }
-    if (!CREDENTIAL_KINDS.includes(kind)) {
-      throw fault('validation_error', {
-        param: 'kind',
-        message: `Expected one of ${CREDENTIAL_KINDS.join(', ')}.`,
-      });
+    if (!KINDS.includes(kind)) {
+      throw fault('validation_error', { param: 'kind', message: `Expected one of ${KINDS.join(', ')}.` });
     }
     const provider = await providerOf(tx, providerId);
     const text = secretText(kind, secret);
@@ -62,7 +70,10 @@ export class CredentialEditor {
     const id = known?.id ?? uuidv7();
     const host = originsOf(provider);
     const sealed = this.box.seal(text.value, placeOf({ id, host }));
-    const last4 = hintOf(credentialOf(kind, id, text.value));
+    const last4 =
+      kind === CLIENT_CERTIFICATE
+        ? identityHint(identityOf(text.value).certificate)
+        : hintOf(credentialOf(kind, id, text.value));
     const fields = { kind, host, ...sealed, last4, health: 'unknown' as const };
     if (known === null) await tx.insert(ProviderCredential, { id, providerId, label, ...fields });
     else await tx.update(ProviderCredential, { id }, { ...fields, refreshingUntil: null });

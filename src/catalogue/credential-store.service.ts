@@ -1,16 +1,19 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { IsNull } from 'typeorm';
-import { Database, SecretBox } from '../platform';
+import { fault } from '../kernel';
+import { type ClientIdentity, Database, type EgressTerms, SecretBox } from '../platform';
 import { CatalogueService } from './catalogue.service';
 import {
   type Credential,
   credentialOf,
+  identityOf,
   originsOf,
   placeOf,
   secretText,
   type TokenCredential,
 } from './credential';
-import { type CredentialHealth, ProviderCredential } from './credential.entity';
+import { CLIENT_CERTIFICATE, type CredentialHealth, ProviderCredential } from './credential.entity';
+import { egressTerms } from './egress';
 import type { CatalogueSnapshot } from './snapshot';
 import type { ProviderView } from './views';
 
@@ -29,9 +32,11 @@ interface Held {
   readonly first: Credential | null;
   readonly pool: readonly PooledToken[];
   readonly state: CredentialState;
+  /** A certificate of ours for it. */
+  readonly identity: ClientIdentity | 'unreadable' | null;
 }
 
-const none: Held = { home: '', first: null, pool: [], state: 'missing' };
+const none: Held = { home: '', first: null, pool: [], state: 'missing', identity: null };
 
 /**
  * Holds all supplier secrets, decrypted once a revision of the catalogue and kept in memory only. Requests read it
@@ -43,6 +48,10 @@ export class CredentialStore {
   private held: ReadonlyMap<number, Held> = new Map();
   /** It is computed once a provider and revision, since every call needs it. */
   private readonly homes = new WeakMap<ProviderView, string>();
+  private readonly ways = new WeakMap<
+    ProviderView,
+    { readonly identity: ClientIdentity | null; readonly terms: EgressTerms | undefined }
+  >();
   private loaded = false;
   /** A secret is reported once, not at every reload. */
   private readonly reported = new Set<string>();
@@ -83,6 +92,25 @@ export class CredentialStore {
     const held = this.of(provider.id);
     if (held === none || held.home === this.homeOf(provider)) return held;
     return { first: null, pool: [], state: 'unreadable' };
+  }
+
+  /**
+   * The way to a provider, the same object for as long as it is the same way; undefined where nothing is peculiar to
+   * it. A certificate that cannot be read stops its calls: without it they would be somebody else's.
+   */
+  egressOf(provider: ProviderView): EgressTerms | undefined {
+    const held = this.of(provider.id);
+    const isOthers = held.identity !== null && held.home !== this.homeOf(provider);
+    const identity = isOthers ? 'unreadable' : held.identity;
+    if (identity === 'unreadable')
+      throw fault('configuration_error', {
+        details: { provider: provider.name, [CLIENT_CERTIFICATE]: identity },
+      });
+    const known = this.ways.get(provider);
+    if (known !== undefined && known.identity === identity) return known.terms;
+    const terms = egressTerms(provider.settings, identity);
+    this.ways.set(provider, { identity, terms });
+    return terms;
   }
 
   /** Every token of a pool. */
@@ -186,19 +214,39 @@ export class CredentialStore {
   private hold(rows: readonly ProviderCredential[], provider: ProviderView): Held {
     const pool: PooledToken[] = [];
     let first: Credential | null = null;
-    for (const row of rows) {
+    const certificates = rows.filter(({ kind }) => kind === CLIENT_CERTIFICATE);
+    const own = rows.filter((row) => !certificates.includes(row));
+    for (const row of own) {
       const credential = this.read(row, provider);
       if (credential === undefined) continue;
       if (credential.kind === 'oauth-pool') pool.push({ label: row.label, provider, token: credential });
       else first ??= credential;
     }
     const home = this.homeOf(provider);
-    return { home, first, pool, state: first !== null || pool.length > 0 ? 'ready' : 'unreadable' };
+    const isReady = first !== null || pool.length > 0;
+    const state = own.length === 0 ? 'missing' : isReady ? 'ready' : 'unreadable';
+    return { home, first, pool, state, identity: this.identityIn(certificates, provider) };
+  }
+
+  /** The newest of them. */
+  private identityIn(
+    [newest]: readonly ProviderCredential[],
+    provider: ProviderView,
+  ): ClientIdentity | 'unreadable' | null {
+    if (newest === undefined) return null;
+    const text = this.opened(newest, provider);
+    return text === undefined ? 'unreadable' : identityOf(text);
   }
 
   private read(row: ProviderCredential, provider: ProviderView): Credential | undefined {
+    if (row.kind === CLIENT_CERTIFICATE) return undefined;
+    const text = this.opened(row, provider);
+    return text === undefined ? undefined : credentialOf(row.kind, row.id, text);
+  }
+
+  private opened(row: ProviderCredential, provider: ProviderView): string | undefined {
     const opened = this.box.open(row, placeOf({ id: row.id, host: originsOf(provider) }));
-    if (opened.ok) return credentialOf(row.kind, row.id, opened.value);
+    if (opened.ok) return opened.value;
     const subject = `${row.id} ${row.host}`;
     if (!this.reported.has(subject)) {
       this.logger.warn(

@@ -10,6 +10,10 @@ export const CREDENTIAL_KINDS = [
 ] as const satisfies readonly CredentialKind[];
 export type { CredentialKind };
 
+/** A certificate of ours with its key is stored in the same way, beside what a style asks for. */
+export const CLIENT_CERTIFICATE = 'client-certificate';
+export type StoredKind = CredentialKind | typeof CLIENT_CERTIFICATE;
+
 /** `limited`: the supplier asked to wait. `rejected`: it no longer takes the secret. */
 export type CredentialHealth = 'unknown' | 'ok' | 'limited' | 'rejected';
 
@@ -27,7 +31,10 @@ export const wiped = (): Partial<ProviderCredential> => {
   where: 'disabled_at IS NULL',
 })
 @Index('provider_credential_by_key', ['keyId', 'id'])
-@Check('provider_credential_kind_known', `kind IN ('bearer', 'header', 'sigv4', 'oauth-pool')`)
+@Check(
+  'provider_credential_kind_known',
+  `kind IN ('bearer', 'header', 'sigv4', 'oauth-pool', 'client-certificate')`,
+)
 @Check('provider_credential_health_known', `health IN ('unknown', 'ok', 'limited', 'rejected')`)
 @Check('provider_credential_hint_short', `length(last4) <= 4`)
 export class ProviderCredential {
@@ -43,7 +50,7 @@ export class ProviderCredential {
   label: string;
 
   @Column('text')
-  kind: CredentialKind;
+  kind: StoredKind;
 
   /**
    * The secret may be sent to this address alone. It is part of what is authenticated: elsewhere the secret

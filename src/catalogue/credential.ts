@@ -5,8 +5,19 @@ import type {
   TokenCredential as OwnToken,
 } from '#extension';
 import { err, fault, type Fault, ok, parseJsonText, type Result } from '../kernel';
-import type { SealedColumn, SecretPlace } from '../platform';
-import { CREDENTIAL_TABLE, type CredentialKind } from './credential.entity';
+import {
+  certificatesIn,
+  type ClientIdentity,
+  isKeyOf,
+  type SealedColumn,
+  type SecretPlace,
+} from '../platform';
+import {
+  CLIENT_CERTIFICATE,
+  CREDENTIAL_TABLE,
+  type CredentialKind,
+  type StoredKind,
+} from './credential.entity';
 
 /** The token of a pool, with what only its renewal needs. */
 export interface TokenCredential extends OwnToken {
@@ -22,6 +33,7 @@ export type { BearerCredential, SigningCredential };
 export type CredentialSecret = string | Readonly<Record<string, unknown>>;
 
 const LONGEST = 8_192;
+const LONGEST_CERTIFICATE = 64 * 1024;
 /** Secrets travel in headers, so line breaks and control characters are refused. */
 const plain = /^[\x21-\x7e]+$/;
 
@@ -31,7 +43,8 @@ const fieldsOf = {
 } as const;
 
 /** The secret in its stored form, or what is wrong with it; the error text never repeats any of it. */
-export function secretText(kind: CredentialKind, secret: CredentialSecret): Result<string, Fault> {
+export function secretText(kind: StoredKind, secret: CredentialSecret): Result<string, Fault> {
+  if (kind === CLIENT_CERTIFICATE) return identityText(secret);
   if (kind === 'bearer' || kind === 'header') {
     return typeof secret === 'string' && isPlain(secret)
       ? ok(secret)
@@ -58,6 +71,24 @@ export function secretText(kind: CredentialKind, secret: CredentialSecret): Resu
     stored.expiresAt = expiresAt;
   }
   return ok(JSON.stringify(stored));
+}
+
+function identityText(secret: CredentialSecret): Result<string, Fault> {
+  const { certificate, key } = typeof secret === 'string' ? {} : secret;
+  if (typeof certificate !== 'string' || certificate.length > LONGEST_CERTIFICATE)
+    return err(badSecret('secret.certificate', 'certificates in PEM'));
+  if (typeof key !== 'string' || key.length > LONGEST_CERTIFICATE || !isKeyOf(certificate, key))
+    return err(
+      badSecret('secret.key', 'the private key of the certificate, in PEM and without a passphrase'),
+    );
+  return ok(JSON.stringify({ certificate, key }));
+}
+
+export const identityOf = (text: string): ClientIdentity => parseJsonText(text) as ClientIdentity;
+
+/** The recognisable end of a certificate: of its fingerprint, as tools print it. */
+export function identityHint(certificate: string): string {
+  return (certificatesIn(certificate)[0]?.fingerprint256 ?? '').replaceAll(':', '').slice(-4);
 }
 
 /** Parses the output of `secretText`. */

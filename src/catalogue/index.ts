@@ -15,7 +15,8 @@ export type {
   TokenCredential,
 } from './credential';
 export { originsOf, sealedCredentials, typedCredential } from './credential';
-export { type CredentialHealth, type CredentialKind } from './credential.entity';
+export { CLIENT_CERTIFICATE, type CredentialHealth, type CredentialKind } from './credential.entity';
+export { egressTerms } from './egress';
 export { CredentialEditor, type CredentialInput } from './credential-editor.service';
 export { type StoredTokenEvent, type TokenEvent, TokenEvents } from './credential-events.service';
 export { CredentialStore, type CredentialState, type PooledToken } from './credential-store.service';

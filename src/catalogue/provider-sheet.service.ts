@@ -20,6 +20,8 @@ export interface ProviderSheet {
 export interface ProviderChange {
   readonly fields: Omit<ProviderInput, 'id' | 'visible' | 'managed'>;
   readonly secret?: Omit<CredentialInput, 'providerId'> | undefined;
+  /** A certificate of ours with its key. */
+  readonly identity?: Omit<CredentialInput, 'providerId'> | undefined;
   readonly version?: string | undefined;
 }
 
@@ -43,25 +45,31 @@ export class ProviderSheets {
     return { provider, credentials: await this.credentials.list(tx, id), version: versionOf(fields) };
   }
 
-  async create(tx: Tx, { fields, secret }: ProviderChange): Promise<ProviderSheet> {
+  async create(tx: Tx, { fields, secret, identity }: ProviderChange): Promise<ProviderSheet> {
     await lockCatalogue(tx);
     const { name = '' } = fields;
     if (await tx.existsBy(Provider, { name, removedAt: IsNull() }))
       throw fault('conflict', { param: 'name', message: 'Another provider has this name.' });
     const { id } = await this.editor.upsertProvider(tx, fields);
-    if (secret !== undefined) await this.credentials.put(tx, { ...secret, providerId: id });
+    for (const one of [secret, identity])
+      if (one !== undefined) await this.credentials.put(tx, { ...one, providerId: id });
     return this.read(tx, id);
   }
 
   /** A secret is for one address alone: where that changes, those that were kept are gone. */
-  async change(tx: Tx, id: number, { fields, secret, version }: ProviderChange): Promise<ChangedProvider> {
+  async change(
+    tx: Tx,
+    id: number,
+    { fields, secret, identity, version }: ProviderChange,
+  ): Promise<ChangedProvider> {
     await lockCatalogue(tx);
     const before = await this.read(tx, id);
     refuseManaged(before.provider);
     refuseStale(version, before.version);
     const changed = await this.editor.upsertProvider(tx, { ...fields, id });
     const cleared = originsOf(changed) === originsOf(before.provider) ? [] : before.credentials;
-    if (secret !== undefined) await this.credentials.put(tx, { ...secret, providerId: id });
+    for (const one of [secret, identity])
+      if (one !== undefined) await this.credentials.put(tx, { ...one, providerId: id });
     return { before, after: await this.read(tx, id), cleared: cleared.map(({ label }) => label) };
   }
 

@@ -1,5 +1,11 @@
-import { AddressGuard, type Row } from '../platform';
-import { type Current, type CurrentModel, type CurrentProvider, readCurrent } from '../catalogue';
+import { AddressGuard, ChosenTransport, type Row } from '../platform';
+import {
+  type Current,
+  type CurrentModel,
+  type CurrentProvider,
+  egressTerms,
+  readCurrent,
+} from '../catalogue';
 import { tryConnection } from './connect';
 import { fail, type Finding, ok, type CheckContext, reasonOf, warn } from './finding';
 
@@ -69,7 +75,42 @@ export async function suppliersReachable({ database, settings }: CheckContext): 
   const outside = [...providers.values()].filter(({ visible, style }) => visible && style !== 'sandbox');
   if (outside.length === 0)
     return [warn('suppliers', 'none but the sandbox', 'Add one in a gateway.yaml: docs/gateway-yaml.md')];
-  return Promise.all(outside.map(({ name, baseUrl }) => supplier(`supplier ${name}`, baseUrl, guard)));
+  // The deadline of an examination, not that of a service.
+  const transport = new ChosenTransport(
+    { ...settings, supplierConnectTimeoutMs: SUPPLIER_DEADLINE_MS },
+    guard,
+  );
+  try {
+    return await Promise.all(
+      outside.map(
+        async (provider) =>
+          (await byOtherWay(provider, guard, transport)) ??
+          supplier(`supplier ${provider.name}`, provider.baseUrl, guard),
+      ),
+    );
+  } finally {
+    transport.close();
+  }
+}
+
+/** Through a proxy, or with certificates of its own; undefined where a supplier is reached as usual. */
+async function byOtherWay(
+  { name, baseUrl, settings }: CurrentProvider,
+  guard: AddressGuard,
+  transport: ChosenTransport,
+): Promise<Finding | undefined> {
+  const checked = guard.checkBaseUrl(baseUrl);
+  if (!checked.ok) return undefined;
+  const what = `supplier ${name}`;
+  const { host } = checked.value;
+  try {
+    const tried = transport.tryOpening(checked.value, egressTerms(settings, null));
+    if (tried === null) return undefined;
+    await tried;
+    return ok(what, `${host} answers, by a way of docs/egress.md`);
+  } catch (error) {
+    return fail(what, `${host}: ${reasonOf(error)}`, 'Check the proxy and the certificates: docs/egress.md');
+  }
 }
 
 async function supplier(what: string, baseUrl: string, guard: AddressGuard): Promise<Finding> {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect as connectPlain, type LookupFunction } from 'node:net';
-import { connect as connectSecure } from 'node:tls';
+import { connect as connectSecure, getCACertificates } from 'node:tls';
 
 export interface ConnectOptions {
   readonly host: string;
@@ -9,16 +9,22 @@ export interface ConnectOptions {
   readonly deadlineMs: number;
   /** Resolves and checks the name, where not every address may be connected to. */
   readonly lookup?: LookupFunction;
+  /** Certificates in PEM that are trusted besides the usual ones. */
+  readonly ca?: string | undefined;
 }
 
 /** Opens a connection, with its handshake where it is a secure one, and closes it. Nothing is sent. */
 export async function tryConnection(options: ConnectOptions): Promise<void> {
-  const { port, secure, deadlineMs, lookup } = options;
+  const { port, secure, deadlineMs, lookup, ca } = options;
   const host = options.host.replace(/^\[(.*)\]$/, '$1');
   const address = { host, port, ...(lookup && { lookup }) };
   const isName = /[a-z]/i.test(host) && !host.includes(':');
   const socket = secure
-    ? connectSecure({ ...address, ...(isName && { servername: host }) })
+    ? connectSecure({
+        ...address,
+        ...(isName && { servername: host }),
+        ...(ca !== undefined && { ca: [...getCACertificates('default'), ca] }),
+      })
     : connectPlain(address);
   const signal = AbortSignal.timeout(deadlineMs);
   try {

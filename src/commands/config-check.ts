@@ -1,4 +1,4 @@
-import { describeEffective, loadSettings, spellingWarnings } from '../platform';
+import { describeEffective, loadSettings, NoProxy, spellingWarnings } from '../platform';
 import type { Command } from './command';
 
 export const configCheck: Command = {
@@ -12,6 +12,8 @@ export const configCheck: Command = {
       for (const { name, value } of effective) context.write(`  ${name.padEnd(36)}${value}\n`);
     }
     for (const warning of spellingWarnings(context.environment)) context.write(`! ${warning}\n`);
+    for (const entry of new NoProxy(settings.noProxy).unreadable)
+      context.write(`! NO_PROXY: "${entry}" stands for no host, address or network\n`);
     return Promise.resolve(0);
   },
 };

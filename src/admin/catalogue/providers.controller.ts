@@ -9,7 +9,7 @@ import { changed, MODELS_PAGE } from './answers';
 import { ReasonForm } from './forms';
 import { ProviderForm, VisibilityForm } from './provider-forms';
 import { presentProvider, recordedProvider } from './present';
-import { providerFields, secretOfForm } from './read-forms';
+import { identityOfForm, providerFields, secretOfForm } from './read-forms';
 
 const PLATFORM = Access.role('platform_admin');
 const PROVIDERS = `${MODELS_PAGE}?tab=providers`;
@@ -31,7 +31,8 @@ export class ProvidersController {
       if (name === undefined || style === undefined || baseUrl === undefined)
         throw fault('missing_fields', { details: { required: ['name', 'style', 'base_url'] } });
       const secret = secretOfForm(form, this.kindFor(style));
-      const made = await this.sheets.create(tx, { fields: providerFields(form), secret });
+      const identity = identityOfForm(form);
+      const made = await this.sheets.create(tx, { fields: providerFields(form), secret, identity });
       await this.record(tx, 'provider.created', made, changesOf(null, recordedProvider(made)), form.reason);
       return made;
     });
@@ -119,15 +120,17 @@ export class ProvidersController {
   ): Promise<{ sheet: ProviderSheet; cleared: readonly string[] }> {
     const known = await this.sheets.read(tx, id);
     const secret = secretOfForm(form, this.kindFor(form.style ?? known.provider.style));
+    const identity = identityOfForm(form);
     const { before, after, cleared } = await this.sheets.change(tx, id, {
       fields: providerFields(form),
       secret,
+      identity,
       version: form.version,
     });
     const changes = changesOf(recordedProvider(before), recordedProvider(after));
     if (Object.keys(changes).length > 0)
       await this.record(tx, 'provider.changed', after, changes, form.reason);
-    else if (secret === undefined) this.activity.nothingChanged();
+    else if (secret === undefined && identity === undefined) this.activity.nothingChanged();
     for (const label of cleared)
       await this.recordSecret(
         tx,
@@ -136,8 +139,8 @@ export class ProvidersController {
         label,
         'the address it was entered for has changed',
       );
-    if (secret !== undefined)
-      await this.recordSecret(tx, 'credential.changed', after, secret.label, form.reason);
+    for (const one of [secret, identity])
+      if (one !== undefined) await this.recordSecret(tx, 'credential.changed', after, one.label, form.reason);
     return { sheet: after, cleared };
   }
 

@@ -1,4 +1,5 @@
 import {
+  CLIENT_CERTIFICATE,
   type CredentialKind,
   type CredentialSecret,
   type LaneInput,
@@ -158,6 +159,16 @@ export function secretOfForm(
 ): ProviderChange['secret'] {
   const typed = secretIn(secret, kind);
   return typed === undefined ? undefined : { label: label ?? USUAL_LABEL, kind, secret: typed };
+}
+
+/** Empty fields keep what is stored. */
+export function identityOfForm({
+  client_certificate: certificate,
+  client_key: key,
+}: ProviderForm): ProviderChange['identity'] {
+  const given = [certificate, key].filter((text) => text !== undefined && text !== null);
+  if (given.length === 0) return undefined;
+  return { label: CLIENT_CERTIFICATE, kind: CLIENT_CERTIFICATE, secret: { certificate, key } };
 }
 
 /** An empty field keeps the stored value. The error text never repeats any of the value. */

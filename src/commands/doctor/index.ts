@@ -5,6 +5,7 @@ import {
   type CheckContext,
   credentialsAccepted,
   dataFolder,
+  egress,
   engine,
   fail,
   type Finding,
@@ -67,6 +68,7 @@ async function surroundings(settings: Settings, { environment }: CommandContext)
     secretsFit(settings, environment),
     dataFolder(settings),
     ...(await Promise.all([mail(settings), redis(settings), backupsMade(settings)])),
+    ...(await egress(settings)),
   ];
 }
 

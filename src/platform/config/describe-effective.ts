@@ -1,5 +1,11 @@
+import type { X509Certificate } from 'node:crypto';
+import { certificatesIn } from './egress-readers';
 import { declaredSettings } from './setting.decorator';
 import type { Settings } from './settings';
+
+/** Nobody reads a certificate; whose it is and when it ends is what one looks for. */
+const summaryOf = ({ subject, validToDate }: X509Certificate): string =>
+  `${subject.replaceAll('\n', ', ')} until ${validToDate.toISOString().slice(0, 10)}`;
 
 export interface EffectiveSetting {
   readonly group: string;
@@ -16,7 +22,9 @@ export function describeEffective(settings: Settings): EffectiveSetting[] {
 }
 
 function shown(value: Settings[keyof Settings]): string {
-  return typeof value === 'object' ? JSON.stringify(value) : String(value ?? '');
+  if (typeof value === 'object') return JSON.stringify(value);
+  const text = String(value ?? '');
+  return text.includes('-----BEGIN CERTIFICATE') ? certificatesIn(text).map(summaryOf).join('; ') : text;
 }
 
 /** Of an address, host and path stay readable: that is what one looks for when a connection fails. */

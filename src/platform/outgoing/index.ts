@@ -3,6 +3,7 @@ export {
   type OutgoingAnswer,
   type OutgoingBounds,
   OutgoingClient,
+  type OutgoingRequest,
 } from './outgoing-client';
 export { encoded, type SigningKey, signRequest } from './signature-v4';
 export { webhookHeaders } from './webhook-signature';

@@ -1,7 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { DAY_MS, fault } from '../../kernel';
-import type { RequestMethod, SupplierCall, SupplierHandler, SupplierTransport } from '../supplier-http';
+import type {
+  EgressTerms,
+  RequestMethod,
+  SupplierCall,
+  SupplierHandler,
+  SupplierTransport,
+} from '../supplier-http';
 
 export interface OutgoingRequest {
   readonly url: string;
@@ -9,6 +15,8 @@ export interface OutgoingRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
   readonly signal?: AbortSignal;
+  /** A supplier's own way, where it has one. */
+  readonly egress?: EgressTerms | undefined;
 }
 
 /** The answer may take this much time and room. */
@@ -42,7 +50,7 @@ export class OutgoingClient {
   constructor(private readonly transport: SupplierTransport) {}
 
   read(request: OutgoingRequest, { mostBytes, deadlineMs }: OutgoingBounds): Promise<OutgoingAnswer> {
-    const { url, method = 'GET', headers = {}, body, signal } = request;
+    const { url, method = 'GET', headers = {}, body, signal, egress } = request;
     return new Promise((resolve, reject) => {
       const answer = new WholeAnswer(mostBytes, resolve, reject);
       const call = this.transport.dispatch(
@@ -51,6 +59,7 @@ export class OutgoingClient {
           method,
           headers: { ...AGENT, ...headers },
           ...(body === undefined ? {} : { body }),
+          egress,
           firstByteMs: deadlineMs,
           idleMs: deadlineMs,
           totalMs: deadlineMs,

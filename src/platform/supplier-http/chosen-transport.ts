@@ -38,6 +38,12 @@ export class ChosenTransport implements SupplierTransport {
     return transport.dispatch(request, handler);
   }
 
+  /** Null where an address is reached directly; else tries to, as far as the handshake. */
+  tryOpening(url: URL, terms: EgressTerms | undefined): Promise<void> | null {
+    const chosen = this.chosenFor(url, terms);
+    return chosen instanceof EgressTransport ? chosen.tryOpening(new URL(url.origin)) : null;
+  }
+
   close(): void {
     this.wire.close();
     for (const transport of this.others.values()) transport.close();

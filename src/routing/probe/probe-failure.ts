@@ -7,6 +7,7 @@ export type ProbeFailure =
   | 'dns'
   | 'refused'
   | 'tls'
+  | 'proxy'
   | 'timeout'
   | 'connection'
   | 'credentials'
@@ -19,6 +20,7 @@ export type ProbeFailure =
 
 const byCode: Readonly<Record<string, ProbeFailure>> = {
   ADDRESS_REFUSED: 'address',
+  PROXY_FAILED: 'proxy',
   ENOTFOUND: 'dns',
   EAI_AGAIN: 'dns',
   ENODATA: 'dns',

@@ -2,12 +2,13 @@ import { Injectable } from '@nestjs/common';
 import {
   type Credential,
   CredentialStore,
+  egressTerms,
   type LaneView,
   originsOf,
   type ProviderView,
 } from '../../catalogue';
 import { Fault, monotonicMs, parseJsonText, printedJsonObject } from '../../kernel';
-import { AddressGuard, SupplierTransport } from '../../platform';
+import { AddressGuard, type EgressTerms, SupplierTransport } from '../../platform';
 import {
   CallSecrets,
   judgeAnswer,
@@ -95,9 +96,13 @@ export class SupplierProbe {
     secrets.add(probe.credential, call.headers);
     const address = `${call.url.origin}${call.url.pathname}`;
     try {
+      const egress = this.egressFor(input);
       const exchange = new SupplierExchange(unwrappingFor(style, { operation, stream: false })).begin(
         (handler) =>
-          this.transport.dispatch({ ...call, firstByteMs: DEADLINE_MS, totalMs: DEADLINE_MS }, handler),
+          this.transport.dispatch(
+            { ...call, egress, firstByteMs: DEADLINE_MS, totalMs: DEADLINE_MS },
+            handler,
+          ),
       );
       await exchange.head;
       const answer = await exchange.complete(LARGEST_ANSWER);
@@ -133,6 +138,13 @@ export class SupplierProbe {
       }
     }
     return `This style does not serve ${wanted.join(', ')}.`;
+  }
+
+  /** As it is described, with the certificate that is stored for the same address. */
+  private egressFor({ provider, stored }: ProbeInput): EgressTerms | undefined {
+    const isStored = stored !== undefined && originsOf(stored) === originsOf(provider);
+    const { identity } = (isStored ? this.credentials.egressOf(stored) : undefined) ?? {};
+    return egressTerms(provider.settings, identity ?? null);
   }
 
   /** A stored secret goes nowhere but where it was entered for. */

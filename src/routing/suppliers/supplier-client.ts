@@ -110,6 +110,7 @@ export class SupplierClient {
       idleMs: idle ?? usual.idleMs,
       totalMs: total ?? usual.totalMs,
       changedMind: usual.changedMind,
+      egress: this.credentials.egressOf(lane.provider),
     };
     return this.transport.dispatch(request, handler);
   }

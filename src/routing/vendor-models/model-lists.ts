@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { CredentialStore, type ProviderView } from '../../catalogue';
 import { err, monotonicMs, ok, parseJsonText, type Result } from '../../kernel';
-import { AddressGuard, OutgoingClient, SupplierTransport } from '../../platform';
+import { AddressGuard, OutgoingClient, type OutgoingRequest, SupplierTransport } from '../../platform';
 import { readToldModel, readToldPage, type ToldModel } from '../../vendors';
 import { connectionFailure } from '../probe/probe-failure';
 import { CallSecrets, judgeAnswer, type ListCall, type SupplierStyle } from '../suppliers/kit';
@@ -54,8 +54,9 @@ export class ModelLists {
     if (call === null) return err('it has no list of models');
     const secrets = new CallSecrets();
     secrets.add(credential, { ...call.headers });
-    const reading = new Reading(this.client, style, call, secrets);
     try {
+      const egress = this.credentials.egressOf(provider);
+      const reading = new Reading(this.client, style, { ...call, egress }, secrets);
       return ok(await reading.all(wanted));
     } catch (error) {
       const told = error instanceof Refused ? error.message : connectionFailure(error).message;
@@ -73,7 +74,7 @@ class Reading {
   constructor(
     private readonly client: OutgoingClient,
     private readonly style: SupplierStyle,
-    private readonly call: ListCall,
+    private readonly call: ListCall & Pick<OutgoingRequest, 'egress'>,
     private readonly secrets: CallSecrets,
   ) {}
 
@@ -113,7 +114,7 @@ class Reading {
   ): Promise<{ readonly status: number; readonly body: unknown }> {
     const deadlineMs = Math.max(1, Math.ceil(this.endsAt - monotonicMs()));
     const answer = await this.client.read(
-      { url: url.href, headers: this.call.headers },
+      { url: url.href, headers: this.call.headers, egress: this.call.egress },
       { mostBytes: LARGEST_ANSWER, deadlineMs },
     );
     const { status } = answer;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
+import { join } from 'node:path';
 import { CommandHouse } from './command-house';
 
 let house: CommandHouse;
@@ -274,6 +275,73 @@ test('config check shows the settings in force, secrets masked, and warns of mis
   expect(output).toMatch(/KEY_PEPPER +••••\n/);
   expect(output).toContain('! KEY_PEPER is not a setting; did you mean KEY_PEPPER?');
   expect(output).not.toContain('canary');
+});
+
+describe('the ways out', () => {
+  const fixture = (name: string): string => join(__dirname, '../../fixtures/tls', name);
+  const runWith = async (environment: Record<string, string>, words: string[]): Promise<string> => {
+    Object.assign(house.environment, environment);
+    try {
+      return (await house.run(words)).output;
+    } finally {
+      for (const name of Object.keys(environment)) Reflect.deleteProperty(house.environment, name);
+    }
+  };
+  const examine = async (environment: Record<string, string>) =>
+    (await runWith(environment, ['doctor'])).split('\n');
+
+  test('a proxy that answers, one that does not, and what NO_PROXY cannot mean', async () => {
+    const lines = await examine({
+      EGRESS_PROXY: `http://user:secret@127.0.0.1:${port}`,
+      EGRESS_PROXIES: 'gone=http://127.0.0.1:1',
+      NO_PROXY: 'example.com,10.0.0.0/33',
+    });
+    expect(lines).toContain(`ok    proxy: 127.0.0.1:${port} answers`);
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^fail {2}proxy gone: 127\.0\.0\.1:1: .*ECONNREFUSED/),
+    );
+    expect(lines).toContain('warn  NO_PROXY: stands for nothing: 10.0.0.0/33');
+    expect(lines.join()).not.toContain('secret@');
+  });
+
+  test('how long certificates hold', async () => {
+    const lines = await examine({
+      EGRESS_CA_FILE: fixture('supplier.cert.pem'),
+      EGRESS_CLIENT_CERTIFICATE_FILE: fixture('client.cert.pem'),
+      EGRESS_CLIENT_KEY_FILE: fixture('client.key.pem'),
+    });
+    expect(lines).toContain('ok    authorities: good until 2126-10-28');
+    expect(lines).toContainEqual(expect.stringMatching(/^ok {4}client certificate: good until 2126-/));
+  });
+
+  test('a supplier by a proxy that is not there, or that nobody named', async () => {
+    const by = (proxy: string): string =>
+      catalogue(`http://127.0.0.1:${port}`).replace(
+        'anonymous: true',
+        `anonymous: true, egress: { proxy: ${proxy} }`,
+      );
+    house.environment['SUPPLIER_ALLOW'] = '127.0.0.1';
+    expect((await house.apply(by('eu'))).complaint).toBe('');
+    expect(await examine({ EGRESS_PROXIES: `eu=http://127.0.0.1:${port}` })).toContain(
+      `ok    supplier a: 127.0.0.1:${port} answers, by a way of docs/egress.md`,
+    );
+    expect(await examine({ EGRESS_PROXIES: 'eu=http://127.0.0.1:1' })).toContainEqual(
+      expect.stringMatching(/^fail {2}supplier a: .*the proxy 127\.0\.0\.1:1 /),
+    );
+    expect(await examine({})).toContainEqual(expect.stringMatching(/^fail {2}supplier a: /));
+  });
+
+  test('and the settings say whose certificates they are', async () => {
+    const settings = {
+      EGRESS_CA_FILE: fixture('supplier.cert.pem'),
+      NO_PROXY: 'a^b',
+      EGRESS_PROXY: 'http://u:p@proxy.lan:3128',
+    };
+    const output = await runWith(settings, ['config', 'check']);
+    expect(output).toMatch(/EGRESS_CA +CN=supplier\.example until 2126-10-28/);
+    expect(output).toMatch(/EGRESS_PROXY +http:\/\/••••@proxy\.lan:3128/);
+    expect(output).toContain('! NO_PROXY: "a^b" stands for no host, address or network');
+  });
 });
 
 test('faults of the settings end with 78, an unknown command with 64', async () => {

@@ -1,4 +1,4 @@
-import type { CredentialKind } from '../../credential.entity';
+import { CLIENT_CERTIFICATE, CREDENTIAL_KINDS, type CredentialKind } from '../../credential.entity';
 import type { DesiredCredential } from './desired';
 import type { Entry } from './entry';
 
@@ -24,7 +24,7 @@ function readParts(label: string, entry: Entry): DesiredCredential | undefined {
   );
   const kind = fields['kind']?.isAbsent
     ? fields['kind'].fault('is missing')
-    : fields['kind']?.oneOf(['bearer', 'header', 'sigv4', 'oauth-pool']);
+    : fields['kind']?.oneOf([...CREDENTIAL_KINDS, CLIENT_CERTIFICATE]);
   if (kind === undefined) return undefined;
   if (kind === 'bearer' || kind === 'header') {
     const parts = fields['secret']?.isAbsent
@@ -48,7 +48,9 @@ interface Part {
   readonly needed?: true;
 }
 
-const PARTS: Readonly<Record<'sigv4' | 'oauth-pool', Readonly<Record<string, Part>>>> = {
+const PARTS: Readonly<
+  Record<'sigv4' | 'oauth-pool' | typeof CLIENT_CERTIFICATE, Readonly<Record<string, Part>>>
+> = {
   sigv4: {
     access_key_id: { name: 'accessKeyId', needed: true },
     secret_access_key: { name: 'secretAccessKey', needed: true },
@@ -59,5 +61,9 @@ const PARTS: Readonly<Record<'sigv4' | 'oauth-pool', Readonly<Record<string, Par
     refresh_token: { name: 'refreshToken' },
     client_secret: { name: 'clientSecret' },
     account: { name: 'account' },
+  },
+  [CLIENT_CERTIFICATE]: {
+    certificate: { name: 'certificate', needed: true },
+    key: { name: 'key', needed: true },
   },
 };

@@ -26,7 +26,10 @@ export interface DesiredProvider extends Omit<ProviderView, 'id'> {
 /** A secret of a supplier: one text, or the parts that its kind has. */
 export type SecretValue =
   | { readonly kind: 'bearer' | 'header'; readonly parts: string }
-  | { readonly kind: 'sigv4' | 'oauth-pool'; readonly parts: Readonly<Record<string, string>> };
+  | {
+      readonly kind: 'sigv4' | 'oauth-pool' | 'client-certificate';
+      readonly parts: Readonly<Record<string, string>>;
+    };
 
 export interface DesiredCredential {
   readonly at: Place;

@@ -2,7 +2,7 @@ import type { Tx } from '../../../platform';
 import { didYouMean } from '../nearest';
 import type { CredentialKeeper } from './credential-keeper';
 import { type Current, readCurrent } from '../current';
-import type { Desired } from './desired';
+import type { Desired, DesiredCredential } from './desired';
 import type { FileFault, Place } from './file-fault';
 import { planAccess } from './plan-access';
 import { planGone } from './plan-gone';
@@ -93,10 +93,13 @@ function strayNames(desired: Desired, current: Current): FileFault[] {
   return faults;
 }
 
+/** It says who we are to a supplier's machine, and pays for nothing. */
+const isCertificate = ({ secret }: DesiredCredential): boolean => secret.kind === 'client-certificate';
+
 function withoutSecret(desired: Desired, current: Current): string[] {
   return desired.providers.flatMap(({ name, needsSecret, credentials }) => {
     const isKept = Object.keys(current.providers.get(name)?.credentials ?? {}).length > 0;
-    return needsSecret && credentials.length === 0 && !isKept
+    return needsSecret && credentials.every(isCertificate) && !isKept
       ? [`provider ${name} has no secret: its lanes are not used until it has one`]
       : [];
   });

@@ -1,6 +1,7 @@
 import { LineCounter, parseDocument } from 'yaml';
 import { tokenUrlOf } from '../../credential';
 import type { CredentialKind } from '../../credential.entity';
+import { egressProblem } from '../../egress';
 import { MODEL_KINDS, modelFields, type ModelKind, type ModelValues } from '../../entities';
 import type { ProviderView } from '../../views';
 import { Fault, regionNamed, regionsNamed } from '../../../kernel';
@@ -114,6 +115,8 @@ function readProvider(name: string, entry: Entry, advisers: FileRules): DesiredP
   if (provider.baseUrl !== '') checkAddress(fields.base_url, provider.baseUrl, '', advisers);
   const tokenUrl = tokenUrlOf(provider.settings);
   if (tokenUrl !== undefined) checkAddress(fields.settings, tokenUrl, 'oauth.token_url ', advisers);
+  const egress = egressProblem(provider.settings);
+  if (egress !== undefined) fields.settings.fault(`its "egress" ${egress}`);
   const style = styleOf(provider, fields.style, advisers);
   return {
     ...provider,

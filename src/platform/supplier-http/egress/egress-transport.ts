@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { SecureContext } from 'node:tls';
 import type { AddressGuard } from '../address-guard';
-import { ProxyFailed } from '../errors';
+import { ProxyFailed, SupplierClosed } from '../errors';
 import type {
   SupplierCall,
   SupplierHandler,
@@ -47,6 +47,22 @@ export class EgressTransport implements SupplierTransport {
     const forwarded = new ForwardedAnswer(proxy, request.url, handler);
     const headers = { ...request.headers, ...proxy.headers };
     return (forwarded.call = this.wire.dispatch({ ...request, headers }, forwarded));
+  }
+
+  /** Opens a connection as far as the handshake, and closes it; nothing is sent. */
+  tryOpening(origin: URL): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const connection = this.openerTo(origin).open({
+        restMs: 0,
+        opened: () => {
+          resolve();
+          setImmediate(() => connection.destroy());
+        },
+        freed: () => undefined,
+        closed: (_, __, failure) => reject(failure ?? new SupplierClosed()),
+        strayed: () => undefined,
+      });
+    });
   }
 
   close(): void {

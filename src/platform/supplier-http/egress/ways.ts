@@ -83,9 +83,14 @@ export class Ways {
       });
     }
     const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
-    return this.usual === null || this.noProxy.has(url.hostname, port) ? null : this.usual;
+    const isDirect = this.usual === null || isOwn(url.hostname) || this.noProxy.has(url.hostname, port);
+    return isDirect ? null : this.usual;
   }
 }
+
+/** As in Go, this machine is never asked for by the usual proxy: the sandboxes of our own are on it. */
+const isOwn = (hostname: string): boolean =>
+  /^(?:127\.\d+\.\d+\.\d+|\[::1\]|(?:[^:]+\.)?localhost)$/.test(hostname);
 
 function contextOf(authorities: readonly string[], identity?: ClientIdentity): SecureContext | undefined {
   if (authorities.length === 0 && identity === undefined) return undefined;

@@ -1,6 +1,6 @@
 import type { PooledToken, TokenCredential } from '../../../catalogue';
 import { err, fault, type Fault, ok, type Result, parseJsonText } from '../../../kernel';
-import type { SupplierTransport } from '../../../platform';
+import type { EgressTerms, SupplierTransport } from '../../../platform';
 import { SupplierExchange } from '../supplier-exchange';
 
 const DEADLINE_MS = 10_000;
@@ -16,7 +16,7 @@ interface OauthSettings {
 export async function renewToken(
   transport: SupplierTransport,
   { token, provider }: PooledToken,
-  now: number,
+  { now, egress }: { readonly now: number; readonly egress: EgressTerms | undefined },
 ): Promise<Result<TokenCredential, Fault>> {
   const settings = settingsOf(provider.settings.oauth);
   const { refreshToken, clientSecret } = token;
@@ -37,6 +37,7 @@ export async function renewToken(
     body,
     firstByteMs: DEADLINE_MS,
     totalMs: DEADLINE_MS,
+    egress,
   };
   try {
     const exchange = new SupplierExchange().begin((handler) => transport.dispatch(request, handler));

@@ -173,7 +173,11 @@ export class TokenPool implements OnApplicationShutdown {
       await this.store.notRenewed(stored.id);
       return this.adopt(pooled, stored);
     }
-    const renewed = await renewToken(this.transport, { ...pooled, token: stored }, Date.now());
+    const renewed = await renewToken(
+      this.transport,
+      { ...pooled, token: stored },
+      { now: Date.now(), egress: this.store.egressOf(pooled.provider) },
+    );
     if (!renewed.ok) {
       await this.store.notRenewed(stored.id);
       this.rest(pooled, REJECTED_REST_MS);

@@ -9,7 +9,6 @@ export const fixture = (name: string): string =>
 
 /** Made for these tests, for the name supplier.example; nothing else trusts it. */
 export const tls = {
-  name: 'supplier.example',
   cert: fixture('supplier.cert.pem'),
   key: fixture('supplier.key.pem'),
 };
@@ -28,6 +27,7 @@ export function tryByProxy(difference: Pick<Way, 'tls'>): void {
         guard,
       ),
     isDirect: false,
+    name: 'supplier.example',
     ...difference,
   });
 }

@@ -18,14 +18,21 @@ import {
   ok,
   type RawSupplier,
   settings,
+  type Way,
 } from '../wire/raw-supplier';
 import { fixture, noEgress, tls } from './by-proxy';
 
 const onThisMachine = { address: '127.0.0.0', prefix: 8, family: 'ipv4' as const };
 const proxyTls = { cert: fixture('directory.cert.pem'), key: fixture('directory.key.pem') };
 
+const fail = (why: string): never => {
+  throw new Error(why);
+};
+const plain: Way = { open: () => fail('not used here'), isDirect: false, name: 'supplier.example' };
+
+beforeEach(() => goBy(plain));
 afterEach(() => {
-  goBy({ open: () => fail('not used here'), isDirect: false });
+  goBy(plain);
   return closeEverything();
 });
 
@@ -51,10 +58,7 @@ async function proxyWith(
   return { ...proxy, address: `${options.tls ? 'https' : 'http'}://127.0.0.1:${proxy.port}` };
 }
 
-const encrypted = (): void => goBy({ open: () => fail('not used here'), isDirect: false, tls });
-const fail = (why: string): never => {
-  throw new Error(why);
-};
+const encrypted = (): void => goBy({ ...plain, tls });
 const supplier = (): Promise<RawSupplier> => answer(({ socket }, nth) => socket.write(ok(`answer ${nth}`)));
 
 describe.each(['http', 'https'])('a supplier of %s', (scheme) => {
@@ -181,12 +185,7 @@ describe('whether a proxy is used', () => {
   test.each<[string, boolean, (address: string) => Egress, EgressTerms | undefined]>([
     ['not without a setting', false, () => ({}), undefined],
     ['by EGRESS_PROXY', true, (egressProxy) => ({ egressProxy }), undefined],
-    [
-      'not for what NO_PROXY names',
-      false,
-      (egressProxy) => ({ egressProxy, noProxy: '127.0.0.0/8' }),
-      undefined,
-    ],
+    ['not for what NO_PROXY names', false, (egressProxy) => ({ egressProxy, noProxy: 'example' }), undefined],
     [
       'not for a supplier that is reached directly',
       false,
@@ -197,10 +196,17 @@ describe('whether a proxy is used', () => {
     [
       'by the name of a proxy, whatever else holds',
       true,
-      (url) => ({ egressProxy: 'http://127.0.0.1:9', noProxy: '*', egressProxies: [{ name: 'eu', url }] }),
+      (url) => ({ egressProxies: [{ name: 'eu', url }], egressProxy: 'http://127.0.0.1:9', noProxy: '*' }),
       { proxy: 'eu' },
     ],
   ])('%s', async (_, isUsed, egress, terms) => expect(await asks(egress, terms)).toBe(isUsed));
+
+  test.each(['127.0.0.1', 'localhost', 'a.localhost'])('not for this machine (%s)', async (host) => {
+    const { port } = await supplier();
+    const transport = transportWith({ egressProxy: 'http://192.0.2.1:9' });
+    const { outcome } = call(transport, { ...get(port), url: new URL(`http://${host}:${port}`) });
+    expect(await outcome).toMatchObject({ status: 200 });
+  });
 
   test('a name that the settings do not know is a fault before anything is sent', () => {
     expect(() => call(transportWith({}), get(1, { egress: { proxy: 'us' } }))).toThrow(

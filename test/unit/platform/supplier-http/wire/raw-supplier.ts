@@ -108,8 +108,10 @@ export interface Way {
   readonly open: Opened;
   /** Nothing stands between us and the supplier: what it did is known at once, as it did it. */
   readonly isDirect: boolean;
-  /** The supplier has this name, and speaks TLS. */
-  readonly tls?: { readonly name: string; readonly cert: string; readonly key: string };
+  /** The supplier has this name. */
+  readonly name?: string;
+  /** It speaks TLS. */
+  readonly tls?: { readonly cert: string; readonly key: string };
 }
 
 let way: Way = { open: (terms, guard) => new WireTransport(terms, guard), isDirect: true };
@@ -139,7 +141,7 @@ export const openPools = (changes: Partial<typeof settings> = {}): SupplierTrans
   );
 
 export const get = (port: number, extra: Partial<SupplierRequest> = {}): SupplierRequest => ({
-  url: new URL(way.tls === undefined ? `http://127.0.0.1:${port}/` : `https://${way.tls.name}:${port}/`),
+  url: new URL(`${way.tls === undefined ? 'http' : 'https'}://${way.name ?? '127.0.0.1'}:${port}/`),
   method: 'GET',
   headers: {},
   ...extra,
