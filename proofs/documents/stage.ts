@@ -105,7 +105,7 @@ export class Stage {
     return this.database;
   }
 
-  /** As docs/nodes.md says where they are. */
+  /** The embedded server keeps the passwords of its roles there. */
   get ownerPassword(): string {
     return (JSON.parse(this.inDatabaseFolder('passwords.json')) as { owner: string }).owner;
   }

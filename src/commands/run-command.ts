@@ -10,6 +10,7 @@ import { backupVerify } from './backup/backup-verify';
 import { restore } from './backup/restore';
 import { type Command, type CommandContext, UsageError } from './command';
 import { configCheck } from './config-check';
+import { databaseMove } from './database-move';
 import { demoSeed } from './demo';
 import { doctor } from './doctor';
 import { extensionCheck } from './extensions/extension-check';
@@ -61,6 +62,7 @@ export const commands: Readonly<Record<string, Command>> = {
   'audit:breaks': auditBreaks,
   'money:verify': moneyVerify,
   'journal:forget': journalForget,
+  'database:move': databaseMove,
   'quarantine begin': quarantineBegin,
   'quarantine show': quarantineShow,
   'quarantine release': quarantineRelease,

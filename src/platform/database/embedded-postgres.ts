@@ -108,6 +108,9 @@ export function runningEmbeddedPostgres(
   };
 }
 
+export const isEmbeddedPostgresRunning = (dataFolder: string): boolean =>
+  runningEmbeddedPostgres(dataFolder) !== undefined;
+
 /** Ends the server that a killed process left behind in this data folder. */
 export async function stopAbandonedPostgres(dataFolder: string): Promise<void> {
   const pid = folderOwner(insideOf(dataFolder));

@@ -11,6 +11,7 @@ export {
   archiveFolderOf,
   DataFolderInUse,
   EmbeddedPostgresFailure,
+  isEmbeddedPostgresRunning,
   runningEmbeddedPostgres,
   startEmbeddedPostgres,
 } from './embedded-postgres';
@@ -19,6 +20,8 @@ export { type BaseBackup, takeBaseBackup } from './embedded/base-backup';
 export { type Recovery, RestoredPostgres, takesRestore } from './restored-postgres';
 export { ChecksOf, columnsOf } from './kept-columns';
 export { everyRow, Keyset, type Page, type PageRequest } from './keyset';
+export { migrate } from './migrate';
+export { moveDatabase, type MoveProgress, problemOfTarget } from './move';
 export { Notifications } from './notifications';
 export { attachDatabase, type OpenDatabase, type OpeningDatabase, startDatabase } from './open-database';
 export { survivesLostConnections } from './pool-options';

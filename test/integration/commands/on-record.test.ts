@@ -173,6 +173,7 @@ const readers: Readonly<Record<string, () => string[]>> = {
 
 const withoutEntries = {
   'demo:seed': 'fills an empty installation with examples, and no other',
+  'database:move': 'copies all entries to another database, and writes none itself',
   'extension:new': 'writes a folder of its own and opens no installation',
   'extension:check': 'starts a service on data of its own',
 };

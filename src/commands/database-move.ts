@@ -1,0 +1,211 @@
+import { parseArgs } from 'node:util';
+import { DataSource } from 'typeorm';
+import { migrations } from '../../migrations';
+import { ActivityLog, AuditChain, ChainBreaks, verifyExport } from '../audit';
+import { verifyMoney } from '../billing';
+import { tablesOf } from '../extensions';
+import { monotonicMs } from '../kernel';
+import {
+  applicationUrl,
+  attachDatabase,
+  Database,
+  extensionRole,
+  type ExtensionTables,
+  isEmbeddedPostgresRunning,
+  loadSettings,
+  Logger,
+  migrate,
+  moveDatabase,
+  type MoveProgress,
+  problemOfTarget,
+  type Settings,
+} from '../platform';
+import { type Command, type CommandContext, UsageError } from './command';
+import { extensionsOf } from './extensions/loaded';
+import { installationOf } from './with-database';
+
+export const databaseMove: Command = {
+  usage: 'database:move URL',
+  summary:
+    'Moves the embedded database, with all that it holds, to an empty one of an external PostgreSQL: postgres://… of a ' +
+    'user who may make tables there. The service has to be stopped. Until it is done, nothing is changed but the target, ' +
+    'and a move that failed is begun again by the same command.',
+  async run(words, context) {
+    const { positionals } = parseArgs({ args: words, options: {}, allowPositionals: true });
+    const targetUrl = urlIn(positionals);
+    const settings = loadSettings(context.environment);
+    const problem = problemOfSource(settings) ?? (await problemOfTarget(targetUrl));
+    if (problem !== null) {
+      context.writeStderr(`Nothing can be moved to ${placeOf(targetUrl)}: ${problem}.\n`);
+      return 1;
+    }
+    context.writeStderr(`Installation: ${installationOf(settings)}\n`);
+    return move(settings, targetUrl, context);
+  },
+};
+
+const SECRETS = ['SESSION_SECRET', 'KEY_PEPPER', 'MASTER_KEY'];
+
+function urlIn(positionals: readonly string[]): string {
+  const [text, ...more] = positionals;
+  if (text === undefined || more.length > 0) throw new UsageError('Name the one database to move to.');
+  if (!URL.canParse(text) || !/^postgres(ql)?:$/.test(new URL(text).protocol))
+    throw new UsageError('The target is an address like postgres://user:password@host:5432/database.');
+  return text;
+}
+
+function problemOfSource({ databaseUrl, dataFolder }: Settings): string | null {
+  if (databaseUrl !== undefined)
+    return 'DATABASE_URL is set, so the embedded database is not the one in use. Unset it for this command';
+  return isEmbeddedPostgresRunning(dataFolder)
+    ? `the service runs on ${dataFolder}. Stop it, so that nothing comes in between`
+    : null;
+}
+
+async function move(settings: Settings, targetUrl: string, context: CommandContext): Promise<number> {
+  const extensions = tablesOf((await extensionsOf(context, settings)).all);
+  const source = await attachDatabase(settings, { migrations, extensions });
+  try {
+    const unlisted = await unlistedExtensions(source.ownerUrl, extensions);
+    if (unlisted.length > 0) {
+      const names = unlisted.join(', ');
+      context.writeStderr(
+        `The database holds tables of extensions that EXTENSIONS does not list: ${names}. List them, so that their ` +
+          'roles and tables are made at the target, or remove them by "extension:drop".\n',
+      );
+      return 1;
+    }
+    context.writeStderr(`Making the tables at ${placeOf(targetUrl)}.\n`);
+    await migrate({ url: targetUrl, migrations, queue: !settings.redisUrl, extensions });
+    await moveRows(source.ownerUrl, targetUrl, extensions, context);
+  } finally {
+    await source.close();
+  }
+  if (!(await verifyTarget(targetUrl, settings, context))) return 1;
+  context.write(whatIsNext(targetUrl, settings, context));
+  return 0;
+}
+
+async function moveRows(
+  sourceUrl: string,
+  targetUrl: string,
+  extensions: readonly ExtensionTables[],
+  context: CommandContext,
+): Promise<void> {
+  const startedMs = monotonicMs();
+  const { tables, rows } = await moveDatabase({
+    sourceUrl,
+    targetUrl,
+    extensionSchemas: extensions.map(({ extension }) => extensionRole(extension)),
+    report: (progress) => context.writeStderr(`${lineOf(progress)}\n`),
+  });
+  const seconds = (monotonicMs() - startedMs) / 1_000;
+  context.write(
+    `Moved: ${counted(rows)} rows of ${tables} tables in ${seconds.toFixed(1)} s, ` +
+      `${counted(Math.round(rows / Math.max(seconds, 0.001)))} rows/s, each table compared.\n`,
+  );
+}
+
+async function unlistedExtensions(url: string, listed: readonly ExtensionTables[]): Promise<string[]> {
+  return usingDatabase(url, async (database) => {
+    const rows = await database.rows<{ extension: string }>(
+      'SELECT DISTINCT extension FROM extension_migration ORDER BY extension',
+    );
+    const known = new Set(listed.map(({ extension }) => extension));
+    return rows.map(({ extension }) => extension).filter((extension) => !known.has(extension));
+  });
+}
+
+/** The proofs that an installation is held to, at its new place. */
+function verifyTarget(targetUrl: string, settings: Settings, context: CommandContext): Promise<boolean> {
+  return usingDatabase(applicationUrl(targetUrl), async (database) => {
+    const { checks } = await verifyMoney(database);
+    const broken = checks.filter(({ wrong }) => wrong.length > 0);
+    for (const { name, wrong } of broken) context.write(`BROKEN  ${name}: ${JSON.stringify(wrong[0])}\n`);
+    context.write(`money:verify there: ${checks.length - broken.length} of ${checks.length} hold\n`);
+    const logger = Logger.create(settings, { write: (line) => context.writeStderr(line) });
+    const chain = new AuditChain(
+      database,
+      logger,
+      settings,
+      new ChainBreaks(database, new ActivityLog(database)),
+    );
+    const found = await verifyExport(
+      linesOf((write) => chain.export(write)),
+      { everySignature: false },
+    );
+    context.write(
+      `audit:verify there: ${counted(found.entries)} entries in ${counted(found.blocks)} blocks: ` +
+        `${found.count === 0 ? 'all as they were sealed' : `${counted(found.count)} findings`}\n`,
+    );
+    return broken.length === 0 && found.count === 0;
+  });
+}
+
+/** What is written, to be read as a stream, a piece at a time. */
+async function* linesOf(
+  work: (write: (text: string) => Promise<void>) => Promise<void>,
+): AsyncGenerator<Buffer> {
+  let given = Promise.withResolvers<string | null>();
+  let taken = Promise.withResolvers<void>();
+  const working = work((text) => {
+    given.resolve(text);
+    return taken.promise;
+  }).then(
+    () => given.resolve(null),
+    (error: unknown) => given.reject(error as Error),
+  );
+  for (let text = await given.promise; text !== null; text = await given.promise) {
+    yield Buffer.from(text);
+    given = Promise.withResolvers();
+    const before = taken;
+    taken = Promise.withResolvers();
+    before.resolve();
+  }
+  await working;
+}
+
+async function usingDatabase<T>(url: string, work: (database: Database) => Promise<T>): Promise<T> {
+  const source = await new DataSource({ type: 'postgres', url, poolSize: 2 }).initialize();
+  try {
+    return await work(new Database(source));
+  } finally {
+    await source.destroy();
+  }
+}
+
+const counted = (count: number): string => count.toLocaleString('en');
+
+function lineOf({ step, table, rows, milliseconds }: MoveProgress): string {
+  const took = `${(milliseconds / 1_000).toFixed(1)} s`;
+  if (step === 'copies') return `  ${table}: ${counted(rows)} rows so far, ${took}`;
+  return `  ${table}: ${counted(rows)} rows ${step === 'copied' ? 'copied' : 'compared'}, ${took}`;
+}
+
+function placeOf(url: string): string {
+  const { host, pathname } = new URL(url);
+  return `${host}${pathname}`;
+}
+
+function whatIsNext(
+  targetUrl: string,
+  { dataFolder, redisUrl }: Settings,
+  { environment }: CommandContext,
+): string {
+  const address = new URL(targetUrl);
+  if (address.password !== '') address.password = 'PASSWORD';
+  return [
+    '',
+    'Set this before you start the service, with the password in the place of PASSWORD:',
+    `  DATABASE_URL=${address.href}`,
+    ...(SECRETS.every((name) => environment[name] !== undefined)
+      ? []
+      : [
+          `Set ${SECRETS.join(', ')} as well: in production they are not taken from secrets.json in DATA_FOLDER`,
+          'where DATABASE_URL is set. They have to stay what they are in that file.',
+        ]),
+    ...(redisUrl === undefined ? ['With a second node, set REDIS_URL on both as well (docs/nodes.md).'] : []),
+    `Keep DATA_FOLDER=${dataFolder} and the secrets in it. Once the service runs, its folder "postgres" is not needed.`,
+    '',
+  ].join('\n');
+}

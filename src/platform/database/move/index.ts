@@ -1,0 +1,2 @@
+export { problemOfTarget } from './empty-target';
+export { moveDatabase, type MoveProgress } from './move-database';
