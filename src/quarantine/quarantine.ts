@@ -34,6 +34,7 @@ export class Quarantine implements OnModuleDestroy {
   private release: () => void = () => undefined;
   private carrying: Promise<void> | null = null;
   private told = '';
+  private isServing = false;
 
   constructor(
     private readonly database: Database,
@@ -67,6 +68,7 @@ export class Quarantine implements OnModuleDestroy {
 
   onModuleDestroy(): void {
     clearTimeout(this.timer);
+    this.isServing = true;
     this.release = () => undefined;
   }
 
@@ -95,7 +97,7 @@ export class Quarantine implements OnModuleDestroy {
     this.timer = setTimeout(() => {
       this.carryOut()
         .catch((error: unknown) => this.tellOnce(error))
-        .finally(() => this.isOpen && this.watch());
+        .finally(() => this.isServing || this.watch());
     }, LOOK_EVERY_MS).unref();
   }
 
@@ -106,12 +108,14 @@ export class Quarantine implements OnModuleDestroy {
   }
 
   private async carryOutOnce(): Promise<void> {
+    if (this.isServing) return;
     const row = await this.book.latest();
-    if (!this.isOpen || row === undefined || row.decisions === null) return;
+    if (row === undefined || row.decisions === null) return;
     if (row.releasedAt === null) await this.carryOutDecisions(row, row.decisions);
     this.state.released();
-    // Before anybody is served; what fails here is settled at the next start.
+    // Before anybody is served, and again where it fails.
     await this.money.settleSetAside();
+    this.isServing = true;
     this.logger.warn('the quarantine is over');
     this.release();
   }
