@@ -38,5 +38,6 @@ export {
   type NavigationGroup,
   type ViewContext,
 } from './view-context';
-export { createViewEngine, ViewEngine } from './view-engine';
+export { createViewEngine } from './create-view-engine';
+export { ViewEngine } from './view-engine';
 export { ViewsModule } from './views.module';

@@ -2,8 +2,9 @@ import { join } from 'node:path';
 import { Module } from '@nestjs/common';
 import { Extensions } from '../extensions';
 import { servesPortal, Settings } from '../platform';
+import { createViewEngine, noViewEngine } from './create-view-engine';
 import { projectFolder } from './project-folder';
-import { createViewEngine, noViewEngine, ViewEngine } from './view-engine';
+import { ViewEngine } from './view-engine';
 import { viewsOf } from './view-of-extension';
 
 /** Provides one engine for pages and mails. */

@@ -38,6 +38,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   const log: string[] = [];
   const environment = {
     NODE_ENV: 'test',
+    // SERVE=gateway npx jest test/integration/gateway: a role serves what all serve.
+    SERVE: process.env['SERVE'] ?? 'all',
     PORT: '0',
     METRICS_PORT: '0',
     LOG_LEVEL: 'info',

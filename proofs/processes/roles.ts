@@ -1,0 +1,100 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Findings } from '../../test/system/findings';
+import type { ProofGateway } from '../../test/system/gateway';
+import { ProofNode } from '../../test/system/node';
+import { join } from 'node:path';
+import { residentMb } from './family';
+import { splitByPath } from './split';
+
+const REST_MS = 5_000;
+const STARTS = 5;
+const MOST_START_MS = 800;
+const MOST_MB = 130;
+/** What only a node with pages has in memory. */
+const PAGE_FILES = /boot\/pages\.js|argon2|pdfkit/;
+
+interface Start {
+  readonly ms: number;
+  readonly mb: number;
+  readonly loaded: string;
+}
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
+
+/** A node of the role is started on the database that is there, looked at when it rests, and stopped. */
+async function startOnce(gateway: ProofGateway, role: string): Promise<Start> {
+  const began = performance.now();
+  const folder = join(gateway.folder, `role-${role}`);
+  const environment = { ...gateway.node.environment, SERVE: role };
+  const node = await ProofNode.start(folder, environment, { preload: 'proofs/processes/loaded-files.js' });
+  const ms = performance.now() - began;
+  await delay(REST_MS);
+  const mb = residentMb(node.program.pid);
+  node.program.signal('SIGUSR2');
+  const [, loaded = ''] = await node.program.find(/^loaded: (.*)$/m);
+  await node.stop();
+  return { ms, mb, loaded };
+}
+
+/** What a role costs at rest, and what both serve together behind one address. */
+export async function proveRoles(findings: Findings, gateway: ProofGateway): Promise<void> {
+  const starts: Record<'all' | 'gateway', Start[]> = { all: [], gateway: [] };
+  for (let round = 0; round < STARTS; round += 1)
+    for (const role of ['all', 'gateway'] as const) starts[role].push(await startOnce(gateway, role));
+  const figure = (role: 'all' | 'gateway', what: 'ms' | 'mb'): number =>
+    median(starts[role].map((start) => start[what]));
+  const [ms, mb] = [figure('gateway', 'ms'), figure('gateway', 'mb')];
+  findings.add(
+    `SERVE=gateway starts within ${MOST_START_MS} ms`,
+    ms <= MOST_START_MS,
+    `${ms.toFixed(0)} ms; all: ${figure('all', 'ms').toFixed(0)} ms`,
+  );
+  findings.add(
+    `SERVE=gateway rests at no more than ${MOST_MB} MB`,
+    mb <= MOST_MB,
+    `${mb.toFixed(0)} MB; all: ${figure('all', 'mb').toFixed(0)} MB`,
+  );
+  const pages = starts.gateway
+    .flatMap(({ loaded }) => loaded.split(' '))
+    .filter((file) => PAGE_FILES.test(file));
+  findings.add('SERVE=gateway has no code of pages in memory', pages.length === 0, pages.join(', '));
+  await behindOneAddress(findings, gateway);
+}
+
+async function behindOneAddress(findings: Findings, gateway: ProofGateway): Promise<void> {
+  const [calls, portal] = [
+    await gateway.another('gateway-role', { SERVE: 'gateway' }),
+    await gateway.another('portal-role', { SERVE: 'portal' }),
+  ];
+  const address = await splitByPath(calls.url, portal.url);
+  const bearer = { authorization: `Bearer ${gateway.node.keys.demo}` };
+  const body = JSON.stringify({ model: 'proof', messages: [{ role: 'user', content: 'Hello' }] });
+  const ask = async (path: string, init: RequestInit = {}): Promise<number> =>
+    (await fetch(address.url + path, { redirect: 'manual', signal: AbortSignal.timeout(30_000), ...init }))
+      .status;
+  const json = { ...bearer, 'content-type': 'application/json' };
+  const served: Record<string, Promise<number>> = {
+    'POST /v1/chat/completions': ask('/v1/chat/completions', { method: 'POST', headers: json, body }),
+    'GET /v1/models': ask('/v1/models', { headers: bearer }),
+    'GET /v1/openapi.json': ask('/v1/openapi.json'),
+    'GET /': ask('/'),
+    'GET /login': ask('/login'),
+    'GET /openapi.json': ask('/openapi.json'),
+    'GET /llms.txt': ask('/llms.txt'),
+    'GET /health/ready': ask('/health/ready'),
+  };
+  for (const [what, status] of Object.entries(served)) {
+    const seen = await status;
+    findings.add(`both roles behind one address: ${what}`, seen === 200, String(seen));
+  }
+  const strays = [`${calls.url}/login`, `${calls.url}/dashboard`, `${portal.url}/v1/models`];
+  for (const url of strays) {
+    const answer = await fetch(url, { headers: bearer });
+    findings.add(
+      `${new URL(url).pathname} at the other role is no page and no answer`,
+      answer.status === 404,
+    );
+  }
+  address.close();
+}
