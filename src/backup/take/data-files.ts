@@ -1,3 +1,4 @@
+import type { Dirent } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { wholeFrames } from '../../billing';
@@ -19,10 +20,10 @@ export const passwordsIn = (folder: string): DataFile => ({
 
 /** They are read before the database, so that they hold nothing that is not in it. */
 export async function dataFiles(dataFolder: string): Promise<DataFile[]> {
-  const [journals, audit, exports] = await Promise.all([
+  const [journals, exports, anchors] = await Promise.all([
     namesIn(join(dataFolder, 'journal')),
-    namesIn(join(dataFolder, 'audit')),
     namesIn(dataFolder),
+    anchorsIn(dataFolder),
   ]);
   const whole = (path: string): DataFile => ({ path, read: () => contentOf(join(dataFolder, path)) });
   /** The last frame may be half written while it is read: it was not acknowledged yet. */
@@ -39,10 +40,20 @@ export async function dataFiles(dataFolder: string): Promise<DataFile[]> {
       const path = `journal/${name}`;
       return name.endsWith('.journal') ? frames(path) : whole(path);
     }),
-    ...audit.filter((name) => name.endsWith('.jsonl')).map((name) => whole(`audit/${name}`)),
+    ...anchors.map(whole),
     // The only copy of the tables of an extension that was dropped.
     ...exports.filter((name) => /^extension-.*\.sql$/.test(name)).map(whole),
   ];
+}
+
+/** Each process of a node has anchors of its own. */
+async function anchorsIn(dataFolder: string): Promise<string[]> {
+  const processes = await entriesIn(join(dataFolder, 'processes'));
+  const folders = ['audit', ...processes.map(({ name }) => `processes/${name}/audit`)];
+  const files = folders.map(async (folder) =>
+    (await namesIn(join(dataFolder, folder))).map((name) => `${folder}/${name}`),
+  );
+  return (await Promise.all(files)).flat().filter((path) => path.endsWith('.jsonl'));
 }
 
 /** A file may go between the look and the read: what was in it is committed. */
@@ -55,13 +66,14 @@ async function contentOf(path: string): Promise<Buffer | null> {
   }
 }
 
-async function namesIn(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw error;
-  });
-  return entries
+const namesIn = async (folder: string): Promise<string[]> =>
+  (await entriesIn(folder))
     .filter((entry) => entry.isFile())
     .map(({ name }) => name)
     .sort();
-}
+
+const entriesIn = (folder: string): Promise<Dirent[]> =>
+  readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw error;
+  });
