@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { longStream, mixed, plain, SLOW } from '../outages/catalogue';
+import { longStream, mixed, NEIGHBOUR, plain } from '../outages/catalogue';
 import { call, Load } from '../outages/load';
 import { smallDisk } from '../outages/room';
 import type { GatewayNode } from '../outages/testbed';
@@ -77,8 +77,9 @@ const supplierDown: Fault = {
   alerts: ['LaneOpen', 'SupplierFailing', 'CredentialRefused'],
   goes: ['LaneOpen', 'CredentialRefused'],
   prepare({ testbed, node }) {
-    const match = { model: `sim-${SLOW}` };
-    const load = new Load([node.endpoint(testbed.key)], (place) => plain(SLOW, place));
+    // Nobody has called it before.
+    const match = { model: `sim-${NEIGHBOUR}` };
+    const load = new Load([node.endpoint(testbed.key)], (place) => plain(NEIGHBOUR, place));
     return Promise.resolve({
       strike: async () => {
         await testbed.slow.fault({ match, times: 2, fault: { kind: 'status', status: 401 } });

@@ -6,6 +6,11 @@ import { freePort } from '../../test/system/free-port';
 import { Program } from '../../test/system/program';
 import { RULES } from './promtool';
 
+/** An increase is seen from the second one on. */
+const SCRAPES = 3;
+const KNOWN_MS = 30_000;
+const SHOWN_SECONDS = 60;
+
 /** A result of the HTTP API, of which a count is all that is asked here. */
 interface QueryAnswer {
   readonly status: 'success' | 'error';
@@ -74,11 +79,22 @@ export class PrometheusServer {
     writeFileSync(this.targets, JSON.stringify([{ targets: hosts }]));
   }
 
-  /** The number of series that a query has now; an error is thrown. */
+  /** Several scrapes know how the node was. */
+  async knows(metricsUrl: string): Promise<void> {
+    const known = `count_over_time(gateway_ready{instance="${new URL(metricsUrl).host}"}[1m]) >= ${SCRAPES}`;
+    for (let waited = 0; (await this.count(known)) === 0; waited += 500) {
+      if (waited > KNOWN_MS) throw new Error(`${metricsUrl} is not scraped`);
+      await delay(500);
+    }
+  }
+
+  /** The number of series that a query had in the last minute, as a panel shows it; an error is thrown. */
   async count(expr: string): Promise<number> {
-    const { status, error, data } = await this.get<QueryAnswer>(`query?query=${encodeURIComponent(expr)}`);
-    if (status === 'error') throw new Error(`${expr}: ${error}`);
-    return data?.result.length ?? 0;
+    const now = Date.now() / 1_000;
+    const span = `start=${now - SHOWN_SECONDS}&end=${now}&step=1`;
+    const answer = await this.get<QueryAnswer>(`query_range?${span}&query=${encodeURIComponent(expr)}`);
+    if (answer.status === 'error') throw new Error(`${expr}: ${answer.error}`);
+    return answer.data?.result.length ?? 0;
   }
 
   async metricNames(): Promise<Set<string>> {

@@ -9,6 +9,7 @@ import { Findings, partsGiven, runProof } from '../../test/system/findings';
 import { endWithThisProcess, projectFolder } from '../../test/system/program';
 import { closeConnections } from '../failover/caller';
 import { drills } from '../outages/drills';
+import { checkRunbooks } from './check-runbooks';
 import { type Fault, faults } from './faults';
 import { PrometheusServer } from './prometheus-server';
 import { checkRules, installPrometheus, trials, tryRules } from './promtool';
@@ -20,8 +21,6 @@ const parts = ['rules', 'drills', 'live'] as const;
 const FIRES_MS = 60_000;
 const GOES_MS = 45_000;
 const TRAFFIC_MS = 20_000;
-/** Two scrapes see what was before a fault. */
-const BEFORE_MS = 4_000;
 
 /** They have values only where a schedule of backups is set. */
 const isOfBackups = (expr: string): boolean => expr.includes('gateway_backup_');
@@ -96,10 +95,11 @@ async function checkLive(findings: Findings, folder: string): Promise<void> {
   try {
     prometheus.scrape(scene.metricsUrls);
     scene.begin();
-    await delay(BEFORE_MS);
+    for (const url of scene.metricsUrls) await prometheus.knows(url);
     await scene.goWrong();
     await delay(TRAFFIC_MS);
     await checkQueries(findings, prometheus);
+    await checkRunbooks(findings, prometheus, scene);
     await scene.rest();
     for (const fault of faults) await checkFault(findings, prometheus, scene, fault);
   } finally {
@@ -156,8 +156,10 @@ async function checkFault(
   const prepared = await fault.prepare(scene);
   if (typeof prepared === 'string') return findings.leaveOut(name, prepared);
   const { node } = prepared;
-  if (node !== undefined) prometheus.scrape([...scene.metricsUrls, node.metricsUrl]);
-  await delay(BEFORE_MS);
+  const own = node === undefined ? [] : [node.metricsUrl];
+  const all = [...scene.metricsUrls, ...own];
+  prometheus.scrape(all);
+  for (const url of all) await prometheus.knows(url);
   const early = await prometheus.firing();
   const before = alerts.filter((alert) => early.has(alert));
   await prepared.strike();

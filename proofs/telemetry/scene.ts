@@ -8,8 +8,9 @@ import { QueueConnection } from '#inside/platform/queue/queue-connection';
 import { freePort } from '../../test/system/free-port';
 import { Program } from '../../test/system/program';
 import { spawnRedis } from '../../test/system/redis-server';
-import { catalogueOf, mixed, plain, SLOW } from '../outages/catalogue';
-import { call, Load } from '../outages/load';
+import { catalogueOf, longStream, mixed, plain, SLOW } from '../outages/catalogue';
+import { callAndDisconnect } from '../outages/disconnecting-caller';
+import { call, Load, type Shot } from '../outages/load';
 import { type GatewayNode, Testbed } from '../outages/testbed';
 
 /** A model with a lane that fails at first, and another one that takes over. */
@@ -54,10 +55,10 @@ export class Scene {
     return [this.testbed.shared.metricsUrl, this.node.metricsUrl];
   }
 
-  /** Every dialect, streamed and whole, on both nodes, until `rest`. */
+  /** Every dialect, streamed and whole, and every supplier, on both nodes, until `rest`. */
   begin(): void {
     const endpoints = [this.testbed.shared, this.node].map((node) => node.endpoint(this.testbed.key));
-    this.load = new Load(endpoints, mixed).start(CALLS_A_SECOND);
+    this.load = new Load(endpoints, usual).start(CALLS_A_SECOND);
   }
 
   async rest(): Promise<void> {
@@ -83,6 +84,10 @@ export class Scene {
       await call(endpoint, plain('there-is-no-such-model', place));
       await sendNoHttp(node.url);
       await delay(300);
+    }
+    for (let place = 0; place < 4; place += 1) {
+      await callAndDisconnect(endpoint, longStream(place, 5), { ms: 300 });
+      await sendMalformed(node.url, testbed.key);
     }
     // The lane is tried once a second, and is well again.
     for (let place = 0; place < 5; place += 1) {
@@ -131,6 +136,14 @@ export class Scene {
     await queue.close();
     await close();
   }
+}
+
+const usual = (place: number): Shot => (place % 10 === 9 ? plain(SLOW, place) : mixed(place));
+
+async function sendMalformed(url: string, key: string): Promise<void> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body: '{"model":1}' });
+  await answer.arrayBuffer();
 }
 
 function sendNoHttp(url: string): Promise<void> {

@@ -20,7 +20,7 @@ export interface OpenDatabase {
 }
 
 /** What became of an embedded server since the start: how often it ended unasked, did not start, and was restarted. */
-export interface EmbeddedServer {
+interface EmbeddedServer {
   /** It keeps its files here. */
   readonly folder: string;
   readonly events: Readonly<Record<CountedEvent, number>>;

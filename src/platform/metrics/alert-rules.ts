@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 
-export interface Rule {
+interface Rule {
   readonly alert?: string;
   readonly record?: string;
   readonly expr: string;
