@@ -145,7 +145,7 @@ const indexRules = modules.map((name) => ({
 
 /** A stage of a request knows those before it, through their index, and nothing that registers itself with them. */
 const stages = ['intake', 'masks', 'admission', 'attempt', 'settle', 'relay'];
-const beside = ['operations', 'media', 'reply', 'gates'];
+const beside = ['operations', 'media', 'reply', 'gates', 'trace'];
 const stageRules = stages.map((name, place) => ({
   name: `stage-${name}`,
   severity: 'error',
@@ -182,7 +182,7 @@ module.exports = {
         path: '^src/gateway/',
         pathNot: [
           `^src/gateway/(${stages.join('|')})/index\\.ts$`,
-          '^src/gateway/(operations/operation|reply/reply)\\.ts$',
+          '^src/gateway/(operations/operation|reply/reply|trace/tracing)\\.ts$',
         ],
       },
     },

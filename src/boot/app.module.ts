@@ -24,6 +24,7 @@ import {
   RepeatingJobsModule,
   servesPortal,
   Settings,
+  TelemetryModule,
 } from '../platform';
 import { QualityModule } from '../quality';
 import { QuarantineModule } from '../quarantine';
@@ -69,6 +70,7 @@ export class AppModule {
         LoggingModule.forRoot(logger),
         ExtensionsModule.forRoot(options.extensions),
         MetricsModule.forRoot({ version: productVersion, commit: 'unknown' }),
+        TelemetryModule.forRoot(productVersion),
         DatabaseModule.forRoot({ url: options.databaseUrl, current: options.databaseCurrent, entities }),
         QueueModule.forRoot({
           databaseUrl: options.databaseUrl,

@@ -29,6 +29,7 @@ import { ResponsesModule } from './responses/responses.module';
 import { AnswerSampling, settleStage } from './settle';
 import { SingleShotController } from './single-shot.controller';
 import { TextController } from './text.controller';
+import { Tracing } from './trace/tracing';
 
 @Module({
   imports: [
@@ -56,6 +57,7 @@ import { TextController } from './text.controller';
     Readiness,
     Gates,
     HttpGates,
+    Tracing,
     Pipeline,
     ...intakeStage,
     ...masksStage,

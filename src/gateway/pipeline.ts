@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
+import { fromUnknown } from '../kernel';
 import type { HttpRequest } from '../web';
 import {
   type Admission,
@@ -17,6 +18,7 @@ import { maskedFault, Masking } from './masks';
 import { answerReader, Relay } from './relay';
 import type { Reply } from './reply/reply';
 import { begun, type RequestProgress, Settlement } from './settle';
+import { Tracing } from './trace/tracing';
 
 /** One inference request, from its bytes to its settlement. Each stage is a folder beside this file. */
 @Injectable()
@@ -30,12 +32,14 @@ export class Pipeline {
     private readonly tools: AttemptTools,
     private readonly relay: Relay,
     private readonly settlement: Settlement,
+    private readonly tracing: Tracing,
   ) {}
 
   /** Resolves with the whole reply, or null once a stream has been sent. It waits only where a stage has to. */
   async run(operation: Operation, http: HttpRequest, response: ServerResponse): Promise<Reply | null> {
     const { intake } = this;
-    const progress = begun(operation, http);
+    const progress = begun(operation, http, this.tracing.begin(operation, http, response));
+    const { trace } = progress;
     let admitted: AdmittedRequest | null = null;
     try {
       const entering = intake.enter(http, response);
@@ -50,6 +54,7 @@ export class Pipeline {
       const passing = intake.pass(understood);
       const described = passing instanceof Promise ? await passing : passing;
       progress.call = described;
+      trace?.gates(described.gates);
       progress.masks = this.masking.of(described);
       const auto = described.byAuto ? await this.chooser.choose(described) : null;
       progress.auto = auto;
@@ -63,6 +68,7 @@ export class Pipeline {
     } catch (failure) {
       const { masks } = progress;
       const error = masks === null ? failure : maskedFault(masks, failure);
+      trace?.failed(fromUnknown(error));
       await this.settlement.failed(progress, error, response);
       this.relay.failed(progress, error);
       throw error;
@@ -70,6 +76,7 @@ export class Pipeline {
       progress.early?.take();
       progress.tokens?.ended(0);
       admitted?.leave();
+      trace?.left(response, progress);
     }
   }
 
@@ -94,7 +101,8 @@ export class Pipeline {
       progress.model = other.model.name;
       return await this.answer(asked, other, work, progress, response, isLarger);
     }
-    const attempts = new Attempts(routed, this.tools, answerReader, progress.tries);
+    progress.trace?.gates(asked.gates);
+    const attempts = new Attempts(routed, this.tools, answerReader, progress);
     progress.attempts = attempts;
     if (asked.stream) progress.early ??= relay.begin(progress, response);
     let isAnswered = false;

@@ -11,4 +11,5 @@ export * from './queue';
 export * from './redis';
 export * from './secrets';
 export * from './supplier-http';
+export * from './telemetry';
 export { fieldsOf, Takes, withFields } from './takes';

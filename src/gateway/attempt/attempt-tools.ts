@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Logger, Settings } from '../../platform';
 import { CredentialAlarm, LaneHealth, SupplierClient, SupplierStyles } from '../../routing';
+import { Tracing } from '../trace/tracing';
 import { ReasoningOwners } from './reasoning-owners';
 
 @Injectable()
@@ -14,5 +15,6 @@ export class AttemptTools {
     readonly settings: Settings,
     readonly credentials: CredentialAlarm,
     readonly logger: Logger,
+    readonly tracing: Tracing,
   ) {}
 }

@@ -12,6 +12,8 @@ import { LaneCall, type Tried } from './lane-call';
 import { lanesIn, LaneTurns, MOST_LANES, recordOf } from './lane-turns';
 import { ProbeWait } from './probe-wait';
 import { SameLane } from './same-lane';
+import type { AskedOfLane } from '../trace/lane-span';
+import type { RequestTrace } from '../trace/request-trace';
 
 const unasked: ReadonlySet<ErrorCode> = new Set(['capacity_exceeded', 'no_providers_available']);
 
@@ -29,6 +31,8 @@ export class Attempts {
   private failed: { readonly route: PlannedLane; readonly tried: Judgement } | null = null;
   private readonly startedMs = monotonicMs();
   private readonly keyId: number;
+  private readonly records: AttemptRecord[];
+  private readonly trace: RequestTrace | null;
   private readonly turns: LaneTurns;
   private sameLane: SameLane | null = null;
 
@@ -36,11 +40,13 @@ export class Attempts {
     private readonly routed: RoutedCall,
     private readonly tools: AttemptTools,
     private readonly answers: AnswerReader,
-    /** Every try for this request, of an earlier model too. */
-    private readonly records: AttemptRecord[],
+    /** Every try for this request, of an earlier model too, and what telemetry hears of it. */
+    { tries, trace }: { readonly tries: AttemptRecord[]; readonly trace: RequestTrace | null },
   ) {
+    this.records = tries;
+    this.trace = trace;
     this.keyId = routed.call.inbound.caller.keyId;
-    this.turns = new LaneTurns(routed, tools, records, this.startedMs);
+    this.turns = new LaneTurns(routed, tools, tries, this.startedMs);
   }
 
   /** The caller left, or the service stops: the request needs no answer any more. */
@@ -106,6 +112,7 @@ export class Attempts {
   broke({ permit, status }: LaneAnswer, problem: Fault): void {
     const record = this.records.at(-1);
     if (record !== undefined) this.records[this.records.length - 1] = { ...record, outcome: problem.outcome };
+    this.trace?.moved(problem);
     if (this.stopped) return;
     const failure = { status: null, problem, milliseconds: 0 };
     permit.failed(monotonicMs(), { ...blameOf(this.routed.call.inbound, failure), status });
@@ -121,7 +128,8 @@ export class Attempts {
   ): LaneCall {
     if (this.failed !== null) this.logMove(this.failed, route);
     const failover = this.turns.isFailover(route);
-    const lane = { routed: this.routed, route, permit, failover, withoutReasoning };
+    const span = this.trace?.asked(route.lane, askedOf(this.routed.call)) ?? null;
+    const lane = { routed: this.routed, route, permit, failover, withoutReasoning, span };
     return (this.current = new LaneCall(lane, this.answers, continued, this.turns, this.tools));
   }
 
@@ -131,6 +139,7 @@ export class Attempts {
     const { route } = call.lane;
     const now = monotonicMs();
     if (!isUnasked(tried)) this.records.push(recordOf(route, tried, now - startedMs));
+    if (this.trace !== null) this.tell(this.trace, call, tried);
     this.note(call, tried, { startedMs, endedMs: now });
     if (tried.kind === 'answered') this.tools.health.began(route.lane, now - startedMs, now);
     else this.failed = { route, tried };
@@ -141,6 +150,18 @@ export class Attempts {
       throw work.stopped;
     }
     return tried;
+  }
+
+  /** A stream goes on; what is whole, or failed, has ended. */
+  private tell(trace: RequestTrace, { lane: { span } }: LaneCall, tried: Tried): void {
+    if (tried.kind === 'answered') {
+      const { whole } = tried.answer;
+      if (whole !== null) span?.ended(whole);
+      return;
+    }
+    const { status, problem } = tried;
+    trace.moved(problem);
+    span?.ended({ status, problem, usage: null, finishReason: null, isUnasked: isUnasked(tried) });
   }
 
   private again(route: PlannedLane, tried: Tried): Promise<LanePermit | null> | null {
@@ -202,6 +223,15 @@ export class Attempts {
       );
   }
 }
+
+const askedOf = (call: RoutedCall['call']): AskedOfLane => ({
+  stream: call.stream,
+  choices: call.choices,
+  maxOutputTokens: call.operation.limitFields.length === 0 ? null : call.maxOutputTokens,
+  effort: call.needs.effort,
+  body: call.inbound.body,
+  hasMedia: call.measure !== null && call.measure.mediaBytes > 0,
+});
 
 /** Services check bodies by rules of their own and say so with 422: another may take what this one does not. */
 const isOfEveryLane = (tried: Judgement): boolean =>

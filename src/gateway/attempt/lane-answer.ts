@@ -2,6 +2,7 @@ import type { Fault, Usage } from '../../kernel';
 import type { Dropped, SupplierError } from '../../protocol';
 import type { CallSecrets, LanePermit, PlannedLane, SupplierExchange } from '../../routing';
 import type { RoutedCall } from '../admission';
+import type { LaneSpan } from '../trace/lane-span';
 import type { Outbound } from './outbound';
 
 /** One try of a call at one lane. */
@@ -14,6 +15,8 @@ export interface LaneTry {
   readonly failover: boolean;
   /** The lane refused the request with the reasoning of earlier turns. */
   readonly withoutReasoning: boolean;
+  /** What telemetry hears of it; null where none is sent. */
+  readonly span: LaneSpan | null;
 }
 
 /** A lane that has begun to answer. */

@@ -118,7 +118,8 @@ export class LaneCall {
   private send({ body, wire }: Outbound): SentCall | Promise<SentCall> {
     const { routed, route, permit } = this.lane;
     const { call, held } = routed;
-    const { client, settings } = this.tools;
+    const { client, settings, tracing } = this.tools;
+    const { headers } = call.inbound;
     return client.open(
       held.hold,
       {
@@ -127,7 +128,7 @@ export class LaneCall {
         lane: route.lane,
         body,
         stream: call.stream,
-        headers: call.inbound.headers,
+        headers: tracing.headersFor(route.lane.provider.name, headers, this.lane.span),
         sessionKey: call.session,
         maxOutputTokens: cappedFor(held, route.lane),
       },

@@ -37,7 +37,7 @@ export class FirstTokenTimer {
  * `early` until the exchange has another reader.
  */
 export function openStream(
-  { exchange, early }: LaneAnswer,
+  { exchange, early, span }: LaneAnswer,
   stream: LaneStream,
   firstToken: FirstTokenTimer,
   hasSuccessor: () => boolean,
@@ -50,6 +50,7 @@ export function openStream(
     });
     exchange.read({
       data: (chunk) => {
+        span?.chunk();
         const passing = stream.take(chunk);
         size += passing.length;
         if (passing.length > 0) early.push(passing);

@@ -31,6 +31,7 @@ export class PassingStream implements LaneStream {
       model: isNative ? null : answeredName(answer.routed),
       facts: isNative ? null : () => svcFacts(answer, this.usage(), answer.dropped),
       mending: isNative ? undefined : this.mending(),
+      named: namedBy(answer),
     });
   }
 
@@ -113,4 +114,9 @@ export class PassingStream implements LaneStream {
     const counted = usageOfStream(usage, routed, outputBytes, coveredBytes);
     return this.tap.watcher.served.join(counted, routed.call.fees.uses);
   }
+}
+
+/** Only a traced request tells names. */
+function namedBy({ span }: LaneAnswer): ((model: unknown, id: unknown) => boolean) | undefined {
+  return span === null || span.span === null ? undefined : (model, id) => span.named(model, id);
 }

@@ -34,6 +34,7 @@ export async function relayStream(
   if (masked !== null && masked.failure !== null) {
     // The lane did nothing wrong, and another would fare no better.
     attempts.done(answer);
+    answer.span?.ended(delivery);
     return ending(answer, delivery, end);
   }
   noteEnd(attempts, answer, delivery);
@@ -70,7 +71,9 @@ export function maskedFailure(
   return masked.failureEvent(problem, call.inbound.requestId, model, echoOf(call));
 }
 
-function noteEnd(attempts: Attempts, answer: LaneAnswer, { problem }: Delivery): void {
+function noteEnd(attempts: Attempts, answer: LaneAnswer, delivery: Delivery): void {
+  const { problem } = delivery;
+  answer.span?.ended(delivery);
   if (problem === null) attempts.done(answer);
   else attempts.broke(answer, problem);
 }
@@ -95,7 +98,7 @@ function chargeable(delivery: Delivery, answer: LaneAnswer, attempts: Attempts):
 }
 
 function pipe(
-  { exchange, stream, early }: LaneAnswer,
+  { exchange, stream, early, span }: LaneAnswer,
   { sink, masked }: StreamEnd,
   delivered: Delivered | null,
 ): Promise<Delivery> {
@@ -121,6 +124,7 @@ function pipe(
     exchange.read({
       data: (chunk) => {
         if (stream.failure !== null) return true;
+        span?.chunk();
         const passing = stream.take(chunk);
         const isTaken = passing.length === 0 || send(passing);
         if (masked !== null && masked.failure !== null) giveUp(masked.failure);

@@ -63,6 +63,7 @@ function passOn(answer: LaneAnswer, bytes: Buffer, readError: ReadError): Delive
   if (error !== undefined) return error;
   const wrong = told === null ? undefined : operation.checkAnswer(told, inbound.body);
   if (wrong !== undefined) throw wrong;
+  if (told !== null) answer.span?.named(told.model, told.id);
   const written = (): number => (told === null ? bytes.length : textBytesIn(operation, told));
   const reported = soldPictures(operation.usageIn(told, inbound.body), route.price.rates);
   const reading = soldSound(reported, call, route.price.rates, { sound: bytes, textBytes: written });
@@ -146,7 +147,8 @@ function render(answer: LaneAnswer, decoded: readonly DecodedAnswer[]): Delivery
       },
     ),
   );
-  const { finish } = answers[0]!;
+  const { finish, model: theirs, id } = answers[0]!;
+  answer.span?.named(theirs, id);
   return {
     by: answer,
     status: answer.status,

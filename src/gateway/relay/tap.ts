@@ -8,7 +8,7 @@ import {
   SseScanner,
   type ValuePlace,
 } from '../../kernel';
-import { type Dialect, type OmittedMember, type StreamWatcher, supplierFault } from '../../protocol';
+import { type Dialect, type OmittedMember, pick, type StreamWatcher, supplierFault } from '../../protocol';
 import { applyEdits, type Edit, memberCut } from './edits';
 import type { StreamMending } from './stream-mending';
 
@@ -26,6 +26,8 @@ export interface TapOptions {
   readonly facts: (() => object) | null;
   /** Completes what the supplier leaves out; absent where every byte is left alone. */
   readonly mending?: StreamMending | undefined;
+  /** Gets the names of the model and the answer until it says that it has them. */
+  readonly named?: ((model: unknown, id: unknown) => boolean) | undefined;
 }
 
 const nothing = Buffer.alloc(0);
@@ -67,9 +69,11 @@ export class Tap {
   /** The supplier did not end its stream with this. */
   private terminator: Buffer = nothing;
   private readonly modelText: Buffer;
+  private isNamed: boolean;
 
   constructor(private readonly options: TapOptions) {
     this.watcher = options.dialect.streamWatcher(options.manyAnswers);
+    this.isNamed = options.named === undefined;
     this.modelText = Buffer.from(JSON.stringify(options.model));
   }
 
@@ -169,10 +173,17 @@ export class Tap {
         return this.fail(supplierFault(error), this.failurePassed ? scanner.blockEnd : scanner.blockStart);
       }
       if (watcher.hasOutput) this.firstOutputAt ??= monotonicMs();
+      if (!this.isNamed) this.name(event);
       this.edit(text, event);
     }
     if (!complete) this.ending = blank;
     if (watcher.ended) this.finish();
+  }
+
+  private name(event: Record<string, unknown>): void {
+    let holder: unknown = event;
+    for (const part of this.watcher.modelPath.slice(0, -1)) holder = pick(holder, part);
+    this.isNamed = this.options.named?.(pick(holder, 'model'), pick(holder, 'id')) ?? true;
   }
 
   /** The event that ends the answer has come. An answer without a reason to stop broke off. */

@@ -137,6 +137,7 @@ export class TranslatedStream implements LaneStream {
       return;
     }
     this.sawEvent = true;
+    if (event.type === 'message-start') this.answer.span?.named(event.model, event.id);
     if (event.type === 'message-start' && event.model === '')
       return this.emit({ ...event, model: this.answer.route.lane.upstreamModel });
     if (event.type === 'message-end') {

@@ -8,6 +8,7 @@ import type { AnswerMasks } from '../masks';
 import type { Operation } from '../operations/operation';
 import type { EarlyHead } from '../reply/early-head';
 import type { StreamSink } from '../reply/stream-sink';
+import type { RequestTrace } from '../trace/request-trace';
 import type { AnswerSample } from './answer-sampling';
 
 /** The progress of a request: the data for its log line, metrics and record if it fails. */
@@ -15,6 +16,8 @@ export interface RequestProgress {
   readonly http: HttpRequest;
   readonly operation: Operation;
   readonly tries: AttemptRecord[];
+  /** It is null where no telemetry is sent. */
+  readonly trace: RequestTrace | null;
   /** It is null until it was received. */
   inbound: Inbound | null;
   /** It is null until it was understood. */
@@ -37,10 +40,15 @@ export interface RequestProgress {
   tokens: TakenTokens | null;
 }
 
-export const begun = (operation: Operation, http: HttpRequest): RequestProgress => ({
+export const begun = (
+  operation: Operation,
+  http: HttpRequest,
+  trace: RequestTrace | null,
+): RequestProgress => ({
   http,
   operation,
   tries: [],
+  trace,
   inbound: null,
   call: null,
   masks: null,

@@ -17,6 +17,7 @@ import { AttemptTools, type Delivery, type LaneTry } from '../attempt';
 import { type Call, KeptAnswers } from '../intake';
 import { soldSound } from '../media/speech';
 import { type CallFacts, droppedCounts, droppedNames, setDroppedHeader } from '../reply/svc-headers';
+import type { SettledFacts } from '../trace/request-trace';
 import { type AnswerSample, AnswerSampling } from './answer-sampling';
 import { chargedUsage, estimateUsage } from './answer-usage';
 import { Observer } from './observer';
@@ -50,6 +51,7 @@ export class Settlement {
     this.tools.owners.remember(seals, by.route.lane.provider);
     const settled = settle(delivery, progress.tries, this.gates);
     const { facts, kept } = settled;
+    progress.trace?.settled(settledFacts(delivery, facts));
     progress.tokens?.ended(facts.inputTokens + facts.outputTokens);
     const { operation, auto } = by.routed.call;
     if (operation.keepsAnswers !== true && auto === null) return settled;
@@ -70,7 +72,9 @@ export class Settlement {
   async abandoned(by: LaneTry, asked: Call, progress: RequestProgress, error: unknown): Promise<void> {
     progress.isSettled = true;
     progress.tokens?.ended(asked.inputEstimate);
-    await settleAbandoned(by, progress.tries, fromUnknown(error), this.gates);
+    const { delivery, settled } = settleAbandoned(by, progress.tries, fromUnknown(error), this.gates);
+    progress.trace?.settled(settledFacts(delivery, settled.facts));
+    await settled.kept;
   }
 
   /** Counts a request without an answer, and records it where it was not settled. */
@@ -168,6 +172,20 @@ function factsOf({ by, usage, dropped }: Delivery, latencyMs: number, costNano: 
   };
 }
 
+const settledFacts = ({ by, usage, firstTokenMs, problem }: Delivery, facts: CallFacts): SettledFacts => ({
+  askedModel: by.routed.call.model,
+  model: by.routed.model.name,
+  supplier: facts.supplier,
+  region: facts.region,
+  failover: facts.failover,
+  costNano: facts.costNano,
+  holdNano: by.routed.held.hold.amount,
+  usageSource: usage.source,
+  firstTokenMs,
+  auto: facts.auto,
+  problem,
+});
+
 const untranslated = { translation: null };
 
 /** A caller who leaves early pays for the work that the supplier was sent. */
@@ -176,7 +194,7 @@ function settleAbandoned(
   attempts: readonly AttemptRecord[],
   problem: Fault,
   gates: SettledGates,
-): Promise<void> {
+): { readonly delivery: Delivery; readonly settled: Settled } {
   const { call } = by.routed;
   const unreported: UsageReading = { kind: 'absent' };
   const reading = soldSound(unreported, call, by.route.price.rates, { sound: null, textBytes: () => 0 });
@@ -192,5 +210,5 @@ function settleAbandoned(
     problem,
     body: '',
   };
-  return settle(delivery, attempts, gates).kept;
+  return { delivery, settled: settle(delivery, attempts, gates) };
 }

@@ -103,6 +103,7 @@ function crossFaults(settings: Settings): SettingFault[] {
   faults.push(...unsigned(settings, 'gate', 'httpGates', 'httpGateSecrets'));
   faults.push(...unsigned(settings, 'tap', 'httpTaps', 'httpTapSecrets'));
   faults.push(...sinkFaults(settings));
+  faults.push(...telemetryFaults(settings));
   if (settings.environment !== 'production') return faults;
   for (const property of secretProperties) {
     const problem = placeholderFault(settings[property]);
@@ -233,6 +234,19 @@ function processorFaults({ processorSecretKey, processorPublishableKey }: Settin
   return modeOf(processorSecretKey) === modeOf(processorPublishableKey)
     ? []
     : [{ name, problem: 'is of another mode (test or live) than PROCESSOR_SECRET_KEY' }];
+}
+
+/** What OpenTelemetry's packages would put right in silence, or only tell once nothing arrives. */
+function telemetryFaults(settings: Settings): SettingFault[] {
+  const faults: SettingFault[] = [];
+  if (settings.otelSpanBatch > settings.otelSpanQueue)
+    faults.push({ name: 'OTEL_BSP_MAX_EXPORT_BATCH_SIZE', problem: 'is more than OTEL_BSP_MAX_QUEUE_SIZE' });
+  if ((settings.otlpClientCertificate === undefined) !== (settings.otlpClientKey === undefined))
+    faults.push({
+      name: 'OTEL_EXPORTER_OTLP_CLIENT_KEY',
+      problem: 'and OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE need one another',
+    });
+  return faults;
 }
 
 /**

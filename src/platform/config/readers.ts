@@ -190,7 +190,7 @@ function network(value: string): Network | undefined {
   return prefix <= widest ? { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' } : undefined;
 }
 
-function list(value: string): string[] {
+export function list(value: string): string[] {
   return value
     .split(',')
     .map((part) => part.trim())

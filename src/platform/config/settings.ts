@@ -16,13 +16,13 @@ import {
   type HttpTapSetting,
   webhookSecrets,
 } from './http-services';
-import { ProcessSettings } from './process-settings';
 import { Setting } from './setting.decorator';
+import { TelemetrySettings } from './telemetry-settings';
 
 const timeOut = duration('100ms', '24h');
 
 /** Holds all settings: read once, validated, frozen. */
-export class Settings extends ProcessSettings {
+export class Settings extends TelemetrySettings {
   @Setting({
     name: 'SUPPLIER_ALLOW',
     group: 'Suppliers',

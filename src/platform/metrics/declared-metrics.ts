@@ -18,8 +18,14 @@ export abstract class DeclaredMetrics {
   }
 
   async text(): Promise<string> {
-    await Promise.all(this.readers.map(async (read) => read()));
+    await this.readAll();
     return this.registry.metrics();
+  }
+
+  /** The same, as values. */
+  async values() {
+    await this.readAll();
+    return this.registry.getMetricsAsJSON();
   }
 
   protected counter<Label extends string = never>(name: string, help: string, labelNames: Label[]) {
@@ -38,5 +44,9 @@ export abstract class DeclaredMetrics {
 
   protected histogram<Label extends string = never>(name: string, help: string, labelNames: Label[]) {
     return new CappedHistogram<Label>({ name, help, labelNames, registry: this.registry }, buckets);
+  }
+
+  private async readAll(): Promise<void> {
+    await Promise.all(this.readers.map(async (read) => read()));
   }
 }

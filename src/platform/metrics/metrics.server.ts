@@ -39,9 +39,8 @@ export class MetricsServer implements OnApplicationShutdown {
 
   /** The supervisor of this process serves its numbers beside those of others. */
   speakFor(process: number): void {
-    const { registry } = this.metrics;
-    registry.setDefaultLabels({ process });
-    collectDefaultMetrics({ register: registry });
+    this.metrics.registry.setDefaultLabels({ process });
+    this.readOwn();
   }
 
   text(): Promise<string> {
@@ -49,12 +48,7 @@ export class MetricsServer implements OnApplicationShutdown {
   }
 
   async listen(host: string, port: number): Promise<number> {
-    const { metrics, folders } = this;
-    collectDefaultMetrics({ register: metrics.registry });
-    metrics.beforeRead(() => {
-      readProcess(metrics);
-      return readDisks(metrics, folders);
-    });
+    this.readOwn();
     const server = createServer(
       { requestTimeout: 10_000 },
       (request, response) => void this.answer(request, response),
@@ -79,6 +73,16 @@ export class MetricsServer implements OnApplicationShutdown {
     server.close();
     server.closeAllConnections();
     await closed;
+  }
+
+  /** What the process itself and its disks have to say. */
+  private readOwn(): void {
+    const { metrics, folders } = this;
+    collectDefaultMetrics({ register: metrics.registry });
+    metrics.beforeRead(() => {
+      readProcess(metrics);
+      return readDisks(metrics, folders);
+    });
   }
 
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

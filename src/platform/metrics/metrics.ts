@@ -154,4 +154,14 @@ export class Metrics extends MoneyMetrics {
     'version',
     'commit',
   ]);
+  readonly telemetrySpans = this.counter(
+    'gateway_telemetry_spans_total',
+    'Spans of traces; `dropped` left a full queue, `failed` their receiver did not take.',
+    ['outcome'],
+  );
+  readonly telemetryExports = this.counter(
+    'gateway_telemetry_exports_total',
+    'Deliveries by OpenTelemetry to its receiver.',
+    ['signal', 'outcome'],
+  );
 }

@@ -1,0 +1,23 @@
+/** Our own facts about a request. The conventions have no names for them. */
+export const OWN = {
+  requestId: 'switchboard.request.id',
+  keyId: 'switchboard.key.id',
+  asked: 'switchboard.request.model',
+  model: 'switchboard.model',
+  supplier: 'switchboard.provider',
+  region: 'switchboard.region',
+  lane: 'switchboard.lane.id',
+  failover: 'switchboard.failover',
+  tries: 'switchboard.tries',
+  cost: 'switchboard.cost.usd',
+  hold: 'switchboard.hold.usd',
+  usageSource: 'switchboard.usage.source',
+  firstToken: 'switchboard.time_to_first_token',
+  auto: 'switchboard.auto',
+  outcome: 'switchboard.outcome',
+  gate: 'switchboard.gate.name',
+  stage: 'switchboard.gate.stage',
+  verdict: 'switchboard.gate.verdict',
+  move: 'switchboard.move',
+  reason: 'switchboard.reason',
+} as const;

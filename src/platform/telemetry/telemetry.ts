@@ -1,0 +1,38 @@
+import type { OnApplicationShutdown } from '@nestjs/common';
+import type { Settings } from '../config';
+import type { Logger } from '../logging';
+import type { Metrics } from '../metrics';
+import type { ModelMetrics } from './model-metrics';
+import type { Running } from './open-telemetry';
+import { targetsOf } from './targets';
+import type { Traces } from './traces';
+
+const OFF: Running = { traces: null, models: null, stop: () => Promise.resolve() };
+
+/** Traces and metrics by OpenTelemetry, where the operator named a receiver. */
+export class Telemetry implements OnApplicationShutdown {
+  /** Null: no traces are sent. */
+  readonly traces: Traces | null;
+  /** Null: no metrics are sent. */
+  readonly models: ModelMetrics | null;
+
+  private constructor(private readonly running: Running) {
+    this.traces = running.traces;
+    this.models = running.models;
+  }
+
+  static async start(
+    settings: Settings,
+    parts: { readonly version: string; readonly metrics: Metrics; readonly logger: Logger },
+  ): Promise<Telemetry> {
+    const targets = targetsOf(settings);
+    if (targets === null) return new Telemetry(OFF);
+    const { startOpenTelemetry } = await import('./open-telemetry.js');
+    return new Telemetry(startOpenTelemetry(targets, { settings, ...parts }));
+  }
+
+  /** What is left is delivered, within a bound. */
+  onApplicationShutdown(): Promise<void> {
+    return this.running.stop();
+  }
+}

@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Telemetry } from '#product/platform';
+import { startTestApp } from '../../support/app';
+import { Program, projectFolder } from '../../system/program';
+
+/** Tells how many files of OpenTelemetry's packages came with the artefact. */
+const LOADED = `
+process.on('exit', () => {
+  const files = Object.keys(require.cache).filter((file) => file.includes('@opentelemetry'));
+  process.stderr.write('LOADED ' + files.length + '\\n');
+});
+require(process.env.ARTEFACT);
+`;
+
+const run = async (environment: Readonly<Record<string, string>>) => {
+  const artefact = join(projectFolder, 'dist', 'bundle', 'boot', 'service.js');
+  const program = Program.run(process.execPath, ['--eval', LOADED], {
+    PATH: process.env.PATH,
+    ARTEFACT: artefact,
+    ...environment,
+  });
+  return (await program.finish()).text;
+};
+
+test('without a receiver, none of the packages is loaded with the artefact', async () => {
+  expect(await run({})).toContain('LOADED 0');
+});
+
+test('the service without a receiver counts nothing and keeps nothing for it', async () => {
+  const app = await startTestApp({ environment: { OTEL_SERVICE_NAME: 'named-for-nothing' } });
+  const telemetry = app.application.get(Telemetry);
+  expect([telemetry.traces, telemetry.models]).toEqual([null, null]);
+  await app.close();
+});
+
+test('switched off, an address alone sends nothing', async () => {
+  const app = await startTestApp({
+    environment: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', OTEL_SDK_DISABLED: 'true' },
+  });
+  const telemetry = app.application.get(Telemetry);
+  expect([telemetry.traces, telemetry.models]).toEqual([null, null]);
+  await app.close();
+});
+
+test('the packages stand in the artefact by name, in one place that is reached on demand', () => {
+  const text = readFileSync(join(projectFolder, 'dist', 'bundle', 'boot', 'service.js'), 'utf8');
+  expect(text).toContain('require("@opentelemetry/sdk-trace")');
+});
