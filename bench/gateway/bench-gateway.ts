@@ -12,6 +12,7 @@ import { measureMoney } from './measure-money';
 import { measureRequests, type Peers } from './measure-requests';
 import { measureSlowReaders } from './measure-slow-readers';
 import { measureStreams } from './measure-streams';
+import { measureTelemetry } from './measure-telemetry';
 import { type Group, type Options, readOptions } from './options';
 import { installPeers, startPortkey } from './peers';
 import { profile } from './profile';
@@ -28,7 +29,7 @@ async function main(words: string[]): Promise<void> {
   const loadBefore = loadavg()[0] ?? NaN;
   Logger.overrideLogger(['error']);
   leaveMeasuredCore();
-  if (options.peers && !options.profile) await installPeers();
+  if (options.peers && !options.profile && !options.traced) await installPeers();
   const testbed = await Testbed.set(options.limited);
   // Stopped early, nothing is left running.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -59,6 +60,12 @@ async function measure(testbed: Testbed, options: Options): Promise<Figure[]> {
     figures.push(...found);
     for (const figure of found) process.stdout.write(`${line(cellsOf(figure))}\n`);
   };
+  const { rounds: count, roundMs: milliseconds, before } = options;
+  if (options.traced) {
+    show(await measureTelemetry(testbed, { count, milliseconds }, before));
+    show([await unrecorded(testbed)]);
+    return figures;
+  }
   const wants = (group: Group): boolean => options.groups.has(group);
   // Before any load, while the database is as a fresh installation has it: afterwards it is busy tidying up for minutes.
   if (wants('cold-start')) show(await measureColdStart(testbed, options.rounds, options.peers));

@@ -23,6 +23,10 @@ export interface Options {
   readonly profile: boolean;
   /** The key has every limit there is. */
   readonly limited: boolean;
+  /** Only what telemetry costs. */
+  readonly traced: boolean;
+  /** The folder of a built gateway from before, to which one without telemetry is compared. */
+  readonly before: string | null;
 }
 
 export const usage = `npm run bench:gateway -- [options]
@@ -32,6 +36,8 @@ export const usage = `npm run bench:gateway -- [options]
   --long            ten minutes of load, five of slow readers
   --without-peers   without Portkey
   --limited         with a key that has every limit
+  --traced          only what telemetry costs: off, one trace in a hundred, all of them
+  --before FOLDER   with --traced: a built project from before, beside which off is measured
   --profile         only a CPU profile of the small prompt, written to docs/performance/
 `;
 
@@ -45,13 +51,15 @@ export function readOptions(words: string[]): Options {
       'without-peers': { type: 'boolean', default: false },
       profile: { type: 'boolean', default: false },
       limited: { type: 'boolean', default: false },
+      traced: { type: 'boolean', default: false },
+      before: { type: 'string' },
     },
   });
   const rounds = Number(values.rounds);
   if (!Number.isInteger(rounds) || rounds < 2) throw new Error('--rounds takes a number from 2');
   return {
     groups: new Set(values.only === undefined ? groups : values.only.split(',').map(groupOf)),
-    whole: values.only === undefined && !values.limited,
+    whole: values.only === undefined && !values.limited && !values.traced,
     rounds,
     // A disturbance of a machine lasts for seconds: short rounds meet it together with those beside them, or
     // not at all.
@@ -61,6 +69,8 @@ export function readOptions(words: string[]): Options {
     peers: !values['without-peers'],
     profile: values.profile,
     limited: values.limited,
+    traced: values.traced,
+    before: values.before ?? null,
   };
 }
 

@@ -66,20 +66,29 @@ export class Testbed {
     this.key = key.trim();
   }
 
-  /** Starts a gateway on the shared database. */
-  async gateway(flags: readonly string[] = []): Promise<Target> {
+  /** Starts a gateway on the shared database: this one, or the one that another folder has built. */
+  async gateway(
+    flags: readonly string[] = [],
+    settings: Readonly<Record<string, string>> = {},
+    folder?: string,
+  ): Promise<Target> {
     const port = await freePort();
     const url = this.statements.through(this.database.url);
     return this.add(
       {
         name: 'gateway',
-        words: [...flags, ...artefact],
+        words: [
+          ...flags,
+          ...artefact.map((word) => (word.endsWith('.js') ? join(folder ?? '', word) : word)),
+        ],
         port,
         readyPath: '/health',
         environment: {
           ...environmentFor(this.folder, this.database, url),
           PORT: String(port),
+          ...settings,
         },
+        ...(folder !== undefined && { workFolder: folder }),
       },
       { authorization: `Bearer ${this.key}` },
     );
@@ -108,11 +117,13 @@ export class Testbed {
   }
 
   async add(
-    options: Omit<Parameters<typeof MeasuredProcess.start>[0], 'workFolder' | 'logFile'>,
+    options: Omit<Parameters<typeof MeasuredProcess.start>[0], 'workFolder' | 'logFile'> & {
+      readonly workFolder?: string;
+    },
     headers: Target['headers'],
   ): Promise<Target> {
     const logFile = join(this.folder, `${options.name.replaceAll(' ', '-')}.log`);
-    const process = await MeasuredProcess.start({ ...options, workFolder: projectFolder, logFile });
+    const process = await MeasuredProcess.start({ workFolder: projectFolder, ...options, logFile });
     this.processes.push(process);
     return { process, headers };
   }
