@@ -61,7 +61,7 @@ export { DeadLetters, type DeadLetter, type TapState } from './taps/dead-letters
 export { TapDelivery } from './taps/tap-delivery';
 export { Taps } from './taps/taps';
 export { type TapTest, TapTests } from './taps/tap-tests';
-export { type HeldTap, type TapKind } from './taps/held-tap';
+export type { HeldTap } from './taps/held-tap';
 export { UsageDays } from './usage/usage-days';
 export { UsageFilters, UsageParameters } from './usage/usage-parameters';
 export type { UsageChoice, UsageChoices } from './usage/usage-choices';

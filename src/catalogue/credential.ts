@@ -27,7 +27,7 @@ export interface TokenCredential extends OwnToken {
   readonly expiresAt?: number;
 }
 export type Credential = BearerCredential | HeaderCredential | SigningCredential | TokenCredential;
-export type { BearerCredential, SigningCredential };
+export type { BearerCredential };
 
 /** The input: one text for a key, fields for a credential of several parts. */
 export type CredentialSecret = string | Readonly<Record<string, unknown>>;

@@ -7,13 +7,7 @@ export {
   type ModelInput,
   type ProviderInput,
 } from './catalogue-editor.service';
-export type {
-  BearerCredential,
-  Credential,
-  CredentialSecret,
-  SigningCredential,
-  TokenCredential,
-} from './credential';
+export type { BearerCredential, Credential, CredentialSecret, TokenCredential } from './credential';
 export { originsOf, sealedCredentials, typedCredential } from './credential';
 export { CLIENT_CERTIFICATE, type CredentialHealth, type CredentialKind } from './credential.entity';
 export { egressTerms } from './egress';

@@ -4,8 +4,7 @@ import type { Owned } from '../../extensions';
 const USUAL_BATCH = 100;
 const USUAL_TIMEOUT_MS = 10_000;
 
-export const tapKinds = ['file', 'webhook', 's3', 'langfuse', 'otlp', 'datadog', 'extension'] as const;
-export type TapKind = (typeof tapKinds)[number];
+type TapKind = 'file' | 'webhook' | 's3' | 'langfuse' | 'otlp' | 'datadog' | 'extension';
 
 /** A tap that this node has: one of the service, or one of an extension. */
 export interface HeldTap {

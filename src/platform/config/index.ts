@@ -12,7 +12,7 @@ export { EXIT_CONFIGURATION, SettingsError } from './settings-error';
 export type { RoleMap } from './sign-in-settings';
 export { spellingWarnings } from './spelling';
 export {
-  storageCredential,
+  credentialIn,
   type StorageCredential,
   storageOrigin,
   type StoragePlace,

@@ -1,12 +1,6 @@
 import { listed, pairIn, SERVICE_NAME } from './http-services';
 import { duration, type Reader, wholeNumber } from './readers';
-import {
-  storageCredential,
-  placeOf,
-  storageOptions,
-  storageOrigin,
-  type StoragePlace,
-} from './storage-place';
+import { credentialIn, placeOf, storageOptions, storageOrigin, type StoragePlace } from './storage-place';
 
 interface CommonSinkSetting {
   readonly name: string;
@@ -139,7 +133,7 @@ export function secretProblem(
   if (others.length > 0) return `has more than one secret for the sink ${name}`;
   const fits =
     kind === 's3'
-      ? storageCredential(secret) !== undefined
+      ? credentialIn(secret) !== undefined
       : kind === 'langfuse'
         ? /^[\w-]{4,128}:[\w-]{4,128}$/.test(secret)
         : /^[\w-]{16,128}$/.test(secret);

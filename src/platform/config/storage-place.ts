@@ -55,7 +55,7 @@ export function placeOf(address: string, options: ReadonlyMap<string, string>): 
 }
 
 /** Such as `AKIA…:secret`, with the token of a session behind another colon. */
-export function storageCredential(text: string): StorageCredential | undefined {
+export function credentialIn(text: string): StorageCredential | undefined {
   const [, accessKeyId, secretAccessKey, sessionToken] =
     /^([\w.-]{3,128}):([\w+/=.-]{8,256})(?::([\w+/=.-]{16,4096}))?$/.exec(text) ?? [];
   if (accessKeyId === undefined || secretAccessKey === undefined) return undefined;

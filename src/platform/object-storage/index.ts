@@ -1,3 +1,2 @@
-export { type ListedObject, type ObjectFacts, ObjectStorage, type PutOptions } from './object-storage';
-export type { ByteRange } from './object-reading';
+export { ObjectStorage } from './object-storage';
 export { StoreFault } from './store-fault';

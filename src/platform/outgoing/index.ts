@@ -5,6 +5,6 @@ export {
   OutgoingClient,
   type OutgoingRequest,
 } from './outgoing-client';
-export { encoded, type SigningKey, signRequest } from './signature-v4';
+export { encoded, signRequest } from './signature-v4';
 export { webhookHeaders } from './webhook-signature';
 export { extensionsClient, outgoingClient, OutgoingModule } from './outgoing.module';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { checkSignature, type KnownKey, Refusal } from './signature';
-import { Shelf, type StoredObject, tagOf } from './shelf';
+import { Shelf, type StoredObject } from './shelf';
 
 export interface StandInOptions {
   readonly bucket?: string;
@@ -305,6 +305,3 @@ const send = (response: ServerResponse, status: number, body: string): void =>
       'content-length': String(Buffer.byteLength(body)),
     })
     .end(body);
-
-export { tagOf };
-export type { KnownKey };

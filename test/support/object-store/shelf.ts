@@ -131,4 +131,4 @@ export class Shelf {
   mostListed = 1_000;
 }
 
-export const tagOf = (bytes: Buffer): string => `"${createHash('md5').update(bytes).digest('hex')}"`;
+const tagOf = (bytes: Buffer): string => `"${createHash('md5').update(bytes).digest('hex')}"`;

@@ -3,7 +3,7 @@ import {
   type OutgoingClient,
   type Settings,
   type SinkSetting,
-  storageCredential,
+  credentialIn,
 } from '../../../platform';
 import { SinkFailure } from '../failure';
 import type { Sink } from '../held-tap';
@@ -25,7 +25,7 @@ function sinkOf(setting: SinkSetting, secrets: readonly string[], outgoing: Outg
     case 's3':
       return storageSink(
         setting,
-        new ObjectStorage(outgoing, setting.place, storageCredential(secret)!, { tries: 3 }),
+        new ObjectStorage(outgoing, setting.place, credentialIn(secret)!, { tries: 3 }),
       );
     case 'langfuse':
       return langfuseSink(setting, secret, outgoing);

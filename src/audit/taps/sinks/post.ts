@@ -55,7 +55,7 @@ export function jsonIn({ body }: OutgoingAnswer): Readonly<Record<string, unknow
 }
 
 /** Seconds, or a date (RFC 9110, 10.2.3). */
-export function retryAfterIn(value: string | undefined, now = Date.now()): number {
+function retryAfterIn(value: string | undefined, now = Date.now()): number {
   if (value === undefined) return 0;
   const milliseconds = /^\d{1,9}$/.test(value) ? Number(value) * SECOND_MS : Date.parse(value) - now;
   return Number.isFinite(milliseconds) ? Math.min(Math.max(0, milliseconds), LONGEST_RETRY_AFTER_MS) : 0;

@@ -1,0 +1,78 @@
+import type { Browser } from 'playwright-core';
+import { startTestApp, type TestApp } from '../support/app';
+import { noFaults } from '../support/browser/page-gate';
+import { addUser, signIn } from '../support/people';
+import { VendorStandIn } from '../support/sinks/stand-in';
+import { datadogVendor, otlpVendor } from '../support/sinks/vendors';
+import { until } from '../support/until';
+import { free, settle, tapRow } from '../integration/extensions/tap-house';
+import { checkViewings, describeWithBrowser, giveCookie, launchBrowser } from './browser';
+
+const PATH = '/dashboard/admin/extensions/taps';
+const KEY = '0123456789abcdef0123456789abcdef';
+
+describeWithBrowser('the page of taps', () => {
+  let browser: Browser;
+  let app: TestApp;
+  let session: string;
+  let otlp: VendorStandIn;
+  let datadog: VendorStandIn;
+
+  beforeAll(async () => {
+    [browser, otlp, datadog] = await Promise.all([
+      launchBrowser(),
+      VendorStandIn.open(otlpVendor, KEY),
+      VendorStandIn.open(datadogVendor, KEY),
+    ]);
+    app = await startTestApp({
+      environment: {
+        SINKS: `collector=otlp:${otlp.url},logs=datadog:${datadog.url}`,
+        SINK_SECRETS: `collector=authorization: Bearer ${KEY}\nlogs=${KEY.replaceAll('0', 'f')}`,
+      },
+    });
+    session = await signIn(app, await addUser(app, 'platform_owner'));
+  });
+
+  afterAll(async () => {
+    await browser.close();
+    await app.close();
+    await Promise.all([otlp.close(), datadog.close()]);
+  });
+
+  test('tells that nothing was settled, shows the answer to a test, and a dead letter with its reason; without scripts', async () => {
+    const context = await browser.newContext({
+      javaScriptEnabled: false,
+      viewport: { width: 1280, height: 1400 },
+    });
+    await giveCookie(context, app.url, session);
+    const page = await context.newPage();
+    const send = async (): Promise<void> => {
+      await page.goto(`${app.url}${PATH}?tap=otlp/collector`);
+      await page.locator('summary', { hasText: 'Send the newest record as a test' }).click();
+      await page.getByRole('button', { name: 'Send the newest record as a test' }).click();
+    };
+    await send();
+    expect(await page.getByText('No request was settled yet').count()).toBe(1);
+    const records = Array.from({ length: 3 }, () => free(1));
+    otlp.poison.add(records[1]!.requestId);
+    await settle(app, records);
+    await until(() => otlp.stored.length === 2);
+    await until(async () => (await tapRow(app, 'datadog/logs')).failures > 0);
+    await send();
+    expect(await page.getByText('The receiver answered: 200').count()).toBe(1);
+    await page.goto(`${app.url}${PATH}?tap=otlp/collector`);
+    expect(
+      await page.getByText('it answered with status 400: one record is malformed').count(),
+    ).toBeGreaterThan(0);
+    await page.goto(`${app.url}${PATH}?tap=datadog/logs`);
+    expect(await page.getByText(/The API key \[redacted\] is invalid/).count()).toBeGreaterThan(0);
+    await context.close();
+  });
+
+  test.each([PATH, `${PATH}?tap=otlp/collector`, `${PATH}?tap=datadog/logs`])(
+    '%s has no faults in both themes, wide and narrow',
+    async (path) => {
+      expect(await checkViewings(browser, app.url + path, session)).toEqual(noFaults);
+    },
+  );
+});
