@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { Findings, runProof } from '../../test/system/findings';
-import { measureAnomalies, measureForecasts } from '../../test/unit/alerts/measure';
-import { shapes } from '../../test/unit/alerts/synthetic-days';
+import { measureAnomalies, measureForecasts } from './measure';
+import { shapes } from './synthetic-days';
 
 /** Years of made-up spending with new seeds: false alarms are rare, and real ones found, as docs/alerts.md says. */
 

@@ -38,7 +38,11 @@ export class AlertWatch {
 
   /** A kind that cannot be looked for keeps what it has: nothing is over because a query failed. */
   async look(now: Date, signal?: AbortSignal): Promise<void> {
-    const [rules, channels] = await Promise.all([this.rules.book(), this.channels.enabled()]);
+    const [rules, channels, open] = await Promise.all([
+      this.rules.book(),
+      this.channels.enabled(),
+      this.book.openKinds(),
+    ]);
     if (this.isDue('spend days', DAYS_KEPT_EVERY_MS, now)) await this.days.keep(now);
     const failed: unknown[] = [];
     for (const kind of alertKinds) {
@@ -50,7 +54,9 @@ export class AlertWatch {
           parameters: (owner) => parametersOf(rules.rule(owner, kind)),
           least: (name) => rules.least(kind, name),
         });
-        await this.book.enter(kind, conditions, { rules, channels, now });
+        // Most kinds find nothing and have nothing that could be over.
+        if (conditions.length > 0 || open.has(kind.name))
+          await this.book.enter(kind, conditions, { rules, channels, now });
       } catch (error) {
         failed.push(error);
         this.retry(kind);

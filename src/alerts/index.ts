@@ -35,4 +35,5 @@ export { SIGNING_SECRET } from './channels/webhook';
 export { NodeWatch } from './node-watch';
 export { AlertDeliveries } from './delivery/alert-deliveries';
 export { type AlertRule, AlertRules, type AlertSettings } from './rules/alert-rules';
+export { HISTORY_DAYS, runsOutAt, type SpentDay, unusualFrom } from './statistics/spending';
 export { minutesOf, timeOf } from './rules/quiet-hours';

@@ -59,6 +59,14 @@ export interface TellingRules {
 export class AlertBook {
   constructor(private readonly database: Database) {}
 
+  /** Kinds with an alert that is not over. */
+  async openKinds(): Promise<ReadonlySet<string>> {
+    const rows = await this.database.query<{ kind: string }>(
+      'SELECT DISTINCT kind FROM alert WHERE resolved_at IS NULL',
+    );
+    return new Set(rows.map(({ kind }) => kind));
+  }
+
   /** One look at a kind, with everything that follows from it, in one transaction. */
   async enter(kind: AlertKind, conditions: readonly Condition[], telling: TellingRules): Promise<void> {
     const { now } = telling;

@@ -1,6 +1,6 @@
 import { runsOutAt, unusualFrom } from '../../../src/alerts/statistics/spending';
-import { measureAnomalies, measureForecasts } from './measure';
-import { type Shape, shapes } from './synthetic-days';
+import { measureAnomalies, measureForecasts } from '../../../proofs/alerts/measure';
+import { type Shape, shapes } from '../../../proofs/alerts/synthetic-days';
 
 const DAY_MS = 86_400_000;
 const MONDAY = Date.UTC(2026, 0, 5);

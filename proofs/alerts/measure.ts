@@ -1,4 +1,4 @@
-import { HISTORY_DAYS, runsOutAt, type SpentDay, unusualFrom } from '../../../src/alerts/statistics/spending';
+import { HISTORY_DAYS, runsOutAt, type SpentDay, unusualFrom } from '#product/alerts';
 import { randomFrom, type Shape, yearOf } from './synthetic-days';
 
 const DAY_MS = 86_400_000;

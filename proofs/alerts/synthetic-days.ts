@@ -1,5 +1,5 @@
-import { Chance } from '../../system/chance';
-import type { SpentDay } from '../../../src/alerts/statistics/spending';
+import type { SpentDay } from '#product/alerts';
+import { Chance } from '../../test/system/chance';
 
 /** Ways in which organisations spend, day by day, in dollars. */
 export const shapes = ['steady', 'weekday', 'growing', 'bursty', 'sparse'] as const;
