@@ -104,6 +104,7 @@ const mayImport = {
     'web',
     'keys',
     'routing',
+    'backup',
     'billing',
     'catalogue',
     'identity',

@@ -1,3 +1,4 @@
+import { BackupError } from '../backup';
 import { monotonicMs } from '../kernel';
 import {
   DataFolderInUse,
@@ -91,7 +92,7 @@ function survive(logger: Logger): void {
 }
 
 /** The operator mends these, not a restart. */
-const misconfigured = [SettingsError, ExtensionRefused, ExtensionTablesRefused];
+const misconfigured = [SettingsError, ExtensionRefused, ExtensionTablesRefused, BackupError];
 
 function report(error: unknown, logger: Logger): void {
   if ([DataFolderInUse, EmbeddedPostgresFailure, ...misconfigured].some((known) => error instanceof known)) {

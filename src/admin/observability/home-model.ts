@@ -13,6 +13,7 @@ import {
   type Translate,
 } from '../../views';
 import { adminScope, type HttpRequest, periodLabel, periodWords, scopeWords } from '../../web';
+import type { BackupCard } from './backup-card';
 import { isByDay, nameOf, periods } from './periods';
 import type { Incident } from './incidents/incident-log';
 import type { ProviderStanding, TrafficAnswer, TrafficFigures, TrafficStep } from './traffic';
@@ -22,7 +23,8 @@ export interface HomeShown {
   readonly hours: number;
   /** The address where providers are managed; null where this installation does not serve it. */
   readonly catalogueHref: string | null;
-  readonly broken: BannerModel | null;
+  readonly banners: readonly BannerModel[];
+  readonly backups: BackupCard | null;
   readonly locale: Locale;
   readonly timeZone: string;
   readonly translate: Translate;
@@ -37,8 +39,9 @@ export interface HomePageModel {
   readonly incidents: TableModel | null;
   readonly providers: TableModel | null;
   readonly updatedAt: Date;
-  /** The banner names breaks of the audit chain; it is for the platform's administrators. */
-  readonly broken: BannerModel | null;
+  /** Breaks of the audit chain, and backups that fail; they are for the platform's administrators. */
+  readonly banners: readonly BannerModel[];
+  readonly backups: BackupCard | null;
 }
 
 const path = '/dashboard/admin';
@@ -61,7 +64,8 @@ export function homeModel(answer: TrafficAnswer, shown: HomeShown): HomePageMode
     incidents: answer.incidents && incidentTable(answer.incidents, translate),
     providers: answer.providers && providerTable(answer.providers, shown),
     updatedAt: answer.to,
-    broken: shown.broken,
+    banners: shown.banners,
+    backups: shown.backups,
   };
 }
 

@@ -1,9 +1,11 @@
 import { Controller, Query, Req } from '@nestjs/common';
 import { ChainBreaks } from '../../audit';
 import { atLeast, oneNumberOf } from '../../kernel';
-import { LeanAdapter, Takes } from '../../platform';
+import { BackupKeeper } from '../../backup';
+import { LeanAdapter, Settings, Takes } from '../../platform';
 import { Access, actorOf, adminScope, Data, type HttpRequest, Page, PageRenderer } from '../../web';
 import { breakBanner } from '../audit/seal-banner';
+import { backupBanner, backupCard } from './backup-card';
 import { homeModel } from './home-model';
 import { nameOf, periods } from './periods';
 import { Traffic, type TrafficAnswer } from './traffic';
@@ -19,6 +21,8 @@ export class HomeController {
   constructor(
     private readonly traffic: Traffic,
     private readonly breaks: ChainBreaks,
+    private readonly backups: BackupKeeper,
+    private readonly settings: Settings,
     private readonly pages: PageRenderer,
     private readonly adapter: LeanAdapter,
   ) {}
@@ -37,7 +41,13 @@ export class HomeController {
       request,
       hours,
       catalogueHref: this.adapter.routes.methodsOf(catalogue).includes('GET') ? catalogue : null,
-      broken: isPlatform ? breakBanner(await this.breaks.open(), shown) : null,
+      banners: isPlatform
+        ? [
+            breakBanner(await this.breaks.open(), shown),
+            backupBanner(this.backups.state, this.settings, shown.translate),
+          ].filter((banner) => banner !== null)
+        : [],
+      backups: isPlatform ? backupCard(this.backups.state, shown.translate) : null,
       ...shown,
     });
   }

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { BackupModule } from '../../backup';
 import { RoutingModule } from '../../routing';
 import { WebModule } from '../../web';
 import { HomeController } from './home.controller';
@@ -9,7 +10,7 @@ import { PoolHealthQuery } from './pool-health';
 import { Traffic } from './traffic';
 
 @Module({
-  imports: [WebModule, RoutingModule],
+  imports: [WebModule, RoutingModule, BackupModule],
   controllers: [HomeController, ObservabilityController],
   providers: [IncidentLog, IncidentWatch, PoolHealthQuery, Traffic],
 })

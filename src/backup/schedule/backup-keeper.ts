@@ -7,6 +7,7 @@ import { BackupWork, type OwnServer } from './backup-work';
 
 /** An archive is behind by this, and by the minute after which a segment is closed at the latest. */
 const SHIP_EVERY_MS = 5_000;
+const SHIPPING = 'shipping';
 const LONGEST_RUN_MS = DAY_MS / 2;
 
 /**
@@ -16,6 +17,7 @@ const LONGEST_RUN_MS = DAY_MS / 2;
 @Injectable()
 export class BackupKeeper implements BeforeApplicationShutdown {
   private current = NO_BACKUPS;
+  private readonly troubles = new Map<string, string>();
   private timer: NodeJS.Timeout | undefined;
   private shipping: Promise<void> | undefined;
   private readonly stopping = new AbortController();
@@ -38,32 +40,33 @@ export class BackupKeeper implements BeforeApplicationShutdown {
     const opened = openTarget(this.settings);
     const work = new BackupWork(opened, server, await this.segmentBytes(), product, this.settings);
     this.change({ isScheduled: true });
-    const once = (run: (signal: AbortSignal) => Promise<void>) => (signal: AbortSignal) =>
-      this.told(() => run(signal));
-    this.jobs.add({
-      name: 'backup',
-      cron: '*/10 * * * *',
-      deadlineMs: LONGEST_RUN_MS,
-      run: once(async (signal) => this.change(await work.backUp(signal, this.database))),
-    });
+    this.addJob('backup', '*/10 * * * *', (signal) => work.backUp(signal, this.database));
     if (this.settings.backupVerifyEveryMs > 0)
-      this.jobs.add({
-        name: 'backup verification',
-        cron: '25 * * * *',
-        deadlineMs: LONGEST_RUN_MS,
-        run: once(async (signal) => this.change(await work.verify(signal, this.logger, this.database))),
-      });
+      this.addJob('backup verification', '25 * * * *', (signal) =>
+        work.verify(signal, this.logger, this.database),
+      );
     // No other process has this database: whoever claimed these jobs is dead.
     await this.database.query(
       "UPDATE repeating_job SET claim = NULL, claimed_until = NULL WHERE name IN ('backup', 'backup verification')",
     );
     this.keepShipping(work);
+    // The start does not wait for a store that is slow or away.
+    void this.told('backup', () => work.look()).catch(() => undefined);
   }
 
   async beforeApplicationShutdown(): Promise<void> {
     clearInterval(this.timer);
     this.stopping.abort();
     await this.shipping;
+  }
+
+  private addJob(
+    name: string,
+    cron: string,
+    work: (signal: AbortSignal) => Promise<Partial<BackupState>>,
+  ): void {
+    const run = (signal: AbortSignal): Promise<void> => this.told(name, () => work(signal));
+    this.jobs.add({ name, cron, deadlineMs: LONGEST_RUN_MS, run });
   }
 
   private keepShipping(work: BackupWork): void {
@@ -75,35 +78,37 @@ export class BackupKeeper implements BeforeApplicationShutdown {
   }
 
   private async ship(work: BackupWork): Promise<void> {
+    const before = this.troubles.get(SHIPPING);
     try {
-      const coveredUntil = await work.ship(this.database, this.stopping.signal);
-      const waiting = await work.waiting();
-      this.change({ ...(coveredUntil === null ? {} : { coveredUntil }), waiting, trouble: null });
+      await this.told(SHIPPING, async () => {
+        const coveredUntil = await work.ship(this.database, this.stopping.signal);
+        return coveredUntil === null ? {} : { coveredUntil };
+      });
     } catch (error) {
       if (this.stopping.signal.aborted) return;
-      this.fail('the log of the database cannot be shipped to BACKUP_TARGET', error);
-      this.change({ waiting: await work.waiting().catch(() => this.current.waiting) });
+      // Every few seconds the same line would say nothing new.
+      if (before === undefined)
+        this.logger.error('the log of the database cannot be shipped to BACKUP_TARGET', { error });
     }
+    this.change({ waiting: await work.waiting().catch(() => this.current.waiting) });
   }
 
-  /** The job fails, and the reason is kept for pages. */
-  private async told(run: () => Promise<void>): Promise<void> {
+  /** What fails is kept for pages until the same work succeeds. */
+  private async told(what: string, work: () => Promise<Partial<BackupState>>): Promise<void> {
     try {
-      await run();
+      const news = await work();
+      this.troubles.delete(what);
+      this.change(news);
     } catch (error) {
-      this.change({ trouble: error instanceof Error ? error.message : String(error) });
+      this.troubles.set(what, error instanceof Error ? error.message : String(error));
+      this.change({});
       throw error;
     }
   }
 
-  private fail(what: string, error: unknown): void {
-    const trouble = error instanceof Error ? error.message : String(error);
-    if (trouble !== this.current.trouble) this.logger.error(what, { error });
-    this.change({ trouble });
-  }
-
   private change(news: Partial<BackupState>): void {
-    this.current = { ...this.current, ...news };
+    const [trouble = null] = this.troubles.values();
+    this.current = { ...this.current, ...news, trouble };
     const { newestAt, verifiedAt, coveredUntil, waiting } = this.current;
     const set = (gauge: { set(labels: object, value: number): void }, at: Date | null): void => {
       if (at !== null) gauge.set({}, at.getTime() / 1_000);

@@ -122,14 +122,14 @@ export class BackupWork {
     return coverageOf(this.opened.target, this.opened.key, manifest);
   }
 
-  private async look(): Promise<Partial<BackupState>> {
+  /** What the target has. */
+  async look(): Promise<Partial<BackupState>> {
     const { backups } = await inventory(this.opened.target, this.opened.key);
     const newest = backups.at(-1)?.manifest;
     const verified = backups.findLast(({ verified: mark }) => mark !== null)?.manifest;
     return {
       newestAt: newest === undefined ? null : new Date(newest.endedAt),
       verifiedAt: verified === undefined ? null : new Date(verified.endedAt),
-      trouble: null,
     };
   }
 }

@@ -1,5 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { runningEmbeddedPostgres } from '#inside/platform/database/embedded-postgres';
+import { rowsOf } from '../../support/postgres';
+import { until } from '../../support/until';
+import { freePort } from '../../system/free-port';
 import { makeScratchFolder } from '../../support/scratch';
 import { type Outcome, Program } from '../../system/program';
 
@@ -83,6 +87,8 @@ test('an installation is restored to a moment: what came before serves, what cam
     version: 1,
     moment: moment.toISOString(),
   });
+  // Its operator has decided what lies between.
+  rmSync(join(into, 'restored.json'));
   const second = await start('restored');
   const names = await namesOfKeys(second.url, root);
   expect(names).toContain('before the backup');
@@ -90,6 +96,33 @@ test('an installation is restored to a moment: what came before serves, what cam
   expect(names).not.toContain('after the moment');
   await second.program.stop();
 }, 180_000);
+
+test('the service ships its log, takes the first backup itself, and says so in metrics', async () => {
+  const place = join(folder, 'own-target');
+  mkdirSync(place);
+  const metricsPort = await freePort();
+  const program = Program.node('bundle/main.js', [], {
+    ...environment('scheduled'),
+    BACKUP_TARGET: place,
+    WORKERS: 'inline',
+    METRICS_PORT: String(metricsPort),
+  });
+  programs.push(program);
+  await program.find(/ is ready at (http:\S+)/);
+  const own = join(folder, 'scheduled');
+  // What waits for the next tenth minute is due now. The jobs are announced a moment after the start.
+  const { ownerUrl } = runningEmbeddedPostgres(own)!;
+  const due = "UPDATE repeating_job SET due_at = now() WHERE name = 'backup' RETURNING name";
+  await until(async () => (await rowsOf(ownerUrl, due)).length === 1, 60_000);
+  const metrics = async (): Promise<string> =>
+    (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+  await until(async () => /gateway_backup_success_timestamp_seconds [1-9]/.test(await metrics()), 60_000);
+  expect(await metrics()).toContain('gateway_backup_segments_waiting 0');
+  expect(partsIn(place).length).toBeGreaterThan(0);
+  const doctor = await cli(['doctor'], { DATA_FOLDER: own, BACKUP_TARGET: place });
+  expect(doctor.output).toMatch(/^warn {2}backups: the newest ended .*none was verified$/m);
+  await program.stop();
+}, 120_000);
 
 test('the newest backup is examined in a folder of its own and marked', async () => {
   const verified = await cli(['backup:verify', '--scratch', join(folder, 'scratch')]);
