@@ -197,6 +197,9 @@ export const steps: readonly Step[] = [
   },
   { command: 'npm run cli -- demo:seed', says: /sign-in-link\?token=/ },
   { command: 'npm run cli money:verify' },
+  { command: 'npm run cli -- quarantine show', says: /never restored/ },
+  { command: 'npm run cli -- journal:forget', says: /No dead node holds anything/ },
+  { command: 'npm run cli -- config check' },
   { command: 'npm run cli processor:check', code: 1, says: /MISSING/ },
   {
     command: 'npm run cli -- audit:export audit-2026-11.jsonl',
