@@ -99,7 +99,7 @@ async function cpu(stage: Stage, rounds: number, calls: number): Promise<void> {
     [stage.one, 1],
     [stage.two, 2],
   ] as const)
-    await callTimes(targetOf(node, stage), processes * WARM_UP_CALLS);
+    await callTimes(targetOf(node, stage), processes * numberGiven('warm', WARM_UP_CALLS));
   const times: { one: number; two: number }[] = [];
   for (let round = 0; round < rounds; round += 1)
     times.push({
