@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer as createPlain, type Server, ty
 import { createServer as createSecure } from 'node:tls';
 
 /** What the proxy does with a request: it lets it through, answers for itself, or says nothing. */
-export type Verdict = 'pass' | 'hang' | 'cut' | { readonly answer: string };
+type Verdict = 'pass' | 'hang' | 'cut' | { readonly answer: string };
 
 export interface ForwardProxyOptions {
   /** Such as `user:password`; without them everybody is let through. */

@@ -53,9 +53,6 @@ export const LineOrNone = (most: number): PropertyDecorator =>
     MaxLength(most),
   );
 
-/** Of several lines; an empty one means none. */
-export const TextOrNone = LineOrNone;
-
 export const Whole = (least: number, most: number): PropertyDecorator =>
   applyDecorators(
     Transform(({ value }: Given) =>

@@ -1,7 +1,7 @@
 import { IsIn, IsOptional } from 'class-validator';
 import { type OperationName, PROBED_OPERATIONS } from '../../routing';
 import { IfGiven } from '../../web';
-import { Flag, Line, LineOrNone, Secret, Settings, TextOrNone, Whole, Words } from './fields';
+import { Flag, Line, LineOrNone, Secret, Settings, Whole, Words } from './fields';
 import { FromPage, VersionedForm } from './forms';
 
 export class ProviderForm extends VersionedForm {
@@ -39,10 +39,10 @@ export class ProviderForm extends VersionedForm {
   secret?: unknown;
 
   /** Write-only, both in PEM: a certificate of ours for this supplier, with its key. */
-  @TextOrNone(65_536)
+  @LineOrNone(65_536)
   client_certificate?: string | null;
 
-  @TextOrNone(65_536)
+  @LineOrNone(65_536)
   client_key?: string | null;
 
   @LineOrNone(120)

@@ -8,22 +8,15 @@ import {
   type Resolver,
   SupplierDeadline,
   type SupplierHandler,
-  WireTransport,
   type SupplierRequest,
+  type SupplierTransport,
 } from '../../../../src/platform/supplier-http';
+import { closeEverything, openTransport, whereDirect } from './wire/raw-supplier';
 
 const loopback = { address: '127.0.0.0', prefix: 8, family: 'ipv4' as const };
-const settings = {
-  supplierConnections: 8,
-  supplierRestMs: 0,
-  supplierConnectTimeoutMs: 1_000,
-  supplierFirstByteTimeoutMs: 5_000,
-  supplierIdleTimeoutMs: 5_000,
-  supplierTotalTimeoutMs: 10_000,
-};
-
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
+  await closeEverything();
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
@@ -39,11 +32,7 @@ async function serve(listener: RequestListener): Promise<{ port: number; connect
   return { port: (server.address() as AddressInfo).port, connections: () => connections };
 }
 
-function poolsWith(guard: AddressGuard, changes: Partial<typeof settings> = {}): WireTransport {
-  const pools = new WireTransport({ ...settings, ...changes }, guard);
-  cleanups.push(() => pools.close());
-  return pools;
-}
+const poolsWith = openTransport;
 
 interface Outcome {
   status?: number;
@@ -54,7 +43,7 @@ interface Outcome {
 }
 
 /** Collects what a handler is told; `ends` counts how often it was told the end. */
-function collect(pools: WireTransport, request: SupplierRequest) {
+function collect(pools: SupplierTransport, request: SupplierRequest) {
   const outcome: Outcome = { text: '', ends: 0 };
   const { promise, resolve } = Promise.withResolvers<Outcome>();
   const started = Promise.withResolvers<void>();
@@ -185,7 +174,7 @@ describe('time-outs', () => {
     expect((await first.outcome).error?.message).toBe('enough');
   });
 
-  test('a connection that cannot be made', async () => {
+  whereDirect()('a connection that cannot be made', async () => {
     const refusing = createTcpServer().listen(0, '127.0.0.1');
     await once(refusing, 'listening');
     const { port } = refusing.address() as AddressInfo;

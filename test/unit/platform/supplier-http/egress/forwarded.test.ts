@@ -5,3 +5,4 @@ import '../wire/connection-pool.test';
 import '../wire/interrupted-answers.test';
 import '../wire/paused-answers.test';
 import '../wire/sent-requests.test';
+import '../wire-transport.test';

@@ -101,7 +101,7 @@ export async function answer(answerTo: (asked: Asked, nth: number) => void): Pro
 export const ok = (text: string, headers = ''): string =>
   `HTTP/1.1 200 OK\r\n${headers}content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
 
-export type Opened = (terms: typeof settings, guard: AddressGuard) => SupplierTransport;
+type Opened = (terms: typeof settings, guard: AddressGuard) => SupplierTransport;
 
 /** The cases are tried in this way; another one names what is different about it. */
 export interface Way {
