@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { EgressSettings } from './egress-settings';
 import { byteSize, duration, folder, text } from './readers';
 import { Setting } from './setting.decorator';
-import { type StorageCredential, storageCredential, storagePlace } from './storage-place';
+import { credentialIn, type StorageCredential, storagePlace } from './storage-place';
 
 /** Where backups go, and how often. */
 export abstract class BackupSettings extends EgressSettings {
@@ -23,7 +23,7 @@ export abstract class BackupSettings extends EgressSettings {
     name: 'BACKUP_TARGET_KEY',
     group: 'Backups',
     describe: 'The access key of an S3-compatible store, and its secret: ID:SECRET.',
-    as: { expects: 'ID:SECRET', read: storageCredential },
+    as: { expects: 'ID:SECRET', read: credentialIn },
     unset: 'only folders can be used',
     secret: true,
   })
