@@ -1,5 +1,5 @@
 import { insertRequestRecords, type RequestRecord } from '#product/audit';
-import { Limits, type BudgetScope } from '#product/billing';
+import { Ledger, Limits, type BudgetScope } from '#product/billing';
 import { Client } from 'pg';
 import type { Loose } from '../../support/alert-receivers';
 import { written } from '../../support/a-record';
@@ -38,9 +38,14 @@ const told = () =>
     return [type, kind, severity];
   });
 
-async function setBudget(scope: BudgetScope, limit: bigint): Promise<void> {
+/** A budget without a period does not end while a test moves the clock. */
+async function setBudget(
+  scope: BudgetScope,
+  limit: bigint,
+  period: 'monthly' | 'total' = 'total',
+): Promise<void> {
   const limits = house.service(Limits);
-  await house.house.app.database.transaction((tx) => limits.set(tx, scope, { period: 'monthly', limit }), {
+  await house.house.app.database.transaction((tx) => limits.set(tx, scope, { period, limit }), {
     withoutActivity: 'a test',
   });
   await database.query('SELECT open_spending_windows($1::text[], $2::bigint[], now())', [
@@ -209,6 +214,68 @@ test('a day that costs five times its usual is found, and what is usual is said'
   expect(await house.alerts('spend-anomaly')).toMatchObject([
     { organisation_id: organisationId, facts: { spent_nano: '100000000000', usual_nano: '20000000000' } },
   ]);
+});
+
+/** Eight weeks of finished days that cost so much each. */
+const pastDays = (scope: string, id: number, perDay: bigint): Promise<unknown> =>
+  house.query(
+    `INSERT INTO spend_day (scope, number, day, cost_nano)
+     SELECT s.scope, s.number, d::date, s.cost
+       FROM generate_series(now() - interval '56 days', now() - interval '1 day', interval '1 day') AS d,
+            (VALUES ($1, $2::bigint, $3::bigint), ('all', 0, 0)) AS s (scope, number, cost)
+     ON CONFLICT DO NOTHING`,
+    [scope, id, perDay.toString()],
+  );
+
+test('a budget that will run out before its period ends is told with the hour at which it does', async () => {
+  const scope = { kind: 'organisation', id: await house.house.organisation() } as const;
+  await setBudget(scope, 100n * USD, 'monthly');
+  await spend(scope, 95n * USD);
+  await pastDays('organisation', scope.id, 20n * USD);
+  const noon = Math.floor(Date.now() / DAY) * DAY + 12 * HOUR;
+  house.now = noon - 16 * MINUTE;
+  await house.pass(16 * MINUTE);
+  // Twenty more are usual today, and a quarter of them is left.
+  expect(await house.alerts('budget-forecast')).toMatchObject([
+    { organisation_id: scope.id, facts: { percent: 95, out_at: new Date(noon + 3 * HOUR).toISOString() } },
+  ]);
+  await spend(scope, 0n);
+});
+
+test('a wallet is told when it is low, and when it will be empty within a week; not where top-ups come by themselves', async () => {
+  const { id } = await house.house.person('user', { billingExempt: false });
+  const ledger = house.service(Ledger);
+  await house.house.app.database.transaction(
+    (tx) =>
+      ledger.post(tx, {
+        ...{ walletId: id, amount: 30n * USD, against: 'promotion', kind: 'welcome', ref: 'a wallet' },
+      }),
+    { withoutActivity: 'a test' },
+  );
+  await database.query('INSERT INTO billing_account (wallet_id, low_balance_nano) VALUES ($1, $2)', [
+    ...[id, (50n * USD).toString()],
+  ]);
+  await database.query(
+    `INSERT INTO payment (public_id, wallet_id, kind, live_mode, net_cents, fee_cents, gross_cents, state, paid_at)
+     VALUES (gen_random_uuid(), $1, 'checkout', false, 500, 27, 527, 'paid', now())`,
+    [id],
+  );
+  await pastDays('wallet', id, 10n * USD);
+  house.now = Math.floor(Date.now() / DAY) * DAY + 12 * HOUR;
+  await house.pass(16 * MINUTE);
+  const facts = { balance_nano: (30n * USD).toString() };
+  for (const kind of ['wallet-low', 'wallet-forecast'])
+    expect(await house.alerts(kind)).toMatchObject([{ subject: `wallet ${id}`, state: 'firing', facts }]);
+  await database.query(
+    `UPDATE billing_account SET low_balance_nano = 0, automatic = true, threshold_nano = 1, top_up_cents = 1000,
+            monthly_ceiling_cents = 10000 WHERE wallet_id = $1`,
+    [id],
+  );
+  await house.pass(16 * MINUTE);
+  await house.pass(16 * MINUTE);
+  for (const kind of ['wallet-low', 'wallet-forecast'])
+    expect(await house.alerts(kind)).toMatchObject([{ state: 'resolved' }]);
+  await database.query('DELETE FROM payment WHERE wallet_id = $1', [id]);
 });
 
 test('keys that end soon are told to their organisation', async () => {
