@@ -34,8 +34,14 @@ function nothingRefused(findings: Findings, name: string, load: Load): void {
   findings.over(`${name}: calls meanwhile`, load.seen.length, wrong, tally(load.seen));
 }
 
+/** Waits for words of a program, which may take long on a machine that is busy. */
+async function said(program: Program, words: RegExp): Promise<void> {
+  while (!words.test(program.text) && !program.over) await delay(20);
+  if (!words.test(program.text)) throw new Error(`it ended without ${words.source}: ${program.text}`);
+}
+
 async function killedWhen(program: Program, says: RegExp): Promise<void> {
-  await program.find(says);
+  await said(program, says);
   program.kill();
   await program.ended;
 }
@@ -140,7 +146,7 @@ const backups: readonly Drill[] = [
     name: 'database killed during a backup',
     async run(house, findings) {
       const program = house.cli(['backup'], { BACKUP_RATE: '8MiB' });
-      await program.find(/database: 20 %/);
+      await said(program, /database: 20 %/);
       house.killDatabase();
       const { code, complaint } = await program.finish();
       findings.check(
@@ -158,7 +164,7 @@ const backups: readonly Drill[] = [
     name: 'product killed during a backup',
     async run(house, findings) {
       const program = house.cli(['backup'], { BACKUP_RATE: '8MiB' });
-      await program.find(/database: 20 %/);
+      await said(program, /database: 20 %/);
       await house.killProduct();
       const { code } = await program.finish();
       findings.check(`${this.name}: the backup goes on`, 'exit code 0', `${code}`, code === 0);
@@ -227,7 +233,7 @@ const restores: readonly Drill[] = [
       const { at } = await momentOfLoad(house);
       const into = house.place();
       const program = house.cli(['restore', '--into', into, '--at', at!.toISOString()]);
-      await program.find(/log: \d+ %/);
+      await said(program, /log: \d+ %/);
       house.killDatabase(into);
       const { code, complaint } = await program.finish();
       findings.check(

@@ -4,7 +4,7 @@ import type { BackupKey } from './seal/backup-key';
 import type { BackupTarget } from './target/backup-target';
 import { type Coverage, WalArchive } from './wal/wal-archive';
 
-export interface KnownBackup {
+interface KnownBackup {
   readonly manifest: Manifest;
   readonly verified: VerifiedMark | null;
 }

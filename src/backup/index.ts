@@ -2,7 +2,7 @@ export { BackupModule } from './backup.module';
 export { BackupError } from './backup-error';
 export { chooseBackup, coverageOf, inventory } from './backups';
 export { pruneBackups } from './prune';
-export { RESTORED_FILE, restoreBackup } from './restore/restore-backup';
+export { restoreBackup } from './restore/restore-backup';
 export { BackupKeeper } from './schedule/backup-keeper';
 export type { BackupState } from './schedule/backup-state';
 export { storedBytesOf, takeBackup } from './take/take-backup';

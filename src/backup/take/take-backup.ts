@@ -12,7 +12,7 @@ import type { BackupKey } from '../seal/backup-key';
 import type { BackupTarget } from '../target/backup-target';
 import { dataFiles, passwordsIn } from './data-files';
 
-export interface Progress {
+interface Progress {
   readonly step: 'files' | 'database';
   readonly doneBytes: number;
   /** About so many there will be; the server's own estimate. */
@@ -85,7 +85,7 @@ async function takeParts(options: TakeOptions, now: () => Promise<Date>): Promis
   return { manifest, bytes: bytesOf(manifest), sentBytes: store.sentBytes, reusedParts: store.reused };
 }
 
-export const bytesOf = ({ cluster, files }: Manifest): number =>
+const bytesOf = ({ cluster, files }: Manifest): number =>
   [...files, ...(cluster === null ? [] : [cluster.base, cluster.fileList])].reduce(
     (sum, { bytes }) => sum + bytes,
     0,

@@ -35,7 +35,7 @@ export interface VerifyOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface Examined {
+interface Examined {
   readonly name: string;
   /** Empty: it holds. */
   readonly wrong: readonly string[];

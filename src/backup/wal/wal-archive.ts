@@ -95,7 +95,7 @@ export class WalArchive {
 }
 
 /** Timelines lie in folders of their own. */
-export const folderOfTimeline = (timeline: number): string =>
+const folderOfTimeline = (timeline: number): string =>
   `${WAL}${timeline.toString(16).toUpperCase().padStart(8, '0')}/`;
 
 function objectOf(name: string): string {

@@ -16,8 +16,8 @@ export {
   startEmbeddedPostgres,
 } from './embedded-postgres';
 export { removeServerFolder } from './embedded/folders';
-export { type BaseBackup, takeBaseBackup } from './embedded/base-backup';
-export { type Recovery, RestoredPostgres, takesRestore } from './restored-postgres';
+export { takeBaseBackup } from './embedded/base-backup';
+export { RestoredPostgres, takesRestore } from './restored-postgres';
 export { ChecksOf, columnsOf } from './kept-columns';
 export { everyRow, Keyset, type Page, type PageRequest } from './keyset';
 export { migrate } from './migrate';

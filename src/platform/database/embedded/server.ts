@@ -120,7 +120,7 @@ const isPostgres = (pid: number) => /postgres$/.test(runningProcess(pid)?.name ?
  * Removes the lock file of a dead server. PostgreSQL removes it too. It takes any process with the old number
  * for a rival, such as a zombie or an unrelated process in a restarted container.
  */
-export async function clearStaleLock(paths: ClusterPaths): Promise<void> {
+async function clearStaleLock(paths: ClusterPaths): Promise<void> {
   const file = join(paths.data, 'postmaster.pid');
   if (process.platform !== 'linux' || !existsSync(file)) return;
   const data = realpathSync(paths.data);
