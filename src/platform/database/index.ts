@@ -25,6 +25,6 @@ export { moveDatabase, type MoveProgress, problemOfTarget } from './move';
 export { Notifications } from './notifications';
 export { attachDatabase, type OpenDatabase, type OpeningDatabase, startDatabase } from './open-database';
 export { survivesLostConnections } from './pool-options';
-export { type OpenQuarantine, QuarantineState } from './quarantine-state';
+export { QuarantineState } from './quarantine-state';
 export { RevisionWatch } from './revision-watch';
 export { readRows, type Row, type Stored } from './row';

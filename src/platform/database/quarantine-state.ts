@@ -1,7 +1,7 @@
 import type { Database } from './database';
 import type { Row } from './row';
 
-export type OpenQuarantine = Row<'quarantine', 'id, moment'>;
+type OpenQuarantine = Row<'quarantine', 'id, moment'>;
 
 /** Whether this installation was restored and waits for an operator. It is looked up once, at the start. */
 export class QuarantineState {
