@@ -1,8 +1,9 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Findings } from '../../test/system/findings';
 import type { ProofGateway } from '../../test/system/gateway';
-import { ProofNode } from '../../test/system/node';
-import { join } from 'node:path';
+import { Program, projectFolder } from '../../test/system/program';
 import { residentMb } from './family';
 import { splitByPath } from './split';
 
@@ -12,6 +13,12 @@ const MOST_START_MS = 800;
 const MOST_MB = 130;
 /** What only a node with pages has in memory. */
 const PAGE_FILES = /boot\/pages\.js|argon2|pdfkit/;
+
+const { scripts } = JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8')) as {
+  scripts: Readonly<Record<string, string>>;
+};
+/** Node is given these flags and this file by `npm start`. */
+const artefact = (scripts['start'] ?? '').split(/(?<=^|\s)node /)[1]?.split(' ') ?? [];
 
 interface Start {
   readonly ms: number;
@@ -24,16 +31,19 @@ const median = (values: readonly number[]): number =>
 
 /** A node of the role is started on the database that is there, looked at when it rests, and stopped. */
 async function startOnce(gateway: ProofGateway, role: string): Promise<Start> {
-  const began = performance.now();
   const folder = join(gateway.folder, `role-${role}`);
-  const environment = { ...gateway.node.environment, SERVE: role };
-  const node = await ProofNode.start(folder, environment, { preload: 'proofs/processes/loaded-files.js' });
+  mkdirSync(folder, { recursive: true });
+  const environment = { ...process.env, ...gateway.node.environment, DATA_FOLDER: folder, SERVE: role };
+  const words = ['--require', join(__dirname, 'loaded-files.js'), ...artefact];
+  const began = performance.now();
+  const program = Program.run(process.execPath, words, environment, { folder: projectFolder });
+  await program.find(/ is ready at (http:\S+)/);
   const ms = performance.now() - began;
   await delay(REST_MS);
-  const mb = residentMb(node.program.pid);
-  node.program.signal('SIGUSR2');
-  const [, loaded = ''] = await node.program.find(/^loaded: (.*)$/m);
-  await node.stop();
+  const mb = residentMb(program.pid);
+  program.signal('SIGUSR2');
+  const [, loaded = ''] = await program.find(/^loaded: (.*)$/m);
+  await program.stop();
   return { ms, mb, loaded };
 }
 
