@@ -23,6 +23,8 @@ async function momentOfLoad(
   await house.busy(5_000, async () => {
     await delay(2_000 + Math.random() * 2_000);
     at = await house.now();
+    // On a busy machine nothing may have been committed yet, and then nothing could be missing.
+    for (; house.witness.committedBy(at).length === 0; at = await house.now()) await delay(250);
   });
   await after();
   await house.covered(at);
@@ -324,14 +326,9 @@ const damages: readonly Drill[] = [
   {
     name: 'a segment of the log cut off',
     async run(house, findings) {
-      const { at } = await momentOfLoad(house);
+      await momentOfLoad(house);
       const folder = copied(house, (copy) => truncateSync(filesIn(copy, /\/wal\//).at(-2)!, 4_000));
-      await refused(
-        house,
-        this.name,
-        { words: [folder, '--at', at!.toISOString()], says: /is damaged/ },
-        findings,
-      );
+      await refused(house, this.name, { words: [folder], says: /is damaged/ }, findings);
       return null;
     },
   },
