@@ -112,9 +112,8 @@ export abstract class NodeMetrics extends DeclaredMetrics {
     'gateway_backup_covered_timestamp_seconds',
     'Until when the archived log reaches: what was committed later would be lost with the machine.',
   );
-  readonly backupWaiting = this.gauge(
+  readonly backupWaiting = this.gaugeOnceSet(
     'gateway_backup_segments_waiting',
     'Segments of the log that wait to be shipped to BACKUP_TARGET.',
-    [],
   );
 }

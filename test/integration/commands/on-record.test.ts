@@ -174,6 +174,11 @@ const readers: Readonly<Record<string, () => string[]>> = {
 const withoutEntries = {
   'demo:seed': 'fills an empty installation with examples, and no other',
   'database:move': 'copies all entries to another database, and writes none itself',
+  backup: 'writes to the target of backups, and takes the log as it is',
+  'backup:list': 'reads the target of backups',
+  'backup:verify': 'restores aside, and marks the backup at its target',
+  'backup:prune': 'removes from the target of backups alone',
+  restore: 'writes a new data folder; its first start records that it was restored',
   'extension:new': 'writes a folder of its own and opens no installation',
   'extension:check': 'starts a service on data of its own',
 };
