@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
+import { administer } from '../../support/postgres';
 import { CommandHouse } from './command-house';
 
 let house: CommandHouse;
@@ -181,7 +182,8 @@ test('a repeating job without the success that was due fails, by its name', asyn
 
 test('nodes of which none runs jobs are told', async () => {
   const found = async (): Promise<unknown> => (await doctor()).found.get('job runners');
-  await house.database.query(
+  await administer(
+    house.test.ownerUrl,
     `INSERT INTO escrow_lease (id, node, last_operation, started_at, expires_at)
      VALUES ('00000000-0000-7000-8000-000000000001', '00000000-0000-7000-8000-000000000002', 0,
        now() - interval '6 minutes', now() + interval '1 hour')`,
@@ -193,7 +195,10 @@ test('nodes of which none runs jobs are told', async () => {
   );
   expect(await found()).toBe('ok jobs were run within the last five minutes');
   await house.database.query(`DELETE FROM repeating_job WHERE name = 'often'`);
-  await house.database.query(`DELETE FROM escrow_lease WHERE node = '00000000-0000-7000-8000-000000000002'`);
+  await administer(
+    house.test.ownerUrl,
+    `DELETE FROM escrow_lease WHERE node = '00000000-0000-7000-8000-000000000002'`,
+  );
 });
 
 test('accounts with one address in two spellings are named', async () => {
