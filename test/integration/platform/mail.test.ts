@@ -152,7 +152,7 @@ test.each<[string, Partial<Mail>]>([
   await expect(mailer.send({ ...mail, ...part })).rejects.toThrow(RangeError);
   const transport = new MailTransport({ smtpUrl, mailFrom: 'a@b', dataFolder: folder }, new Outbox(folder));
   await expect(transport.deliver({ ...mail, ...part })).rejects.toThrow(RangeError);
-  transport.close();
+  await transport.close();
   expect(postbox.received).toEqual([]);
 });
 
@@ -163,7 +163,7 @@ test('a server that says nothing does not hold a delivery for ever', async () =>
   const from = { smtpUrl: `smtp://127.0.0.1:${port}`, mailFrom: 'a@b', dataFolder: folder };
   const transport = new MailTransport(from, new Outbox(folder), 100);
   await expect(transport.deliver(mail)).rejects.toThrow(/greeting/i);
-  transport.close();
+  await transport.close();
   mute.close();
 });
 
