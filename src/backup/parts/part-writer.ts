@@ -1,7 +1,7 @@
 import type { Part, PartStore } from './part-store';
 
-/** A part is held in memory while it is packed and sent. */
-const LARGEST_PART = 8 * 1024 * 1024;
+/** A part is held in memory while it is packed and sent. Its digests hold up requests for a few milliseconds. */
+const LARGEST_PART = 2 * 1024 * 1024;
 /** Where the content suggests a cut, a part as long as this ends. */
 const SUGGESTED_PART = 1024 * 1024;
 
