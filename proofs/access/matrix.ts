@@ -32,8 +32,8 @@ export async function runMatrix(places: Places, routes: readonly Route[]): Promi
   let [cells, compared] = [0, 0];
   const readers = new Map<string, Promise<Person>>();
   const callerOf = (route: Route, role: Role): Promise<Person> => {
-    // A change may change its caller.
-    if (route.method !== 'GET') return places.person(role);
+    // A change may change its caller, and so does the link to sign out.
+    if (route.method !== 'GET' || route.path === '/logout') return places.person(role);
     const known = readers.get(role) ?? places.person(role);
     readers.set(role, known);
     return known;
