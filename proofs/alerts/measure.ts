@@ -12,7 +12,7 @@ const before = (days: readonly SpentDay[], place: number): SpentDay[] =>
 export interface Measured {
   /** Days a month on which an ordinary day was called unusual. */
   readonly falseAlarms: number;
-  /** Of days with five times their usual, the share that was found. */
+  /** The share of days with five times the usual spending that an alert found. */
   readonly found: number;
   /** The hour of such a day, in the middle, at which it was found. */
   readonly foundAtHour: number;
@@ -46,7 +46,7 @@ export function measureAnomalies(shape: Shape, seeds: readonly number[]): Measur
 export interface MeasuredForecasts {
   /** Budgets a month that were said to run out and did not. */
   readonly falseAlarms: number;
-  /** Of budgets that ran out, the share that was told before. */
+  /** The share of exhausted budgets whose end a forecast told before. */
   readonly foretold: number;
   /** Days of notice, in the middle. */
   readonly notice: number;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Findings } from '../../test/system/findings';
 import type { Came, Testbed } from './testbed';
 
-/** What hangs is counted and logged at its deadline, after the answer has gone out. */
+/** The host counts and logs a hanging hook at its deadline, after the answer has gone out. */
 const NAMED_DEADLINE_MS = 5_000;
 
 /** How each request or visit has to end, and who is named. */

@@ -1,7 +1,7 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** What became of the calls of all callers. */
+/** The calls of all callers, by their outcome. */
 export interface Tally {
   calls: number;
   /** Answered with 200, by their request ids. */

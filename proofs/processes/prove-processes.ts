@@ -89,7 +89,7 @@ async function cpuOfCall(node: ProofNode, stage: Stage, calls: number): Promise<
   const idle = (spent() - idleFrom) / IDLE_MS;
   const [before, began] = [spent(), performance.now()];
   await callTimes(targetOf(node, stage), calls);
-  // What the last calls left to be done is done.
+  // The node has finished the settlements of the last calls.
   await delay(500);
   return (spent() - before - idle * (performance.now() - began)) / calls;
 }

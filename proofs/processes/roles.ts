@@ -11,7 +11,7 @@ const REST_MS = 5_000;
 const STARTS = 5;
 const MOST_START_MS = 800;
 const MOST_MB = 130;
-/** What only a node with pages has in memory. */
+/** Files of code that only a node with pages loads. */
 const PAGE_FILES = /boot\/pages\.js|argon2|pdfkit/;
 
 const { scripts } = JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8')) as {
@@ -47,7 +47,7 @@ async function startOnce(gateway: ProofGateway, role: string): Promise<Start> {
   return { ms, mb, loaded };
 }
 
-/** What a role costs at rest, and what both serve together behind one address. */
+/** Measures the memory and start of each role, then calls both behind one address. */
 export async function proveRoles(findings: Findings, gateway: ProofGateway): Promise<void> {
   const starts: Record<'all' | 'gateway', Start[]> = { all: [], gateway: [] };
   for (let round = 0; round < STARTS; round += 1)

@@ -11,7 +11,7 @@ export type ProxyName = (typeof proxyNames)[number];
 
 interface Kind {
   readonly file: string;
-  /** What the shipped file becomes on this machine, without certificates and apart from all else. */
+  /** The shipped file with the ports of this machine and without certificates. */
   readonly adapted: (text: string, port: number, folder: string) => string;
   readonly command: (file: string, folder: string) => readonly [string, ...string[]];
 }
