@@ -10,10 +10,15 @@ import { Report, seconds, spread } from '../outages/report';
 import { RoundRobin } from '../outages/round-robin';
 import { type GatewayNode, Testbed } from '../outages/testbed';
 import { numberGiven, runProof } from '../../test/system/findings';
+import { fillRecords } from './fill-records';
 import { released, ReleasedVersion } from './released-version';
 
 /** Fewer where the machine has other work to do: `--calls 5`. */
 const callsASecond = numberGiven('calls', 40);
+/** Tables are as large as those of a year's work with `--records 1000000`. */
+const records = numberGiven('records', 0);
+/** A line a second tells that a migration goes on; the clock of a busy machine may be late. */
+const MOST_SILENCE_MS = 2_500;
 /** Longer than the balancer takes to see that a node is leaving. */
 const environment = { DRAIN_NOTICE: '5s', DRAIN_TIMEOUT: '20s', LOG_LEVEL: 'info', WORKERS: 'inline' };
 const BACK_WITHIN_MS = 60_000;
@@ -46,6 +51,7 @@ async function upgrade(from: string, old: ReleasedVersion, testbed: Testbed, rep
   const load = new Load([{ url: pair.url, key: testbed.key }], mixed).start(callsASecond);
   try {
     await delay(3_000);
+    if (records > 0) await fillRecords(testbed.books.database, records);
     const updated: number[] = [];
     for (const place of [0, 1]) updated.push(await pair.replace(place));
     await delay(2_000);
@@ -59,6 +65,7 @@ async function upgrade(from: string, old: ReleasedVersion, testbed: Testbed, rep
       `${pending}, ${steps}`,
       pending > 0 && steps === pending,
     );
+    checkProgress(report, name, pair.nodes[0]!);
     for (const node of pair.nodes) checkSurprises(context, name, node);
     // The way back: one node of the version before works on what the new one has migrated.
     await pair.replace(1, old.bundle);
@@ -78,6 +85,23 @@ async function upgrade(from: string, old: ReleasedVersion, testbed: Testbed, rep
     await load.stop();
     await pair.stop();
   }
+}
+
+/** From the first line about migrations to the last, none comes much later than the one before. */
+function checkProgress(report: Report, name: string, { program }: GatewayNode): void {
+  const lines = program.text
+    .split('\n')
+    .filter((line) => /"migration":"/.test(line))
+    .map((line) => Date.parse((JSON.parse(line) as { time: string }).time));
+  const silences = lines.slice(1).map((at, place) => at - lines[place]!);
+  const longest = Math.max(...silences);
+  const took = lines.at(-1)! - lines[0]!;
+  report.check(
+    `${name}: migrations tell how far they are each second`,
+    `at most ${seconds(MOST_SILENCE_MS)} of silence`,
+    `${seconds(longest)} within ${seconds(took)}, ${lines.length} lines`,
+    longest <= MOST_SILENCE_MS,
+  );
 }
 
 /** Two nodes behind a balancer that looks at readiness. */

@@ -51,6 +51,9 @@ export function serviceDataSourceOptions(options: ServiceDataSourceOptions): Pos
   };
 }
 
+/** In pg_stat_activity. */
+export const MIGRATIONS_APPLICATION = 'switchboard-migrations';
+
 /** Migrations connect as the owner of the schema, without a time limit on a statement. */
 export function migrationDataSource(
   url: string,
@@ -60,7 +63,7 @@ export function migrationDataSource(
   return new DataSource({
     ...common,
     url,
-    applicationName: 'switchboard-migrations',
+    applicationName: MIGRATIONS_APPLICATION,
     entities: [...entities],
     migrations: [...migrations],
     migrationsTransactionMode: 'each',

@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import { MINUTE_MS } from '../../kernel';
+import { MIGRATIONS_APPLICATION } from './data-source';
 import {
   completeRoles,
   ensureExtensionRole,
@@ -37,7 +38,7 @@ export async function migrateExtensions(url: string, extensions: readonly Extens
   for (const tables of extensions) {
     const client = new Client({
       connectionString: url,
-      application_name: 'switchboard-migrations',
+      application_name: MIGRATIONS_APPLICATION,
       connectionTimeoutMillis: 10_000,
     });
     client.on('error', () => undefined);

@@ -3,7 +3,7 @@ import { LATEST_SCHEMA_VERSION, runMigrations as runQueueMigrations } from 'bull
 import { Client } from 'pg';
 import { monotonicMs } from '../../kernel';
 import { applicationRole } from './connection-url';
-import { type Migration, migrationDataSource } from './data-source';
+import { type Migration, migrationDataSource, MIGRATIONS_APPLICATION } from './data-source';
 import type { ExtensionTables } from './extension-role';
 import { areExtensionsCurrent, migrateExtensions } from './migrate-extensions';
 import { type ReportProgress, runMigrations } from './run-migrations';
@@ -102,7 +102,7 @@ async function takeTurn(client: Client, deadlineMs: number): Promise<void> {
   }
   throw new Error(
     `Another node has been migrating this database for ${Math.round(deadlineMs / 1000)} s. ` +
-      'Look at it first: in pg_stat_activity it is called "switchboard-migrations".',
+      `Look at it first: in pg_stat_activity it is called "${MIGRATIONS_APPLICATION}".`,
   );
 }
 

@@ -6,6 +6,7 @@ import {
   type QueryRunner,
 } from 'typeorm';
 import { MINUTE_MS, monotonicMs } from '../../kernel';
+import { MIGRATIONS_APPLICATION } from './data-source';
 
 export interface MigrationProgress {
   /** `waits` means that others use the table, and come first. */
@@ -14,7 +15,12 @@ export interface MigrationProgress {
   readonly number: number;
   readonly of: number;
   readonly milliseconds: number;
+  /** What PostgreSQL says of an index that is built. */
+  readonly phase?: string;
+  readonly percent?: number;
 }
+
+type IndexProgress = Pick<MigrationProgress, 'phase' | 'percent'>;
 
 export type ReportProgress = (progress: MigrationProgress) => void;
 
@@ -22,7 +28,7 @@ export type ReportProgress = (progress: MigrationProgress) => void;
 const LOCK_TIMEOUT_MS = 2_000;
 const PAUSE_MS = 500;
 const LONGEST_WAIT_MS = 10 * MINUTE_MS;
-const REPORT_EVERY_MS = 10_000;
+const REPORT_EVERY_MS = 1_000;
 const LOCK_NOT_AVAILABLE = '55P03';
 /** A migration of several tables can meet a node that takes them in another order. */
 const DEADLOCK_DETECTED = '40P01';
@@ -42,26 +48,53 @@ export async function runMigrations(
   pending.sort((one, other) => order.indexOf(one.name) - order.indexOf(other.name));
   for (const [place, migration] of pending.entries()) {
     const startedMs = monotonicMs();
-    const tell = (step: MigrationProgress['step']): void =>
+    const tell = (step: MigrationProgress['step'], progress: IndexProgress = {}): void =>
       report({
         step,
         migration: migration.name,
         number: place + 1,
         of: pending.length,
         milliseconds: Math.round(monotonicMs() - startedMs),
+        ...progress,
       });
     // The first start makes everything within a second or two.
     if (!isNew) tell('begins');
-    const timer = setInterval(() => tell('continues'), REPORT_EVERY_MS);
+    const over = new AbortController();
+    const told = tellMeanwhile(source, over.signal, (progress) => tell('continues', progress));
     try {
       await runOnce(source, migration, () => tell('waits'));
     } catch (cause) {
       throw new Error(`The migration ${migration.name} failed: ${(cause as Error).message}`, { cause });
     } finally {
-      clearInterval(timer);
+      over.abort();
+      await told;
     }
     if (!isNew) tell('done');
   }
+}
+
+async function tellMeanwhile(
+  source: DataSource,
+  over: AbortSignal,
+  tell: (progress: IndexProgress) => void,
+): Promise<void> {
+  const second = (): Promise<boolean> => delay(REPORT_EVERY_MS, true, { signal: over }).catch(() => false);
+  while (await second()) {
+    const progress = await indexProgress(source).catch(() => ({}));
+    if (!over.aborted) tell(progress);
+  }
+}
+
+async function indexProgress(source: DataSource): Promise<IndexProgress> {
+  const [row] = await source.query<{ phase: string; percent: number | null }[]>(
+    `SELECT phase, floor(100.0 * CASE WHEN tuples_total > 0 THEN tuples_done::numeric / tuples_total
+                                      WHEN blocks_total > 0 THEN blocks_done::numeric / blocks_total END)::integer AS percent
+       FROM pg_stat_progress_create_index JOIN pg_stat_activity USING (pid, datname)
+      WHERE datname = current_database() AND application_name = $1`,
+    [MIGRATIONS_APPLICATION],
+  );
+  if (row === undefined) return {};
+  return { phase: row.phase, ...(row.percent !== null && { percent: row.percent }) };
 }
 
 async function runOnce(source: DataSource, migration: PendingMigration, waits: () => void): Promise<void> {

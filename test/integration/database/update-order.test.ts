@@ -97,6 +97,35 @@ test('a migration that waits for a lock does not hold up those who work, and get
   }
 });
 
+test('a migration that takes long tells so each second, and the phase of an index that it builds', async () => {
+  class Build implements MigrationInterface {
+    readonly name = 'Build9000000000000';
+    readonly transaction = false;
+    async up(runner: QueryRunner): Promise<void> {
+      await runner.query('CREATE INDEX CONCURRENTLY built ON organisation (id)');
+    }
+    async down(): Promise<void> {}
+  }
+  const writer = new Client({ connectionString: database.ownerUrl });
+  await writer.connect();
+  const told: MigrationProgress[] = [];
+  try {
+    await writer.query('BEGIN; LOCK TABLE organisation IN ROW EXCLUSIVE MODE');
+    const updated = update([Build], (progress) => void told.push(progress));
+    const continued = (): MigrationProgress[] => told.filter(({ step }) => step === 'continues');
+    await until(() => Promise.resolve(continued().length >= 2));
+    await writer.query('COMMIT');
+    await updated;
+    expect(continued()[1]).toMatchObject({
+      migration: 'Build9000000000000',
+      phase: 'waiting for writers before build',
+    });
+    expect(told.at(-1)).toMatchObject({ step: 'done' });
+  } finally {
+    await writer.end();
+  }
+});
+
 /** A node and a migration take two tables in opposite order; PostgreSQL breaks off the migration. */
 describe('a migration that is broken off as a deadlock', () => {
   let node: Client;
