@@ -19,3 +19,6 @@ export const COMMAND_LINE = 'command line';
 
 /** A usage error, independent of the state of the installation. */
 export class UsageError extends Error {}
+
+/** The settings of a command lead to no installation. */
+export class NoInstallation extends Error {}

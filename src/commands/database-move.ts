@@ -12,7 +12,6 @@ import {
   extensionRole,
   type ExtensionTables,
   isEmbeddedPostgresRunning,
-  loadSettings,
   Logger,
   migrate,
   moveDatabase,
@@ -22,7 +21,7 @@ import {
 } from '../platform';
 import { type Command, type CommandContext, UsageError } from './command';
 import { extensionsOf } from './extensions/loaded';
-import { installationOf } from './with-database';
+import { installationOf, settingsOfInstallation } from './with-database';
 
 export const databaseMove: Command = {
   usage: 'database:move URL',
@@ -33,7 +32,7 @@ export const databaseMove: Command = {
   async run(words, context) {
     const { positionals } = parseArgs({ args: words, options: {}, allowPositionals: true });
     const targetUrl = urlIn(positionals);
-    const settings = loadSettings(context.environment);
+    const settings = settingsOfInstallation(context.environment);
     const problem = problemOfSource(settings) ?? (await problemOfTarget(targetUrl));
     if (problem !== null) {
       context.writeStderr(`Nothing can be moved to ${placeOf(targetUrl)}: ${problem}.\n`);

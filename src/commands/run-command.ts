@@ -8,7 +8,7 @@ import { backupList } from './backup/backup-list';
 import { backupPrune } from './backup/backup-prune';
 import { backupVerify } from './backup/backup-verify';
 import { restore } from './backup/restore';
-import { type Command, type CommandContext, UsageError } from './command';
+import { type Command, type CommandContext, NoInstallation, UsageError } from './command';
 import { configCheck } from './config-check';
 import { databaseMove } from './database-move';
 import { demoSeed } from './demo';
@@ -130,7 +130,7 @@ function failed(error: unknown, context: CommandContext): number {
   return misconfigured.some((known) => error instanceof known) ? EXIT_CONFIGURATION : 1;
 }
 
-const misconfigured = [SettingsError, ExtensionRefused, ExtensionTablesRefused];
+const misconfigured = [NoInstallation, SettingsError, ExtensionRefused, ExtensionTablesRefused];
 
 interface Found {
   readonly command: Command;

@@ -1,17 +1,30 @@
+import { resolve } from 'node:path';
 import { DataSource } from 'typeorm';
 import { migrations } from '../../migrations';
 import { entities } from '../boot/app.module';
-import type { CommandContext } from './command';
+import { type CommandContext, NoInstallation } from './command';
 import {
   applicationUrl,
   attachDatabase,
   Database,
   type ExtensionTables,
+  hasEmbeddedDatabase,
   loadSettings,
   type OpenDatabase,
   type Settings,
   survivesLostConnections,
 } from '../platform';
+
+/** A command that made an empty installation where there is none would tell of that one. */
+export function settingsOfInstallation(environment: NodeJS.ProcessEnv): Settings {
+  const { databaseUrl, dataFolder } = loadSettings(environment, { makesSecrets: false });
+  if (databaseUrl === undefined && !hasEmbeddedDatabase(dataFolder))
+    throw new NoInstallation(
+      `There is no installation in ${resolve(dataFolder)}. Give the command the settings of the service ` +
+        '(DATA_FOLDER, DATABASE_URL, secrets), or start the service once.',
+    );
+  return loadSettings(environment);
+}
 
 /** Runs a command on the database of the service, whether that is running or not, and says which one that is. */
 export async function withDatabase<T>(
@@ -19,7 +32,7 @@ export async function withDatabase<T>(
   { environment, writeStderr }: Pick<CommandContext, 'environment' | 'writeStderr'>,
   extensions: readonly ExtensionTables[] = [],
 ): Promise<T> {
-  const settings = loadSettings(environment);
+  const settings = settingsOfInstallation(environment);
   writeStderr(`Installation: ${installationOf(settings)}\n`);
   const open = await attachDatabase(settings, { migrations, extensions });
   return using({ ...open, url: applicationUrl(open.url) }, (database) => work(database, settings));
@@ -30,7 +43,7 @@ export async function withOwnedDatabase<T>(
   work: (database: Database, settings: Settings) => Promise<T>,
   { environment, writeStderr }: Pick<CommandContext, 'environment' | 'writeStderr'>,
 ): Promise<T> {
-  const settings = loadSettings(environment);
+  const settings = settingsOfInstallation(environment);
   writeStderr(`Installation: ${installationOf(settings)}\n`);
   const open = await attachDatabase(settings, { migrations });
   return using({ ...open, url: open.ownerUrl }, (database) => work(database, settings));

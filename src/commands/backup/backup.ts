@@ -10,15 +10,9 @@ import {
   withTarget,
 } from '../../backup';
 import { productVersion } from '../../boot/app.module';
-import {
-  attachDatabase,
-  loadSettings,
-  type OpenDatabase,
-  runningEmbeddedPostgres,
-  type Settings,
-} from '../../platform';
+import { attachDatabase, type OpenDatabase, runningEmbeddedPostgres, type Settings } from '../../platform';
 import { type Command, type CommandContext, UsageError } from '../command';
-import { installationOf } from '../with-database';
+import { installationOf, settingsOfInstallation } from '../with-database';
 import { megabytes, progressTo } from './said';
 
 export const backup: Command = {
@@ -29,7 +23,7 @@ export const backup: Command = {
   run(words, context) {
     const { positionals } = parseArgs({ args: words, allowPositionals: true });
     if (positionals.length > 1) throw new UsageError('Name one target.');
-    const settings = loadSettings(context.environment);
+    const settings = settingsOfInstallation(context.environment);
     context.writeStderr(`Installation: ${installationOf(settings)}\n`);
     return withTarget(settings, positionals[0], (opened) => takeOne(settings, opened, context));
   },

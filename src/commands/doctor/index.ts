@@ -17,9 +17,9 @@ import {
   suppliersPaid,
   suppliersReachable,
 } from '../../checks';
-import { loadSettings, type Settings } from '../../platform';
+import type { Settings } from '../../platform';
 import type { Command, CommandContext } from '../command';
-import { inspectDatabase, installationOf } from '../with-database';
+import { inspectDatabase, installationOf, settingsOfInstallation } from '../with-database';
 import {
   auditChainFits,
   auditSealed,
@@ -46,7 +46,7 @@ export const doctor: Command = {
     'lists of models.',
   async run(words, context) {
     const { values } = parseArgs({ args: words, options: { vendors: { type: 'boolean', default: false } } });
-    const settings = loadSettings(context.environment);
+    const settings = settingsOfInstallation(context.environment);
     const findings = [
       ...(await surroundings(settings, context)),
       ...(await database(settings, values.vendors, context)),

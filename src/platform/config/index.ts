@@ -19,6 +19,7 @@ export {
   storagePlace,
 } from './storage-place';
 export { errorCode } from './error-code';
+export { hasEmbeddedDatabase } from './data-folder';
 export { readOrCreateSecrets } from './secrets';
 export {
   headerIn,

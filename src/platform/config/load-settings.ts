@@ -4,7 +4,8 @@ import { isKeyOf } from './egress-readers';
 import { errorCode } from './error-code';
 import { isLoopbackOrigin } from './loopback';
 import { placeholderFault, urlPasswordFault } from './placeholder';
-import { readOrCreateSecrets, secretProperties } from './secrets';
+import { hasEmbeddedDatabase } from './data-folder';
+import { readOrCreateSecrets, readSecrets, secretProperties } from './secrets';
 import { declaredSettings, type SettingMetadata, unreadable } from './setting.decorator';
 import { Settings } from './settings';
 import { type SettingFault, SettingsError } from './settings-error';
@@ -249,6 +250,10 @@ function telemetryFaults(settings: Settings): SettingFault[] {
   return faults;
 }
 
+/** Other secrets would know no key and read nothing that is encrypted. */
+const LEFT_OUT =
+  'is missing: the data folder has a database and no secrets.json, so the service was given its secrets; give the same here';
+
 /**
  * With an external database several nodes may share it, and secrets made up by each would not agree:
  * in production they must then be given.
@@ -264,7 +269,12 @@ function completeSecrets(settings: Writable<Settings>, faults: SettingFault[]): 
     return;
   }
   try {
-    const created = readOrCreateSecrets(settings.dataFolder);
+    const isBegun = settings.databaseUrl === undefined && hasEmbeddedDatabase(settings.dataFolder);
+    const created = isBegun ? readSecrets(settings.dataFolder) : readOrCreateSecrets(settings.dataFolder);
+    if (created === undefined) {
+      faults.push(...missing.map((property) => ({ name: nameOf(property), problem: LEFT_OUT })));
+      return;
+    }
     for (const property of missing) settings[property] = created[property];
   } catch (error) {
     faults.push({ name: 'DATA_FOLDER', problem: error instanceof Error ? error.message : String(error) });

@@ -12,9 +12,9 @@ export type Secrets = Record<(typeof secretProperties)[number], string>;
  * every key unknown, so a damaged file stops the start instead of being replaced.
  */
 export function readOrCreateSecrets(dataFolder: string): Secrets {
-  const path = join(dataFolder, 'secrets.json');
-  const existing = readSecrets(path);
+  const existing = readSecrets(dataFolder);
   if (existing) return existing;
+  const path = fileIn(dataFolder);
   mkdirSync(dataFolder, { recursive: true });
   const draft = `${path}.${process.pid}.${randomBytes(6).toString('hex')}`;
   const made = Object.fromEntries(
@@ -30,15 +30,17 @@ export function readOrCreateSecrets(dataFolder: string): Secrets {
   } finally {
     rmSync(draft, { force: true });
   }
-  const stored = readSecrets(path);
+  const stored = readSecrets(dataFolder);
   if (!stored) throw new Error('the secrets vanished while they were written');
   return stored;
 }
 
-function readSecrets(path: string): Secrets | undefined {
+const fileIn = (dataFolder: string): string => join(dataFolder, 'secrets.json');
+
+export function readSecrets(dataFolder: string): Secrets | undefined {
   let content: string;
   try {
-    content = readFileSync(path, 'utf8');
+    content = readFileSync(fileIn(dataFolder), 'utf8');
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined;
     throw new Error(`secrets.json cannot be read (${errorCode(error)})`, { cause: error });

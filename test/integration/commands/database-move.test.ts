@@ -6,7 +6,7 @@ import { Ledger } from '#product/billing';
 import { executeCommand } from '#inside/commands/run-command';
 import { startEmbeddedPostgres } from '#inside/platform/database/embedded-postgres';
 import { migrate } from '#inside/platform/database/migrate';
-import { Mailer, QueueSupervisor } from '#product/platform';
+import { Mailer, QueueSupervisor, readOrCreateSecrets } from '#product/platform';
 import { startTestApp, type TestApp } from '../../support/app';
 import { NotesExtension } from '../../support/notes-extension';
 import { addKey, addUser, signIn } from '../../support/people';
@@ -90,6 +90,8 @@ async function fillThrough(
 
 beforeAll(async () => {
   chmodSync(top, 0o711);
+  // A first start makes them before its database.
+  readOrCreateSecrets(dataFolder);
   await administer(server.ownerUrl, `CREATE DATABASE ${name}`);
 });
 afterAll(async () => {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { commands } from '#inside/commands/run-command';
 import { makeScratchFolder } from '../../support/scratch';
@@ -25,6 +25,21 @@ test('the program prints what its command says and nothing else, from any folder
   expect([unknown.code, unknown.output]).toEqual([64, '']);
   expect(unknown.complaint).toMatch(/^There is no command "no-such-command"\.\n/);
   expect(unknown.complaint).not.toMatch(/npm|\.env/);
+});
+
+test.each([
+  ['doctor'],
+  ['money:verify'],
+  ['backup', 'copies'],
+  ['key', 'list'],
+  ['apply', 'gateway.yaml', '--yes'],
+])('%s where there is no installation says so and makes none', async (...words) => {
+  const { code, output, complaint } = await run(...words);
+  expect([code, output]).toEqual([78, '']);
+  expect(complaint).toMatch(
+    /^There is no installation in \S+\/\.data\. Give the command the settings of the service/,
+  );
+  expect(existsSync(join(elsewhere, '.data'))).toBe(false);
 });
 
 /** Every call of the command line in README and documents, in blocks and in sentences. */

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -260,6 +260,17 @@ describe('created secrets', () => {
       expect(readFileSync(path, 'utf8')).toBe(content);
     },
   );
+
+  test('are never made beside a database that others were given for', () => {
+    mkdirSync(join(folder, 'postgres'));
+    const given = { SESSION_SECRET: 'one', KEY_PEPPER: 'two', MASTER_KEY: 'three' };
+    expect(faultsOf({ KEY_PEPPER: 'two' })).toEqual({
+      SESSION_SECRET: expect.stringMatching(/has a database and no secrets\.json/),
+      MASTER_KEY: expect.stringMatching(/give the same here$/),
+    });
+    expect(load(given).keyPepper).toBe('two');
+    expect(readdirSync(folder)).toEqual(['postgres']);
+  });
 
   test('a data folder that cannot be one is a fault', () => {
     writeFileSync(join(folder, 'file'), '');

@@ -1,5 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { embeddedDatabaseIn } from '../../config/data-folder';
 import { canEnter, type ServerAccount } from './account';
 import { clusterPaths } from './cluster';
 import { EmbeddedPostgresFailure } from './failure';
@@ -7,7 +8,7 @@ import { EmbeddedPostgresFailure } from './failure';
 /** Root puts here what an unprivileged server cannot reach below the data folder (a closed home). */
 export const USUAL_SHARED_FOLDER = '/var/lib/switchboard';
 
-export const insideOf = (dataFolder: string): string => join(resolve(dataFolder), 'postgres');
+export const insideOf = embeddedDatabaseIn;
 
 /** Says where the server is when it could not be put below the data folder itself. */
 const locationFileOf = (dataFolder: string): string => join(insideOf(dataFolder), 'location');
