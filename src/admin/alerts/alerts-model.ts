@@ -161,7 +161,6 @@ export const presentAlert = (alert: ShownAlert) => ({
 });
 
 export function alertPage(
-  request: HttpRequest,
   alert: ShownAlert,
   deliveries: readonly ShownDelivery[],
   localisation: Localisation,
@@ -171,7 +170,7 @@ export function alertPage(
   return {
     page: {
       heading: name,
-      scope: alertScopeWords(request, translate),
+      scope: alert.organisationName ?? translate('alerts.platform'),
       crumb: { href: ALERTS_PATH, label: translate('alerts.heading') },
       sections: [
         {

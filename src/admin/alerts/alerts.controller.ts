@@ -64,9 +64,9 @@ export class AlertsController {
 
   @Page(`${ALERTS_PATH}/:alert_id`, 'pages/admin/object', Access.role('department_admin'))
   async show(@PathId('alert_id') id: number, @Req() request: HttpRequest) {
-    const alert = await this.alerts.get(adminScope(request), id);
+    const alert = await this.alerts.get(actorOf(request).scope, id);
     const deliveries = await this.alerts.deliveries(alert.id);
-    return alertPage(request, alert, deliveries, localisationOf(this.pages, request));
+    return alertPage(alert, deliveries, localisationOf(this.pages, request));
   }
 
   @Action(`${ALERTS_PATH}/:alert_id/acknowledge`, Access.role('department_admin'), {
@@ -77,7 +77,8 @@ export class AlertsController {
     @Body() { reason }: AcknowledgeForm,
     @Req() request: HttpRequest,
   ): Promise<Done> {
-    await this.alerts.acknowledge(adminScope(request), id, actorOf(request).userId, reason);
+    const { scope, userId } = actorOf(request);
+    await this.alerts.acknowledge(scope, id, userId, reason);
     return done(`${ALERTS_PATH}/${id}`, { ok: true, id: String(id) }, 'alerts.acknowledged-done');
   }
 }

@@ -36,7 +36,7 @@ export class AlertTests {
     const { kind } = channel;
     if (kind === 'mail') {
       const count = await this.mails.send(channel, alert, 'test', alert.id);
-      return count === 0 ? { kind: 'refused', words: '0' } : { kind: 'delivered', words: String(count) };
+      return { kind: count === 0 ? 'refused' : 'delivered', words: `mails: ${count}` };
     }
     const { timeZone } = (await this.rules.of(channel.organisationId)).settings;
     const sent = (event: 'test' | 'resolved') =>

@@ -193,6 +193,27 @@ test('the list is paged and filtered, as a page, as JSON and as a file', async (
   expect((await house.house.get(platform, `${PATH}/999999`)).status).toBe(404);
 });
 
+test('the link of a message opens its alert, whatever its reader has chosen to look at', async () => {
+  const row = (organisation: number | null) =>
+    house.house.row<{ id: string }>(
+      `INSERT INTO alert (organisation_id, kind, subject, severity, facts, since, seen_at)
+       VALUES ($1, 'disk-low', 'linked', 'urgent', '{"node": "linked", "percent": 3, "gibibytes": 1}', now(), now())
+       RETURNING id`,
+      [organisation],
+    );
+  const reader = await house.house.person('platform_owner');
+  const [ours, others] = [await row(null), await row(house.house.ours)];
+  await house.house.post(reader, '/dashboard/toggle-admin-mode', { admin_mode: 'on' });
+  await house.house.post(reader, '/dashboard/set-admin-org', { org_id: house.house.ours });
+  for (const { id } of [ours, others]) {
+    expect((await house.house.get(reader, `${PATH}/${id}`)).status).toBe(200);
+    expect((await house.house.post(reader, `${PATH}/${id}/acknowledge`)).status).toBe(200);
+  }
+  const neighbour = await house.house.person('org_admin');
+  expect((await house.house.get(neighbour, `${PATH}/${ours.id}`)).status).toBe(404);
+  expect((await house.house.get(neighbour, `${PATH}/${others.id}`)).status).toBe(200);
+});
+
 test('without the master key of its address, messages wait and say so', async () => {
   await house.channel(platform, 'slack');
   await house.query(
