@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { isJsonParseFaulty } from '../kernel';
 import {
   createRedisClient,
+  errorCode,
   isLoopbackOrigin,
   loadSettings,
   Logger,
@@ -34,7 +35,11 @@ export function dataFolder({ dataFolder: folder }: Settings): Finding {
     writeFileSync(trial, 'x', { flag: 'wx' });
     rmSync(trial);
   } catch (error) {
-    return fail(what, reasonOf(error), `Let the service write to ${folder}, or set DATA_FOLDER.`);
+    const isFull = errorCode(error) === 'ENOSPC' || errorCode(error) === 'EDQUOT';
+    const advice = isFull
+      ? 'Make room: the journal of charges is written here.'
+      : `Let the service write to ${folder}, or set DATA_FOLDER.`;
+    return fail(what, reasonOf(error), advice);
   }
   const { bavail, bsize } = statfsSync(folder);
   const free = `${((bavail * bsize) / GIBIBYTE).toFixed(1)} GiB free in ${folder}`;

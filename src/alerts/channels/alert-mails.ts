@@ -8,6 +8,8 @@ import { AlertWording, type TellableAlert } from './alert-wording';
 import type { AlertEvent } from './channel';
 
 const MOST_RECIPIENTS = 1_000;
+/** As a receiver of another kind would refuse. */
+export const NOBODY = 'nobody gets it: no account has the role, or all who have it muted the topic';
 
 type Recipient = Row<'user_account', 'id, email, preferred_language, time_zone'>;
 

@@ -5,7 +5,7 @@ import type { AlertOwner } from '../catalogue/kinds';
 import { AlertDeliveries } from '../delivery/alert-deliveries';
 import { AlertRules } from '../rules/alert-rules';
 import { AlertChannels } from './alert-channels';
-import { AlertMails } from './alert-mails';
+import { AlertMails, NOBODY } from './alert-mails';
 import type { TellableAlert } from './alert-wording';
 import type { Outcome } from './channel';
 
@@ -36,7 +36,9 @@ export class AlertTests {
     const { kind } = channel;
     if (kind === 'mail') {
       const count = await this.mails.send(channel, alert, 'test', alert.id);
-      return { kind: count === 0 ? 'refused' : 'delivered', words: `mails: ${count}` };
+      return count === 0
+        ? { kind: 'refused', words: NOBODY }
+        : { kind: 'delivered', words: `mails: ${count}` };
     }
     const { timeZone } = (await this.rules.of(channel.organisationId)).settings;
     const sent = (event: 'test' | 'resolved') =>

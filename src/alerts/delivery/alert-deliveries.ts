@@ -3,7 +3,7 @@ import { DAY_MS, HOUR_MS, SECOND_MS } from '../../kernel';
 import { Database, Logger, Metrics, RepeatingJob, type Row } from '../../platform';
 import { AlertChannels } from '../channels/alert-channels';
 import { AlertClient } from '../channels/alert-client';
-import { AlertMails } from '../channels/alert-mails';
+import { AlertMails, NOBODY } from '../channels/alert-mails';
 import { AlertWording, localeOr, type TellableAlert } from '../channels/alert-wording';
 import type { AlertEvent, Channel, Outcome, SentChannelKind } from '../channels/channel';
 import { AlertRules, type RuleBook } from '../rules/alert-rules';
@@ -45,6 +45,12 @@ const isOvertaken = ({ event, resolvedAt, isAcknowledged, isKnown }: DeliveryRow
   if (event === 'acknowledged') return resolvedAt !== null || !isKnown;
   return resolvedAt !== null || (event === 'repeated' && isAcknowledged);
 };
+
+/** Nobody is there to get it: a further attempt would find nobody either. */
+interface Unwanted {
+  readonly kind: 'unwanted';
+  readonly words: string;
+}
 
 /** Delivers messages of alerts: at least once each, with growing pauses, for a day. */
 @Injectable()
@@ -99,16 +105,22 @@ export class AlertDeliveries {
       const outcome = await this.attempt(channel, row, timeZone);
       await this.note(channel, row, outcome, now);
       // The next ones would fare no better.
-      if (outcome !== null && outcome.kind !== 'delivered') return;
+      if (outcome?.kind === 'again' || outcome?.kind === 'refused') return;
     }
   }
 
-  private async attempt(channel: Channel, row: DeliveryRow, timeZone: string): Promise<Outcome | null> {
+  private async attempt(
+    channel: Channel,
+    row: DeliveryRow,
+    timeZone: string,
+  ): Promise<Outcome | Unwanted | null> {
     const alert: TellableAlert = { ...row, id: row.alertId };
     if (channel.kind === 'mail') {
       if (row.event === 'acknowledged') return null;
       const count = await this.mails.send(channel, alert, row.event, `alert-${row.id}`);
-      return { kind: 'delivered', words: String(count) };
+      return count === 0
+        ? { kind: 'unwanted', words: NOBODY }
+        : { kind: 'delivered', words: `mails: ${count}` };
     }
     return this.post({ ...channel, kind: channel.kind }, alert, row.event, {
       id: `msg_alert_${row.id}`,
@@ -129,15 +141,24 @@ export class AlertDeliveries {
     return this.client.send(kind, target, { ...message, id: messageId });
   }
 
-  private async note(channel: Channel, row: DeliveryRow, outcome: Outcome | null, now: Date): Promise<void> {
-    if (outcome === null || outcome.kind === 'delivered') {
-      await this.end(row, outcome === null ? 'dropped' : 'delivered', null, now);
-      this.count(channel, outcome === null ? 'dropped' : 'delivered');
-      if (outcome !== null)
-        await this.database.query(
-          'UPDATE alert_channel SET succeeded_at = $2, last_error = NULL WHERE id = $1',
-          [channel.id, now],
-        );
+  private async note(
+    channel: Channel,
+    row: DeliveryRow,
+    outcome: Outcome | Unwanted | null,
+    now: Date,
+  ): Promise<void> {
+    if (outcome === null || outcome.kind === 'unwanted') {
+      await this.end(row, 'dropped', outcome?.words ?? null, now);
+      this.count(channel, 'dropped');
+      return;
+    }
+    if (outcome.kind === 'delivered') {
+      await this.end(row, 'delivered', null, now);
+      this.count(channel, 'delivered');
+      await this.database.query(
+        'UPDATE alert_channel SET succeeded_at = $2, last_error = NULL WHERE id = $1',
+        [channel.id, now],
+      );
       return;
     }
     const { words } = outcome;

@@ -29,7 +29,7 @@ export const disksLow =
         facts: {
           node,
           percent: Math.floor(diskFree * 1_000) / 10,
-          gibibytes: Math.floor((Number(diskFreeBytes) * 10) / GIBIBYTE) / 10,
+          gibibytes: Math.floor((Number(diskFreeBytes) * 100) / GIBIBYTE) / 100,
         },
       }));
   };

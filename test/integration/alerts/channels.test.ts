@@ -222,6 +222,34 @@ test('owners of the platform get mails of what is urgent without any setting, in
   expect(await house.alerts('lane-open')).toHaveLength(1);
 });
 
+test('a mail that nobody gets is not told as delivered', async () => {
+  const organisation = await house.house.organisation();
+  const administrator = await house.house.person('org_admin', { organisationId: organisation });
+  const channel = await house.channel(administrator, 'mail', { audience: 'owners' });
+  const tested = await house.house.post(administrator, `${PATH}/channels/${channel}/test`);
+  expect(tested.body).toEqual({ ok: false, id: channel, answer: expect.stringMatching(/^nobody gets it/) });
+  const [alert] = await house.query<{ id: string }>(
+    `INSERT INTO alert (organisation_id, kind, subject, severity, facts, since, seen_at)
+     VALUES ($1, 'key-ending', 'k', 'warning', '{}', now(), now()) RETURNING id`,
+    [organisation],
+  );
+  await house.query(
+    `INSERT INTO alert_delivery (alert_id, channel_id, event, due_at) VALUES ($1, $2, 'triggered', now() - interval '1 day')`,
+    [alert!.id, channel],
+  );
+  const told = () =>
+    house.query<object>('SELECT outcome, last_error FROM alert_delivery WHERE channel_id = $1', [channel]);
+  await house.deliver();
+  expect(await told()).toEqual([
+    { outcome: 'dropped', last_error: expect.stringMatching(/^nobody gets it/) },
+  ]);
+  // Somebody has the role now.
+  await house.house.person('org_owner', { organisationId: organisation });
+  expect((await house.house.post(administrator, `${PATH}/channels/${channel}/test`)).body).toEqual({
+    ...{ ok: true, id: channel, answer: 'mails: 1' },
+  });
+});
+
 test('a test message shows what the receiver says, and stands in the log', async () => {
   const test = (kind: string) => house.house.post(platform, `${PATH}/channels/${ids[kind]}/test`);
   expect((await test('slack')).body).toEqual({ ok: true, id: ids['slack'], answer: 'HTTP 200: ok' });
