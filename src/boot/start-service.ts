@@ -5,7 +5,7 @@ import { NestFactory } from '@nestjs/core';
 import type { INestApplication } from '@nestjs/common';
 import type { Application } from 'express';
 import { migrations } from '../../migrations';
-import { AppModule, type AppOptions, productVersion } from './app.module';
+import { AppModule, type AppOptions } from './app.module';
 import { TapDelivery } from '../audit';
 import { BackupKeeper } from '../backup';
 import { MoneyWatch, PaymentProcessor } from '../billing';
@@ -185,7 +185,7 @@ async function startBackups(
   application: INestApplication,
   { ownerUrl, folder }: OpeningDatabase,
 ): Promise<void> {
-  if (folder !== undefined) await application.get(BackupKeeper).start({ ownerUrl, folder }, productVersion);
+  if (folder !== undefined) await application.get(BackupKeeper).start({ ownerUrl, folder });
 }
 
 function startBackgroundWork(

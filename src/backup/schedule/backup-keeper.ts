@@ -35,16 +35,14 @@ export class BackupKeeper implements BeforeApplicationShutdown {
   }
 
   /** Before the jobs begin. */
-  async start(server: OwnServer, product: string): Promise<void> {
+  async start(server: OwnServer): Promise<void> {
     if (this.settings.backupTarget === undefined) return;
     const opened = openTarget(this.settings);
-    const work = new BackupWork(opened, server, await this.segmentBytes(), product, this.settings);
+    const work = new BackupWork(opened, server, await this.segmentBytes(), this.settings);
     this.change({ isScheduled: true });
-    this.addJob('backup', '*/10 * * * *', (signal) => work.backUp(signal, this.database));
+    this.addJob('backup', '*/10 * * * *', (signal) => work.backUp(signal, this.logger, this.database));
     if (this.settings.backupVerifyEveryMs > 0)
-      this.addJob('backup verification', '25 * * * *', (signal) =>
-        work.verify(signal, this.logger, this.database),
-      );
+      this.addJob('backup verification', '25 * * * *', (signal) => work.verify(signal));
     // No other process has this database: whoever claimed these jobs is dead.
     await this.database.query(
       "UPDATE repeating_job SET claim = NULL, claimed_until = NULL WHERE name IN ('backup', 'backup verification')",

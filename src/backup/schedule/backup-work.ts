@@ -2,16 +2,15 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HOUR_MS } from '../../kernel';
 import { archiveFolderOf, type Database, type Logger, type Settings } from '../../platform';
-import { chooseBackup, coverageOf, inventory } from '../backups';
+import { coverageOf, inventory } from '../backups';
 import type { Manifest } from '../manifest';
 import { pruneBackups } from '../prune';
-import { takeBackup } from '../take/take-backup';
 import type { OpenedTarget } from '../target/open-target';
-import { verifyBackup } from '../verify/verify-backup';
 import { isHistory } from '../wal/segments';
 import { WalArchive } from '../wal/wal-archive';
 import { markOf, WalShipper } from '../wal/wal-shipper';
 import type { BackupState } from './backup-state';
+import { runAside } from './run-aside';
 
 /** The embedded server of this node. */
 export interface OwnServer {
@@ -30,7 +29,6 @@ export class BackupWork {
     private readonly opened: OpenedTarget,
     private readonly server: OwnServer,
     segmentBytes: number,
-    private readonly product: string,
     private readonly settings: Settings,
   ) {
     this.archive = new WalArchive(opened.target, opened.key);
@@ -57,47 +55,23 @@ export class BackupWork {
       await this.archive.put(name, await readFile(join(folder, name)), { coveredUntil: null });
   }
 
-  async backUp(signal: AbortSignal, database: Database): Promise<Partial<BackupState>> {
+  async backUp(signal: AbortSignal, logger: Logger, database: Database): Promise<Partial<BackupState>> {
     const { target, key } = this.opened;
     if (await this.isDue(database)) {
-      await takeBackup({
-        target,
-        key,
-        database: this.server,
-        dataFolder: this.settings.dataFolder,
-        product: this.product,
-        bytesPerSecond: this.settings.backupRate,
-        signal,
-      });
+      const output = await runAside(['backup'], signal);
+      logger.info('a backup was taken', { says: output.trim() });
       await pruneBackups({ target, key, keepMs: this.settings.backupKeepMs, now: new Date() });
     }
     return this.look();
   }
 
-  async verify(signal: AbortSignal, logger: Logger, database: Database): Promise<Partial<BackupState>> {
-    const { target, key } = this.opened;
+  async verify(signal: AbortSignal): Promise<Partial<BackupState>> {
     const before = await this.look();
     const isFresh =
       before.verifiedAt instanceof Date &&
       Date.now() - before.verifiedAt.getTime() < this.settings.backupVerifyEveryMs;
     if (isFresh || !(before.newestAt instanceof Date)) return before;
-    const { examined, holds } = await verifyBackup({
-      target,
-      key,
-      choice: await chooseBackup(target, key, {}),
-      scratch: this.settings.backupScratch ?? join(this.settings.dataFolder, 'backup-scratch'),
-      settings: this.settings,
-      entities: database.source.options.entities,
-      logger,
-      signal,
-    });
-    if (!holds)
-      throw new Error(
-        `The newest backup does not hold: ${examined
-          .filter(({ wrong }) => wrong.length > 0)
-          .map(({ name }) => name)
-          .join('; ')}. "backup:verify" says more.`,
-      );
+    await runAside(['backup:verify'], signal);
     return this.look();
   }
 

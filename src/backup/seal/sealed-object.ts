@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
 import { BackupError } from '../backup-error';
@@ -22,6 +23,8 @@ const ALGORITHM = 'aes-256-gcm';
 const LEVEL = 1;
 /** No object of ours grows beyond it. */
 const MOST_BYTES = 64 * 1024 * 1024;
+/** A segment of the log is sealed beside requests, which go in between. */
+const STEP_BYTES = 256 * 1024;
 
 export async function seal(key: BackupKey, name: string, content: Buffer): Promise<Buffer> {
   const packed = await compress(content, { params: { [constants.ZSTD_c_compressionLevel]: LEVEL } });
@@ -29,7 +32,24 @@ export async function seal(key: BackupKey, name: string, content: Buffer): Promi
   const head = Buffer.concat([MARK, Buffer.from(key.fingerprint, 'hex'), nonce]);
   const cipher = createCipheriv(ALGORITHM, key.encryption, nonce);
   cipher.setAAD(Buffer.concat([head, Buffer.from(name)]));
-  return Buffer.concat([head, cipher.update(packed), cipher.final(), cipher.getAuthTag()]);
+  const sealed = Buffer.allocUnsafe(HEAD_BYTES + packed.length + TAG_BYTES);
+  head.copy(sealed);
+  await passThrough(cipher, packed, sealed.subarray(HEAD_BYTES));
+  cipher.final();
+  cipher.getAuthTag().copy(sealed, HEAD_BYTES + packed.length);
+  return sealed;
+}
+
+/** GCM gives as many bytes as it takes. */
+async function passThrough(
+  cipher: { update(bytes: Buffer): Buffer },
+  from: Buffer,
+  to: Buffer,
+): Promise<void> {
+  for (let at = 0; at < from.length; at += STEP_BYTES) {
+    cipher.update(from.subarray(at, at + STEP_BYTES)).copy(to, at);
+    await nextTurn();
+  }
 }
 
 /** Refuses what was not sealed with this key under this name, or is not whole. */
@@ -44,9 +64,10 @@ export async function unseal(key: BackupKey, name: string, sealed: Buffer): Prom
   });
   decipher.setAAD(Buffer.concat([head, Buffer.from(name)]));
   decipher.setAuthTag(sealed.subarray(-TAG_BYTES));
-  let packed: Buffer;
+  const packed = Buffer.allocUnsafe(sealed.length - HEAD_BYTES - TAG_BYTES);
+  await passThrough(decipher, sealed.subarray(HEAD_BYTES, -TAG_BYTES), packed);
   try {
-    packed = Buffer.concat([decipher.update(sealed.subarray(HEAD_BYTES, -TAG_BYTES)), decipher.final()]);
+    decipher.final();
   } catch (cause) {
     throw new BackupError(`${name} is damaged: its bytes are not those that were written.`, { cause });
   }

@@ -79,8 +79,13 @@ export async function verifyBackup(options: VerifyOptions): Promise<Verification
 }
 
 async function examine(folder: string, options: VerifyOptions): Promise<Examined[]> {
+  const { signal } = options;
   const server = await startEmbeddedPostgres({ dataFolder: folder });
+  // Checks of a large database take long: they end with their connections.
+  const cut = (): void => void server.stop().catch(() => undefined);
+  signal?.addEventListener('abort', cut, { once: true });
   try {
+    signal?.throwIfAborted();
     const source = new DataSource({
       type: 'postgres',
       url: server.ownerUrl,
@@ -95,6 +100,7 @@ async function examine(folder: string, options: VerifyOptions): Promise<Examined
       await source.destroy();
     }
   } finally {
+    signal?.removeEventListener('abort', cut);
     await server.stop();
   }
 }

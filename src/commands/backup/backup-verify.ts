@@ -4,6 +4,7 @@ import { chooseBackup, verifyBackup, withTarget } from '../../backup';
 import { entities } from '../../boot/app.module';
 import { loadSettings, Logger } from '../../platform';
 import { type Command, UsageError } from '../command';
+import { untilAsked, yieldsToService } from './beside-the-service';
 import { choiceOf, timeIn } from './restore';
 import { progressTo } from './said';
 
@@ -20,28 +21,34 @@ export const backupVerify: Command = {
     });
     if (positionals.length > 1) throw new UsageError('Name one target.');
     const settings = loadSettings(context.environment, { makesSecrets: false });
+    yieldsToService(settings);
     return withTarget(settings, positionals[0], async (opened) => {
       const choice = await chooseBackup(opened.target, opened.key, choiceOf(values));
       const at = timeIn(values.at);
-      const { restored, examined, holds } = await verifyBackup({
-        ...opened,
-        choice,
-        scratch: values.scratch ?? settings.backupScratch ?? join(settings.dataFolder, 'backup-scratch'),
-        settings,
-        entities,
-        logger: Logger.create(settings, { write: (line) => context.writeStderr(line) }),
-        progress: progressTo(context),
-        ...(at === undefined ? {} : { at }),
-      });
+      const { restored, examined, holds } = await untilAsked((signal) =>
+        verifyBackup({
+          ...opened,
+          choice,
+          scratch: values.scratch ?? settings.backupScratch ?? join(settings.dataFolder, 'backup-scratch'),
+          settings,
+          entities,
+          logger: Logger.create(settings, { write: (line) => context.writeStderr(line) }),
+          progress: progressTo(context),
+          signal,
+          ...(at === undefined ? {} : { at }),
+        }),
+      );
       for (const { name, wrong } of examined) {
         context.write(`${wrong.length === 0 ? 'holds ' : 'BROKEN'}  ${name}\n`);
         for (const line of wrong) context.write(`        ${line}\n`);
       }
-      const holding = examined.filter(({ wrong }) => wrong.length === 0).length;
+      const broken = examined.filter(({ wrong }) => wrong.length > 0).map(({ name }) => name);
       context.write(
         `backup:verify: ${choice.manifest.id} as of ${restored.moment.toISOString()}: ` +
-          `${holding} of ${examined.length} hold\n`,
+          `${examined.length - broken.length} of ${examined.length} hold\n`,
       );
+      if (!holds)
+        context.writeStderr(`The backup ${choice.manifest.id} does not hold: ${broken.join('; ')}.\n`);
       return holds ? 0 : 1;
     });
   },

@@ -10,9 +10,10 @@ import {
   withTarget,
 } from '../../backup';
 import { productVersion } from '../../boot/app.module';
-import { attachDatabase, type OpenDatabase, runningEmbeddedPostgres, type Settings } from '../../platform';
+import { attachDatabase, type OpenDatabase, type Settings } from '../../platform';
 import { type Command, type CommandContext, UsageError } from '../command';
 import { installationOf, settingsOfInstallation } from '../with-database';
+import { untilAsked, yieldsToService } from './beside-the-service';
 import { megabytes, progressTo } from './said';
 
 export const backup: Command = {
@@ -25,7 +26,9 @@ export const backup: Command = {
     if (positionals.length > 1) throw new UsageError('Name one target.');
     const settings = settingsOfInstallation(context.environment);
     context.writeStderr(`Installation: ${installationOf(settings)}\n`);
-    return withTarget(settings, positionals[0], (opened) => takeOne(settings, opened, context));
+    return withTarget(settings, positionals[0], (opened) =>
+      untilAsked((signal) => takeOne(settings, opened, context, signal)),
+    );
   },
 };
 
@@ -33,11 +36,11 @@ async function takeOne(
   settings: Settings,
   { target, key }: OpenedTarget,
   context: CommandContext,
+  signal: AbortSignal,
 ): Promise<number> {
   // The log goes to the target of the settings only.
   const isOwn = settings.backupTarget !== undefined && placeOf(settings.backupTarget) === target.place;
-  const isServed =
-    settings.databaseUrl === undefined && runningEmbeddedPostgres(settings.dataFolder) !== undefined;
+  const isServed = yieldsToService(settings);
   const open = settings.databaseUrl === undefined ? await attachDatabase(settings, { migrations }) : null;
   const database = embeddedOf(open);
   try {
@@ -49,6 +52,7 @@ async function takeOne(
       product: productVersion,
       bytesPerSecond: settings.backupRate,
       progress: progressTo(context),
+      signal,
     });
     const { manifest } = taken;
     if (taken.reusedParts > 0)

@@ -63,7 +63,7 @@ const namesOfKeys = async (url: string, root: string): Promise<string> =>
 /** The objects of all backups but their manifests. */
 const partsIn = (place: string): string[] =>
   readdirSync(place, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.parentPath.endsWith('/parts'))
+    .filter(({ name, parentPath }) => parentPath.endsWith('/parts') && !name.startsWith('.draft-'))
     .map((entry) => join(entry.parentPath, entry.name));
 
 test('an installation is restored to a moment: what came before serves, what came after is gone', async () => {
@@ -97,31 +97,69 @@ test('an installation is restored to a moment: what came before serves, what cam
   await second.program.stop();
 }, 180_000);
 
-test('the service ships its log, takes the first backup itself, and says so in metrics', async () => {
-  const place = join(folder, 'own-target');
+/** A service that runs its jobs, with a place for its backups. */
+async function startScheduled(name: string, more: Record<string, string> = {}): Promise<Scheduled> {
+  const place = join(folder, `${name}-target`);
   mkdirSync(place);
+  const own = { DATA_FOLDER: join(folder, name), BACKUP_TARGET: place };
   const metricsPort = await freePort();
   const program = Program.node('bundle/main.js', [], {
-    ...environment('scheduled'),
-    BACKUP_TARGET: place,
+    ...environment(name),
+    ...own,
     WORKERS: 'inline',
     METRICS_PORT: String(metricsPort),
+    ...more,
   });
   programs.push(program);
   await program.find(/ is ready at (http:\S+)/);
-  const own = join(folder, 'scheduled');
-  // What waits for the next tenth minute is due now. The jobs are announced a moment after the start.
-  const { ownerUrl } = runningEmbeddedPostgres(own)!;
-  const due = "UPDATE repeating_job SET due_at = now() WHERE name = 'backup' RETURNING name";
-  await until(async () => (await rowsOf(ownerUrl, due)).length === 1, 60_000);
-  const metrics = async (): Promise<string> =>
-    (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+  const { ownerUrl } = runningEmbeddedPostgres(own.DATA_FOLDER)!;
+  return {
+    program,
+    place,
+    own,
+    metrics: async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text(),
+    // What waits for its minute is due now. The jobs are announced a moment after the start.
+    due: async (job) => {
+      const due = `UPDATE repeating_job SET due_at = now() WHERE name = '${job}' RETURNING name`;
+      await until(async () => (await rowsOf(ownerUrl, due)).length === 1, 60_000);
+    },
+  };
+}
+
+interface Scheduled {
+  readonly program: Program;
+  readonly place: string;
+  readonly own: Record<string, string>;
+  readonly metrics: () => Promise<string>;
+  readonly due: (job: string) => Promise<void>;
+}
+
+test('the service ships its log, takes and examines the first backup itself, and says so in metrics', async () => {
+  const { program, place, own, metrics, due } = await startScheduled('scheduled');
+  await due('backup');
   await until(async () => /gateway_backup_success_timestamp_seconds [1-9]/.test(await metrics()), 60_000);
   expect(await metrics()).toContain('gateway_backup_segments_waiting 0');
   expect(partsIn(place).length).toBeGreaterThan(0);
-  const doctor = await cli(['doctor'], { DATA_FOLDER: own, BACKUP_TARGET: place });
+  const doctor = await cli(['doctor'], own);
   expect(doctor.output).toMatch(/^warn {2}backups: the newest ended .*none was verified$/m);
+  await due('backup verification');
+  await until(async () => /gateway_backup_verified_timestamp_seconds [1-9]/.test(await metrics()), 60_000);
   await program.stop();
+}, 180_000);
+
+test('a backup of the service ends with the service that was killed, and is continued', async () => {
+  const { program, place, own, due } = await startScheduled('killed', { BACKUP_RATE: '1MiB' });
+  await due('backup');
+  await until(() => partsIn(place).some((path) => readFileSync(path).length > 100_000), 60_000);
+  program.kill();
+  await program.ended;
+  // A backup that is still being taken would refuse this one, and would take a minute at its rate.
+  const outcomes: Outcome[] = [];
+  await until(
+    async () => outcomes.push(await cli(['backup'], own)) > 0 && outcomes.at(-1)!.code === 0,
+    30_000,
+  );
+  expect(outcomes.at(-1)!.output).toMatch(/^Continued: [1-9]\d* parts/m);
 }, 120_000);
 
 test('the newest backup is examined in a folder of its own and marked', async () => {
