@@ -14,3 +14,6 @@ export function none(findings: Findings, what: string, offenders: readonly strin
 export function tell(text: string): void {
   process.stdout.write(`        ${text.slice(0, LONGEST)}\n`);
 }
+
+/** What follows is about something else. */
+export const heading = (text: string): void => void process.stdout.write(`\n${text}\n`);

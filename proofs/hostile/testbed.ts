@@ -8,6 +8,7 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from '#inside/platform/d
 import { spawnSimulator } from '../../test/support/simulator';
 import { freePort } from '../../test/system/free-port';
 import { type Outcome, Program } from '../../test/system/program';
+import type { WayOut } from './ways/way';
 
 const SUPPLIER_KEY = 'sim-key-of-the-proof';
 
@@ -16,6 +17,8 @@ export interface TestbedOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Further addresses on the inside that suppliers may live at. */
   readonly allow?: string;
+  /** Suppliers are reached by it; without one directly. */
+  readonly way?: WayOut;
 }
 
 /** The addresses of a running testbed. */
@@ -82,12 +85,13 @@ export class Testbed {
     return part;
   }
 
-  private async start({ allow, environment }: TestbedOptions): Promise<void> {
+  private async start({ allow, environment, way }: TestbedOptions): Promise<void> {
     const { url: databaseUrl, ownerUrl } = this.postgres;
     const dataFolder = join(this.folder, 'data');
     mkdirSync(dataFolder, { mode: 0o700 });
     const metricsPort = await freePort();
     const supplierPort = await freePort();
+    const supplierUrl = (await way?.to(supplierPort)) ?? `http://127.0.0.1:${supplierPort}`;
     this.environment = {
       NODE_ENV: 'test',
       PORT: '0',
@@ -101,8 +105,9 @@ export class Testbed {
       KEY_RATE_LIMIT_RPM: '1000000',
       KEY_FAILURES_PER_MINUTE: '1000000',
       // The supplier and nothing else on this machine.
-      SUPPLIER_ALLOW: `127.0.0.1:${supplierPort}=127.0.0.1${allow === undefined ? '' : `,${allow}`}`,
+      SUPPLIER_ALLOW: `${new URL(supplierUrl).host}=127.0.0.1${allow === undefined ? '' : `,${allow}`}`,
       SUPPLIER_KEY,
+      ...way?.environment,
       ...environment,
     };
     const supplier = await spawnSimulator(['--port', String(supplierPort)]);
@@ -113,7 +118,7 @@ export class Testbed {
     const [, demo = ''] = await gateway.find(/demo key +(svc_\w+)/);
     const metricsUrl = `http://127.0.0.1:${metricsPort}/metrics`;
     this.addresses = {
-      supplierUrl: supplier.url,
+      supplierUrl,
       controlUrl: supplier.controlUrl,
       url,
       metricsUrl,
@@ -195,7 +200,12 @@ export interface Extra {
 }
 
 /** One model of every kind; the chat models differ in what their supplier speaks. */
-export function gatewayFile(supplierUrl: string, extra: Extra = { providers: '', models: [] }): string {
+export function gatewayFile(
+  supplierUrl: string,
+  extra: Extra = { providers: '', models: [] },
+  way?: WayOut,
+): string {
+  const settings = (others: object = {}): string => JSON.stringify(way?.settings(others) ?? others);
   const models = [
     ['small', 'chat', 'chatty', 'sim-small'],
     ['large', 'chat', 'messenger', 'sim-large'],
@@ -218,17 +228,19 @@ providers:
     base_url: ${supplierUrl}/v1
     regions: [local]
     api_key: \${SUPPLIER_KEY}
-    settings: { profile: openai }
+    settings: ${settings({ profile: 'openai' })}
   messenger:
     style: messages-style
     base_url: ${supplierUrl}
     regions: [local]
     api_key: \${SUPPLIER_KEY}
+    settings: ${settings()}
   ranker:
     style: cohere-rerank
     base_url: ${supplierUrl}
     regions: [local]
     api_key: \${SUPPLIER_KEY}
+    settings: ${settings()}
 ${extra.providers}models:
 ${models.join('\n')}
 `;

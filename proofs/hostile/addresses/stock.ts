@@ -1,6 +1,7 @@
 import { CatalogueEditor, PriceService } from '#product/catalogue';
 import { parseUsdPerMillion, priceRates } from '#product/kernel';
 import type { Database } from '../../../src/platform';
+import type { WayOut } from '../ways/way';
 
 export interface StockedModel {
   readonly name: string;
@@ -8,7 +9,11 @@ export interface StockedModel {
 }
 
 /** A model behind each address, put into the catalogue past every rule. */
-export async function stockModels(database: Database, addresses: readonly string[]): Promise<StockedModel[]> {
+export async function stockModels(
+  database: Database,
+  addresses: readonly string[],
+  way: WayOut,
+): Promise<StockedModel[]> {
   const editor = new CatalogueEditor();
   const prices = new PriceService();
   const models = addresses.map((address, at) => ({ name: `at-${at}`, address }));
@@ -18,7 +23,7 @@ export async function stockModels(database: Database, addresses: readonly string
         name,
         style: 'openai-style',
         baseUrl: 'https://api.example.com',
-        settings: { anonymous: true },
+        settings: { ...way.settings({ anonymous: true }) },
       };
       await editor.upsertProvider(tx, provider);
       await tx.query('UPDATE provider SET base_url = $1 WHERE name = $2', [address, name]);

@@ -3,6 +3,7 @@ import type { Findings } from '../../../test/system/findings';
 import { dump } from '../canaries/places';
 import { gatewayFile, Testbed } from '../testbed';
 import { none } from '../none';
+import type { WayOut } from '../ways/way';
 import { EchoingSupplier } from './echoing-supplier';
 import { type Echo, kinds, type Route, SECRET, spellings } from './kinds';
 
@@ -29,16 +30,18 @@ const models = asked.map(({ route }, at) => {
 });
 
 /** A supplier repeats our secret, which appears in no answer, log or row of the service as it ships. */
-export async function proveEchoes(findings: Findings): Promise<void> {
+export async function proveEchoes(findings: Findings, way: WayOut): Promise<void> {
   const supplier = await EchoingSupplier.start(SECRET);
+  const origin = await way.to(supplier.port);
   const testbed = await Testbed.open({
     environment: { ECHO_KEY: SECRET },
-    allow: `127.0.0.1:${supplier.port}=127.0.0.1`,
+    allow: `${new URL(origin).host}=127.0.0.1`,
+    way,
   });
   let closed = false;
   try {
-    const extra = { providers: providersAt(`http://127.0.0.1:${supplier.port}`), models };
-    const applied = await testbed.apply(gatewayFile(testbed.supplierUrl, extra));
+    const extra = { providers: providersAt(origin, way), models };
+    const applied = await testbed.apply(gatewayFile(testbed.supplierUrl, extra, way));
     if (applied.code !== 0) throw new Error(`gateway.yaml was not applied: ${applied.text}`);
     await testbed.waitForModel(`echo-${asked.length - 1}`);
     const leaks: string[] = [];
@@ -64,22 +67,23 @@ export async function proveEchoes(findings: Findings): Promise<void> {
   }
 }
 
-const providersAt = (url: string): string => `  talker:
+const providersAt = (url: string, way: WayOut): string => `  talker:
     style: openai-style
     base_url: ${url}/v1
     regions: [local]
     api_key: \${ECHO_KEY}
-    settings: { profile: openai }
+    settings: ${JSON.stringify(way.settings({ profile: 'openai' }))}
   letters:
     style: messages-style
     base_url: ${url}
     regions: [local]
     api_key: \${ECHO_KEY}
+    settings: ${JSON.stringify(way.settings())}
   agents:
     style: native-oauth
     base_url: ${url}/v1
     regions: [local]
-    settings: { oauth: { token_url: ${url}/oauth/token, client_id: proof } }
+    settings: ${JSON.stringify(way.settings({ oauth: { token_url: `${url}/oauth/token`, client_id: 'proof' } }))}
     credentials:
       one:
         kind: oauth-pool

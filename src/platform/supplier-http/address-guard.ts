@@ -20,6 +20,9 @@ export class AddressRefused extends Error {
 /** Where only the proxy knows names, asking here must not delay every connection. */
 const LOOKUP_BEHIND_PROXY_MS = 1_000;
 
+/** Names of one machine or network: without a dot, of RFC 6761, 6762 and 8375, and `internal`, which ICANN reserved. */
+const NEVER_PUBLIC = /^[^.]+$|\.(?:localhost|localdomain|local|internal|home\.arpa)$/i;
+
 interface Exception {
   readonly host: string | undefined;
   readonly port: number | undefined;
@@ -114,7 +117,8 @@ export class AddressGuard {
 
   /**
    * A proxy resolves names itself, so nothing can be pinned behind one. Literal addresses obey the rules, and so do
-   * the addresses that a name has here. A name that is not known here is the proxy's to judge, over https on 443.
+   * the addresses that a name has here. A name that is not known here is the proxy's to judge, over https on 443 and
+   * where it may be a public one.
    */
   async checkBehindProxy(origin: URL): Promise<void> {
     const checked = this.checkBaseUrl(origin.origin);
@@ -126,8 +130,12 @@ export class AddressGuard {
     if (addresses.length > 0) {
       const refusal = this.refusal(host, port, addresses, this.isExceptional(origin));
       if (refusal !== undefined) throw new AddressRefused(host, refusal);
-    } else if (this.isExceptional(origin) && !this.exceptions.some((one) => names(one, host, port)))
-      throw new AddressRefused(host, 'its name is not known here, and it is not https on port 443');
+    } else if (!this.exceptions.some((one) => names(one, host, port))) {
+      if (this.isExceptional(origin))
+        throw new AddressRefused(host, 'its name is not known here, and it is not https on port 443');
+      if (NEVER_PUBLIC.test(host))
+        throw new AddressRefused(host, 'its name is not known here, and never stands for a public address');
+    }
   }
 
   private refusal(

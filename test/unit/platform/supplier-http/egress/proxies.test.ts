@@ -254,6 +254,20 @@ describe('the guard holds in front of a proxy', () => {
     },
   );
 
+  test.each([
+    'https://ip6-localhost/',
+    'https://localhost.localdomain/',
+    'https://intranet/',
+    'https://printer.local/',
+    'https://metadata.google.internal/',
+    'https://nas.home.arpa/',
+  ])('a name that is not known here and never stands for a public address (%s)', async (url) => {
+    expect(await refused(url, new AddressGuard([], unknown))).toBeInstanceOf(AddressRefused);
+    const { hostname: host } = new URL(url);
+    const named = new AddressGuard([{ address: '10.0.0.0', prefix: 8, family: 'ipv4', host }], unknown);
+    await named.checkBehindProxy(new URL(url));
+  });
+
   test.each<[string, AddressGuard]>([
     ['that is not known here', new AddressGuard([], unknown)],
     ['that nobody answers for', new AddressGuard([], () => new Promise(() => undefined))],

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
+import { cuts } from '../../../../support/broken-answers';
 import {
   answer,
   type Asked,
@@ -19,16 +20,7 @@ const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nbegun
 const untilClose = 'HTTP/1.1 200 OK\r\n\r\nbegun';
 
 describe('when the supplier closes', () => {
-  test.each([
-    ['before it says a word', ''],
-    ['in the middle of a head', 'HTTP/1.1 200 OK\r\nconte'],
-    ['between two heads', 'HTTP/1.1 100 Continue\r\n\r\n'],
-    ['before a body', 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n'],
-    ['in the middle of a body', sized],
-    ['in the middle of a chunk', `${chunked}9\r\nab`],
-    ['between two chunks', chunked],
-    ['before the end of the chunks', `${chunked}0\r\n`],
-  ])('%s, the call breaks off once', async (_, bytes) => {
+  test.each(cuts)('%s, the call breaks off once', async (_, bytes) => {
     const { port } = await answer(({ socket }) => socket.end(bytes));
     const { call: made, outcome, told } = call(openPools(), get(port));
     expect(await outcome).toMatchObject({ error: { code: 'SUPPLIER_CLOSED' } });

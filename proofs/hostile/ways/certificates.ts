@@ -1,0 +1,14 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { projectFolder } from '../../../test/system/program';
+
+const fixture = (name: string): string =>
+  readFileSync(join(projectFolder, 'test', 'fixtures', 'tls', name), 'utf8');
+
+/** Nobody else vouches for them: the supplier's is for this machine, the other is ours. */
+export const certificates = {
+  supplier: fixture('directory.cert.pem'),
+  supplierKey: fixture('directory.key.pem'),
+  client: fixture('client.cert.pem'),
+  clientKey: fixture('client.key.pem'),
+};
