@@ -37,6 +37,7 @@ const GIB = 1024 ** 3;
 export const healthy: SeriesValues = {
   [series('up')]: always(1),
   [series('gateway_ready')]: always(1),
+  [series('gateway_quarantined')]: always(0),
   [series('process_start_time_seconds')]: always(0),
   [requests('', '2xx')]: rising(1),
   [requests('capacity_exceeded')]: always(0),
@@ -134,6 +135,7 @@ export const trials: readonly RuleTrial[] = [
   },
   { alert: 'NodeDown', series: { [series('up')]: after(1, 0) } },
   { alert: 'NodeNotReady', series: { [series('gateway_ready')]: after(1, 0) } },
+  { alert: 'Quarantined', series: { [series('gateway_quarantined')]: after(0, 1) } },
   {
     alert: 'NodeRestarts',
     series: { [series('process_start_time_seconds')]: '0x95 5700x5 6000x5 6300x495' },

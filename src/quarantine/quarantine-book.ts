@@ -60,6 +60,13 @@ export interface Between {
   readonly needed: readonly Group[];
 }
 
+export interface HeldBack {
+  readonly moment: Date;
+  readonly journals: number;
+  /** As they were last looked at. */
+  readonly jobs: number;
+}
+
 const COLUMNS =
   'id, moment, backup, restored_at, began_at, decided_at, trouble, released_at, ended, findings, decisions';
 
@@ -73,6 +80,16 @@ export class QuarantineBook {
     private readonly database: Database,
     private readonly activity: ActivityLog,
   ) {}
+
+  /** What an open one holds; null where none is. */
+  async held(): Promise<HeldBack | null> {
+    const row = await this.latest();
+    if (row === undefined || row.releasedAt !== null) return null;
+    const { moment, findings } = row;
+    const { journals } = await this.between(row);
+    const jobs = Object.values(findings?.jobs ?? {}).reduce((sum, count) => sum + count, 0);
+    return { moment, journals: journals.length, jobs };
+  }
 
   /** The open one, else the latest. */
   async latest(): Promise<QuarantineRow | undefined> {

@@ -10,7 +10,7 @@ import {
 } from '../billing';
 import { DAY_MS, fault, formatUsd, platformScope } from '../kernel';
 import { KeyEntries, KeysService } from '../keys';
-import { Database, Logger, QuarantineState, QueueSupervisor, type Row } from '../platform';
+import { Database, Logger, Metrics, QuarantineState, QueueSupervisor, type Row } from '../platform';
 import type { Decisions } from './decisions';
 import {
   EVALUATION_QUEUES,
@@ -25,6 +25,10 @@ const LOOK_EVERY_MS = 1_000;
 /** The processor's list of events is behind by this much at most, or it was not read to its end. */
 const SWEPT_WITHIN_MS = 300_000;
 const actor = systemActor('quarantine');
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const notReleased = (trouble: string) =>
+  fault('service_unavailable', { message: trouble, details: { reason: 'not-released', trouble } });
 
 /** Holds a restored installation until an operator has decided, and carries the decisions out. */
 @Injectable()
@@ -48,8 +52,11 @@ export class Quarantine implements OnModuleDestroy {
     private readonly reconciliation: BillingReconciliation,
     private readonly queues: QueueSupervisor,
     private readonly logger: Logger,
+    metrics: Metrics,
   ) {
     this.book = new QuarantineBook(database, activity);
+    const wasOpen = this.isOpen;
+    metrics.beforeRead(() => metrics.quarantined.set({}, wasOpen && !this.isServing ? 1 : 0));
   }
 
   get isOpen(): boolean {
@@ -114,7 +121,9 @@ export class Quarantine implements OnModuleDestroy {
     if (row.releasedAt === null) await this.carryOutDecisions(row, row.decisions);
     this.state.released();
     // Before anybody is served, and again where it fails.
-    await this.money.settleSetAside();
+    await this.money.settleSetAside().catch((error: unknown) => {
+      throw notReleased(reasonOf(error));
+    });
     this.isServing = true;
     this.logger.warn('the quarantine is over');
     this.release();
@@ -129,9 +138,9 @@ export class Quarantine implements OnModuleDestroy {
       if (decisions.mails === 'drop') await this.queues.drop(MAIL_QUEUES);
       if (decisions.evaluations === 'drop') await this.queues.drop(EVALUATION_QUEUES);
     } catch (error) {
-      const trouble = error instanceof Error ? error.message : String(error);
+      const trouble = reasonOf(error);
       await this.database.query('UPDATE quarantine SET trouble = $2 WHERE id = $1', [row.id, trouble]);
-      throw fault('service_unavailable', { message: trouble, details: { reason: 'not-released', trouble } });
+      throw notReleased(trouble);
     }
     await this.finish(row, decisions.taps === 'skip' ? taps : []);
   }
@@ -178,7 +187,7 @@ export class Quarantine implements OnModuleDestroy {
         })),
       };
     } catch (error) {
-      return { state: 'unreached', error: error instanceof Error ? error.message : String(error) };
+      return { state: 'unreached', error: reasonOf(error) };
     }
   }
 

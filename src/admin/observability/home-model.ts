@@ -13,6 +13,7 @@ import {
   type Translate,
 } from '../../views';
 import { adminScope, type HttpRequest, periodLabel, periodWords, scopeWords } from '../../web';
+import type { OpenAlertsCard } from '../alerts/open-alerts';
 import type { BackupCard } from './backup-card';
 import { isByDay, nameOf, periods } from './periods';
 import type { Incident } from './incidents/incident-log';
@@ -24,6 +25,7 @@ export interface HomeShown {
   /** The address where providers are managed; null where this installation does not serve it. */
   readonly catalogueHref: string | null;
   readonly banners: readonly BannerModel[];
+  readonly alerts: OpenAlertsCard;
   readonly backups: BackupCard | null;
   readonly locale: Locale;
   readonly timeZone: string;
@@ -36,10 +38,11 @@ export interface HomePageModel {
   readonly period: PeriodPickerModel;
   readonly tiles: readonly TileModel[];
   readonly chart: ChartModel;
+  readonly alerts: OpenAlertsCard;
   readonly incidents: TableModel | null;
   readonly providers: TableModel | null;
   readonly updatedAt: Date;
-  /** Breaks of the audit chain, and backups that fail; they are for the platform's administrators. */
+  /** A quarantine, breaks of the audit chain, backups that fail; they are for the platform's administrators. */
   readonly banners: readonly BannerModel[];
   readonly backups: BackupCard | null;
 }
@@ -61,6 +64,7 @@ export function homeModel(answer: TrafficAnswer, shown: HomeShown): HomePageMode
     },
     tiles: tilesOf(answer.total, translate),
     chart: chartOf(answer.steps, shown),
+    alerts: shown.alerts,
     incidents: answer.incidents && incidentTable(answer.incidents, translate),
     providers: answer.providers && providerTable(answer.providers, shown),
     updatedAt: answer.to,

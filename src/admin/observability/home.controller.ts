@@ -1,10 +1,14 @@
 import { Controller, Query, Req } from '@nestjs/common';
+import { AlertQuery } from '../../alerts';
 import { ChainBreaks } from '../../audit';
 import { atLeast, oneNumberOf } from '../../kernel';
 import { BackupKeeper } from '../../backup';
 import { LeanAdapter, Settings, Takes } from '../../platform';
+import { Quarantine } from '../../quarantine';
 import { Access, actorOf, adminScope, Data, type HttpRequest, Page, PageRenderer } from '../../web';
+import { openAlertsCard } from '../alerts/open-alerts';
 import { breakBanner } from '../audit/seal-banner';
+import { quarantineBanner } from '../quarantine/quarantine-banner';
 import { backupBanner, backupCard } from './backup-card';
 import { homeModel } from './home-model';
 import { nameOf, periods } from './periods';
@@ -22,6 +26,8 @@ export class HomeController {
     private readonly traffic: Traffic,
     private readonly breaks: ChainBreaks,
     private readonly backups: BackupKeeper,
+    private readonly alerts: AlertQuery,
+    private readonly quarantine: Quarantine,
     private readonly settings: Settings,
     private readonly pages: PageRenderer,
     private readonly adapter: LeanAdapter,
@@ -36,17 +42,21 @@ export class HomeController {
       timeZone: this.pages.timeZoneOf(request),
       translate: this.pages.textsFor(request),
     };
-    const isPlatform = adminScope(request).kind === 'platform';
+    const scope = adminScope(request);
+    const isPlatform = scope.kind === 'platform';
+    const { role } = actorOf(request);
     return homeModel(answer, {
       request,
       hours,
       catalogueHref: this.adapter.routes.methodsOf(catalogue).includes('GET') ? catalogue : null,
       banners: isPlatform
         ? [
+            quarantineBanner(await this.quarantine.book.held(), { role, ...shown }),
             breakBanner(await this.breaks.open(), shown),
             backupBanner(this.backups.state, this.settings, shown.translate),
           ].filter((banner) => banner !== null)
         : [],
+      alerts: openAlertsCard(request, await this.alerts.open(scope), shown.translate),
       backups: isPlatform ? backupCard(this.backups.state, shown.translate) : null,
       ...shown,
     });

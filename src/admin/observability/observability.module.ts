@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
+import { AlertsModule } from '../../alerts';
 import { BackupModule } from '../../backup';
+import { QuarantineModule } from '../../quarantine';
 import { RoutingModule } from '../../routing';
 import { WebModule } from '../../web';
 import { HomeController } from './home.controller';
@@ -10,7 +12,7 @@ import { PoolHealthQuery } from './pool-health';
 import { Traffic } from './traffic';
 
 @Module({
-  imports: [WebModule, RoutingModule, BackupModule],
+  imports: [WebModule, RoutingModule, BackupModule, AlertsModule, QuarantineModule],
   controllers: [HomeController, ObservabilityController],
   providers: [IncidentLog, IncidentWatch, PoolHealthQuery, Traffic],
 })

@@ -103,6 +103,17 @@ export class AlertQuery {
     return newestFirst.page(rows, page);
   }
 
+  /** How many are not over. */
+  async open(scope: Scope): Promise<ReadonlyMap<Severity, number>> {
+    const { sql, values } = within(scope);
+    const rows = await this.database.query<{ severity: Severity; count: number }>(
+      `SELECT a.severity, count(*)::integer AS count FROM alert a WHERE ${sql} AND a.resolved_at IS NULL
+        GROUP BY a.severity`,
+      values,
+    );
+    return new Map(rows.map(({ severity, count }) => [severity, count]));
+  }
+
   async get(scope: Scope, id: number): Promise<ShownAlert> {
     const { sql, values } = reachable(scope);
     const [row] = await this.database.rows<ShownAlert>(

@@ -157,6 +157,20 @@ export async function jobsSucceed({ database }: CheckContext): Promise<Finding> 
   );
 }
 
+/** A node that starts serves nobody before an owner has decided. */
+export async function released({ database }: CheckContext): Promise<Finding> {
+  const what = 'quarantine';
+  const [open] = await database.rows<Row<'quarantine', 'moment'>>(
+    'SELECT moment FROM quarantine WHERE released_at IS NULL',
+  );
+  if (open === undefined) return ok(what, 'none is open');
+  return fail(
+    what,
+    `restored to ${open.moment.toISOString()} and not released: nobody is served`,
+    'See what lies between with "quarantine show" or on its page, and release it: docs/quarantine.md.',
+  );
+}
+
 /** Rates are counted in Redis where several nodes share them. */
 export async function nodesCounted({ database, settings }: CheckContext): Promise<Finding> {
   const what = 'nodes';

@@ -31,6 +31,7 @@ import {
   jobsSucceed,
   nodesCounted,
   partitionsAhead,
+  released,
   roleRights,
   schemaComplete,
 } from './database-checks';
@@ -85,6 +86,7 @@ const databaseChecks: readonly (readonly [string, Check])[] = [
   ['repeating jobs', jobsSucceed],
   ['job runners', jobsRun],
   ['nodes', nodesCounted],
+  ['quarantine', released],
   ['audit seal', auditSealed],
   ['audit chain', auditChainFits],
   ['catalogue', catalogueLoaded],

@@ -164,4 +164,9 @@ export class Metrics extends MoneyMetrics {
     'Deliveries by OpenTelemetry to its receiver.',
     ['signal', 'outcome'],
   );
+  readonly quarantined = this.gauge(
+    'gateway_quarantined',
+    '1 where this node serves nobody, because the installation was restored and is not released yet; else 0.',
+    [],
+  );
 }

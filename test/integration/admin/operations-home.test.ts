@@ -203,3 +203,51 @@ test('the part that refreshes comes alone to scripts', async () => {
   expect(body).toContain('id="traffic"');
   expect(await page(platform)).toContain('hx-trigger="every 15s"');
 });
+
+describe('what is open', () => {
+  const fire = (organisationId: number | null, severity: string, kind = 'lane-open') =>
+    app.database.query(
+      `INSERT INTO alert (organisation_id, kind, subject, severity, facts, since, seen_at)
+       VALUES ($1, $2, gen_random_uuid()::text, $3, '{}', now(), now())`,
+      [organisationId, kind, severity],
+    );
+  const counts = (body: string): string[] =>
+    [
+      ...body.matchAll(/href="\/dashboard\/admin\/alerts\?severity&#x3D;(\w+)".*?tile-figure">\D*(\d+)/gs),
+    ].map(([, severity, count]) => `${severity} ${count}`);
+
+  test('alerts are counted by severity, each with its list, and only those of the scope', async () => {
+    await fire(null, 'urgent');
+    await fire(null, 'urgent');
+    await fire(null, 'warning');
+    await fire(ours, 'info', 'budget-used');
+    await app.database.query(
+      `INSERT INTO alert (kind, subject, severity, facts, since, seen_at, resolved_at)
+       VALUES ('disk-low', 'over', 'warning', '{}', now(), now(), now())`,
+    );
+    expect(counts(await page(platform))).toEqual(['urgent 2', 'warning 1', 'info 0']);
+    expect(counts(await page(await person('org_admin', ours)))).toEqual(['urgent 0', 'warning 0', 'info 1']);
+  });
+
+  test('a quarantine is told to the platform alone, with what it holds; its owners get the way there', async () => {
+    const owner = await person('platform_owner');
+    expect(await page(owner)).not.toContain('quarantine');
+    const findings = { at: new Date(), jobs: { mail: 3, evaluation: 1 }, processor: { state: 'off' } };
+    await app.database.query(
+      `INSERT INTO quarantine (moment, restored_at, ended, findings) VALUES ('2026-01-31T12:00Z', now(), '{}', $1)`,
+      [JSON.stringify(findings)],
+    );
+    const body = await page(owner);
+    expect(body).toContain('31 Jan 2026, 12:00:00');
+    expect(body).toContain('Journals set aside: 0. Jobs waiting: 4.');
+    expect(body).toContain('href="/dashboard/admin/quarantine"');
+    const told = await page(platform);
+    expect(told).toContain('Journals set aside: 0. Jobs waiting: 4.');
+    expect(told).not.toContain('href="/dashboard/admin/quarantine"');
+    expect(await page(await person('org_admin', ours))).not.toContain('Journals set aside');
+    await app.database.query(
+      "UPDATE quarantine SET decisions = '{}', decided_at = now(), released_at = now()",
+    );
+    expect(await page(owner)).not.toContain('Journals set aside');
+  });
+});

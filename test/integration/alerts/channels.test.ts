@@ -331,3 +331,11 @@ test('addresses and keys are sealed, and stay when they are left empty', async (
   for (const secret of ['T0ken', SIGNING_SECRET]) expect(log).not.toContain(secret);
   expect(house.house.app.log.join('')).not.toContain('T0ken');
 });
+
+test('the tabs stand at the top of each page', async () => {
+  for (const place of ['', '/rules', '/channels']) {
+    const { text } = await house.house.get(platform, PATH + place);
+    const [tabs, next] = [text.indexOf('class="tabs"'), text.search(/class="(filter-bar|card)"/)];
+    expect([place, tabs > 0 && next > tabs]).toEqual([place, true]);
+  }
+});

@@ -2,10 +2,11 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemActor } from '#product/audit';
 import { Ledger } from '#product/billing';
-import { QueueSupervisor, RepeatingJobs } from '#product/platform';
+import { Metrics, QueueSupervisor, RepeatingJobs } from '#product/platform';
 import { Quarantine } from '#product/quarantine';
 import type { TestApp } from '../../support/app';
 import { signIn } from '../../support/people';
+import { administer } from '../../support/postgres';
 import { until } from '../../support/until';
 import { COST_AFTER, COST_BEFORE, CREDIT, RestoredHouse } from './restored-house';
 
@@ -56,6 +57,12 @@ const actions = async (app: TestApp): Promise<string[]> =>
       "SELECT action FROM activity WHERE action LIKE 'quarantine.%' ORDER BY id",
     )
   ).map(({ action }) => action);
+
+const isQuarantined = async (app: TestApp): Promise<number | undefined> => {
+  const text = await app.application.get(Metrics, { strict: false }).text();
+  const [, value] = /^gateway_quarantined (\d)$/m.exec(text) ?? [];
+  return value === undefined ? undefined : Number(value);
+};
 
 const waitingMails = async (app: TestApp): Promise<number> =>
   (await app.application.get(QueueSupervisor).waiting())['mail'] ?? 0;
@@ -186,6 +193,42 @@ describe('a restored installation', () => {
     expect((await ask(app, 'GET', '/v1/models')).status).toBe(503);
     expect((await act(app, cookie, 'release', { ...decisions, payments: 'later' })).status).toBe(200);
     expect((await ask(app, 'GET', '/health/ready')).status).toBe(200);
+  });
+
+  test('serves nobody until what was set aside is settled, which is tried again', async () => {
+    house.markRestored();
+    const app = await house.start();
+    expect(await isQuarantined(app)).toBe(1);
+    const cookie = await signIn(app, house.owner);
+    await act(app, cookie, 'look', {});
+    const { ownerUrl } = house.database;
+    await administer(
+      ownerUrl,
+      `CREATE FUNCTION refuse_for_space() RETURNS trigger LANGUAGE plpgsql AS
+         $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = 'disk_full'; END $$`,
+    );
+    await administer(
+      ownerUrl,
+      `CREATE TRIGGER no_space BEFORE INSERT ON request_record FOR EACH ROW EXECUTE FUNCTION refuse_for_space()`,
+    );
+    const refused = await act(app, cookie, 'release', decisions);
+    expect([refused.status, refused.text]).toEqual([503, expect.stringContaining('no space left on device')]);
+    // The decision is carried out but for the charges, and nobody is served without them.
+    expect(await actions(app)).toEqual(['quarantine.begun', 'quarantine.decided', 'quarantine.released']);
+    expect((await ask(app, 'GET', '/v1/models')).status).toBe(503);
+    expect((await ask(app, 'GET', '/health/ready')).status).toBe(503);
+    expect(await isQuarantined(app)).toBe(1);
+    expect(await balance(app, house.owner)).toBe(CREDIT + 10n * USD);
+    expect(house.setAside).toEqual(['lost-node.1.journal', 'restored.json']);
+    await until(() => app.log.join('').includes('the quarantine cannot be released yet'));
+
+    await administer(ownerUrl, 'DROP FUNCTION refuse_for_space CASCADE');
+    await until(async () => (await ask(app, 'GET', '/health/ready')).status === 200);
+    expect(await balance(app, house.owner)).toBe(CREDIT + 10n * USD - COST_BEFORE - COST_AFTER);
+    expect(await app.database.query('SELECT FROM request_record')).toHaveLength(2);
+    expect(house.setAside).toEqual(['restored.json']);
+    expect(await isQuarantined(app)).toBe(0);
+    expect(await actions(app)).toEqual(['quarantine.begun', 'quarantine.decided', 'quarantine.released']);
   });
 
   test('runs no job before its release, which a command may bring', async () => {

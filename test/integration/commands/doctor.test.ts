@@ -49,6 +49,7 @@ test('a sound one passes in every point', async () => {
     'setting names': 'ok no misspelt variable',
     'audit seal': 'ok entries are sealed as they come',
     backups: 'ok the database is a server of your own: its backups are not seen from here',
+    quarantine: 'ok none is open',
     'audit chain': 'ok not checked yet: the first night does',
     'base URL': 'ok http://localhost:3000',
     secrets: expect.stringMatching(/^warn .*MASTER_KEY must be set in production/),
@@ -71,6 +72,20 @@ test('a sound one passes in every point', async () => {
     'supplier a': `ok 127.0.0.1:${port} answers`,
   });
   expect(code).toBe(0);
+});
+
+test('an open quarantine fails, with the way to its end', async () => {
+  await administer(
+    house.test.ownerUrl,
+    "INSERT INTO quarantine (moment, restored_at, ended) VALUES ('2026-01-31T12:00Z', now(), '{}')",
+  );
+  const { code, output, found } = await doctor();
+  expect(code).toBe(1);
+  expect(found.get('quarantine')).toBe(
+    'fail restored to 2026-01-31T12:00:00.000Z and not released: nobody is served',
+  );
+  expect(output).toContain('"quarantine show"');
+  await administer(house.test.ownerUrl, 'DELETE FROM quarantine');
 });
 
 test('models that end, are unknown or lack rates of long requests are told', async () => {
