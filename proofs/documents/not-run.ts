@@ -15,6 +15,10 @@ export const notRun: readonly NotRun[] = [
     why: 'it needs a disk and a key of its own; `test/integration/backup` and `npm run prove:restore` run it',
   },
   {
+    commands: /^(?:install -d|systemctl edit|systemd-run) /,
+    why: 'it needs a machine that systemd runs, with the unit installed',
+  },
+  {
     commands: /^npm run prove:/,
     why: 'it is a proof of its own, of minutes; that the script is there is checked',
   },
