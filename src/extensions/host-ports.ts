@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { withDeadline } from '../kernel';
-import { Database, extensionsClient, Mailer, type OutgoingClient, Settings } from '../platform';
+import { Database, extensionsClient, Mailer, Metrics, type OutgoingClient, Settings } from '../platform';
 import { Extensions } from './extensions';
 import { DatabasePorts } from './ports/database-port';
 import { httpPort } from './ports/http-port';
@@ -9,6 +9,8 @@ import { mailPort } from './ports/mail-port';
 const CLOSE_DEADLINE_MS = 5_000;
 
 export interface OpenPorts {
+  /** How busy the connections of each extension are. */
+  readonly readInto: (metrics: Metrics) => void;
   close(): Promise<void>;
 }
 
@@ -22,6 +24,7 @@ export function givePlainPorts(extensions: Extensions, database: Database, setti
     return httpPort(client);
   });
   return {
+    readInto: databases.readInto,
     close: async () => {
       for (const client of clients) client.close();
       await databases.close();
@@ -34,8 +37,15 @@ export function givePlainPorts(extensions: Extensions, database: Database, setti
 export class HostPorts implements OnApplicationShutdown {
   private readonly plain: OpenPorts;
 
-  constructor(extensions: Extensions, database: Database, mailer: Mailer, settings: Settings) {
+  constructor(
+    extensions: Extensions,
+    database: Database,
+    mailer: Mailer,
+    settings: Settings,
+    metrics: Metrics,
+  ) {
     this.plain = givePlainPorts(extensions, database, settings);
+    metrics.beforeRead(() => this.plain.readInto(metrics));
     extensions.givePort('mail.send', () => mailPort(mailer));
   }
 

@@ -1,5 +1,5 @@
 import type { DatabasePort } from '#extension';
-import { type Database, RoleDatabase } from '../../platform';
+import { type Database, type Metrics, RoleDatabase } from '../../platform';
 
 /** The pools of extensions, each made when its extension first asks for the port. */
 export class DatabasePorts {
@@ -14,6 +14,10 @@ export class DatabasePorts {
       query: (sql, values) => own.query(sql, values),
       transaction: (work) => own.transaction(work),
     };
+  };
+
+  readonly readInto = (metrics: Metrics): void => {
+    for (const own of this.open) own.readInto(metrics);
   };
 
   async close(): Promise<void> {

@@ -1,7 +1,22 @@
 import type { Logger } from '../logging/logger';
 import type { SupervisorEvent } from './embedded-postgres';
 
-export const reportTo =
+/** What became of the server since the start: how often it ended unasked, did not start, and was restarted. */
+export type EmbeddedEvents = Readonly<Record<Exclude<SupervisorEvent['kind'], 'given-up'>, number>>;
+
+export function counting(logger?: Logger): {
+  readonly events: EmbeddedEvents;
+  readonly report: (event: SupervisorEvent) => void;
+} {
+  const events = { ended: 0, retry: 0, restarted: 0 };
+  const report = (event: SupervisorEvent): void => {
+    if (event.kind !== 'given-up') events[event.kind] += 1;
+    if (logger !== undefined) reportTo(logger)(event);
+  };
+  return { events, report };
+}
+
+const reportTo =
   (logger: Logger) =>
   (event: SupervisorEvent): void => {
     switch (event.kind) {

@@ -3,7 +3,7 @@ import type { Logger } from '../logging';
 import type { Migration } from './data-source';
 import { ownProcess } from '../processes/own-process';
 import { runningEmbeddedPostgres, startEmbeddedPostgres, type SupervisorEvent } from './embedded-postgres';
-import { reportTo } from './embedded-report';
+import { counting, type EmbeddedEvents } from './embedded-report';
 import type { ExtensionTables } from './extension-role';
 import { migrate, type MigrationProgress, type ReportProgress } from './migrate';
 
@@ -19,14 +19,11 @@ export interface OpenDatabase {
   close(): Promise<void>;
 }
 
-/** What became of an embedded server since the start: how often it ended unasked, did not start, and was restarted. */
 interface EmbeddedServer {
   /** It keeps its files here. */
   readonly folder: string;
-  readonly events: Readonly<Record<CountedEvent, number>>;
+  readonly events: EmbeddedEvents;
 }
-
-type CountedEvent = Exclude<SupervisorEvent['kind'], 'given-up'>;
 
 export interface OpeningDatabase extends OpenDatabase {
   readonly embedded: EmbeddedServer | null;
@@ -46,8 +43,8 @@ export async function startDatabase(
   { migrations, extensions = [] }: Schema,
   logger?: Logger,
 ): Promise<OpeningDatabase> {
-  const events = { ended: 0, retry: 0, restarted: 0 };
-  const server = await serverOf(settings, counting(events, logger));
+  const { events, report } = counting(logger);
+  const server = await serverOf(settings, report);
   const queue = !settings.redisUrl;
   const current = migrate({
     url: server.ownerUrl,
@@ -128,10 +125,3 @@ const progressLines: Readonly<Record<MigrationProgress['step'], string>> = {
   continues: 'a migration is still running',
   done: 'a migration is done',
 };
-
-const counting =
-  (events: Record<CountedEvent, number>, logger?: Logger) =>
-  (event: SupervisorEvent): void => {
-    if (event.kind !== 'given-up') events[event.kind] += 1;
-    if (logger !== undefined) reportTo(logger)(event);
-  };

@@ -1,10 +1,12 @@
 import { Pool, type PoolClient } from 'pg';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions';
 import { monotonicMs, withDeadline } from '../../kernel';
+import type { Metrics } from '../metrics';
 import { boundedQuery } from './bounded-query';
 import { withSessionSettings } from './connection-url';
 import type { Database } from './database';
 import { extensionRole } from './extension-role';
+import { readPool } from './pool-gauges';
 import { survivesLostConnections } from './pool-options';
 
 const MOST_CONNECTIONS = 2;
@@ -83,6 +85,10 @@ export class RoleDatabase implements RoleSession {
     } finally {
       client.release(lost);
     }
+  }
+
+  readInto(metrics: Metrics): void {
+    readPool(metrics, `extension/${this.extension}`, this.pool);
   }
 
   close(): Promise<void> {

@@ -1,4 +1,5 @@
 import { DeclaredMetrics } from './declared-metrics';
+import { EMBEDDED_EVENTS } from './embedded-events';
 
 /** What a node stands on, and how it is. */
 export abstract class NodeMetrics extends DeclaredMetrics {
@@ -50,7 +51,7 @@ export abstract class NodeMetrics extends DeclaredMetrics {
   );
   readonly databaseConnections = this.gauge(
     'gateway_database_connections',
-    'Connections of this node to the database: `used` and `idle`.',
+    'Connections of this node to the database, `used` and `idle`, by pool: `service`, `queue`, `extension/NAME`.',
     ['pool', 'state'],
   );
   readonly databasePoolLimit = this.gauge('gateway_database_pool_limit', 'Connections a pool may have.', [
@@ -71,11 +72,7 @@ export abstract class NodeMetrics extends DeclaredMetrics {
     'Connections that the database server lets us have, beside those it reserves.',
     [],
   );
-  readonly embeddedDatabaseEvents = this.counter(
-    'gateway_embedded_database_events_total',
-    'What became of the embedded PostgreSQL: it `ended` unasked, did not start at a `retry`, was `restarted`.',
-    ['event'],
-  );
+  readonly embeddedDatabaseEvents = this.counter(EMBEDDED_EVENTS.name, EMBEDDED_EVENTS.help, ['event']);
   readonly redisUp = this.gaugeOnceSet(
     'gateway_redis_up',
     '1 where Redis answers in time, else 0; absent without `REDIS_URL`.',

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
+import { EMBEDDED_EVENTS } from '../metrics/embedded-events';
 import { mergeMetrics } from './merge-metrics';
 
 const REQUEST_DEADLINE_MS = 10_000;
@@ -12,11 +13,12 @@ export interface MachineNumbers {
   readonly texts: readonly string[];
 }
 
-/** Serves /metrics for all processes of the node. */
+/** Serves /metrics for all processes of the node. What they share, the supervisor tells. */
 export async function serveMetrics(
   host: string,
   port: number,
   read: () => Promise<MachineNumbers>,
+  embeddedEvents: Readonly<Record<string, number>> | null,
 ): Promise<Server> {
   const server = createServer({ requestTimeout: REQUEST_DEADLINE_MS }, (request, response) => {
     const path = request.url?.split('?', 1)[0];
@@ -27,7 +29,7 @@ export async function serveMetrics(
     void read().then((numbers) =>
       response
         .writeHead(200, { 'content-type': CONTENT_TYPE })
-        .end(mergeMetrics([ownNumbers(numbers), ...numbers.texts])),
+        .end(mergeMetrics([ownNumbers(numbers), eventsText(embeddedEvents), ...numbers.texts])),
     );
   });
   await once(server.listen({ host, port }), 'listening');
@@ -46,3 +48,14 @@ const ownNumbers = ({ serving, restarts, texts }: MachineNumbers): string =>
     '# TYPE gateway_process_restarts_total counter',
     `gateway_process_restarts_total ${restarts}`,
   ].join('\n');
+
+const eventsText = (events: Readonly<Record<string, number>> | null): string =>
+  events === null
+    ? ''
+    : [
+        `# HELP ${EMBEDDED_EVENTS.name} ${EMBEDDED_EVENTS.help}`,
+        `# TYPE ${EMBEDDED_EVENTS.name} counter`,
+        ...Object.entries(events).map(
+          ([event, count]) => `${EMBEDDED_EVENTS.name}{event="${event}"} ${count}`,
+        ),
+      ].join('\n');

@@ -3,6 +3,7 @@ import { processEnvironment } from '../config/process-environment';
 import { loadSettings } from '../config/load-settings';
 import type { Settings } from '../config/settings';
 import { EXIT_CONFIGURATION, SettingsError } from '../config/settings-error';
+import type { EmbeddedEvents } from '../database/embedded-report';
 import { assertPortsFree } from '../http-server/ports';
 import { Logger } from '../logging/logger';
 import { serveMetrics } from './machine-metrics';
@@ -54,7 +55,7 @@ async function run(main: string, settings: Settings, logger: Logger): Promise<nu
   const partingMs = drainTimeoutMs + PARTING_GRACE_MS;
   const pool = new ProcessPool({ main, address, count, partingMs }, port, logger);
   asked.pool = pool;
-  if (metricsPort !== 0) await serveMetrics(metricsHost, metricsPort, () => pool.numbers());
+  if (metricsPort !== 0) await serveMetrics(metricsHost, metricsPort, () => pool.numbers(), database.events);
   const serves = pool.start().then((isServing) => {
     const seconds = ((monotonicMs() - startedAt) / SECOND_MS).toFixed(1);
     if (isServing)
@@ -106,6 +107,8 @@ class Signals {
 }
 
 interface EmbeddedDatabase {
+  /** It is null where the database is a server of the operator's own. */
+  readonly events: EmbeddedEvents | null;
   /** Settles when it has ended and cannot be started again. */
   readonly lost: Promise<number>;
   stop(): Promise<void>;
@@ -114,14 +117,15 @@ interface EmbeddedDatabase {
 /** No process of the node owns it, so it outlives each of them. */
 async function embeddedDatabase(settings: Settings, logger: Logger): Promise<EmbeddedDatabase> {
   if (settings.databaseUrl !== undefined)
-    return { lost: new Promise(() => undefined), stop: () => Promise.resolve() };
+    return { events: null, lost: new Promise(() => undefined), stop: () => Promise.resolve() };
   const { startEmbeddedPostgres } = await import('../database/embedded-postgres.js');
-  const { reportTo } = await import('../database/embedded-report.js');
+  const { counting } = await import('../database/embedded-report.js');
   const { dataFolder, backupTarget } = settings;
+  const { events, report } = counting(logger);
   const server = await startEmbeddedPostgres({
     dataFolder,
     archives: backupTarget !== undefined,
-    supervision: { report: reportTo(logger) },
+    supervision: { report },
   });
-  return { lost: server.exited.then(() => 1), stop: () => server.stop() };
+  return { events, lost: server.exited.then(() => 1), stop: () => server.stop() };
 }

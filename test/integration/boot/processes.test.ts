@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { chmodSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../system/free-port';
 import { Program } from '../../system/program';
@@ -116,4 +117,45 @@ const youngestChildOf = (pid: number): number =>
     expect(await node.ended).toBe(0);
     await expect(isHealthy()).rejects.toThrow();
   });
+});
+
+(redisAvailable ? describe : describe.skip)('two processes on the embedded database', () => {
+  const folder = makeScratchFolder('switchboard-processes-');
+  let redis: RedisServer;
+  let node: Program;
+  let port: number;
+
+  beforeAll(async () => {
+    // The account that runs the database has to reach its files in here.
+    chmodSync(folder, 0o711);
+    [redis, port] = [await startRedis(), await freePort()];
+    node = start({
+      ...{ PROCESSES: '2', REDIS_URL: redis.url, METRICS_PORT: String(port), DATA_FOLDER: folder },
+      ...{ DATABASE_URL: '', MIGRATION_DATABASE_URL: '' },
+    });
+    await node.find(/ is ready at /);
+  }, 120_000);
+  afterAll(async () => {
+    await node.stop();
+    await redis.stop();
+  });
+
+  const events = async (): Promise<string[]> => {
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    expect(text.match(/^# (HELP|TYPE) gateway_embedded_database_events_total/gm)).toHaveLength(2);
+    return text.match(/^gateway_embedded_database_events_total\{.*$/gm) ?? [];
+  };
+  const counted = (ended: number, restarted: number): string[] => [
+    `gateway_embedded_database_events_total{event="ended"} ${ended}`,
+    'gateway_embedded_database_events_total{event="retry"} 0',
+    `gateway_embedded_database_events_total{event="restarted"} ${restarted}`,
+  ];
+
+  test('its end is counted by the supervisor, which owns it', async () => {
+    expect(await events()).toEqual(counted(0, 0));
+    const lock = readFileSync(join(folder, 'postgres', 'cluster', 'postmaster.pid'), 'utf8');
+    process.kill(Number(lock.split('\n')[0]), 'SIGKILL');
+    await node.find(/the embedded PostgreSQL runs again/);
+    expect(await events()).toEqual(counted(1, 1));
+  }, 120_000);
 });

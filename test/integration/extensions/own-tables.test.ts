@@ -1,5 +1,6 @@
 import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { Metrics } from '#product/platform';
 import { startTestApp, type TestApp } from '../../support/app';
 import { NotesExtension } from '../../support/notes-extension';
 import { createTestDatabase, inSession, rowsOf, type TestDatabase } from '../../support/postgres';
@@ -215,4 +216,20 @@ test('its role owns its schema alone, reads the published views, and has no othe
     borrows: [],
     member: [],
   });
+});
+
+test('its connections are shown as a pool of its name', async () => {
+  const app = await start(notes());
+  try {
+    const text = await app.application.get(Metrics, { strict: false }).text();
+    const shown = [...text.matchAll(/^gateway_database_(\S+)\{pool="extension\/own-notes"(.*)\} (\d+)$/gm)];
+    expect(shown.map(([, name, label, value]) => [name + label!, value])).toEqual([
+      ['connections,state="used"', '0'],
+      ['connections,state="idle"', expect.stringMatching(/^[012]$/)],
+      ['pool_limit', '2'],
+      ['waiting', '0'],
+    ]);
+  } finally {
+    await app.close();
+  }
 });
