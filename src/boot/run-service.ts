@@ -7,6 +7,7 @@ import {
   ExtensionTablesRefused,
   loadSettings,
   Logger,
+  MigrationFailed,
   type Parting,
   processEnvironment,
   Settings,
@@ -95,7 +96,11 @@ function survive(logger: Logger): void {
 const misconfigured = [SettingsError, ExtensionRefused, ExtensionTablesRefused, BackupError];
 
 function report(error: unknown, logger: Logger): void {
-  if ([DataFolderInUse, EmbeddedPostgresFailure, ...misconfigured].some((known) => error instanceof known)) {
+  if (
+    [DataFolderInUse, EmbeddedPostgresFailure, MigrationFailed, ...misconfigured].some(
+      (known) => error instanceof known,
+    )
+  ) {
     process.stderr.write(`${(error as Error).message}\n`);
   } else {
     logger.fatal('the service could not run', { error });

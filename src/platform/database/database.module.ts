@@ -28,8 +28,8 @@ export class DatabaseModule {
           inject: [Settings],
           useFactory: (settings: Settings) => ({
             ...serviceDataSourceOptions({ url, entities, poolSize: settings.databasePoolSize }),
-            // The database is up to date by then: what fails is not cured by waiting.
-            retryAttempts: 1,
+            // The database is up to date by then: what fails is not cured by waiting, and is told by the start.
+            toRetry: () => false,
           }),
           dataSourceFactory: (options) =>
             early(

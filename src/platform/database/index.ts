@@ -22,6 +22,7 @@ export { ChecksOf, columnsOf } from './kept-columns';
 export { everyRow, Keyset, type Page, type PageRequest } from './keyset';
 export { migrate } from './migrate';
 export { moveDatabase, type MoveProgress, problemOfTarget } from './move';
+export { MigrationFailed } from './run-migrations';
 export { Notifications } from './notifications';
 export { attachDatabase, type OpenDatabase, type OpeningDatabase, startDatabase } from './open-database';
 export { survivesLostConnections } from './pool-options';

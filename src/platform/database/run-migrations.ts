@@ -24,6 +24,12 @@ type IndexProgress = Pick<MigrationProgress, 'phase' | 'percent'>;
 
 export type ReportProgress = (progress: MigrationProgress) => void;
 
+export class MigrationFailed extends Error {
+  constructor(migration: string, cause: Error) {
+    super(`The migration ${migration} failed: ${cause.message}`, { cause });
+  }
+}
+
 /** While a statement waits for a lock, all who come after it wait as well. */
 const LOCK_TIMEOUT_MS = 2_000;
 const PAUSE_MS = 500;
@@ -64,7 +70,7 @@ export async function runMigrations(
     try {
       await runOnce(source, migration, () => tell('waits'));
     } catch (cause) {
-      throw new Error(`The migration ${migration.name} failed: ${(cause as Error).message}`, { cause });
+      throw new MigrationFailed(migration.name, cause as Error);
     } finally {
       over.abort();
       await told;

@@ -12,6 +12,9 @@ const startUpContexts = new Set([
   'NestApplication',
 ]);
 
+/** What ends the start is thrown as well, and told by whoever called it. */
+const TOLD_BY_CALLER = 'ExceptionHandler';
+
 /** Lets Nest's own lines leave through the same sink. */
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
@@ -21,7 +24,7 @@ export class NestLogger implements LoggerService {
   }
 
   error(message: unknown, ...rest: unknown[]): void {
-    this.pass('error', message, rest);
+    this.pass(contextOf(rest) === TOLD_BY_CALLER ? 'debug' : 'error', message, rest);
   }
 
   warn(message: unknown, ...rest: unknown[]): void {

@@ -178,6 +178,7 @@ export class FaultFilter implements ExceptionFilter {
       request_id: requestId,
       client_request_id: clientRequestId ?? undefined,
       extension: extensionAt(pathOf(request)),
+      policy: problem.options.details?.['policy'],
       key_id: caller?.keyId,
       model: attempted?.model,
       provider: attempted?.supplier ?? undefined,

@@ -1,7 +1,10 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeExtension } from '#extension/kit';
 import { makeScratchFolder } from '../../support/scratch';
+import { until } from '../../support/until';
 import { Program, projectFolder } from '../../system/program';
 
 const fixtures = join(projectFolder, 'test/fixtures/extensions');
@@ -51,5 +54,23 @@ describe('extension:check', () => {
     // It is asked once.
     expect(output.match(/^failed /gm)).toHaveLength(1);
     expect(code).toBe(1);
+  }, 240_000);
+
+  test('leaves no service behind where its reader has seen enough', async () => {
+    const words = [join(projectFolder, 'dist/bundle/cli.js'), 'extension:check', written('read-half', '{}')];
+    const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'ignore'] });
+    const closed = once(child, 'close');
+    await once(child.stdout, 'data');
+    child.stdout.destroy();
+    const started = new Set<number>();
+    const children = `/proc/${child.pid}/task/${child.pid}/children`;
+    await until(() => {
+      const pids = existsSync(children) ? readFileSync(children, 'utf8').split(' ').filter(Boolean) : [];
+      for (const pid of pids) started.add(Number(pid));
+      return child.exitCode !== null;
+    }, 120_000);
+    await closed;
+    expect(started.size).toBeGreaterThan(0);
+    for (const pid of started) await until(() => !existsSync(`/proc/${pid}`));
   }, 240_000);
 });

@@ -53,6 +53,10 @@ test.each(['throws', 'rubbish'])('where a policy %s, the request does not go on'
   const { status, error } = await chat([tag]);
   expect(status).toBe(503);
   expect(error).toMatchObject({ code: 'service_unavailable', details: { policy: 'policies/broken' } });
+  const why = tag === 'throws' ? 'the list is gone' : 'a reason is a text or null';
+  expect(app.log.map((line) => JSON.parse(line) as object)).toContainEqual(
+    expect.objectContaining({ policy: 'policies/broken', path: '/v1/chat/completions', cause: why }),
+  );
 });
 
 test('a policy closes a page to everybody, whatever their role', async () => {

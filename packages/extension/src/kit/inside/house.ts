@@ -35,7 +35,13 @@ class Spoken {
     });
     for (const stream of [this.child.stdout, this.child.stderr])
       stream?.setEncoding('utf8').on('data', (said: string) => (this.text = (this.text + said).slice(-KEPT)));
-    this.ended = once(this.child, 'close').then(() => this.child.exitCode);
+    // The command may end before it, where its reader has seen enough.
+    const stop = (): void => void this.child.kill('SIGTERM');
+    process.once('exit', stop);
+    this.ended = once(this.child, 'close').then(() => {
+      process.off('exit', stop);
+      return this.child.exitCode;
+    });
   }
 
   async endedWithin(milliseconds: number): Promise<number | null> {
