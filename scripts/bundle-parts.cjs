@@ -27,6 +27,8 @@ const onDemand = (demanded, file) => ({
   setup(build) {
     build.onResolve({ filter: /./ }, async (asking) => {
       if (asking.kind !== 'dynamic-import') return undefined;
+      // What a package could use stays beside the artefact: it is another's choice, and none of ours is made so.
+      if (asking.importer.includes('node_modules')) return { path: asking.path, external: true };
       const path = await resolved(build, asking);
       if (path === undefined) return undefined;
       const name = nameOfFile(path);

@@ -30,7 +30,6 @@ const external = [
   'pdfkit',
   'pg',
   'reflect-metadata',
-  'typeorm',
   // Only who goes through a proxy or speaks HTTP/2 pays for it.
   'undici',
   // Optional for Nest, and not installed.

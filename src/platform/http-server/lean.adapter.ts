@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerOptions, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { ExpressAdapter } from '@nestjs/platform-express';
+import { ExpressAdapter } from '@nestjs/platform-express/adapters/express-adapter';
 import express from 'express';
 import { isUuid, MINUTE_MS, safeTokenIn, uuidv7 } from '../../kernel';
 import { crossOrigin } from './cross-origin';
