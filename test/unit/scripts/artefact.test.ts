@@ -39,6 +39,8 @@ describe('what is proven is what ships', () => {
       'proofs/upgrade/released-version.ts',
       // A process that is started by another one.
       'test/integration/extensions/http-gates.test.ts',
+      // One that loses its reader.
+      'test/integration/extensions/kit.test.ts',
       'test/integration/simulator/process.test.ts',
       'test/system/postgres-server.ts',
       'test/system/program.ts',
