@@ -49,7 +49,7 @@ async function killedWhen(program: Program, says: RegExp): Promise<void> {
 }
 
 /** A backup that is killed at some point, and continued. */
-function continuedBackup(name: string, says: RegExp): Drill {
+export function continuedBackup(name: string, says: RegExp): Drill {
   return {
     name,
     async run(house, findings) {

@@ -1,10 +1,11 @@
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { runningEmbeddedPostgres } from '#inside/platform/database/embedded-postgres';
 import { freePort } from '../../test/system/free-port';
 import { type Outcome, Program } from '../../test/system/program';
+import { closeConnections } from '../failover/caller';
 import { Books } from '../outages/books';
 import { mixed } from '../outages/catalogue';
 import { type Endpoint, Load } from '../outages/load';
@@ -75,8 +76,11 @@ export class House {
     perSecond = CALLS_A_SECOND,
   ): Promise<Load> {
     const load = new Load([this.endpoint], mixed).start(perSecond);
-    await Promise.all([delay(milliseconds), meanwhile()]);
-    await load.stop();
+    try {
+      await Promise.all([delay(milliseconds), meanwhile()]);
+    } finally {
+      await load.stop();
+    }
     this.witness.remember(load);
     return load;
   }
@@ -86,6 +90,18 @@ export class House {
       const { rows } = await client.query<{ now: Date }>('SELECT clock_timestamp() AS now');
       return rows[0]!.now;
     });
+  }
+
+  /** As the owner of the database. */
+  async ask<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    const client = new Client({ connectionString: this.server()!.ownerUrl });
+    client.on('error', () => undefined);
+    await client.connect();
+    try {
+      return await work(client);
+    } finally {
+      await client.end();
+    }
   }
 
   cli(words: readonly string[], more: Readonly<Record<string, string>> = {}): Program {
@@ -114,12 +130,34 @@ export class House {
   }
 
   /** Starts the product again in its folder. */
-  async restart(): Promise<void> {
+  async restart(more: Readonly<Record<string, string>> = {}): Promise<void> {
     this.node = await this.testbed.node('house', {
       isEmbedded: true,
       port: this.port,
-      environment: this.environment,
+      environment: { ...this.environment, ...more },
     });
+  }
+
+  /** From now on the product takes its backups itself. Nobody watches the records any more: there may be many. */
+  async startScheduled(): Promise<void> {
+    await this.witness.stop();
+    await this.node.stop();
+    await this.restart({ WORKERS: 'inline' });
+  }
+
+  /** The product takes one by itself, as it does where the target has none. */
+  async scheduledBackup(): Promise<void> {
+    const folder = join(this.target, 'backups');
+    const due =
+      "UPDATE repeating_job SET due_at = now() WHERE name = 'backup' AND claim IS NULL RETURNING name";
+    rmSync(folder, { recursive: true, force: true });
+    while ((await this.ask((client) => client.query(due))).rowCount !== 1) await delay(200);
+    const isWhole = (id: string): boolean => existsSync(join(folder, id, 'manifest.json'));
+    while (!existsSync(folder) || !readdirSync(folder).some(isWhole)) await delay(200);
+  }
+
+  gauge(name: string): Promise<number> {
+    return this.node.gauge(name);
   }
 
   /** Waits until the archive reaches to the moment. */
@@ -167,15 +205,18 @@ export class House {
     }
     this.witness.start();
   }
+}
 
-  private async ask<T>(work: (client: Client) => Promise<T>): Promise<T> {
-    const client = new Client({ connectionString: this.server()!.ownerUrl });
-    client.on('error', () => undefined);
-    await client.connect();
-    try {
-      return await work(client);
-    } finally {
-      await client.end();
-    }
+/** The house is closed in the end, whatever happens. */
+export async function inHouse<T>(opening: Promise<House>, work: (house: House) => Promise<T>): Promise<T> {
+  const house = await opening;
+  const leave = (): void => void house.close().finally(() => process.exit(1));
+  process.once('SIGINT', leave).once('SIGTERM', leave);
+  try {
+    return await work(house);
+  } finally {
+    process.off('SIGINT', leave).off('SIGTERM', leave);
+    closeConnections();
+    await house.close();
   }
 }

@@ -1,40 +1,42 @@
 import 'reflect-metadata';
 import { Logger } from '@nestjs/common';
 import { Findings, partsGiven, runProof } from '../../test/system/findings';
-import { closeConnections } from '../failover/caller';
+import { bucket } from './bucket';
 import { drills } from './drills';
 import { restoreAndExamine, type Row } from './examine';
-import { House } from './house';
+import { House, inHouse } from './house';
 import { pace } from './pace';
 
 const PACE = 'pace';
+const BUCKET = 'bucket';
 const nameOf = (words: string): string => words.replaceAll(/[ ,]+/g, '-');
+
+/** Numbers belong to options. */
+const named = process.argv.slice(2).filter((word) => /^[a-z][a-z-]*$/.test(word));
 
 /**
  * Backups and restores while the product, the database, the backup and the restore are killed. With names, only these
- * drills; `pace` compares the times of calls with and without a backup.
+ * drills; `bucket` does it in an object store, and `pace` compares the times of calls with and without a backup.
  */
 async function main(): Promise<void> {
-  const wanted = partsGiven([...drills.map(({ name }) => nameOf(name)), PACE]);
+  const wanted = partsGiven([...drills.map(({ name }) => nameOf(name)), BUCKET, PACE], named);
+  const inFolder = drills.filter(({ name }) => wanted.includes(nameOf(name)));
   Logger.overrideLogger(['error']);
   const findings = new Findings('prove:restore');
   const rows: Row[] = [];
-  const house = await House.open();
-  const leave = (): void => void house.close().finally(() => process.exit(1));
-  process.once('SIGINT', leave).once('SIGTERM', leave);
-  try {
-    await house.backUp();
-    for (const drill of drills.filter(({ name }) => wanted.includes(nameOf(name))))
-      await findings.attempt(`${drill.name}: went to its end`, async () => {
-        const wish = await drill.run(house, findings);
-        if (wish !== null) rows.push(await restoreAndExamine(house, drill.name, wish, findings));
-      });
-    if (wanted.includes(PACE)) await pace(house, findings);
-  } finally {
-    closeConnections();
-    await house.close();
-  }
-  table(rows);
+  if (inFolder.length > 0)
+    await inHouse(House.open(), async (house) => {
+      await house.backUp();
+      for (const drill of inFolder)
+        await findings.attempt(`${drill.name}: went to its end`, async () => {
+          const wish = await drill.run(house, findings);
+          if (wish !== null) rows.push(await restoreAndExamine(house, drill.name, wish, findings));
+        });
+    });
+  if (wanted.includes(BUCKET))
+    await findings.attempt('bucket: went to its end', async () => void rows.push(await bucket(findings)));
+  if (wanted.includes(PACE)) await inHouse(House.open(), (house) => pace(house, findings));
+  if (rows.length > 0) table(rows);
   findings.end();
 }
 
