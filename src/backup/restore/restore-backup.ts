@@ -46,12 +46,21 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   const { manifest } = options;
   const into = resolve(options.into);
   if (!takesRestore(into)) throw new BackupError(`${into} is not empty. Name an empty folder, or a new one.`);
-  if (manifest.cluster === null)
-    throw new BackupError(
-      `The backup ${manifest.id} has files only: its database was a server of its own. ` +
-        'Restore that one first, by its own means; docs/backup.md says how to get the files.',
-    );
+  if (manifest.cluster === null) return restoreFilesAlone(options, into);
   return restoreCluster(options, into, manifest.cluster);
+}
+
+/** Its database is elsewhere, and only its operator knows of which moment that is: no quarantine begins by itself. */
+async function restoreFilesAlone(
+  { target, key, manifest, progress }: RestoreOptions,
+  into: string,
+): Promise<Restored> {
+  const contents = await contentsOf(new PartStore(target, key, folderOf(manifest.id)), manifest);
+  mkdirSync(into, { recursive: true, mode: 0o700 });
+  writeFiles(contents, into);
+  const doneBytes = contents.reduce((sum, { content }) => sum + content.length, 0);
+  progress?.({ step: 'files', doneBytes, expectedBytes: doneBytes });
+  return { moment: new Date(manifest.startedAt), lastTransaction: null, segments: 0 };
 }
 
 async function restoreCluster(
@@ -62,7 +71,12 @@ async function restoreCluster(
   const { target, key, manifest, at, progress, signal } = options;
   const store = new PartStore(target, key, folderOf(manifest.id));
   const place = await RestoredPostgres.prepare(into);
-  await restoreFiles(store, manifest, into, place);
+  const contents = await contentsOf(store, manifest);
+  for (const { content } of contents.filter(({ path }) => path === PASSWORDS)) place.writePasswords(content);
+  writeFiles(
+    contents.filter(({ path }) => path !== PASSWORDS),
+    into,
+  );
   await unpack(store, cluster, place, options);
   const archive = new WalArchive(target, key);
   const segments = new Set(options.coverage?.segments);
@@ -98,21 +112,22 @@ async function restoreCluster(
 const latest = (moments: readonly (Date | null)[]): Date =>
   new Date(Math.max(...moments.map((moment) => moment?.getTime() ?? 0)));
 
-async function restoreFiles(
-  store: PartStore,
-  { files }: Manifest,
-  into: string,
-  place: RestoredPostgres,
-): Promise<void> {
-  for (const file of files) {
-    const content = await contentOf(store, file);
-    if (file.path === PASSWORDS) {
-      place.writePasswords(content);
-      continue;
-    }
-    const path = join(into, ...file.path.split('/'));
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    writeFileSync(path, content, { mode: 0o600, flush: true });
+interface FileContent {
+  readonly path: string;
+  readonly content: Buffer;
+}
+
+async function contentsOf(store: PartStore, { files }: Manifest): Promise<FileContent[]> {
+  const contents: FileContent[] = [];
+  for (const file of files) contents.push({ path: file.path, content: await contentOf(store, file) });
+  return contents;
+}
+
+function writeFiles(contents: readonly FileContent[], into: string): void {
+  for (const { path, content } of contents) {
+    const file = join(into, ...path.split('/'));
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(file, content, { mode: 0o600, flush: true });
   }
 }
 

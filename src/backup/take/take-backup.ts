@@ -64,7 +64,8 @@ export async function takeBackup(options: TakeOptions): Promise<Taken> {
 async function takeParts(options: TakeOptions, now: () => Promise<Date>): Promise<Taken> {
   const { target, key, product, database } = options;
   const startedAt = await now();
-  const { id, left } = await continued(target, startedAt);
+  // Another node may be sending its own: without a database nothing says whose a try is, and it is small.
+  const { id, left } = database === null ? begun(startedAt) : await continued(target, startedAt);
   const store = new PartStore(target, key, folderOf(id), left);
   // Files come first: what is in a journal by now is in the database by its end, or is charged from the journal.
   const files = await storeFiles(store, options);
@@ -96,11 +97,15 @@ export const storedBytesOf = ({ cluster, files }: Manifest): number =>
     .flatMap(({ parts }) => parts)
     .reduce((sum, { storedBytes }) => sum + storedBytes, 0);
 
+interface Try {
+  readonly id: string;
+  readonly left: ReadonlySet<string>;
+}
+
+const begun = (now: Date): Try => ({ id: idAt(now), left: new Set() });
+
 /** The newest try that was broken off, with its parts, or a new one. */
-async function continued(
-  target: BackupTarget,
-  now: Date,
-): Promise<{ id: string; left: ReadonlySet<string> }> {
+async function continued(target: BackupTarget, now: Date): Promise<Try> {
   const tries = Map.groupBy(
     await target.list(BACKUPS),
     ({ name }) => name.slice(BACKUPS.length).split('/')[0]!,
@@ -109,7 +114,7 @@ async function continued(
     .filter(([id, objects]) => !objects.some(({ name }) => name === `${folderOf(id)}manifest.json`))
     .filter(([id]) => now.getTime() - timeOf(id) < UNFINISHED_MS);
   const newest = unfinished.sort(([one], [other]) => (one < other ? 1 : -1))[0];
-  if (newest === undefined) return { id: idAt(now), left: new Set() };
+  if (newest === undefined) return begun(now);
   return { id: newest[0], left: new Set(newest[1].map(({ name }) => name)) };
 }
 

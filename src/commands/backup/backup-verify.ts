@@ -47,9 +47,14 @@ export const backupVerify: Command = {
         `backup:verify: ${choice.manifest.id} as of ${restored.moment.toISOString()}: ` +
           `${examined.length - broken.length} of ${examined.length} hold\n`,
       );
+      if (choice.manifest.cluster === null) context.write(FILES_ONLY);
       if (!holds)
         context.writeStderr(`The backup ${choice.manifest.id} does not hold: ${broken.join('; ')}.\n`);
       return holds ? 0 : 1;
     });
   },
 };
+
+const FILES_ONLY =
+  'Its database was a server of your own and is not in it: restore that one aside by its own means, and run ' +
+  '"money:verify --full" and "audit:verify" there.\n';

@@ -30,10 +30,12 @@ export const restore: Command = {
         ...(at === undefined ? {} : { at }),
         progress: progressTo(context),
       });
-      context.write(
-        `restore: ${into} is as of ${restored.moment.toISOString()}; its last transaction is of ` +
-          `${restored.lastTransaction?.toISOString() ?? 'before the backup'}.\n`,
-      );
+      if (choice.manifest.cluster === null) context.write(filesOnly(into, restored.moment));
+      else
+        context.write(
+          `restore: ${into} is as of ${restored.moment.toISOString()}; its last transaction is of ` +
+            `${restored.lastTransaction?.toISOString() ?? 'before the backup'}.\n`,
+        );
       adviseSecrets(context);
       return 0;
     });
@@ -56,6 +58,11 @@ export function timeIn(text: string | undefined): Date | undefined {
   if (isWhole && !Number.isNaN(time.getTime())) return time;
   throw new UsageError(`"${text}" is no time with its zone, such as 2026-11-27T03:15:00Z.`);
 }
+
+const filesOnly = (into: string, moment: Date): string =>
+  `restore: ${into} has the files of ${moment.toISOString()}. The database was a server of your own and is not in ` +
+  'this backup: restore it by its own means. Where that took it back in time, run "quarantine begin --moment TIME" ' +
+  'before the service starts.\n';
 
 function adviseSecrets(context: CommandContext): void {
   context.write(
