@@ -99,6 +99,7 @@ import { CreateTaps1764801000200 } from './1764801000200-create-taps';
 import { PublishViews1764801000300 } from './1764801000300-publish-views';
 import { CreateQuarantine1764900005100 } from './1764900005100-create-quarantine';
 import { KnowClientCertificates1764900007100 } from './1764900007100-know-client-certificates';
+import { TellContentToTelemetry1764900009110 } from './1764900009110-tell-content-to-telemetry';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -200,6 +201,7 @@ export const migrations = [
   CreateAlerts1764900003100,
   CreateQuarantine1764900005100,
   KnowClientCertificates1764900007100,
+  TellContentToTelemetry1764900009110,
   // New ones go above this line; what takes away goes below it, a release later.
   LoadMoneyFunctions1763800310000,
 ];

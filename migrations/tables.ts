@@ -555,6 +555,7 @@ export interface Tables {
     name: string;
     slug: string;
     sso_only: boolean;
+    telemetry_content: boolean;
     version: number;
   };
   organisation_markup: {
@@ -1204,6 +1205,7 @@ export interface Tables {
     role: 'department_admin' | 'org_admin' | 'org_owner' | 'platform_admin' | 'platform_owner' | 'user';
     shares_address: boolean;
     status: 'active' | 'archived' | 'deleted' | 'pending_verification' | 'suspended';
+    telemetry_content: boolean;
     time_zone: string;
     version: number;
   };

@@ -33,6 +33,7 @@ const minima: Readonly<Record<string, Minimum>> = {
   '/dashboard/set-admin-domain': 'platform_admin',
   '/dashboard/toggle-admin-mode': 'department_admin',
   '/dashboard/setup': 'platform_admin',
+  '/dashboard/settings/telemetry/organisation': 'org_owner',
   '/dashboard/qualitative/settings': 'org_admin',
   '/dashboard/admin': 'platform_admin',
   'GET /dashboard/admin': 'platform_admin',

@@ -10,6 +10,7 @@ import { peopleProviders } from './people';
 import { ProfileService } from './profile.service';
 import { HostProofs, ResellerDomains } from './resellers';
 import { SessionsService } from './sessions.service';
+import { TelemetryContent } from './telemetry-content.service';
 
 const providers = [
   AdminViewService,
@@ -20,6 +21,7 @@ const providers = [
   ProfileService,
   ResellerDomains,
   SessionsService,
+  TelemetryContent,
   ...accountProviders,
   ...peopleProviders,
 ];

@@ -56,6 +56,7 @@ export { ProfileService } from './profile.service';
 export { HostProofs, isProven, type ResellerDomain, ResellerDomains, wrongLogo } from './resellers';
 export { SessionsService, type Viewing } from './sessions.service';
 export { type BillingType, billingTypes } from './billing-type';
+export { type ContentConsent, TelemetryContent } from './telemetry-content.service';
 export { type UserStatus } from './user-status';
 export { Organisation, UserAccount };
 

@@ -33,6 +33,10 @@ export class Organisation {
   @BigintColumn({ name: 'credit_ceiling_nano', default: '0' })
   creditCeilingNano: bigint;
 
+  /** Spans of its calls may hold what they ask and get, where the operator allows that. */
+  @Column('boolean', { name: 'telemetry_content', default: false })
+  telemetryContent: boolean;
+
   @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
   createdAt: Date;
 

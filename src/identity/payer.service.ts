@@ -24,6 +24,8 @@ export interface Standing extends Ownership {
   /** The payer's wallet, or their account of invoices; null where nobody pays or nothing is charged. */
   readonly chargedAccount: number | null;
   readonly billingExempt: boolean;
+  /** The organisation, or the person without one, lets spans hold content. */
+  readonly telemetryContent: boolean;
   /** The organisation pays these shares of a price, the latest version first; null where it never had a mark-up. */
   readonly priceFactors: readonly PriceFactorVersion[] | null;
 }
@@ -43,7 +45,7 @@ const statement = `
     SELECT u.id AS user_id, u.status AS user_status,
            p.id AS project_id, p.billing_user_id AS project_payer,
            coalesce(p.organisation_id, d.organisation_id, $2::integer, u.organisation_id) AS organisation_id,
-           coalesce(d.id, u.department_id) AS department_id
+           coalesce(d.id, u.department_id) AS department_id, u.telemetry_content AS own_content
     FROM (SELECT 1) AS one
     LEFT JOIN user_account u ON u.id = $1
     LEFT JOIN department d ON d.id = $3
@@ -60,6 +62,7 @@ const statement = `
   SELECT w.user_id, w.organisation_id, w.department_id, w.project_id, w.user_status,
          o.allowed_regions AS organisation_regions, payer.id AS payer_user_id, coalesce(payer.chain, '{}') AS payer_chain, payer.billing_type AS payer_billing_type,
          coalesce(o.billing_exempt, false) OR coalesce(payer.billing_exempt, false) AS billing_exempt,
+         coalesce(o.telemetry_content, w.own_content, false) AS telemetry_content,
          (SELECT jsonb_agg(jsonb_build_object('from', floor(extract(epoch FROM m.valid_from) * 1000), 'factor', m.factor)
                            ORDER BY m.valid_from DESC)
             FROM organisation_markup m WHERE m.organisation_id = w.organisation_id

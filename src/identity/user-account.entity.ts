@@ -58,6 +58,10 @@ export class UserAccount {
   @Column('text', { name: 'billing_type', default: 'prepaid' })
   billingType: BillingType;
 
+  /** The same as an organisation's, for a person who belongs to none. */
+  @Column('boolean', { name: 'telemetry_content', default: false })
+  telemetryContent: boolean;
+
   /** Counts the edits of administrators, so that of two at once the second is told. */
   @Column('integer', { default: 1 })
   version: number;

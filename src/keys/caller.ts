@@ -37,6 +37,8 @@ export interface Caller {
   readonly modelLimits: ReadonlyMap<string, readonly LimitRef[]> | null;
   /** Its organisation pays this share of a price; null where it never had a mark-up. */
   readonly priceFactors: readonly PriceFactorVersion[] | null;
+  /** Its organisation, or the person without one, lets spans hold what it asks and gets. */
+  readonly tellsContent?: true;
   /** An internal caller: its usage never counts as a customer's. */
   readonly isEvaluation?: true;
 }
@@ -72,7 +74,10 @@ const EVALUATION_RPM = 6_000;
  * A caller that evaluates in a customer's place, with the customer's models and regions and none of the limits. Its
  * rate is counted by organisation, apart from the key's.
  */
-export const evaluationCaller = (caller: Caller, organisationId: number): Caller => ({
+export const evaluationCaller = (
+  { tellsContent: _content, ...caller }: Caller,
+  organisationId: number,
+): Caller => ({
   ...caller,
   keyId: -organisationId,
   payerId: null,

@@ -193,6 +193,7 @@ function toCaller(row: KeyRow, standing: Standing, usualRpm: number): Caller {
     limits,
     modelLimits: row.modelBudgets === null ? null : limitsByModel(limits, row.modelBudgets),
     priceFactors: standing.priceFactors,
+    ...(standing.telemetryContent && { tellsContent: true }),
   };
 }
 

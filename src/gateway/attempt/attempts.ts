@@ -12,6 +12,8 @@ import { LaneCall, type Tried } from './lane-call';
 import { lanesIn, LaneTurns, MOST_LANES, recordOf } from './lane-turns';
 import { ProbeWait } from './probe-wait';
 import { SameLane } from './same-lane';
+import { gateRequestOf } from '../intake';
+import type { AskedContent } from '../trace/call-content';
 import type { AskedOfLane } from '../trace/lane-span';
 import type { RequestTrace } from '../trace/request-trace';
 
@@ -128,7 +130,8 @@ export class Attempts {
   ): LaneCall {
     if (this.failed !== null) this.logMove(this.failed, route);
     const failover = this.turns.isFailover(route);
-    const span = this.trace?.asked(route.lane, askedOf(this.routed.call)) ?? null;
+    const { call } = this.routed;
+    const span = this.trace?.asked(route.lane, askedOf(call), contentOf(call)) ?? null;
     const lane = { routed: this.routed, route, permit, failover, withoutReasoning, span };
     return (this.current = new LaneCall(lane, this.answers, continued, this.turns, this.tools));
   }
@@ -232,6 +235,12 @@ const askedOf = (call: RoutedCall['call']): AskedOfLane => ({
   body: call.inbound.body,
   hasMedia: call.measure !== null && call.measure.mediaBytes > 0,
 });
+
+/** Null unless the caller's organisation lets spans hold it. */
+const contentOf = (call: RoutedCall['call']): AskedContent | null =>
+  call.inbound.caller.tellsContent === true
+    ? { body: call.inbound.body, choices: call.choices, texts: () => gateRequestOf(call).texts }
+    : null;
 
 /** Services check bodies by rules of their own and say so with 422: another may take what this one does not. */
 const isOfEveryLane = (tried: Judgement): boolean =>

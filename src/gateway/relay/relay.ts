@@ -40,6 +40,7 @@ export class Relay {
     const { facts, kept } = this.settlement.settle(whole, progress, body);
     await kept;
     this.settlement.served(whole, progress, facts);
+    progress.trace?.answers(answer.span, body);
     this.settlement.sample(routed.call)?.served(whole, facts, body);
     return { status, contentType, body, facts };
   }
@@ -52,12 +53,13 @@ export class Relay {
   ): Promise<null> {
     const { call } = answer.routed;
     const operation = textOperation(call.operation);
-    const sink = progress.early?.take() ?? this.open(call, answer, response);
+    const sink = progress.early?.take() ?? this.open(call, answer, response, progress.trace);
     const { sample } = sink;
     const { masks } = progress;
     const masked = masks && new MaskedStream(operation.dialect, masks);
     const { delivery, answer: ending } = await relayStream(operation, answer, attempts, { sink, masked });
     masks?.over();
+    progress.trace?.answers(ending.span, null);
     const { problem, body } = delivery;
     const { facts, kept } = this.settlement.settle(delivery, progress, problem === null ? body : null);
     try {
@@ -86,9 +88,15 @@ export class Relay {
     call: Call,
     lane: LaneTry & Pick<LaneAnswer, 'dropped'>,
     response: ServerResponse,
+    trace: RequestProgress['trace'],
   ): StreamSink<AnswerSample> {
     const operation = textOperation(call.operation);
-    const sink = new StreamSink(response, operation.dialect.ping, this.settlement.sample(call));
+    const sink = new StreamSink(
+      response,
+      operation.dialect.ping,
+      this.settlement.sample(call),
+      trace?.copy ?? null,
+    );
     this.streams.add(sink, operation.name);
     sink.head(routeFacts(lane));
     return sink;
@@ -96,13 +104,13 @@ export class Relay {
 
   /** The lane that is being asked stands in the head; another may still answer. */
   private openEarly(
-    { attempts }: RequestProgress,
+    { attempts, trace }: RequestProgress,
     response: ServerResponse,
   ): StreamSink<AnswerSample> | null {
     const current = attempts?.current ?? null;
     if (current === null || response.headersSent || response.destroyed) return null;
     const { lane, dropped } = current;
-    return this.open(lane.routed.call, { ...lane, dropped }, response);
+    return this.open(lane.routed.call, { ...lane, dropped }, response, trace);
   }
 }
 

@@ -27,6 +27,8 @@ export class StreamSink<
     private readonly sign: string,
     /** Gets a copy of what goes out. */
     readonly sample: Copy | null = null,
+    /** Gets a copy as well, for telemetry. */
+    private readonly telemetry: { add(piece: Buffer | string): void } | null = null,
   ) {}
 
   head(facts: RouteFacts): void {
@@ -45,6 +47,7 @@ export class StreamSink<
   write(chunk: Buffer | string): boolean {
     this.isLively = true;
     this.sample?.add(chunk);
+    this.telemetry?.add(chunk);
     return this.response.write(chunk);
   }
 
@@ -65,11 +68,15 @@ export class StreamSink<
 
   /** Ends the stream with a failure and without settlement facts. */
   cut(last: Buffer | string): void {
+    this.telemetry?.add(last);
     if (!this.response.writableEnded) this.response.end(last);
   }
 
   end(facts: CallFacts, last?: Buffer | string): void {
-    if (last !== undefined) this.sample?.add(last);
+    if (last !== undefined) {
+      this.sample?.add(last);
+      this.telemetry?.add(last);
+    }
     this.response.addTrailers({ ...settledHeaders(facts), ...toldLater(facts, this.told) });
     this.response.end(last);
   }

@@ -34,6 +34,8 @@ export class LaneSpan {
   private firstMs: number | null = null;
   private isOver = false;
   private isNamed = false;
+  /** It ended so, and waits to be told what its caller got. */
+  private heldSince: number | null = null;
 
   constructor(
     readonly identity: LaneIdentity,
@@ -41,6 +43,7 @@ export class LaneSpan {
     /** Null: this request is not traced. */
     readonly span: OpenSpan | null,
     private readonly conventions: Conventions,
+    private readonly isHeld: boolean,
   ) {
     if (span !== null) tellRequest(span, asked);
   }
@@ -90,7 +93,13 @@ export class LaneSpan {
       span.set(ATTRIBUTE.errorType, problem.outcome);
       span.failed();
     }
-    span.end(now);
+    if (this.isHeld) this.heldSince = now;
+    else span.end(now);
+  }
+
+  /** Nothing more is told of one that was held. */
+  release(): void {
+    if (this.heldSince !== null) this.span?.end(this.heldSince);
   }
 }
 

@@ -20,4 +20,5 @@ export const OWN = {
   verdict: 'switchboard.gate.verdict',
   move: 'switchboard.move',
   reason: 'switchboard.reason',
+  truncated: 'switchboard.content.truncated',
 } as const;

@@ -4,6 +4,8 @@ import type { LaneView } from '../../catalogue';
 import { type Fault, monotonicMs, type Nano, type UsageSource } from '../../kernel';
 import { ATTRIBUTE, type Conventions, type OpenSpan } from '../../platform';
 import type { Operation } from '../operations/operation';
+import type { AnswerContent } from './answer-content';
+import { type AskedContent, CallContent } from './call-content';
 import type { LaneIdentities, LaneIdentity } from './lane-identity';
 import { type AskedOfLane, LaneSpan } from './lane-span';
 import { OWN } from './own-names';
@@ -33,6 +35,8 @@ interface TraceOf {
   readonly conventions: Conventions;
   /** A part of this process asks, without a connection. */
   readonly isInner: boolean;
+  /** The most bytes of each attribute that holds content; null where the operator allows none. */
+  readonly contentBytes: number | null;
 }
 
 /** What there is at the end of a request. */
@@ -51,6 +55,11 @@ export class RequestTrace {
   private last: LaneSpan | null = null;
   private lastLane: LaneView | null = null;
   private lastProblem: Fault | null = null;
+  /** Null for nearly every request: nothing of what it asks and gets is told. */
+  private content: CallContent | null = null;
+  /** They are told at the end what the caller got. */
+  private readonly held: LaneSpan[] = [];
+  private answering: LaneSpan | null = null;
 
   constructor(private readonly of: TraceOf) {
     this.span = of.span;
@@ -63,11 +72,18 @@ export class RequestTrace {
     if (keyId !== null) span.set(OWN.keyId, keyId);
   }
 
-  /** A lane is asked. */
-  asked(lane: LaneView, asked: AskedOfLane): LaneSpan {
-    const { operation, identities, conventions } = this.of;
+  /** A lane is asked. `content` is there where the caller's organisation lets it be told. */
+  asked(lane: LaneView, asked: AskedOfLane, content: AskedContent | null): LaneSpan {
+    const { operation, identities, conventions, contentBytes } = this.of;
     const identity = identities.of(lane, operation);
-    const begun = new LaneSpan(identity, asked, this.begin(identity, lane), conventions);
+    const span = this.begin(identity, lane);
+    const isTold = span !== null && content !== null && contentBytes !== null;
+    const begun = new LaneSpan(identity, asked, span, conventions, isTold);
+    if (isTold) {
+      this.content ??= new CallContent(operation, content, contentBytes);
+      this.content.tellRequest(span);
+      this.held.push(begun);
+    }
     this.last = begun;
     this.lastLane = lane;
     this.lastProblem = null;
@@ -77,6 +93,17 @@ export class RequestTrace {
   /** The lane that was asked last did not answer. */
   moved(problem: Fault): void {
     this.lastProblem = problem;
+  }
+
+  /** It takes a copy of a stream that goes to the caller; null for nearly every request. */
+  get copy(): AnswerContent | null {
+    return this.content?.answer ?? null;
+  }
+
+  /** The caller gets the answer of this lane; its body, where it is whole. */
+  answers(by: LaneSpan | null, whole: Buffer | null): void {
+    this.answering = by;
+    if (whole !== null) this.copy?.whole(whole);
   }
 
   /**
@@ -120,7 +147,10 @@ export class RequestTrace {
     // A try that nobody ended broke off with the request.
     last?.ended({ status: null, problem, usage: null, finishReason: null });
     if (this.span === null) return;
-    const end = (): void => this.end(response.headersSent ? response.statusCode : null, tries.length);
+    const end = (): void => {
+      this.release();
+      this.end(response.headersSent ? response.statusCode : null, tries.length);
+    };
     if (isInner || response.writableFinished || response.destroyed) end();
     else response.once('close', end);
   }
@@ -139,6 +169,14 @@ export class RequestTrace {
     });
     const after = { span: before, attributes: { [OWN.move]: move, [OWN.reason]: reason } };
     return span.child({ name, shared, kind: 'client', after });
+  }
+
+  private release(): void {
+    const { content, held, answering } = this;
+    for (const lane of held) {
+      if (lane.span !== null) content?.tellRest(lane.span, lane === answering ? this.of : null);
+      lane.release();
+    }
   }
 
   private end(status: number | null, tries: number): void {

@@ -17,6 +17,7 @@ export class Tracing {
   private readonly identities: LaneIdentities;
   private readonly scheme: string;
   private readonly tellsKey: boolean;
+  private readonly contentBytes: number | null;
   private readonly told: ReadonlySet<string>;
   private readonly routes = new Map<string, ReturnType<Tracing['startAt']>>();
 
@@ -29,6 +30,7 @@ export class Tracing {
     this.identities = new LaneIdentities(telemetry.models);
     this.scheme = new URL(settings.baseUrl).protocol.slice(0, -1);
     this.tellsKey = settings.telemetryKeyId;
+    this.contentBytes = settings.telemetryContent === 'never' ? null : settings.telemetryContentBytes;
     this.told = new Set(settings.traceContextTo);
   }
 
@@ -43,6 +45,7 @@ export class Tracing {
       identities: this.identities,
       conventions: this.conventions,
       isInner,
+      contentBytes: this.contentBytes,
     });
     trace.identified(http.requestId, this.tellsKey ? (http.caller?.publicId ?? null) : null);
     return trace;

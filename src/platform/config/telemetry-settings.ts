@@ -355,4 +355,23 @@ export abstract class TelemetrySettings extends ProcessSettings {
     default: 'false',
   })
   readonly telemetryKeyId: boolean;
+
+  @Setting({
+    name: 'TELEMETRY_CONTENT',
+    group,
+    describe:
+      'Questions and answers in spans: never, or of those organisations whose owners switched it on (docs/telemetry.md).',
+    as: oneOf('never', 'organisations'),
+    default: 'never',
+  })
+  readonly telemetryContent: 'never' | 'organisations';
+
+  @Setting({
+    name: 'TELEMETRY_CONTENT_BYTES',
+    group,
+    describe: 'The most bytes of each of the four attributes of a span that hold content; more is cut.',
+    as: wholeNumber(256, 262_144),
+    default: '8192',
+  })
+  readonly telemetryContentBytes: number;
 }

@@ -12,6 +12,8 @@ export interface Conventions {
   readonly cacheWriteTokens: string;
   /** Tokens of pictures and sound have attributes of their own. */
   readonly tellsModalities: boolean;
+  /** A message of an answer says why it ended. */
+  readonly tellsFinish: boolean;
 }
 
 /** Null: there is no such metric. */
@@ -61,6 +63,7 @@ const latest: Conventions = {
   },
   cacheWriteTokens: 'gen_ai.usage.cache_write.input_tokens',
   tellsModalities: true,
+  tellsFinish: false,
 };
 
 const operation = 'gen_ai.client.operation';
@@ -80,6 +83,7 @@ const before: Conventions = {
   },
   cacheWriteTokens: 'gen_ai.usage.cache_creation.input_tokens',
   tellsModalities: false,
+  tellsFinish: true,
 };
 
 /** The value of `OTEL_SEMCONV_STABILITY_OPT_IN` that asks for the latest ones. */
@@ -123,6 +127,10 @@ export const ATTRIBUTE = {
   imageOutputTokens: 'gen_ai.usage.image.output_tokens',
   tokenType: 'gen_ai.token.type',
   modality: 'gen_ai.token.modality',
+  instructions: 'gen_ai.system_instructions',
+  tools: 'gen_ai.tool.definitions',
+  inputMessages: 'gen_ai.input.messages',
+  outputMessages: 'gen_ai.output.messages',
   errorType: 'error.type',
   serverAddress: 'server.address',
   serverPort: 'server.port',

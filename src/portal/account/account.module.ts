@@ -34,6 +34,7 @@ import { ProviderStates } from './providers/provider-states';
 import { Providers } from './providers/providers';
 import { ProvidersController } from './providers/providers.controller';
 import { StandingController } from './standing.controller';
+import { TelemetryContentController } from './telemetry-content.controller';
 import { Visitor } from './visitor';
 
 @Module({
@@ -61,6 +62,7 @@ import { Visitor } from './visitor';
     PersonalDataController,
     SecondFactorController,
     PasskeysController,
+    TelemetryContentController,
   ],
   providers: [
     AccountMails,

@@ -1,6 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { OwnAccountService, Passkeys, PASSWORD_LEAST, SecondFactors } from '../../identity';
-import { canonicalZone, timeZones } from '../../kernel';
+import {
+  type ContentConsent,
+  OwnAccountService,
+  Passkeys,
+  PASSWORD_LEAST,
+  SecondFactors,
+  TelemetryContent,
+} from '../../identity';
+import { atLeast, canonicalZone, type Role, timeZones } from '../../kernel';
 import { type Locale, locales } from '../../views';
 import { actorOf, type HttpRequest, PageRenderer, PortalHosts } from '../../web';
 import { Directories } from './directories';
@@ -36,18 +43,20 @@ export class SettingsModel {
     private readonly directories: Directories,
     private readonly links: IdentityLinks,
     private readonly hosts: PortalHosts,
+    private readonly content: TelemetryContent,
   ) {}
 
   async of(request: HttpRequest): Promise<SettingsPage> {
     const translate = this.pages.textsFor(request);
-    const { userId, sessionId } = actorOf(request);
-    const [account, password, sessions, identities, hasSecondFactor, passkeys] = await Promise.all([
+    const { userId, sessionId, role } = actorOf(request);
+    const [account, password, sessions, identities, hasSecondFactor, passkeys, consent] = await Promise.all([
       this.accounts.find(userId),
       this.accounts.passwordState(userId),
       this.accounts.sessions(userId),
       this.accounts.identities(userId),
       this.factors.isOn(userId),
       this.passkeys.list(userId),
+      this.content.of({ userId }),
     ]);
     const page = {
       account: { displayName: account.displayName, email: account.email },
@@ -77,9 +86,19 @@ export class SettingsModel {
       // Their answers come back to BASE_URL, where a session of another address is not known.
       providers: this.hosts.otherOriginOf(request) === undefined ? this.providers.shown() : [],
       directories: this.directories.linkable(),
+      content: contentOf(consent, role, account.email),
     };
     return page;
   }
+}
+
+/** Members are told as well; without anything to tell or to decide there is no card. */
+function contentOf({ organisation, isOn, isAllowed }: ContentConsent, role: Role, email: string) {
+  const mayDecide = organisation === null || atLeast(role, 'org_owner');
+  if (!isOn && !(isAllowed && mayDecide)) return null;
+  const path = `/dashboard/settings/telemetry${organisation === null ? '' : '/organisation'}`;
+  const state = !isOn ? 'off' : isAllowed ? 'on' : 'waits';
+  return { scope: organisation ?? email, isOn, state, action: mayDecide ? path : null };
 }
 
 const choicesOf = (language: string, zone: string): Pick<SettingsPage, 'languages' | 'zones'> => ({
