@@ -1,5 +1,5 @@
 import type { CallDialect, CallSeen } from './evidence';
-import { type PlannedCall } from './calls';
+import { type PlannedCall, SECRET } from './calls';
 import { eventsOf, readStream, readWhole } from './audit/reading';
 
 const paths: Readonly<Record<CallDialect, string>> = {
@@ -20,6 +20,7 @@ const SILENCE_MS = 400;
 export async function makeCall(url: string, planned: PlannedCall, key: string): Promise<CallSeen> {
   const { number, twin, dialect, model, form } = planned;
   const body = JSON.stringify(planned.body);
+  const rewritten = planned.rewritten === null ? null : JSON.stringify(planned.rewritten);
   const leaving = new AbortController();
   const answer = await fetch(url + paths[dialect], {
     method: 'POST',
@@ -35,7 +36,8 @@ export async function makeCall(url: string, planned: PlannedCall, key: string): 
     model,
     form,
     key,
-    requestBytes: Buffer.byteLength(body),
+    requestBytes: Buffer.byteLength(rewritten ?? body),
+    hidden: rewritten === null ? null : SECRET,
     status: answer.status,
     requestId: answer.headers.get('x-request-id') ?? '',
     ended: answer.status === 200 && (form === 'whole' || terminators[dialect].test(text)),

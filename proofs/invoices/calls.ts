@@ -11,7 +11,14 @@ export interface PlannedCall {
   /** The place of the key in the list. */
   readonly key: number;
   readonly body: object;
+  /** The same as a gate leaves it, where it takes a word out. */
+  readonly rewritten: object | null;
 }
+
+/** The gate of the extension writes the second in place of the first, where a request asks for it. */
+export const SECRET = 'sekret-Zürich4711thatNobodyMayEverReadOutsideOfThisHouse';
+const HIDDEN = '“hidden” \\ 🙂';
+const ASKS_GATE = '[[second:rewrite]]';
 
 interface Question {
   readonly dialect: CallDialect;
@@ -52,14 +59,13 @@ export function planCalls(chance: Chance, twins: number, keys: number): PlannedC
     const key = chance.whole(0, keys - 1);
     for (const form of forms) {
       const number = calls.length + 1;
+      const isStream = form !== 'whole';
+      const { text } = question;
+      const left = { ...question, text: text.replaceAll(SECRET, HIDDEN) };
       calls.push({
-        number,
-        twin,
-        dialect,
-        model,
-        form,
-        key,
-        body: bodyOf(question, number, form !== 'whole'),
+        ...{ number, twin, dialect, model, form, key },
+        body: bodyOf(question, number, isStream),
+        rewritten: text.includes(SECRET) ? bodyOf(left, number, isStream) : null,
       });
     }
   }
@@ -76,6 +82,7 @@ function ask(chance: Chance): Pick<Question, 'text' | 'tools' | 'system'> {
   if (chance.flip(0.3)) parts.push(`[[cache-write=${chance.whole(1, 500)}]]`);
   if (chance.flip(0.3)) parts.push(`[[think=${chance.whole(1, 40)}]]`);
   if (chance.flip(0.2)) parts.push('[[unicode]]');
+  if (chance.flip(0.25)) parts.push(`${ASKS_GATE} ${SECRET}, and once more: ${SECRET}`);
   if (tools) parts.push('[[tool=look({"city":"Z\\"ug","days":3})]]');
   return { text: parts.join(' '), tools, system: 'Be brief. '.repeat(chance.whole(1, 120)) };
 }

@@ -37,7 +37,10 @@ export interface CallSeen {
   readonly model: string;
   readonly form: CallForm;
   readonly key: string;
+  /** As a gate left it, where one rewrote it. */
   readonly requestBytes: number;
+  /** What a gate took out of it; null where none did. */
+  readonly hidden: string | null;
   readonly status: number;
   readonly requestId: string;
   /** The answer came with its proper end. */

@@ -1,7 +1,9 @@
+import { join } from 'node:path';
 import { startSimulatorServer, type SimulatorServer } from '../../simulator/server';
 import type { BudgetPeriod } from '../../src/kernel';
 import { type ProofGateway, startGateway } from '../../test/system/gateway';
 import type { ProofNode } from '../../test/system/node';
+import { projectFolder } from '../../test/system/program';
 import type { Rows } from '../../test/system/rows';
 import type { KeyOwner, ListedPrice, ListedRates } from './evidence';
 import { outcomes, priceList, type StyleName, styles } from './price-list';
@@ -29,7 +31,9 @@ const WALLET = 500n * usd;
 
 /** Suppliers, models, prices, and customers of every kind with their budgets. */
 export async function buildTestbed(seed: number): Promise<InvoiceTestbed> {
-  const gateway = await startGateway();
+  const gateway = await startGateway({
+    EXTENSIONS: join(projectFolder, 'test/fixtures/extensions/gates.cjs'),
+  });
   try {
     const simulator = await startSimulatorServer({
       name: 'unused',

@@ -23,6 +23,7 @@ export interface RecordRow {
   readonly failover: boolean;
   readonly usage_source: string;
   readonly settlement_id: string | null;
+  readonly gates: readonly { readonly verdict: string }[] | null;
 }
 
 export interface Books {

@@ -12,6 +12,7 @@ import { nanoOf } from './price';
 
 interface Audited {
   readonly call: CallSeen;
+  readonly asked: readonly SupplierRequest[];
   readonly expected: Expected | null;
   readonly record: RecordRow | undefined;
 }
@@ -113,6 +114,34 @@ function checkEnds(audited: readonly Audited[]): void {
         record !== undefined &&
         expected?.delivered.textBytes === call.textBytes &&
         BigInt(record.cost_nano) === expected.cost
+          ? []
+          : [`${nameOf(call)}: ${record?.cost_nano ?? 'none'}, not ${expected?.cost ?? 'known'}`],
+      ),
+    );
+  }
+}
+
+/** What was asked is not what was sent: each is priced by the bytes that a supplier got. */
+function checkRewritten(audited: readonly Audited[]): void {
+  const rewritten = audited.filter(({ call }) => call.hidden !== null && call.status === 200);
+  const isKept = ({ call, asked, record }: Audited): boolean =>
+    asked.every(({ rawBody }) => rawBody?.includes(call.hidden!) === false) &&
+    record?.gates?.some(({ verdict }) => verdict === 'rewrite') === true;
+  check(
+    'rewritten by a gate: no supplier got what it took out, and its record says so',
+    rewritten.length,
+    rewritten.flatMap((one) => (isKept(one) ? [] : [nameOf(one.call)])),
+  );
+  for (const [isReported, what] of [
+    [true, 'and it costs what its supplier reported for what was sent'],
+    [false, 'or, without a report, what the bytes come to that were sent'],
+  ] as const) {
+    const some = rewritten.filter(({ record }) => (record?.usage_source === 'supplier') === isReported);
+    check(
+      what,
+      some.length,
+      some.flatMap(({ call, expected, record }) =>
+        BigInt(record?.cost_nano ?? 0) === expected?.cost
           ? []
           : [`${nameOf(call)}: ${record?.cost_nano ?? 'none'}, not ${expected?.cost ?? 'known'}`],
       ),
@@ -232,13 +261,15 @@ async function main(): Promise<void> {
   const byId = Map.groupBy(books.records, (record) => record.request_id);
   const audited: Audited[] = [];
   for (const call of evidence.calls) {
-    const expected = await expectedOf(call, journal.get(call.number) ?? [], evidence);
+    const asked = journal.get(call.number) ?? [];
+    const expected = await expectedOf(call, asked, evidence);
     const [record] = byId.get(call.requestId) ?? [];
-    audited.push({ call, expected, record });
+    audited.push({ call, asked, expected, record });
   }
   checkCalls(audited, books);
   checkTwins(audited);
   checkEnds(audited);
+  checkRewritten(audited);
   checkRoutes(audited);
   checkSums(audited, evidence, books);
 }
