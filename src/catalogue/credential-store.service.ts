@@ -14,6 +14,7 @@ import {
 } from './credential';
 import { CLIENT_CERTIFICATE, type CredentialHealth, ProviderCredential } from './credential.entity';
 import { egressTerms } from './egress';
+import { foreignMasterKey } from './foreign-master-key';
 import type { CatalogueSnapshot } from './snapshot';
 import type { ProviderView } from './views';
 
@@ -203,12 +204,9 @@ export class CredentialStore {
 
   /** A service that cannot read its secrets logs this before it serves requests. */
   private refuseUnknownMasterKeys(rows: readonly ProviderCredential[]): void {
-    const strange = rows.filter(({ keyId }) => !this.box.canRead(keyId));
-    if (strange.length === 0) return;
-    throw new Error(
-      `MASTER_KEY cannot read ${strange.length} of ${rows.length} supplier credentials: ` +
-        'they were encrypted under another key. Put that key behind the new one, with a comma between them.',
-    );
+    const fault = foreignMasterKey(rows, this.box);
+    if (fault !== null)
+      throw new Error(`${fault} Put that key behind the new one, with a comma between them.`);
   }
 
   private hold(rows: readonly ProviderCredential[], provider: ProviderView): Held {

@@ -74,3 +74,4 @@ export const catalogueEntities = [
   PriceSchedule,
   ProviderCredential,
 ];
+export { foreignMasterKeyIn } from './foreign-master-key';

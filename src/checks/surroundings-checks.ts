@@ -32,8 +32,11 @@ export function dataFolder({ dataFolder: folder }: Settings): Finding {
   try {
     mkdirSync(folder, { recursive: true });
     const trial = join(folder, `.doctor-${randomUUID()}`);
-    writeFileSync(trial, 'x', { flag: 'wx' });
-    rmSync(trial);
+    try {
+      writeFileSync(trial, 'x', { flag: 'wx' });
+    } finally {
+      rmSync(trial, { force: true });
+    }
   } catch (error) {
     const isFull = errorCode(error) === 'ENOSPC' || errorCode(error) === 'EDQUOT';
     const advice = isFull

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { DataSource } from 'typeorm';
 import { migrations } from '../../migrations';
 import { entities } from '../boot/app.module';
+import { foreignMasterKeyIn } from '../catalogue';
 import { type CommandContext, NoInstallation } from './command';
 import {
   applicationUrl,
@@ -35,7 +36,11 @@ export async function withDatabase<T>(
   const settings = settingsOfInstallation(environment);
   writeStderr(`Installation: ${installationOf(settings)}\n`);
   const open = await attachDatabase(settings, { migrations, extensions });
-  return using({ ...open, url: applicationUrl(open.url) }, (database) => work(database, settings));
+  return using({ ...open, url: applicationUrl(open.url) }, async (database) => {
+    const foreign = await foreignMasterKeyIn(database, settings);
+    if (foreign !== null) throw new NoInstallation(`${foreign} Give the command the secrets of the service.`);
+    return work(database, settings);
+  });
 }
 
 /** The same as the owner of the schema, for a command that changes it. */
@@ -71,6 +76,7 @@ async function using<T>(
     const source = new DataSource({
       type: 'postgres',
       url: open.url,
+      installExtensions: false,
       extra: survivesLostConnections,
       poolSize: 3,
       entities,

@@ -81,6 +81,7 @@ const declared = {
   },
   'job-overdue': { scope: 'platform', severity: 'urgent' },
   'backup-old': { scope: 'platform', severity: 'urgent', parameters: { hours: 26 }, everyMinutes: 15 },
+  'log-behind': { scope: 'platform', severity: 'urgent', parameters: { minutes: 15 }, everyMinutes: 5 },
 } as const satisfies Readonly<Record<string, Kind>>;
 
 export type AlertKindName = keyof typeof declared;

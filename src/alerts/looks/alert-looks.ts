@@ -8,7 +8,7 @@ import type { Look } from './look';
 import { disksLow, journalsOld } from './node-looks';
 import { SpendDays } from './spend-days';
 import { lanesOpen, modelsFail, modelsSlow, sealsLate, suppliersRefuse } from './supplier-looks';
-import { backupsOld, certificateEnding, jobsOverdue, tapsBehind } from './upkeep-looks';
+import { backupsOld, certificateEnding, jobsOverdue, logBehind, tapsBehind } from './upkeep-looks';
 
 /** How each kind of alert is looked for. */
 @Injectable()
@@ -34,6 +34,7 @@ export class AlertLooks {
       'certificate-ending': certificateEnding(settings),
       'job-overdue': jobsOverdue(database),
       'backup-old': backupsOld(backups),
+      'log-behind': logBehind(backups),
     };
   }
 }

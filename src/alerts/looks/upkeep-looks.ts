@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel';
 import type { Database, Row, Settings } from '../../platform';
 import type { BackupAge } from '../backup-age';
 import { certificateEnd } from './certificate';
@@ -68,4 +68,16 @@ export const backupsOld =
     if (succeededAt !== null && now.getTime() - succeededAt.getTime() <= (set?.hours ?? 26) * HOUR_MS)
       return [];
     return [{ owner: null, subject: 'backup', facts: { last_at: succeededAt?.toISOString() ?? '–' } }];
+  };
+
+/** What was committed after this would be lost with the machine. A service that has just begun is still catching up. */
+export const logBehind =
+  (backups: Pick<BackupAge, 'newest'>, upMs = (): number => process.uptime() * SECOND_MS): Look =>
+  async ({ now, parameters }) => {
+    const set = parameters(null);
+    const coveredAt = set === null ? null : ((await backups.newest())?.coveredAt ?? null);
+    const mostMs = (set?.minutes ?? 15) * MINUTE_MS;
+    if (coveredAt === null || now.getTime() - coveredAt.getTime() <= mostMs) return [];
+    if (upMs() <= mostMs) return [];
+    return [{ owner: null, subject: 'log', facts: { last_at: coveredAt.toISOString() } }];
   };

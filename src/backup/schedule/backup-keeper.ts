@@ -106,12 +106,14 @@ export class BackupKeeper implements BeforeApplicationShutdown {
 
   private change(news: Partial<BackupState>): void {
     const [trouble = null] = this.troubles.values();
-    this.current = { ...this.current, ...news, trouble };
-    const { newestAt, verifiedAt, coveredUntil, waiting } = this.current;
+    const coveredUntil = later(this.current.coveredUntil, news.coveredUntil ?? null);
+    this.current = { ...this.current, ...news, coveredUntil, trouble };
+    const { newestAt, verifiedAt, waiting } = this.current;
     const set = (gauge: { set(labels: object, value: number): void }, at: Date | null): void => {
       if (at !== null) gauge.set({}, at.getTime() / 1_000);
     };
-    set(this.metrics.backupSuccess, newestAt);
+    // A target that cannot be asked has none as far as anybody knows.
+    set(this.metrics.backupSuccess, newestAt ?? (trouble === null ? null : new Date(0)));
     set(this.metrics.backupVerified, verifiedAt);
     set(this.metrics.backupCovered, coveredUntil);
     this.metrics.backupWaiting.set({}, waiting);
@@ -125,3 +127,7 @@ export class BackupKeeper implements BeforeApplicationShutdown {
     return row.bytes;
   }
 }
+
+/** Shipping knows of more than a look at the target, and looks overlap with it. */
+const later = (one: Date | null, other: Date | null): Date | null =>
+  one === null || (other !== null && other > one) ? other : one;

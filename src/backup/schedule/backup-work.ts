@@ -100,10 +100,12 @@ export class BackupWork {
   async look(): Promise<Partial<BackupState>> {
     const { backups } = await inventory(this.opened.target, this.opened.key);
     const newest = backups.at(-1)?.manifest;
+    const coverage = newest === undefined ? null : await this.coverage(newest);
     const verified = backups.findLast(({ verified: mark }) => mark !== null)?.manifest;
     return {
       newestAt: newest === undefined ? null : new Date(newest.endedAt),
       verifiedAt: verified === undefined ? null : new Date(verified.endedAt),
+      ...(coverage !== null && { coveredUntil: coverage.until }),
     };
   }
 }

@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import { DAY_MS } from '../../kernel';
 import { takeBaseBackup } from '../../platform';
 import { BackupError } from '../backup-error';
+import { inventory } from '../backups';
 import { BACKUPS, type ClusterFacts, folderOf, FORMAT, type Manifest, writeManifest } from '../manifest';
 import { FileCheck } from '../parts/file-list';
 import { PartStore } from '../parts/part-store';
@@ -48,6 +49,7 @@ export async function takeBackup(options: TakeOptions): Promise<Taken> {
   const { target, database } = options;
   await target.open();
   if (database === null) return takeParts(options, () => Promise.resolve(new Date()));
+  await refuseOthers(options, (await factsOf(database.ownerUrl)).systemIdentifier);
   return withClient(database.ownerUrl, async (client) => {
     const { rows } = await client.query<{ free: boolean }>('SELECT pg_try_advisory_lock($1) AS free', [
       BACKUP_LOCK,
@@ -59,6 +61,17 @@ export async function takeBackup(options: TakeOptions): Promise<Taken> {
       return clock.rows[0]?.now ?? new Date();
     });
   });
+}
+
+/** The newest of two installations would be restored as that of either. */
+async function refuseOthers({ target, key }: TakeOptions, own: string): Promise<void> {
+  const newest = (await inventory(target, key)).backups.at(-1)?.manifest;
+  const there = newest?.cluster?.systemIdentifier;
+  if (there !== undefined && there !== own)
+    throw new BackupError(
+      `${target.place} has backups of another installation: ${newest!.id} is of database ${there}, and this one is ` +
+        `${own}. Name the data folder of the service, or give each a target of its own.`,
+    );
 }
 
 async function takeParts(options: TakeOptions, now: () => Promise<Date>): Promise<Taken> {

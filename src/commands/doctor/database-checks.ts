@@ -1,5 +1,6 @@
 import { SEAL_LATE_MS } from '../../audit';
 import { JOBS_RUN, LIVE_NODES, LONG_RUNNING_NODES } from '../../boot/other-nodes';
+import { foreignMasterKeyIn } from '../../catalogue';
 import { isProven } from '../../identity';
 import { DAY_MS } from '../../kernel';
 import { CLOCK_TOLERANCE_MS, type Row } from '../../platform';
@@ -34,6 +35,15 @@ export async function schemaComplete({ database }: CheckContext): Promise<Findin
   );
   if (missing.length === 0) return ok(what, `all ${tables.length} tables are as this version expects`);
   return fail(what, `missing: ${missing.join(', ')}`, 'Start the service of this version once; it migrates.');
+}
+
+/** A service with these settings would not start, and one with others cannot read what they seal. */
+export async function secretsReadable({ database, settings }: CheckContext): Promise<Finding> {
+  const what = 'stored secrets';
+  const foreign = await foreignMasterKeyIn(database, settings);
+  return foreign === null
+    ? ok(what, 'MASTER_KEY reads the credentials of suppliers')
+    : fail(what, foreign, 'Give the service the key it had, or enter these credentials again.');
 }
 
 interface RightsRow {

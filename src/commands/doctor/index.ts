@@ -34,6 +34,7 @@ import {
   released,
   roleRights,
   schemaComplete,
+  secretsReadable,
 } from './database-checks';
 import { backupsMade } from './backup-checks';
 import { loadedStyles } from '../extensions/loaded';
@@ -79,6 +80,7 @@ const databaseChecks: readonly (readonly [string, Check])[] = [
   ['database', databaseAnswers],
   ['migrations', schemaComplete],
   ['database role', roleRights],
+  ['stored secrets', secretsReadable],
   ['mail addresses', addressesDiffer],
   ['reseller hosts', hostsProven],
   ['clock', clockDifference],

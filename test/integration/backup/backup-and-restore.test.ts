@@ -170,6 +170,20 @@ test('the newest backup is examined in a folder of its own and marked', async ()
   expect(listed.output.match(/verified 2/g)).toHaveLength(1);
 }, 120_000);
 
+test('a backup of another installation does not go beside those of this one', async () => {
+  const { code, complaint } = await cli(['backup'], { DATA_FOLDER: join(folder, 'scheduled') });
+  expect(code).toBe(1);
+  expect(complaint).toMatch(
+    /has backups of another installation: \S+ is of database \d+, and this one is \d+\./,
+  );
+  expect((await cli(['backup:list'])).output).not.toContain('unfinished');
+}, 60_000);
+
+test('a server that archives looks again at how long a segment may stay open', () => {
+  const log = readFileSync(join(folder, 'first/postgres/postgres.log'), 'utf8');
+  expect(log).toContain('received SIGHUP');
+});
+
 test('a restore that cannot be right is refused, and leaves nothing that could be started', async () => {
   const into = join(folder, 'refused');
   const full = join(folder, 'full');

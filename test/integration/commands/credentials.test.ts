@@ -48,3 +48,22 @@ test('without a former key there is nothing to move from', async () => {
   expect(spoken.code).not.toBe(0);
   expect(spoken.complaint).toContain('MASTER_KEY names no former key');
 });
+
+test('a command with another master key than that of the service changes nothing, and doctor says so', async () => {
+  const [before] = await keyIds();
+  house.environment['MASTER_KEY'] = 'a-master-key-of-somebody-else-0123456';
+  for (const words of [
+    ['key', 'create', '--name', 'mine'],
+    ['apply', house.file('gateway.yaml', 'version: 1'), '--yes'],
+  ]) {
+    const spoken = await house.run(words);
+    expect([spoken.code, spoken.output]).toEqual([78, '']);
+    expect(spoken.complaint).toMatch(
+      /^MASTER_KEY cannot read 2 of 2 supplier credentials.*Give the command the secrets/,
+    );
+  }
+  expect(await keyIds()).toEqual([before]);
+  expect((await house.run(['doctor'])).output).toMatch(
+    /^fail +stored secrets: MASTER_KEY cannot read 2 of 2/m,
+  );
+});

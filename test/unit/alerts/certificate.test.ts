@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createServer } from 'node:tls';
-import { backupsOld, certificateEnding } from '../../../src/alerts/looks/upkeep-looks';
+import { backupsOld, certificateEnding, logBehind } from '../../../src/alerts/looks/upkeep-looks';
 
 const fixture = (name: string): string => readFileSync(join(__dirname, '../../fixtures/tls', name), 'utf8');
 const set = { parameters: () => ({ days: 14, hours: 26 }), least: () => 14 };
@@ -31,10 +31,26 @@ test('the end of the certificate is read from what the address shows, trusted or
 });
 
 test('a backup is old where there is a schedule and none has succeeded for long', async () => {
-  const at = (succeededAt: Date | null) => ({ newest: () => Promise.resolve({ succeededAt }) });
+  const at = (succeededAt: Date | null) => ({
+    newest: () => Promise.resolve({ succeededAt, coveredAt: null }),
+  });
   const now = new Date('2026-11-27T12:00:00Z');
   expect(await backupsOld({ newest: () => Promise.resolve(null) })({ now, ...set })).toEqual([]);
   expect(await backupsOld(at(new Date('2026-11-26T11:00:00Z')))({ now, ...set })).toEqual([]);
   expect(await backupsOld(at(new Date('2026-11-26T09:00:00Z')))({ now, ...set })).toHaveLength(1);
   expect(await backupsOld(at(null))({ now, ...set })).toHaveLength(1);
+});
+
+test('the log is behind where it is archived and has not been for long, once the service has run for as long', async () => {
+  const now = new Date('2026-11-27T12:00:00Z');
+  const look = (coveredAt: Date | null, minutesUp = 60) =>
+    logBehind({ newest: () => Promise.resolve({ succeededAt: null, coveredAt }) }, () => minutesUp * 60_000);
+  expect(await logBehind({ newest: () => Promise.resolve(null) }, () => 1e9)({ now, ...set })).toEqual([]);
+  expect(await look(null)({ now, ...set })).toEqual([]);
+  expect(await look(new Date('2026-11-27T11:46:00Z'))({ now, ...set })).toEqual([]);
+  const behind = new Date('2026-11-27T11:44:00Z');
+  expect(await look(behind)({ now, ...set })).toEqual([
+    { owner: null, subject: 'log', facts: { last_at: behind.toISOString() } },
+  ]);
+  expect(await look(behind, 14)({ now, ...set })).toEqual([]);
 });
