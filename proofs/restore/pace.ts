@@ -6,8 +6,10 @@ import type { House } from './house';
 
 /** Of the 95th percentile of the time to answer. */
 const MOST_RISE = 1.2;
-/** Of the event loop of the service, whatever else the machine has to do. */
+/** Of the event loop of the service. */
 const MOST_DELAY_MS = 5;
+/** Of the processor time of the service: the work of a backup is not in it. */
+const MOST_CPU = 1.1;
 
 /** One stretch of a load. */
 interface Stretch {
@@ -15,6 +17,8 @@ interface Stretch {
   readonly ms: number;
   /** 99 of 100 turns of the event loop of the service came by so much late. */
   readonly loopMs: number;
+  /** Processor time of the service for a call, whatever else the machine has to do. */
+  readonly cpuMs: number;
 }
 
 /**
@@ -44,13 +48,17 @@ async function stretch(
 ): Promise<Stretch> {
   // To look at the delay begins a new count.
   await house.gauge(LOOP);
+  const cpuBefore = await house.gauge(CPU);
   const startedAt = performance.now();
   const load = await house.busy(ms, meanwhile, rate);
   const took = performance.now() - startedAt;
-  return { load, ms: took, loopMs: (await house.gauge(LOOP)) * 1_000 };
+  const loopMs = (await house.gauge(LOOP)) * 1_000;
+  const cpuMs = (((await house.gauge(CPU)) - cpuBefore) * 1_000) / load.seen.length;
+  return { load, ms: took, loopMs, cpuMs };
 }
 
 const LOOP = 'nodejs_eventloop_lag_p99_seconds';
+const CPU = 'process_cpu_seconds_total';
 
 function judge(
   findings: Findings,
@@ -63,9 +71,9 @@ function judge(
       all.flatMap(({ load }) => times(load.served)),
       0.95,
     );
-  const loop = (all: readonly Stretch[]): number =>
+  const middle = (all: readonly Stretch[], name: 'loopMs' | 'cpuMs'): number =>
     percentile(
-      all.map(({ loopMs }) => loopMs),
+      all.map((each) => each[name]),
       0.5,
     );
   const seen = during.flatMap(({ load }) => load.seen);
@@ -84,11 +92,18 @@ function judge(
     `${milliseconds(there)} beside ${milliseconds(usual)}: ${(there / usual).toFixed(2)} ×`,
     there <= MOST_RISE * usual,
   );
-  const [late, usuallyLate] = [loop(during), loop(without)];
+  const [late, usuallyLate] = [middle(during, 'loopMs'), middle(without, 'loopMs')];
   findings.check(
     'event loop of the service during backups, p99',
     `at most ${MOST_DELAY_MS} ms later than without`,
     `${milliseconds(late)} beside ${milliseconds(usuallyLate)}`,
     late <= usuallyLate + MOST_DELAY_MS,
+  );
+  const [cpu, usualCpu] = [middle(during, 'cpuMs'), middle(without, 'cpuMs')];
+  findings.check(
+    'processor time of the service for a call during backups',
+    `at most ${MOST_CPU} × of that without`,
+    `${cpu.toFixed(2)} ms beside ${usualCpu.toFixed(2)} ms: ${(cpu / usualCpu).toFixed(2)} ×`,
+    cpu <= MOST_CPU * usualCpu,
   );
 }

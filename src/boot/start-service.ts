@@ -181,11 +181,8 @@ function workOnceReleased(
 }
 
 /** Only the node that has the embedded database makes backups of it. */
-async function startBackups(
-  application: INestApplication,
-  { ownerUrl, folder }: OpeningDatabase,
-): Promise<void> {
-  if (folder !== undefined) await application.get(BackupKeeper).start({ ownerUrl, folder });
+async function startBackups(application: INestApplication, { folder }: OpeningDatabase): Promise<void> {
+  if (folder !== undefined) await application.get(BackupKeeper).start(folder);
 }
 
 function startBackgroundWork(

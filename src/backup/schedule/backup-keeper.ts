@@ -3,7 +3,7 @@ import { DAY_MS } from '../../kernel';
 import { Database, Logger, Metrics, RepeatingJobs, Settings } from '../../platform';
 import { openTarget } from '../target/open-target';
 import { type BackupState, NO_BACKUPS } from './backup-state';
-import { BackupWork, type OwnServer } from './backup-work';
+import { BackupWork } from './backup-work';
 
 /** An archive is behind by this, and by the minute after which a segment is closed at the latest. */
 const SHIP_EVERY_MS = 5_000;
@@ -35,10 +35,10 @@ export class BackupKeeper implements BeforeApplicationShutdown {
   }
 
   /** Before the jobs begin. */
-  async start(server: OwnServer): Promise<void> {
+  async start(serverFolder: string): Promise<void> {
     if (this.settings.backupTarget === undefined) return;
     const opened = openTarget(this.settings);
-    const work = new BackupWork(opened, server, await this.segmentBytes(), this.settings);
+    const work = new BackupWork(opened, serverFolder, await this.segmentBytes(), this.settings);
     this.change({ isScheduled: true });
     this.addJob('backup', '*/10 * * * *', (signal) => work.backUp(signal, this.logger, this.database));
     if (this.settings.backupVerifyEveryMs > 0)

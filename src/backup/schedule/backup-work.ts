@@ -12,13 +12,6 @@ import { markOf, WalShipper } from '../wal/wal-shipper';
 import type { BackupState } from './backup-state';
 import { runAside } from './run-aside';
 
-/** The embedded server of this node. */
-export interface OwnServer {
-  readonly ownerUrl: string;
-  /** The server keeps its files here. */
-  readonly folder: string;
-}
-
 /** What there is to do, without the question of when. */
 export class BackupWork {
   private readonly archive: WalArchive;
@@ -27,12 +20,13 @@ export class BackupWork {
 
   constructor(
     private readonly opened: OpenedTarget,
-    private readonly server: OwnServer,
+    /** The embedded server of this node keeps its files here. */
+    private readonly serverFolder: string,
     segmentBytes: number,
     private readonly settings: Settings,
   ) {
     this.archive = new WalArchive(opened.target, opened.key);
-    const folder = archiveFolderOf(server.folder);
+    const folder = archiveFolderOf(serverFolder);
     this.shipper = new WalShipper({ folder, archive: this.archive, segmentBytes });
   }
 
@@ -50,7 +44,7 @@ export class BackupWork {
 
   /** A restore made it while nothing was archived. Another restore finds by it that this timeline is taken. */
   private async shipHistory(): Promise<void> {
-    const folder = join(this.server.folder, 'cluster', 'pg_wal');
+    const folder = join(this.serverFolder, 'cluster', 'pg_wal');
     for (const name of (await readdir(folder)).filter(isHistory))
       await this.archive.put(name, await readFile(join(folder, name)), { coveredUntil: null });
   }

@@ -27,6 +27,7 @@ export async function runAside(words: readonly string[], signal: AbortSignal): P
   yieldTo(child);
   const stop = (): void => askToEnd(child);
   signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
   try {
     const [output, complaint, [code, killedBy]] = await Promise.all([
       text(child.stdout!),
@@ -34,8 +35,8 @@ export async function runAside(words: readonly string[], signal: AbortSignal): P
       once(child, 'exit') as Promise<[number | null, string | null]>,
     ]);
     signal.throwIfAborted();
-    if (code !== 0)
-      throw new BackupError(lastLine(complaint) || `"${words[0]}" ended by ${killedBy ?? code}.`);
+    if (killedBy !== null) throw new BackupError(`"${words[0]}" was ended by ${killedBy}.`);
+    if (code !== 0) throw new BackupError(lastLine(complaint));
     return output;
   } finally {
     signal.removeEventListener('abort', stop);
