@@ -59,7 +59,7 @@ const mayImport = {
     'protocol',
     'kernel',
   ],
-  alerts: ['billing', 'identity', 'views', 'audit', 'extensions', 'platform', 'kernel'],
+  alerts: ['catalogue', 'billing', 'identity', 'views', 'audit', 'extensions', 'platform', 'kernel'],
   checks: ['routing', 'catalogue', 'extensions', 'platform', 'kernel'],
   chat: [
     'autorouter',

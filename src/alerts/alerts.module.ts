@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../audit';
 import { BillingModule } from '../billing';
+import { CatalogueModule } from '../catalogue';
 import { IdentityModule } from '../identity';
 import { SecretsModule } from '../platform';
 import { ViewsModule } from '../views';
@@ -20,7 +21,7 @@ import { NodeWatch } from './node-watch';
 import { AlertRules } from './rules/alert-rules';
 
 @Module({
-  imports: [AuditModule, BillingModule, IdentityModule, SecretsModule, ViewsModule],
+  imports: [AuditModule, BillingModule, CatalogueModule, IdentityModule, SecretsModule, ViewsModule],
   providers: [
     AlertBook,
     AlertChannels,

@@ -1,7 +1,7 @@
 import { Injectable, Optional } from '@nestjs/common';
 import { IsNull } from 'typeorm';
 import { defineTransitions, fault, refuseStale, regionNamed, regionsNamed } from '../kernel';
-import { AddressGuard, type Tx } from '../platform';
+import { AddressGuard, Settings, type Tx } from '../platform';
 import type { Wire } from '../vendors';
 import { given, lockCatalogue, modelCalled, modelNamed } from './catalogue-lock';
 import { originsOf } from './credential';
@@ -57,14 +57,17 @@ const modelTransitions = defineTransitions<ModelState>({
 /** Makes all changes of the catalogue except those of prices. */
 @Injectable()
 export class CatalogueEditor {
-  /** Without a guard, as for the sandbox of our own, addresses are checked only when they are connected to. */
-  constructor(@Optional() private readonly guard?: AddressGuard) {}
+  /** Without both, as for the sandbox of our own, a way out is checked only when it is taken. */
+  constructor(
+    @Optional() private readonly guard?: AddressGuard,
+    @Optional() private readonly settings?: Settings,
+  ) {}
 
   async upsertProvider(tx: Tx, input: ProviderInput): Promise<Provider> {
     await lockCatalogue(tx);
     const { id, ...fields } = input;
     checkProvider(fields);
-    checkEgress(fields.settings);
+    checkEgress(fields.settings, this.settings);
     if (this.guard !== undefined) checkAddresses(this.guard, fields);
     const known = await this.findProvider(tx, id, fields.name);
     if (fields.name !== undefined && known !== null && known.name !== fields.name) {

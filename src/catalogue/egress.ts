@@ -1,5 +1,5 @@
 import { fault } from '../kernel';
-import { certificatesIn, type ClientIdentity, DIRECT, type EgressTerms } from '../platform';
+import { certificatesIn, type ClientIdentity, DIRECT, type EgressTerms, type Settings } from '../platform';
 import type { Provider } from './entities';
 
 type ProviderSettings = Provider['settings'];
@@ -17,8 +17,11 @@ const fields: Readonly<Record<string, { readonly takes: string; fits(value: unkn
   http2: { takes: 'true or false', fits: (value) => typeof value === 'boolean' },
 };
 
-/** Says what is wrong with the way to a provider that its settings describe. */
-export function egressProblem({ egress }: ProviderSettings): string | undefined {
+/** Says what is wrong with the way to a provider that its settings describe, where proxies of these names are known. */
+export function egressProblem(
+  { egress }: ProviderSettings,
+  proxyNames?: readonly string[],
+): string | undefined {
   if (egress === undefined) return undefined;
   if (typeof egress !== 'object' || egress === null || Array.isArray(egress))
     return `takes ${Object.keys(fields).join(', ')}`;
@@ -27,17 +30,30 @@ export function egressProblem({ egress }: ProviderSettings): string | undefined 
     if (field === undefined) return `takes ${Object.keys(fields).join(', ')}, and no "${name}"`;
     if (!field.fits(value)) return `takes as ${name} ${field.takes}`;
   }
-  return undefined;
+  return proxyNames === undefined ? undefined : unknownProxy(egress, proxyNames);
 }
 
-export function checkEgress(settings: ProviderSettings | undefined): void {
-  const problem = settings && egressProblem(settings);
+function unknownProxy({ proxy }: EgressTerms, known: readonly string[]): string | undefined {
+  if (proxy === undefined || proxy === DIRECT || known.includes(proxy)) return undefined;
+  const there = known.length === 0 ? 'has none' : `has ${known.join(', ')}`;
+  return `names "${proxy}" as proxy, but EGRESS_PROXIES ${there}`;
+}
+
+/** Without settings, as for the sandbox of our own, names of proxies are checked only when they are used. */
+export function checkEgress(
+  settings: ProviderSettings | undefined,
+  service?: Pick<Settings, 'egressProxies'>,
+): void {
+  const problem = settings && egressProblem(settings, service && proxyNamesIn(service));
   if (problem !== undefined)
     throw fault('invalid_provider', {
       param: 'settings.egress',
       message: `The setting "egress" ${problem}.`,
     });
 }
+
+export const proxyNamesIn = ({ egressProxies }: Pick<Settings, 'egressProxies'>): readonly string[] =>
+  egressProxies.map(({ name }) => name);
 
 /** The way to a provider; undefined where the settings of the service say it all. */
 export function egressTerms(

@@ -10,7 +10,8 @@ export {
 export type { BearerCredential, Credential, CredentialSecret, TokenCredential } from './credential';
 export { originsOf, sealedCredentials, typedCredential } from './credential';
 export { CLIENT_CERTIFICATE, type CredentialHealth, type CredentialKind } from './credential.entity';
-export { egressTerms } from './egress';
+export { egressTerms, proxyNamesIn } from './egress';
+export { type ProviderCertificate, providerCertificates } from './provider-certificates';
 export { CredentialEditor, type CredentialInput } from './credential-editor.service';
 export { type StoredTokenEvent, type TokenEvent, TokenEvents } from './credential-events.service';
 export { CredentialStore, type CredentialState, type PooledToken } from './credential-store.service';

@@ -1,7 +1,8 @@
 import { DAY_MS } from '../kernel';
-import { certificatesIn, NoProxy, type Settings } from '../platform';
+import { CredentialStore, loadSnapshot, providerCertificates } from '../catalogue';
+import { firstEndIn, MasterKeys, NoProxy, SecretBox, type Settings } from '../platform';
 import { tryConnection } from './connect';
-import { fail, type Finding, ok, reasonOf, warn } from './finding';
+import { type CheckContext, fail, type Finding, ok, reasonOf, warn } from './finding';
 
 const PROXY_DEADLINE_MS = 3_000;
 /** Time enough to have a new certificate made. */
@@ -40,15 +41,26 @@ async function proxy(what: string, address: string, { egressCa }: Settings): Pro
   }
 }
 
+/** So do those that single providers have. */
+export async function providersCertified({ database, settings }: CheckContext): Promise<Finding[]> {
+  const snapshot = await loadSnapshot(database);
+  const box = new SecretBox(MasterKeys.parse(settings.masterKey));
+  const store = await CredentialStore.loaded(database, box, snapshot);
+  return providerCertificates(snapshot.providers, store).map(({ provider, what, endsAt }) => {
+    const advice = 'Enter another one for the provider: docs/egress.md';
+    const subject = `${what} of ${provider}`;
+    return endsAt === null ? fail(subject, 'cannot be read', advice) : lasting(subject, endsAt, advice);
+  });
+}
+
 function certificates(what: string, pem: string | undefined): Finding[] {
-  const found = pem === undefined ? [] : certificatesIn(pem);
-  const [first] = found
-    .map(({ validToDate }) => validToDate)
-    .sort((left, right) => Number(left) - Number(right));
-  if (first === undefined) return [];
-  const days = Math.floor((Number(first) - Date.now()) / DAY_MS);
-  const day = first.toISOString().slice(0, 10);
-  if (days < 0) return [fail(what, `ended on ${day}`, 'Replace it, and restart the service.')];
-  if (days < NOTICE_DAYS) return [warn(what, `ends on ${day}`, 'Replace it, and restart the service.')];
-  return [ok(what, `good until ${day}`)];
+  const endsAt = pem === undefined ? null : firstEndIn(pem);
+  return endsAt === null ? [] : [lasting(what, endsAt, 'Replace it, and restart the service.')];
+}
+
+function lasting(what: string, endsAt: Date, advice: string): Finding {
+  const days = Math.floor((endsAt.getTime() - Date.now()) / DAY_MS);
+  const day = endsAt.toISOString().slice(0, 10);
+  if (days < 0) return fail(what, `ended on ${day}`, advice);
+  return days < NOTICE_DAYS ? warn(what, `ends on ${day}`, advice) : ok(what, `good until ${day}`);
 }

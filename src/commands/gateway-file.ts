@@ -12,6 +12,7 @@ import {
   readCurrent,
   readGatewayText,
   writePlanEntries,
+  proxyNamesIn,
 } from '../catalogue';
 import { keyFields, KeyRegister } from '../keys';
 import { AddressGuard, type Database, MasterKeys, SecretBox, type Tx } from '../platform';
@@ -144,6 +145,7 @@ function withFile(
     const references = { environment: context.environment, folder: dirname(path) };
     const reading = readGatewayText(readFileSync(path, 'utf8'), references, {
       guard: new AddressGuard(settings.supplierAllow),
+      proxyNames: proxyNamesIn(settings),
       styles: await loadedStyles(settings, context),
       keyFields,
     });

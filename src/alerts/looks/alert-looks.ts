@@ -1,4 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import {
+  CatalogueService,
+  CredentialStore,
+  type ProviderCertificate,
+  providerCertificates,
+} from '../../catalogue';
 import { Database, Settings } from '../../platform';
 import { BackupAge } from '../backup-age';
 import type { AlertKindName } from '../catalogue/kinds';
@@ -15,7 +21,16 @@ import { backupsOld, certificateEnding, jobsOverdue, logBehind, tapsBehind } fro
 export class AlertLooks {
   readonly of: Readonly<Record<AlertKindName, Look>>;
 
-  constructor(database: Database, days: SpendDays, settings: Settings, backups: BackupAge) {
+  constructor(
+    database: Database,
+    days: SpendDays,
+    settings: Settings,
+    backups: BackupAge,
+    catalogue: CatalogueService,
+    credentials: CredentialStore,
+  ) {
+    const ofProviders = (): readonly ProviderCertificate[] =>
+      providerCertificates(catalogue.snapshot.providers, credentials);
     this.of = {
       'budget-used': budgetsUsed(database),
       'budget-forecast': budgetsForecast(database, days),
@@ -31,7 +46,7 @@ export class AlertLooks {
       'seal-late': sealsLate(database),
       'journal-old': journalsOld(database),
       'disk-low': disksLow(database),
-      'certificate-ending': certificateEnding(settings),
+      'certificate-ending': certificateEnding(settings, ofProviders),
       'job-overdue': jobsOverdue(database),
       'backup-old': backupsOld(backups),
       'log-behind': logBehind(backups),

@@ -1,5 +1,6 @@
+import type { ProviderCertificate } from '../../catalogue';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel';
-import type { Database, Row, Settings } from '../../platform';
+import { type Database, firstEndIn, type Row, type Settings } from '../../platform';
 import type { BackupAge } from '../backup-age';
 import { certificateEnd } from './certificate';
 import type { Condition, Look } from './look';
@@ -43,18 +44,38 @@ export const jobsOverdue =
     }));
   };
 
-/** The certificate that callers of BASE_URL are shown. Without https there is none. */
+type CertificateSettings = Pick<Settings, 'baseUrl' | 'egressCa' | 'egressClientCertificate'>;
+
+/**
+ * The certificate that callers of BASE_URL are shown, where it is https, and those of the ways to providers. Where
+ * BASE_URL cannot be reached from here, the others are told all the same.
+ */
 export const certificateEnding =
-  ({ baseUrl }: Pick<Settings, 'baseUrl'>): Look =>
+  (settings: CertificateSettings, ofProviders: () => readonly ProviderCertificate[]): Look =>
   async ({ now, parameters }) => {
     const set = parameters(null);
-    const address = new URL(baseUrl);
-    if (set === null || address.protocol !== 'https:') return [];
-    const endsAt = await certificateEnd(address);
-    if (endsAt.getTime() - now.getTime() > (set.days ?? 14) * DAY_MS) return [];
-    return [
-      { owner: null, subject: address.host, facts: { host: address.host, ends_at: endsAt.toISOString() } },
+    if (set === null) return [];
+    const ends = (host: string, endsAt: Date | null): Condition[] =>
+      endsAt === null || endsAt.getTime() - now.getTime() > (set.days ?? 14) * DAY_MS
+        ? []
+        : [{ owner: null, subject: host, facts: { host, ends_at: endsAt.toISOString() } }];
+    const { egressCa, egressClientCertificate } = settings;
+    const outgoing = [
+      ...ends('EGRESS_CA', egressCa === undefined ? null : firstEndIn(egressCa)),
+      ...ends(
+        'EGRESS_CLIENT_CERTIFICATE',
+        egressClientCertificate === undefined ? null : firstEndIn(egressClientCertificate),
+      ),
+      ...ofProviders().flatMap(({ provider, what, endsAt }) => ends(`${provider} (${what})`, endsAt)),
     ];
+    const address = new URL(settings.baseUrl);
+    if (address.protocol !== 'https:') return outgoing;
+    try {
+      return [...ends(address.host, await certificateEnd(address)), ...outgoing];
+    } catch (error) {
+      if (outgoing.length === 0) throw error;
+      return outgoing;
+    }
   };
 
 /** The newest backup that succeeded, where backups are made by a schedule. */

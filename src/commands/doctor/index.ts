@@ -10,6 +10,7 @@ import {
   fail,
   type Finding,
   mail,
+  providersCertified,
   reasonOf,
   redis,
   secretsFit,
@@ -94,6 +95,7 @@ const databaseChecks: readonly (readonly [string, Check])[] = [
   ['catalogue', catalogueLoaded],
   ['supplier keys', suppliersPaid],
   ['suppliers', suppliersReachable],
+  ['certificates', providersCertified],
   ['models', modelsKnown],
   ['credentials', credentialsAccepted],
 ];

@@ -1,4 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
 import type { Reader } from './readers';
 
 /** A proxy under the name that suppliers call it by. */
@@ -65,13 +66,20 @@ export const privateKey: Reader<string> = {
   },
 };
 
-/** The first certificate is the one that the key is for. */
+/** The first certificate is the one that the key is for. A pair that TLS does not take, as it is too short, is none. */
 export function isKeyOf(certificate: string, key: string): boolean {
   try {
-    return certificatesIn(certificate)[0]?.checkPrivateKey(createPrivateKey(key)) ?? false;
+    const isPair = certificatesIn(certificate)[0]?.checkPrivateKey(createPrivateKey(key)) ?? false;
+    return isPair && createSecureContext({ cert: certificate, key }) !== null;
   } catch {
     return false;
   }
+}
+
+/** The first of the certificates ends then; null where none can be read. */
+export function firstEndIn(pem: string): Date | null {
+  const ends = certificatesIn(pem).map(({ validToDate }) => validToDate.getTime());
+  return ends.length === 0 ? null : new Date(Math.min(...ends));
 }
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;

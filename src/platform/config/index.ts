@@ -1,6 +1,6 @@
 export { ConfigModule } from './config.module';
 export { describeEffective } from './describe-effective';
-export { certificatesIn, DIRECT, isKeyOf } from './egress-readers';
+export { certificatesIn, DIRECT, firstEndIn, isKeyOf } from './egress-readers';
 export { configurationPage, environmentExample } from './generate';
 export { loadSettings } from './load-settings';
 export { isLoopback, isLoopbackOrigin } from './loopback';

@@ -7,7 +7,7 @@ let house: AdminHouse;
 let providerId: number;
 
 beforeAll(async () => {
-  house = await AdminHouse.open({ environment: {} });
+  house = await AdminHouse.open({ environment: { EGRESS_PROXIES: 'eu=http://127.0.0.1:9' } });
   const made = await house.admin.post('/dashboard/admin/providers', {
     name: 'mutual',
     style: 'openai-style',
@@ -39,7 +39,39 @@ test('a certificate of ours comes with its key, beside the secret', async () => 
       { client_certificate: certificate, client_key: fixture('directory.key.pem') },
       'the private key of the certificate',
     ],
-    [{ settings: { egress: { proxy: 'http://10.0.0.1:3128' } } }, 'The setting "egress" takes as proxy'],
+    [
+      { client_certificate: fixture('weak.cert.pem'), client_key: fixture('weak.key.pem') },
+      'the private key of the certificate',
+    ],
   ] as const)
     expect((await send(form)).json).toMatchObject({ error: expect.stringContaining(words) as string });
+});
+
+test.each([
+  ['an address in place of a name', { proxy: 'http://10.0.0.1:3128' }, 'takes as proxy "direct"'],
+  ['a name that the settings lack', { proxy: 'us' }, 'names "us" as proxy, but EGRESS_PROXIES has eu'],
+  [
+    'authorities that cannot be read',
+    { ca: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----' },
+    'takes as ca certificates in PEM',
+  ],
+])('a way out with %s is refused where it is saved, and nothing is stored', async (_, egress, words) => {
+  const path = `/dashboard/admin/providers/${providerId}`;
+  const refused = await house.admin.post(`${path}/update`, { settings: { egress } });
+  expect([refused.status, refused.json]).toMatchObject([
+    400,
+    { code: 'invalid_provider', error: expect.stringContaining(words) as string },
+  ]);
+  expect(JSON.stringify(refused.json)).toContain('settings.egress');
+  const made = await house.admin.post('/dashboard/admin/providers', {
+    name: 'with-a-way',
+    style: 'openai-style',
+    base_url: 'https://models.example/v1',
+    settings: { egress },
+  });
+  expect([made.status, made.json]).toMatchObject([400, { code: 'invalid_provider' }]);
+  const rows = await house.app.database.query<{ egress: unknown }>(
+    `SELECT settings->'egress' AS egress FROM provider WHERE name IN ('mutual', 'with-a-way')`,
+  );
+  expect(rows).toEqual([{ egress: null }]);
 });

@@ -32,7 +32,7 @@ models:
   small: { lanes: [{ provider: one, model: up, region: eu }], price: { input: ${price}, output: 2 } }
 `,
     null,
-    { guard: new AddressGuard([]), styles: new SupplierStyles(), keyFields },
+    { guard: new AddressGuard([]), proxyNames: [], styles: new SupplierStyles(), keyFields },
   );
 const sources = async (): Promise<string[] | undefined> =>
   (await here.snapshot()).model('small')?.prices.map(({ source }) => source);

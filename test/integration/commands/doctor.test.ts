@@ -336,6 +336,19 @@ describe('the ways out', () => {
     expect(lines).toContainEqual(expect.stringMatching(/^ok {4}client certificate: good until 2126-/));
   });
 
+  test('and how long those of single providers do', async () => {
+    const yaml = catalogue('https://models.example/v1').replace(
+      'settings: { anonymous: true }',
+      `settings: { anonymous: true, egress: { ca: "\${file:${fixture('supplier.cert.pem')}}" } }, credentials: { mtls: { kind: client-certificate, certificate: "\${file:${fixture('client.cert.pem')}}", key: "\${file:${fixture('client.key.pem')}}" } }`,
+    );
+    expect((await house.apply(yaml)).complaint).toBe('');
+    const lines = await examine({});
+    expect(lines).toContain('ok    ca of a: good until 2126-10-28');
+    expect(lines).toContainEqual(expect.stringMatching(/^ok {4}client-certificate of a: good until 2126-/));
+    await house.database.query(`UPDATE provider SET base_url = 'https://other.example'`);
+    expect(await examine({})).toContain('fail  client-certificate of a: cannot be read');
+  });
+
   test('a supplier by a proxy that is not there, or that nobody named', async () => {
     const by = (proxy: string): string =>
       catalogue(`http://127.0.0.1:${port}`).replace(
@@ -343,7 +356,13 @@ describe('the ways out', () => {
         `anonymous: true, egress: { proxy: ${proxy} }`,
       );
     house.environment['SUPPLIER_ALLOW'] = '127.0.0.1';
+    const unnamed = await house.apply(by('eu'));
+    expect(unnamed.output + unnamed.complaint).toContain(
+      'providers.a.settings: its "egress" names "eu" as proxy, but EGRESS_PROXIES has none',
+    );
+    house.environment['EGRESS_PROXIES'] = 'eu=http://127.0.0.1:1';
     expect((await house.apply(by('eu'))).complaint).toBe('');
+    Reflect.deleteProperty(house.environment, 'EGRESS_PROXIES');
     expect(await examine({ EGRESS_PROXIES: `eu=http://127.0.0.1:${port}` })).toContain(
       `ok    supplier a: 127.0.0.1:${port} answers, by a way of docs/egress.md`,
     );

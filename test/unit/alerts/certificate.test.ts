@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createServer } from 'node:tls';
 import { backupsOld, certificateEnding, logBehind } from '../../../src/alerts/looks/upkeep-looks';
+import type { ProviderCertificate } from '../../../src/catalogue';
 
 const fixture = (name: string): string => readFileSync(join(__dirname, '../../fixtures/tls', name), 'utf8');
 const set = { parameters: () => ({ days: 14, hours: 26 }), least: () => 14 };
@@ -12,7 +13,7 @@ test('the end of the certificate is read from what the address shows, trusted or
   const server = createServer({ cert: fixture('supplier.cert.pem'), key: fixture('supplier.key.pem') });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
-  const look = certificateEnding({ baseUrl: `https://127.0.0.1:${port}` });
+  const look = certificateEnding({ baseUrl: `https://127.0.0.1:${port}` }, () => []);
   try {
     expect(await look({ now: new Date('2126-10-14T15:00:00Z'), ...set })).toEqual([]);
     expect(await look({ now: new Date('2126-10-15T15:00:00Z'), ...set })).toEqual([
@@ -26,8 +27,35 @@ test('the end of the certificate is read from what the address shows, trusted or
     server.close();
   }
   await expect(look({ now: new Date(), ...set })).rejects.toThrow('ECONNREFUSED');
-  const plain = certificateEnding({ baseUrl: `http://127.0.0.1:${port}` });
+  const plain = certificateEnding({ baseUrl: `http://127.0.0.1:${port}` }, () => []);
   expect(await plain({ now: new Date(), ...set })).toEqual([]);
+});
+
+test('certificates of the ways to providers are told as well, whether or not BASE_URL can be reached', async () => {
+  const ends = new Date('2026-12-01T00:00:00Z');
+  const ofProviders = (): ProviderCertificate[] => [
+    { provider: 'eu', what: 'ca', endsAt: new Date('2126-01-01T00:00:00Z') },
+    { provider: 'eu', what: 'client-certificate', endsAt: ends },
+    { provider: 'us', what: 'client-certificate', endsAt: null },
+  ];
+  const [egressCa, egressClientCertificate] = [fixture('supplier.cert.pem'), fixture('client.cert.pem')];
+  for (const baseUrl of ['http://127.0.0.1:1', 'https://127.0.0.1:1']) {
+    const look = certificateEnding({ baseUrl, egressCa, egressClientCertificate }, ofProviders);
+    expect(await look({ now: new Date('2026-11-27T12:00:00Z'), ...set })).toEqual([
+      {
+        owner: null,
+        subject: 'eu (client-certificate)',
+        facts: { host: 'eu (client-certificate)', ends_at: ends.toISOString() },
+      },
+    ]);
+    const much = await look({ now: new Date('2127-01-01T00:00:00Z'), ...set });
+    expect(much.map(({ subject }) => subject)).toEqual([
+      'EGRESS_CA',
+      'EGRESS_CLIENT_CERTIFICATE',
+      'eu (ca)',
+      'eu (client-certificate)',
+    ]);
+  }
 });
 
 test('a backup is old where there is a schedule and none has succeeded for long', async () => {

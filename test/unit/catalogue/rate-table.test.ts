@@ -76,7 +76,7 @@ test('all of them stand in gateway.yaml, and are read from it', () => {
     organisations: new Map(),
   } as unknown as Current);
   RATES.forEach(({ word }, place) => expect(text).toContain(`\n      ${word}: ${dollarsOf(place)}\n`));
-  const advisers = { guard: new AddressGuard([]), styles: new SupplierStyles(), keyFields };
+  const advisers = { guard: new AddressGuard([]), proxyNames: [], styles: new SupplierStyles(), keyFields };
   const { faults, desired } = readGatewayText(text, { environment: {}, folder }, advisers);
   expect(faults).toEqual([]);
   expect(desired.models.map((one) => one.price?.rates)).toEqual([price]);

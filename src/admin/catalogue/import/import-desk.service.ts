@@ -10,6 +10,7 @@ import {
   planPriceList,
   type PlanRow,
   type PriceListPlan,
+  proxyNamesIn,
   readCurrent,
   readGatewayText,
   readPriceList,
@@ -17,7 +18,7 @@ import {
 } from '../../../catalogue';
 import { Fault, fault } from '../../../kernel';
 import { keyFields } from '../../../keys';
-import { AddressGuard, Database, SecretBox, type Tx } from '../../../platform';
+import { AddressGuard, Database, SecretBox, Settings, type Tx } from '../../../platform';
 import { SupplierStyles } from '../../../routing';
 import type { ImportDraft } from './import-drafts.service';
 
@@ -63,6 +64,7 @@ export class ImportDesk {
     private readonly guard: AddressGuard,
     private readonly styles: SupplierStyles,
     private readonly box: SecretBox,
+    private readonly settings: Settings,
   ) {}
 
   /** Faults of the file as a whole. A file that cannot be parsed in its format is refused. */
@@ -122,7 +124,12 @@ export class ImportDesk {
   }
 
   private fileIn(content: string): ReturnType<typeof readGatewayText> {
-    return readGatewayText(content, null, { guard: this.guard, styles: this.styles, keyFields });
+    return readGatewayText(content, null, {
+      guard: this.guard,
+      proxyNames: proxyNamesIn(this.settings),
+      styles: this.styles,
+      keyFields,
+    });
   }
 
   private get fileOptions() {

@@ -30,9 +30,10 @@ export interface FileReading {
   readonly faults: FileFault[];
 }
 
-/** The rules know the addresses that may be connected to, the styles of suppliers, and the fields of a key. */
+/** The rules know the addresses and proxies that may be used, the styles of suppliers, and the fields of a key. */
 export interface FileRules {
   readonly guard: Pick<AddressGuard, 'checkBaseUrl'>;
+  readonly proxyNames: readonly string[];
   readonly styles: {
     readonly names: readonly string[];
     of(provider: ProviderView): StyleAdvice;
@@ -115,7 +116,7 @@ function readProvider(name: string, entry: Entry, advisers: FileRules): DesiredP
   if (provider.baseUrl !== '') checkAddress(fields.base_url, provider.baseUrl, '', advisers);
   const tokenUrl = tokenUrlOf(provider.settings);
   if (tokenUrl !== undefined) checkAddress(fields.settings, tokenUrl, 'oauth.token_url ', advisers);
-  const egress = egressProblem(provider.settings);
+  const egress = egressProblem(provider.settings, advisers.proxyNames);
   if (egress !== undefined) fields.settings.fault(`its "egress" ${egress}`);
   const style = styleOf(provider, fields.style, advisers);
   return {

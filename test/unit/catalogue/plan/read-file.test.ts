@@ -12,7 +12,12 @@ import { SupplierStyles } from '../../../../src/routing';
 const folder = mkdtempSync(join(tmpdir(), 'switchboard-file-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const environment = { KEY: 'canary-secret', HOST: 'models.example', EMPTY: '' };
-const advisers = { guard: new AddressGuard([]), styles: new SupplierStyles(), keyFields };
+const advisers = {
+  guard: new AddressGuard([]),
+  proxyNames: ['eu', 'asia'],
+  styles: new SupplierStyles(),
+  keyFields,
+};
 
 const read = (text: string): FileReading => readGatewayText(text, { environment, folder }, advisers);
 const faultsOf = (text: string): string[] =>
@@ -174,6 +179,8 @@ test.each([
     ['takes as proxy "direct", or the name of a proxy in EGRESS_PROXIES'],
   ],
   ['{ http2: "true" }', ['takes as http2 true or false']],
+  ['{ proxy: direct }', []],
+  ['{ proxy: us }', ['names "us" as proxy, but EGRESS_PROXIES has eu, asia']],
   ['{ prxy: eu }', ['takes proxy, ca, http2, and no "prxy"']],
 ])('the way to a provider is checked (%s)', (egress, problems) => {
   expect(faultsOf(provider(`    settings: { egress: ${egress} }\n`))).toEqual(
