@@ -52,6 +52,8 @@ class Client {
   private target: Socket | null = null;
   /** So much of a body is still to be passed on before the next request begins. */
   private left = 0;
+  /** The body comes in chunks, and another one follows. */
+  private isChunked = false;
 
   constructor(
     private readonly socket: Socket,
@@ -74,6 +76,15 @@ class Client {
       if (body.length > 0) this.target?.write(body);
       this.left -= body.length;
       this.come = this.come.subarray(body.length);
+      if (this.left > 0) return;
+      if (this.isChunked) {
+        const line = this.come.indexOf('\r\n');
+        if (line === -1) return;
+        const size = parseInt(this.come.toString('latin1', 0, line), 16);
+        this.left = line + size + 4;
+        this.isChunked = size > 0;
+        continue;
+      }
       const end = this.come.indexOf('\r\n\r\n');
       if (end === -1) return;
       const head = this.come.toString('latin1', 0, end);
@@ -104,6 +115,7 @@ class Client {
     const kept = head.replace(` ${origin}`, ' ').replace(/\r\nproxy-authorization: [^\r]*/i, '');
     this.target.write(`${kept}\r\n\r\n`, 'latin1');
     this.left = Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0);
+    this.isChunked = /^transfer-encoding: chunked$/im.test(head);
     return true;
   }
 

@@ -10,7 +10,7 @@ export abstract class EgressSettings extends BillingSettings {
     name: 'EGRESS_PROXY',
     group: 'Egress',
     describe:
-      'The proxy that suppliers, identity providers, the payment processor and webhooks are reached by, with user and password where it wants some (docs/egress.md).',
+      'The proxy that suppliers, identity providers, the payment processor, webhooks, sinks, alerts and receivers of telemetry are reached by, with user and password where it wants some (docs/egress.md).',
     as: proxyAddress,
     unset: 'they are reached directly',
     secret: true,

@@ -2,6 +2,7 @@ export { AddressGuard, AddressRefused, type Resolver } from './address-guard';
 export { ChosenTransport } from './chosen-transport';
 export { BrokenAnswer, ProxyFailed, SupplierDeadline } from './errors';
 export { NoProxy } from './egress/no-proxy';
+export { proxyAgent } from './egress/proxy-agent';
 export { SupplierHttpModule } from './supplier-http.module';
 export {
   type ClientIdentity,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { getCACertificates } from 'node:tls';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPMetricExporter as JsonMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http';
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto';
@@ -20,6 +21,7 @@ import {
 import type { Settings } from '../config';
 import type { Logger } from '../logging';
 import type { Metrics } from '../metrics';
+import { proxyAgent } from '../supplier-http';
 import { conventionsOf } from './conventions';
 import { DeliveryWatch, spanCounts } from './deliveries';
 import { MetricBridge } from './metric-bridge';
@@ -114,7 +116,15 @@ function meterProvider(
 
 /** All that the packages would otherwise read from the environment is given, so that the settings decide. */
 function exporterOptions(url: string, headers: Readonly<Record<string, string>>, settings: Settings) {
-  const { otlpCertificate: ca, otlpClientCertificate: cert, otlpClientKey: key } = settings;
+  const { otlpCertificate: ca, otlpClientCertificate: cert, otlpClientKey: key, egressCa } = settings;
+  const agentOptions = {
+    keepAlive: true,
+    ...(egressCa !== undefined && { ca: [...getCACertificates('default'), egressCa] }),
+    ...(ca !== undefined && { ca: readFileSync(ca) }),
+    ...(cert !== undefined && { cert: readFileSync(cert) }),
+    ...(key !== undefined && { key: readFileSync(key) }),
+  };
+  const agent = proxyAgent(new URL(url), settings, agentOptions);
   return {
     url,
     headers: { ...settings.otlpHeaders, ...headers },
@@ -122,12 +132,7 @@ function exporterOptions(url: string, headers: Readonly<Record<string, string>>,
     // The package has this as an enumeration.
     compression: settings.otlpCompression as never,
     userAgent: 'Switchboard',
-    httpAgentOptions: {
-      keepAlive: true,
-      ...(ca !== undefined && { ca: readFileSync(ca) }),
-      ...(cert !== undefined && { cert: readFileSync(cert) }),
-      ...(key !== undefined && { key: readFileSync(key) }),
-    },
+    httpAgentOptions: agent === null ? agentOptions : () => agent,
   };
 }
 

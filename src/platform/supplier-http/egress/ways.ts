@@ -73,7 +73,7 @@ export class Ways {
   }
 
   /** The one that a supplier names stands above all rules. */
-  private proxyFor(url: URL, { proxy: name }: EgressTerms): Proxy | null {
+  proxyFor(url: URL, { proxy: name }: EgressTerms = nothing): Proxy | null {
     if (name === DIRECT) return null;
     if (name !== undefined) {
       const proxy = this.named.get(name);
@@ -92,7 +92,10 @@ export class Ways {
 const isOwn = (hostname: string): boolean =>
   /^(?:127\.\d+\.\d+\.\d+|\[::1\]|(?:[^:]+\.)?localhost)$/.test(hostname);
 
-function contextOf(authorities: readonly string[], identity?: ClientIdentity): SecureContext | undefined {
+export function contextOf(
+  authorities: readonly string[],
+  identity?: ClientIdentity,
+): SecureContext | undefined {
   if (authorities.length === 0 && identity === undefined) return undefined;
   return createSecureContext({
     // Authorities that are named replace the usual ones, which are meant to stay.
