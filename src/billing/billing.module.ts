@@ -1,6 +1,6 @@
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { AuditModule, Taps } from '../audit';
-import { Database, Notifications, OutgoingModule, QuarantineState, Settings } from '../platform';
+import { Database, Notifications, OutgoingModule, QuarantineState, Settings, Telemetry } from '../platform';
 import { ViewsModule } from '../views';
 import { Escrow } from './engine/escrow/escrow';
 import { Invoices } from './ledger/invoices';
@@ -16,6 +16,7 @@ import { MoneyEngine } from './engine/money-engine';
 import { MoneyGauges } from './money-gauges';
 import { SetAsideJournals } from './engine/settlement/set-aside-journals';
 import { PostgresMoneyStore } from './engine/store/postgres-money-store';
+import { tracedStore } from './engine/store/traced-store';
 import { AutomaticFailures } from './processor/automatic-failures';
 import { AutomaticTopUp } from './processor/automatic-top-up';
 import { BillingAccounts } from './processor/billing-accounts';
@@ -71,15 +72,16 @@ const processing = [
     MoneyGauges,
     {
       provide: MoneyEngine,
-      inject: [Database, Notifications, Settings, Taps, QuarantineState],
+      inject: [Database, Notifications, Settings, Taps, QuarantineState, Telemetry],
       useFactory: async (
         database: Database,
         notifications: Notifications,
         settings: Settings,
         taps: Taps,
         quarantine: QuarantineState,
+        telemetry: Telemetry,
       ) => {
-        const store = new PostgresMoneyStore(database, taps.all.length > 0);
+        const store = tracedStore(new PostgresMoneyStore(database, taps.all.length > 0), telemetry);
         const engine = new MoneyEngine(store, notifications, {
           dataFolder: settings.dataFolder,
           acknowledge: settings.settleAck,

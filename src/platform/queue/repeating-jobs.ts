@@ -13,6 +13,7 @@ import { Settings } from '../config';
 import { ClockWatch, Database } from '../database';
 import { Logger } from '../logging';
 import { Metrics } from '../metrics';
+import { Telemetry } from '../telemetry';
 import { deadlineOf, type JobClaim, type JobRow, JobRows, LATE_AFTER_MS } from './job-rows';
 import { jobsOf, type RegisteredJob } from './repeating-job';
 
@@ -47,6 +48,7 @@ export class RepeatingJobs implements OnApplicationBootstrap, OnModuleDestroy, B
     private readonly discovery: DiscoveryService,
     private readonly settings: Settings,
     private readonly metrics: Metrics,
+    private readonly telemetry: Telemetry,
     private readonly logger: Logger,
   ) {
     this.rows = new JobRows(database);
@@ -85,7 +87,9 @@ export class RepeatingJobs implements OnApplicationBootstrap, OnModuleDestroy, B
     const job = this.jobs.get(name);
     if (job === undefined) throw new Error(`no repeating job is called ${name}`);
     const late = AbortSignal.timeout(deadlineOf(job));
-    await job.run(AbortSignal.any([late, this.stopping.signal]));
+    await this.telemetry.within(`job ${name}`, { 'switchboard.job.name': name }, () =>
+      job.run(AbortSignal.any([late, this.stopping.signal])),
+    );
   }
 
   /**

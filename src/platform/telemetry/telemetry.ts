@@ -3,6 +3,8 @@ import type { Settings } from '../config';
 import type { Logger } from '../logging';
 import type { Metrics } from '../metrics';
 import type { ModelMetrics } from './model-metrics';
+import { ATTRIBUTE } from './conventions';
+import type { Told } from './open-span';
 import type { Running } from './open-telemetry';
 import { targetsOf } from './targets';
 import type { Traces } from './traces';
@@ -29,6 +31,22 @@ export class Telemetry implements OnApplicationShutdown {
     if (targets === null) return new Telemetry(OFF);
     const { startOpenTelemetry } = await import('./open-telemetry.js');
     return new Telemetry(startOpenTelemetry(targets, { settings, ...parts }));
+  }
+
+  /** Work that no request asks for is a trace of its own, where the sampler takes it. */
+  async within<Result>(name: string, facts: Told, work: () => Promise<Result>): Promise<Result> {
+    const span = this.traces?.begin({ name, kind: 'internal' }) ?? null;
+    if (span === null) return work();
+    for (const [fact, value] of Object.entries(facts)) span.set(fact, value);
+    try {
+      return await work();
+    } catch (error) {
+      span.set(ATTRIBUTE.errorType, error instanceof Error ? error.name : '_OTHER');
+      span.failed();
+      throw error;
+    } finally {
+      span.end();
+    }
   }
 
   /** What is left is delivered, within a bound. */
