@@ -34,7 +34,7 @@ export class DeadlineTimer {
     clearTimeout(this.timer);
     this.nextMs = dueMs;
     // The connections of open calls keep the process alive; the timer must not.
-    this.timer = setTimeout(() => this.fireDue(), dueMs - monotonicMs()).unref();
+    this.timer = setTimeout(() => this.fireDue(), Math.max(0, dueMs - monotonicMs())).unref();
   }
 
   private fireDue(): void {

@@ -94,3 +94,19 @@ test('whoever asks to be looked at again, is', () => {
   expect(seenAt).toEqual([start + 10, start + 20, start + 30]);
   expect(jest.getTimerCount()).toBe(0);
 });
+
+test('a deadline that is over by now is due at once, without a warning of Node', async () => {
+  jest.useRealTimers();
+  const warned = jest.fn();
+  process.on('warning', warned);
+  const guest = new Guest();
+  const due = new Promise<void>((resolve) => (guest.onDue = resolve));
+  new DeadlineTimer().schedule(guest, -5);
+  // A timer of its own does not keep the test alive.
+  const alive = setTimeout(() => undefined, 5_000);
+  await due;
+  await new Promise(setImmediate);
+  clearTimeout(alive);
+  process.off('warning', warned);
+  expect(warned).not.toHaveBeenCalled();
+});
