@@ -1,4 +1,6 @@
 import 'reflect-metadata';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { Findings, partsGiven, runProof } from '../../test/system/findings';
 import { bucket } from './bucket';
@@ -35,9 +37,20 @@ async function main(): Promise<void> {
     });
   if (wanted.includes(BUCKET))
     await findings.attempt('bucket: went to its end', async () => void rows.push(await bucket(findings)));
-  if (wanted.includes(PACE)) await inHouse(House.open(), (house) => pace(house, findings));
+  if (wanted.includes(PACE)) {
+    const target = targetGiven();
+    await inHouse(House.open(target), (house) => pace(house, findings));
+    if (target !== undefined) rmSync(target, { recursive: true });
+  }
   if (rows.length > 0) table(rows);
   findings.end();
+}
+
+/** `--target FOLDER` lies on another disk than the journals, as a target should. */
+function targetGiven(): string | undefined {
+  const place = process.argv.indexOf('--target');
+  const folder = process.argv[place + 1];
+  return place === -1 || folder === undefined ? undefined : mkdtempSync(join(folder, 'switchboard-backups-'));
 }
 
 function table(rows: readonly Row[]): void {
