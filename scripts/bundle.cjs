@@ -48,7 +48,9 @@ const compiled = {
       if (!translated.has(filename)) {
         const source = await fs.promises.readFile(filename, 'utf8');
         const module = { type: 'es6' };
-        const more = { filename, swcrc: false, sourceMaps: 'inline', module };
+        // One copy of its helpers for all files.
+        const jsc = { ...options.jsc, externalHelpers: true };
+        const more = { filename, swcrc: false, sourceMaps: 'inline', module, jsc };
         translated.set(filename, (await transform(source, { ...options, ...more })).code);
       }
       return { contents: translated.get(filename) };
@@ -72,6 +74,11 @@ const settings = {
   external,
   banner: { js: "const ownUrl = require('node:url').pathToFileURL(__filename).href;" },
   define: { 'import.meta.url': 'ownUrl' },
+  // Written as modules too, of which only what is used is taken: the check of telephone numbers is large.
+  alias: {
+    'class-transformer': 'class-transformer/esm2015/index.js',
+    'class-validator': 'class-validator/esm2015/index.js',
+  },
   logLevel: 'warning',
 };
 

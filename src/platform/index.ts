@@ -12,4 +12,5 @@ export * from './redis';
 export * from './secrets';
 export * from './supplier-http';
 export * from './telemetry';
+export * from './rules';
 export { fieldsOf, Takes, withFields } from './takes';

@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { getMetadataStorage, ValidateBy } from 'class-validator';
+import { getMetadataStorage, ValidateBy } from './rules';
 import { type BodyOf, type Definition, type Field, Misfit, type Properties } from '../kernel';
 
 const RULE = 'takes';

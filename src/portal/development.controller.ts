@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { Controller, Query } from '@nestjs/common';
-import { IsOptional, Matches } from 'class-validator';
-import { Outbox, type OutboxMail, Settings } from '../platform';
+import { IsOptional, Matches, Outbox, type OutboxMail, Settings } from '../platform';
 import { Access, Page } from '../web';
 
 class OutboxQuery {

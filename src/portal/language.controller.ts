@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Req, Res } from '@nestjs/common';
-import { IsIn, IsOptional, Matches } from 'class-validator';
 import { ProfileService, SessionsService } from '../identity';
-import { Settings } from '../platform';
+import { IsIn, IsOptional, Matches, Settings } from '../platform';
 import { type Locale, locales } from '../views';
 import {
   Access,

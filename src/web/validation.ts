@@ -1,16 +1,15 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
+import { Misfit, validationFault, type ValidationIssue } from '../kernel';
 import {
+  fieldsOf,
   getMetadataStorage,
   IS_OPTIONAL,
-  validate,
   ValidateIf,
-  validateSync,
   type ValidationError,
+  Validator,
   type ValidatorOptions,
-} from 'class-validator';
-import { Misfit, validationFault, type ValidationIssue } from '../kernel';
-import { fieldsOf } from '../platform';
+} from '../platform';
 
 const places: Readonly<Record<ArgumentMetadata['type'], string>> = {
   body: 'body',
@@ -22,6 +21,8 @@ const places: Readonly<Record<ArgumentMetadata['type'], string>> = {
 /** May be left out. Unlike an optional field it cannot be null, which would otherwise reach its column. */
 export const IfGiven = (): PropertyDecorator =>
   ValidateIf((_form: object, value: unknown) => value !== undefined);
+
+const validator = new Validator();
 
 const takersOfOthers = new WeakSet<object>();
 
@@ -42,14 +43,15 @@ export class FormPipe implements PipeTransform {
     const rules = rulesFor(takesUnknown);
     let form = formOf(metatype, given);
     // A path is checked at once, so that its fault is told before those of a body.
-    let errors = type === 'param' ? validateSync(form, rules) : await validate(form, rules);
+    let errors =
+      type === 'param' ? validator.validateSync(form, rules) : await validator.validate(form, rules);
     const blank = errors.flatMap(({ property }) => (isBlank(given[property]) ? [property] : []));
     const optional =
       blank.length === 0 ? [] : optionalFieldsOf(metatype).filter((field) => blank.includes(field));
     if (optional.length > 0) {
       for (const field of optional) Reflect.deleteProperty(given, field);
       form = formOf(metatype, given);
-      errors = await validate(form, rules);
+      errors = await validator.validate(form, rules);
     }
     if (errors.length > 0) throw validationFault(errors.flatMap((error) => issuesOf(error, [places[type]])));
     for (const [name, field] of fieldsOf(metatype)) {

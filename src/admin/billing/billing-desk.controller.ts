@@ -1,6 +1,5 @@
 import { Body, Controller, Query, Req } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { IsIn, IsOptional, IsUUID, Length, MaxLength } from 'class-validator';
 import {
   BillingOperators,
   BillingReconciliation,
@@ -11,7 +10,7 @@ import {
 } from '../../billing';
 import { UserRegister } from '../../identity';
 import { line, nanoPerCent, platformScope, validationFault, whole } from '../../kernel';
-import { Takes } from '../../platform';
+import { IsIn, IsOptional, IsUUID, Length, MaxLength, Takes } from '../../platform';
 import {
   Access,
   Action,

@@ -1,7 +1,6 @@
-import { IsIn, IsOptional } from 'class-validator';
 import { POLICY_MODES, type PolicyMode } from '../../catalogue';
 import { rowId } from '../../kernel';
-import { Takes } from '../../platform';
+import { IsIn, IsOptional, Takes } from '../../platform';
 import { Flag, Line, Whole, Words } from './fields';
 import { NAME, VersionedForm } from './forms';
 

@@ -1,5 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
+import { Field, momentIn, parseJsonText } from '../../kernel';
 import {
   ArrayMaxSize,
   ArrayMinSize,
@@ -15,9 +16,8 @@ import {
   MaxLength,
   Min,
   MinLength,
-} from 'class-validator';
-import { Field, momentIn, parseJsonText } from '../../kernel';
-import { Takes } from '../../platform';
+  Takes,
+} from '../../platform';
 import { LooksLikeDollars } from '../pages/fields';
 
 /**

@@ -1,4 +1,7 @@
 import { Type } from 'class-transformer';
+import { IfGiven } from '../../web';
+import { MODEL_STATES, modelFields, type ModelState } from '../../catalogue';
+import { type RateField, RATES } from '../../kernel';
 import {
   ArrayMaxSize,
   IsArray,
@@ -8,11 +11,8 @@ import {
   IsString,
   MaxLength,
   ValidateNested,
-} from 'class-validator';
-import { IfGiven } from '../../web';
-import { MODEL_STATES, modelFields, type ModelState } from '../../catalogue';
-import { type RateField, RATES } from '../../kernel';
-import { withFields } from '../../platform';
+  withFields,
+} from '../../platform';
 import { type FactsOverride, type Wire, WIRES } from '../../vendors';
 import { Column, Flag, Instant, Line, LineOrNone, Repeated, Settings, Usd, Whole, Words } from './fields';
 

@@ -1,4 +1,4 @@
-import { IsIn, IsOptional } from 'class-validator';
+import { IsIn, IsOptional } from '../../platform';
 import { type OperationName, PROBED_OPERATIONS } from '../../routing';
 import { IfGiven } from '../../web';
 import { Flag, Line, LineOrNone, Secret, Settings, Whole, Words } from './fields';

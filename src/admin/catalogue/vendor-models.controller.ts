@@ -1,10 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Req, Res } from '@nestjs/common';
-import { IsOptional, IsString, MaxLength } from 'class-validator';
 import { ActivityLog } from '../../audit';
 import { CatalogueService, ModelSheets, readCurrent } from '../../catalogue';
 import { fault, refuseStale } from '../../kernel';
-import { Database } from '../../platform';
+import { Database, IsOptional, IsString, MaxLength } from '../../platform';
 import {
   type ComparedModel,
   type ComparedProvider,

@@ -1,8 +1,7 @@
 import { Transform, Type } from 'class-transformer';
-import { IsInt, IsNotEmpty, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
 import type { OversightFilter } from '../../chat';
 import { line } from '../../kernel';
-import { Takes } from '../../platform';
+import { IsInt, IsNotEmpty, IsOptional, IsString, Max, MaxLength, Min, Takes } from '../../platform';
 import { IsCursor, IsFilterText } from '../../web';
 
 /** The address of the list. An empty field of its form stands for no filter. */

@@ -1,8 +1,16 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { ArrayMaxSize, ArrayMinSize, IsArray, IsIn, IsOptional, Matches, MaxLength } from 'class-validator';
 import type { Role } from '../../kernel';
-import { mailAddress } from '../../platform';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsIn,
+  IsOptional,
+  mailAddress,
+  Matches,
+  MaxLength,
+} from '../../platform';
 import { locales, type Locale } from '../../views';
 import { IsId, IsIdOrNone, ListQuery } from '../pages/fields';
 

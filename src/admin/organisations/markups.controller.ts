@@ -1,9 +1,8 @@
 import { Body, Controller, Param, Req } from '@nestjs/common';
-import { Matches } from 'class-validator';
 import { Transform } from 'class-transformer';
 import { type Markup, OrganisationMarkups, Organisations, placeActs } from '../../identity';
 import { formatMultiplier, moment } from '../../kernel';
-import { Takes } from '../../platform';
+import { Matches, Takes } from '../../platform';
 import {
   Access,
   Action,

@@ -1,6 +1,5 @@
-import { IsOptional, IsString, Matches, MaxLength } from 'class-validator';
 import { line, rowId, rowIds } from '../../kernel';
-import { Takes } from '../../platform';
+import { IsOptional, IsString, Matches, MaxLength, Takes } from '../../platform';
 import { IfGiven } from '../../web';
 import {
   ChangeForm,

@@ -1,8 +1,7 @@
-import { IsOptional, IsString, MaxLength } from 'class-validator';
 import { type Changes, changesOf } from '../../audit';
 import type { BudgetRaises, BudgetScope, LimitState } from '../../billing';
 import { formatUsd, instantField, type Nano, refused } from '../../kernel';
-import type { Tx } from '../../platform';
+import { IsOptional, IsString, MaxLength, type Tx } from '../../platform';
 import { type FieldModel, formatMoney, formatTime, type LabelledFigure } from '../../views';
 import { ChangeForm, IsDollars, missingField, nanoOf } from './fields';
 import type { Localisation } from '../../web';

@@ -1,5 +1,4 @@
 import { applyDecorators } from '@nestjs/common';
-import { IsOptional, IsString, MaxLength, ValidateBy } from 'class-validator';
 import {
   type Fault,
   fault,
@@ -16,7 +15,7 @@ import {
   truth,
   validationFault,
 } from '../../kernel';
-import { Takes } from '../../platform';
+import { IsOptional, IsString, MaxLength, Takes, ValidateBy } from '../../platform';
 import { IsCursor, IsFilterText } from '../../web';
 
 const LONGEST_ADDRESS = 254;

@@ -1,4 +1,4 @@
-import { IsIn } from 'class-validator';
+import { IsIn } from '../../platform';
 import { promotionScopes, type PromotionScope } from '../../billing';
 import {
   ChangeForm,

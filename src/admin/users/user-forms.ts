@@ -1,7 +1,6 @@
-import { IsOptional, Length } from 'class-validator';
 import { billingTypes, type BillingType, type UserStatus } from '../../identity';
 import { budgetPeriods, type BudgetPeriod, oneOf, type Role, roles } from '../../kernel';
-import { Takes } from '../../platform';
+import { IsOptional, Length, Takes } from '../../platform';
 import { IsCursor } from '../../web';
 import {
   ChangeForm,

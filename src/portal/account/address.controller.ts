@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Query, Req, Res } from '@nestjs/common';
-import { IsOptional, IsString, MaxLength } from 'class-validator';
+import { IsOptional, IsString, MaxLength } from '../../platform';
 import { AccountProof, AddressChange, AttemptThrottle, OwnAccountService } from '../../identity';
 import { Access, Action, actorOf, ClientAddress, type HttpRequest, Page } from '../../web';
 import { AccountMails, laterOnRecord } from './account-mails';

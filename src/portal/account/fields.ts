@@ -1,9 +1,17 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { IsIn, IsOptional, IsString, Matches, MaxLength, MinLength } from 'class-validator';
 import { PASSWORD_MOST } from '../../identity';
 import { filled } from '../../kernel';
-import { mailAddress, Takes } from '../../platform';
+import {
+  IsIn,
+  IsOptional,
+  IsString,
+  mailAddress,
+  Matches,
+  MaxLength,
+  MinLength,
+  Takes,
+} from '../../platform';
 
 const trimmed = ({ value }: { value: unknown }): unknown =>
   typeof value === 'string' ? value.trim() : value;

@@ -1,4 +1,4 @@
-import { IsOptional } from 'class-validator';
+import { IsOptional } from '../../platform';
 import { IsToken } from './fields';
 
 /** The token of a link that was mailed. */

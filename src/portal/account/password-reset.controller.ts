@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Query, Req, Res } from '@nestjs/common';
-import { IsOptional } from 'class-validator';
+import { IsOptional } from '../../platform';
 import { AttemptThrottle, PASSWORD_LEAST, PasswordResetService } from '../../identity';
 import { Access, Action, ClientAddress, type HttpRequest, Page } from '../../web';
 import { AccountMails, laterOnRecord } from './account-mails';

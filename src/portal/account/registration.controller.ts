@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Query, Req, Res } from '@nestjs/common';
-import { IsOptional } from 'class-validator';
+import { IsOptional } from '../../platform';
 import { AttemptThrottle, RegistrationService } from '../../identity';
 import { fault } from '../../kernel';
 import { Access, Action, ClientAddress, type HttpRequest, Page, PageRenderer } from '../../web';

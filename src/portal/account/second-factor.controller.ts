@@ -1,9 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Req, Res } from '@nestjs/common';
-import { IsOptional, IsString, MaxLength } from 'class-validator';
 import { encode } from 'uqr';
 import { AccountProof, OwnAccountService, Passkeys, SecondFactors } from '../../identity';
-import { Settings } from '../../platform';
+import { IsOptional, IsString, MaxLength, Settings } from '../../platform';
 import {
   Access,
   Action,

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Query, Req, Res } from '@nestjs/common';
-import { IsIn, IsOptional, IsString, IsUUID, MaxLength } from 'class-validator';
 import { AccountProof, OwnAccountService, UserErasure } from '../../identity';
 import { fault, oneOf, zone } from '../../kernel';
 import { type Locale, locales } from '../../views';
@@ -16,7 +15,7 @@ import {
   Page,
   TakesOthers,
 } from '../../web';
-import { Settings, Takes } from '../../platform';
+import { IsIn, IsOptional, IsString, IsUUID, MaxLength, Settings, Takes } from '../../platform';
 import { AccountNotices } from './account-notices';
 import { AccountMails } from './account-mails';
 import { IsLine, IsPassword } from './fields';

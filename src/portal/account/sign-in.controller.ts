@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { ValidateIf } from 'class-validator';
 import { Controller, Get, Header, Query, Req, Res } from '@nestjs/common';
+import { ValidateIf } from '../../platform';
 import { ActivityLog } from '../../audit';
 import { SignInService } from '../../identity';
 import { Fault, fault } from '../../kernel';

@@ -1,10 +1,9 @@
 import { Body, Controller, Req } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { IsOptional, Matches, MaxLength } from 'class-validator';
 import { ActivityLog, changesOf } from '../../audit';
 import { BillingAccounts } from '../../billing';
 import { nanoPerCent } from '../../kernel';
-import { Database, Takes } from '../../platform';
+import { Database, IsOptional, Matches, MaxLength, Takes } from '../../platform';
 import { Access, Action, done, type Done, type HttpRequest } from '../../web';
 import { centsField, centsWithin } from './amount-field';
 import { concernsOf, overviewOf, WalletParties } from './wallet-party';

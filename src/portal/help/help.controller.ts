@@ -1,5 +1,5 @@
 import { Body, Controller, Req } from '@nestjs/common';
-import { IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
+import { IsIn, IsOptional, IsString, MaxLength } from '../../platform';
 import { type HelpPage, PersonalSettings, placeActs } from '../../identity';
 import { atLeast } from '../../kernel';
 import { Access, Action, actorOf, done, type Done, type HttpRequest, localPath } from '../../web';

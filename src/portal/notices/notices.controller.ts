@@ -1,9 +1,8 @@
 import { Body, Controller, Req } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { ArrayMaxSize, IsArray, IsIn } from 'class-validator';
 import { ActivityLog, changesOf } from '../../audit';
 import { noticeTopics, type NoticeTopic, PersonalSettings } from '../../identity';
-import { Database } from '../../platform';
+import { ArrayMaxSize, Database, IsArray, IsIn } from '../../platform';
 import { Access, Action, actorOf, done, type Done, type HttpRequest, Page, PageRenderer } from '../../web';
 
 /** Stands in the form for no topic at all: a browser does not name boxes that are not ticked. */

@@ -1,4 +1,4 @@
-import { IsIn, IsOptional, Matches } from 'class-validator';
+import { IsIn, IsOptional, Matches } from '../../platform';
 import { parseUsdPerMillion } from '../../kernel';
 import type { PublicModel } from './public-models';
 

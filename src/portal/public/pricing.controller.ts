@@ -1,5 +1,5 @@
 import { Controller, Query } from '@nestjs/common';
-import { IsOptional, Length } from 'class-validator';
+import { IsOptional, Length } from '../../platform';
 import { LEAST_TOP_UP_CENTS, MOST_TOP_UP_CENTS, readTopUpCents, topUpOf } from '../../billing';
 import { CatalogueService } from '../../catalogue';
 import { nanoPerCent } from '../../kernel';

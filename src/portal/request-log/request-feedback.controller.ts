@@ -1,5 +1,5 @@
 import { Body, Controller, Req } from '@nestjs/common';
-import { IsIn, IsUUID } from 'class-validator';
+import { IsIn, IsUUID } from '../../platform';
 import { RequestLogQuery } from '../../audit';
 import { fault } from '../../kernel';
 import { AnswerFeedback, thumbs } from '../../quality';

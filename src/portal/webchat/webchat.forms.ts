@@ -1,4 +1,5 @@
 import { Transform, Type } from 'class-transformer';
+import { line } from '../../kernel';
 import {
   ArrayMaxSize,
   IsArray,
@@ -11,10 +12,9 @@ import {
   IsUUID,
   Matches,
   MaxLength,
+  Takes,
   ValidateNested,
-} from 'class-validator';
-import { line } from '../../kernel';
-import { Takes } from '../../platform';
+} from '../../platform';
 import { thumbs } from '../../quality';
 import { IsCursor } from '../../web';
 

@@ -1,7 +1,6 @@
 import type { Type } from '@nestjs/common';
-import { getMetadataStorage } from 'class-validator';
 import { objectSchema, type Schema } from '../../kernel';
-import { fieldsOf } from '../../platform';
+import { fieldsOf, getMetadataStorage } from '../../platform';
 import type { BodyForm } from '../portal-body';
 
 interface Rule {

@@ -8,7 +8,7 @@ import {
   IsUUID,
   MaxLength,
   MinLength,
-} from 'class-validator';
+} from '../../../platform';
 import { Flag, Words } from '../fields';
 import { FromPage } from '../forms';
 

@@ -1,5 +1,5 @@
 import { Transform } from 'class-transformer';
-import { IsOptional, IsString, Matches, MaxLength, MinLength } from 'class-validator';
+import { IsOptional, IsString, Matches, MaxLength, MinLength } from '../../../platform';
 import { IsFlag, IsLine } from '../../pages/fields';
 
 const COLOUR = /^#[0-9a-f]{6}$/;

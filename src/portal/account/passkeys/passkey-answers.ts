@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { IsString, MaxLength, MinLength } from 'class-validator';
+import { IsString, MaxLength, MinLength } from '../../../platform';
 
 /** Holds the challenge: an answer counts in the browser that asked alone. */
 export const passkeyCookie = 'svc_passkey';

@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Req, Res } from '@nestjs/common';
-import { IsOptional, IsString, IsUUID, MaxLength } from 'class-validator';
 import { AccountProof, deviceName, Passkeys, SignInService } from '../../../identity';
-import { Settings } from '../../../platform';
+import { IsOptional, IsString, IsUUID, MaxLength, Settings } from '../../../platform';
 import {
   Access,
   Action,

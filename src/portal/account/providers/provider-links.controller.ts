@@ -1,9 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Req, Res } from '@nestjs/common';
-import { IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
 import { AccountProof } from '../../../identity';
 import { fault } from '../../../kernel';
-import { Settings } from '../../../platform';
+import { IsIn, IsOptional, IsString, MaxLength, Settings } from '../../../platform';
 import { Access, Action, actorOf, ClientAddress, type HttpRequest, PortalHosts } from '../../../web';
 import { Directories } from '../directories';
 import { IsLine, IsPassword } from '../fields';

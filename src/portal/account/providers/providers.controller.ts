@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Header, Query, Req, Res } from '@nestjs/common';
-import { IsIn, IsOptional, IsString, Matches, MaxLength } from 'class-validator';
 import { ActivityLog } from '../../../audit';
 import { bindingOf, type HandOff, HandOffs, LinkedIdentities, SessionsService } from '../../../identity';
 import { Fault, fault } from '../../../kernel';
-import { Settings } from '../../../platform';
+import { IsIn, IsOptional, IsString, Matches, MaxLength, Settings } from '../../../platform';
 import {
   Access,
   Action,

@@ -1,5 +1,5 @@
 import { Controller, Query } from '@nestjs/common';
-import { IsIn, IsOptional, Matches } from 'class-validator';
+import { IsIn, IsOptional, Matches } from '../../../platform';
 import { publicCatalogue } from '../../../kernel';
 import { Access, Page } from '../../../web';
 import { errorsPath } from '../documents/links';

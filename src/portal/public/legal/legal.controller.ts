@@ -1,5 +1,5 @@
 import { Controller, Query, Req } from '@nestjs/common';
-import { IsOptional, Matches } from 'class-validator';
+import { IsOptional, Matches } from '../../../platform';
 import { fault } from '../../../kernel';
 import { Access, type HttpRequest, localeOf, Page, pathOf } from '../../../web';
 import { renderMarkdown } from '../documents/markdown';
