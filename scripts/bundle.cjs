@@ -122,14 +122,18 @@ function offerParts(artefactOf) {
 const launcher = (...lines) =>
   [
     `'use strict';`,
-    `require('node:module').enableCompileCache(require('node:path').join(__dirname, 'compile-cache'));`,
+    `const { enableCompileCache, getCompileCacheDir } = require('node:module');`,
+    `enableCompileCache(require('node:path').join(__dirname, 'compile-cache'));`,
     ...lines,
     '',
   ].join('\n');
 
 /** Several processes have a supervisor, which starts this file for each of them. */
 const serviceLauncher = launcher(
-  `const { PROCESSES = '1', PROCESSES_FILE, SWITCHBOARD_PROCESS } = process.env;`,
+  `const { DATA_FOLDER = '', PROCESSES = '1', PROCESSES_FILE, SWITCHBOARD_PROCESS } = process.env;`,
+  // The image and systemd do not let it write beside the artefact.
+  `if (getCompileCacheDir() === undefined && require('node:fs').existsSync(DATA_FOLDER))`,
+  `  enableCompileCache(require('node:path').join(DATA_FOLDER, 'compile-cache'));`,
   `const serve = () => require('./boot/service.js').start.runService();`,
   `const isAlone = SWITCHBOARD_PROCESS !== undefined || (PROCESSES === '1' && PROCESSES_FILE === undefined);`,
   `void (isAlone ? serve() : require('./boot/supervisor.js').start.supervise(__filename, serve));`,
