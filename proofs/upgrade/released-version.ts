@@ -8,6 +8,7 @@ import { projectFolder } from '#product/views';
 export const released = [
   { name: '0.1.0', commit: '89c7c7b3fb67926ea6c683938b070c4e46b5e38b' },
   { name: '0.9.0', commit: '8aee81211e984f6e9c13914461dcb33395c17aa2' },
+  { name: '1.0.0', commit: '73787d76154ce845f68a1f7d625866d339238b4f' },
 ] as const;
 
 /** A version built from its own sources, with the packages that are installed here. */

@@ -2,6 +2,7 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -17,6 +18,7 @@ import {
   stopAbandonedPostgres,
 } from '#inside/platform/database/embedded-postgres';
 import { runningProcess } from '#inside/platform/database/embedded/processes';
+import { RestoredPostgres } from '#product/platform';
 import { runChild } from '../../support/child';
 import { inSession } from '../../support/postgres';
 import { makeScratchFolder } from '../../support/scratch';
@@ -217,6 +219,18 @@ test('a server whose data folder its account cannot reach is put elsewhere, and 
   } finally {
     await second.stop();
   }
+});
+
+test('where its account can go nowhere, nothing is begun, and the message says as whom to run it', async () => {
+  const [home, sharedFolder] = [join(top, 'closed'), join(top, 'closed-too')];
+  for (const folder of [home, sharedFolder]) mkdirSync(folder, { mode: 0o700 });
+  const dataFolder = join(home, 'data');
+  const restored = RestoredPostgres.prepare(dataFolder, sharedFolder);
+  // An account that is not root's needs nobody's leave.
+  if (process.getuid?.() === 0)
+    await expect(restored).rejects.toThrow(/cannot enter .* Run this as the user/);
+  else await expect(restored).resolves.toBeDefined();
+  expect(readdirSync(sharedFolder)).toEqual([]);
 });
 
 test('a server that is no longer where it was put is missed, not begun anew', async () => {

@@ -42,6 +42,13 @@ export function chooseFolder(
   createFolder(sharedFolder, account);
   const outside = mkdtempSync(join(sharedFolder, 'data-'));
   chmodSync(outside, 0o711);
+  if (!canEnter(outside, account)) {
+    rmSync(outside, { recursive: true });
+    throw new EmbeddedPostgresFailure(
+      `PostgreSQL does not run as root, and the account it gets from root cannot enter ${dataFolder} or ${sharedFolder}. ` +
+        'Run this as the user that the data folder is for, such as: sudo -u switchboard …',
+    );
+  }
   writeFileSync(locationFileOf(dataFolder), outside, { mode: 0o600, flush: true });
   return outside;
 }
