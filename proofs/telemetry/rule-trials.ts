@@ -184,6 +184,10 @@ export const trials: readonly RuleTrial[] = [
     alert: 'TapDeadLetters',
     series: { [series('gateway_tap_records_total', 'tap="http/siem",outcome="dead"')]: after(0, 3) },
   },
+  {
+    alert: 'LogNotArchived',
+    series: { [series('gateway_backup_covered_timestamp_seconds')]: always(-1_000) },
+  },
   { alert: 'BackupOld', series: { [series('gateway_backup_success_timestamp_seconds')]: always(-100_000) } },
   {
     alert: 'BackupNotVerified',

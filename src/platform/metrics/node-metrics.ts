@@ -99,7 +99,7 @@ export abstract class NodeMetrics extends DeclaredMetrics {
   );
   readonly backupSuccess = this.gaugeOnceSet(
     'gateway_backup_success_timestamp_seconds',
-    'When the newest complete backup was made; absent where backups are not made by the service.',
+    'When the newest complete backup was made; 0 where the target does not say, absent where the service makes none.',
   );
   readonly backupVerified = this.gaugeOnceSet(
     'gateway_backup_verified_timestamp_seconds',
