@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { access, constants, mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { errorCode } from '../../platform';
 import { BackupError } from '../backup-error';
@@ -28,7 +28,7 @@ export class FolderTarget implements BackupTarget {
     const path = this.pathOf(name);
     const folder = dirname(path);
     await this.open();
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await this.makeFolder(folder);
     const draft = join(folder, `${DRAFT}${process.pid}-${randomBytes(6).toString('hex')}`);
     try {
       const file = await open(draft, 'wx', 0o600);
@@ -44,6 +44,16 @@ export class FolderTarget implements BackupTarget {
       throw explained(error, this.place);
     }
     await syncFolder(folder);
+  }
+
+  /** Node calls a file system that is only read ENOENT where it makes more than one folder. */
+  private async makeFolder(folder: string): Promise<void> {
+    try {
+      await access(this.place, constants.W_OK);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+    } catch (error) {
+      throw explained(error, this.place);
+    }
   }
 
   async get(name: string): Promise<Buffer | null> {
