@@ -49,7 +49,8 @@ export async function callUntil(
   isOver: () => boolean,
   { tally = newTally(), keepAlive = true } = {},
 ): Promise<Tally> {
-  const agent = new Agent({ keepAlive, maxSockets: callers });
+  // With a bound on its sockets, an agent that keeps none still gives one to a call that waits.
+  const agent = new Agent(keepAlive ? { keepAlive, maxSockets: callers } : {});
   const one = async (): Promise<void> => {
     while (!isOver()) await call(target, agent, tally);
   };
