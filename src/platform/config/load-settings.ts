@@ -4,7 +4,7 @@ import { isKeyOf } from './egress-readers';
 import { errorCode } from './error-code';
 import { isLoopbackOrigin } from './loopback';
 import { placeholderFault, urlPasswordFault } from './placeholder';
-import { hasEmbeddedDatabase } from './data-folder';
+import { needsItsSecrets } from './data-folder';
 import { readOrCreateSecrets, readSecrets, secretProperties } from './secrets';
 import { declaredSettings, type SettingMetadata, unreadable } from './setting.decorator';
 import { Settings } from './settings';
@@ -269,7 +269,7 @@ function completeSecrets(settings: Writable<Settings>, faults: SettingFault[]): 
     return;
   }
   try {
-    const isBegun = settings.databaseUrl === undefined && hasEmbeddedDatabase(settings.dataFolder);
+    const isBegun = settings.databaseUrl === undefined && needsItsSecrets(settings.dataFolder);
     const created = isBegun ? readSecrets(settings.dataFolder) : readOrCreateSecrets(settings.dataFolder);
     if (created === undefined) {
       faults.push(...missing.map((property) => ({ name: nameOf(property), problem: LEFT_OUT })));

@@ -270,6 +270,9 @@ describe('created secrets', () => {
     });
     expect(load(given).keyPepper).toBe('two');
     expect(readdirSync(folder)).toEqual(['postgres']);
+    // Half a restored installation is refused for what it is, by its database.
+    writeFileSync(join(folder, 'restore-unfinished'), '');
+    expect(faultsOf({})).toEqual({});
   });
 
   test('a data folder that cannot be one is a fault', () => {

@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import { embeddedDatabaseIn } from '../../config/data-folder';
+import { dirname, join } from 'node:path';
+import { embeddedDatabaseIn, unfinishedRestoreIn } from '../../config/data-folder';
 import { canEnter, type ServerAccount } from './account';
 import { clusterPaths } from './cluster';
 import { EmbeddedPostgresFailure } from './failure';
@@ -13,9 +13,7 @@ export const insideOf = embeddedDatabaseIn;
 /** Says where the server is when it could not be put below the data folder itself. */
 const locationFileOf = (dataFolder: string): string => join(insideOf(dataFolder), 'location');
 
-/** While it is there, a restore into this data folder is under way or was broken off. */
-export const unfinishedRestoreOf = (dataFolder: string): string =>
-  join(resolve(dataFolder), 'restore-unfinished');
+export const unfinishedRestoreOf = unfinishedRestoreIn;
 
 /** An earlier start put the server here; undefined before the first. */
 export function serverFolder(dataFolder: string): string | undefined {
