@@ -15,5 +15,5 @@ export function tell(text: string): void {
   process.stdout.write(`        ${text.slice(0, LONGEST)}\n`);
 }
 
-/** What follows is about something else. */
+/** The checks after this title are about another subject. */
 export const heading = (text: string): void => void process.stdout.write(`\n${text}\n`);

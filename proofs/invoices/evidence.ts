@@ -39,7 +39,7 @@ export interface CallSeen {
   readonly key: string;
   /** As a gate left it, where one rewrote it. */
   readonly requestBytes: number;
-  /** What a gate took out of it; null where none did. */
+  /** A gate took this text out of the request; null where none did. */
   readonly hidden: string | null;
   readonly status: number;
   readonly requestId: string;

@@ -103,7 +103,7 @@ async function cpu(stage: Stage, rounds: number, calls: number): Promise<void> {
   const times: { one: number; two: number }[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const time = { one: 0, two: 0 };
-    // Who comes second finds the machine warm.
+    // The second node finds the machine warm, so the order changes from round to round.
     const order = round % 2 === 0 ? (['one', 'two'] as const) : (['two', 'one'] as const);
     for (const node of order) time[node] = await cpuOfCall(stage[node], stage, calls);
     times.push(time);

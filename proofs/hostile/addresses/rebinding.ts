@@ -16,7 +16,7 @@ const patient = { ...times, supplierConnectTimeoutMs: 10_000, supplierTotalTimeo
 const PUBLIC = '93.184.215.14';
 const rounds = 20;
 
-/** What the proxy makes of a name is the proxy's to judge (docs/egress.md): the proof says so instead of hiding it. */
+/** The proxy resolves names by itself (docs/egress.md), and this row of the proof says so. */
 async function tellWhatIsTheProxys(findings: Findings, way: WayOut): Promise<void> {
   const address = 'https://split-horizon.example';
   way.known('http://split-horizon.example:443');

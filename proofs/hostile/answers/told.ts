@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { SupplierRequest, SupplierTransport } from '#product/platform';
 
-/** What a call was told. */
+/** The outcome of a call: its head, its text, and its error. */
 export interface Told {
   readonly headers: IncomingHttpHeaders;
   readonly text: string;

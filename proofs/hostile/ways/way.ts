@@ -8,7 +8,7 @@ import { type ForwardProxy, forwardProxy } from '../../../test/support/forward-p
 import { certificates } from './certificates';
 import { type Front, http2Front, secureFront } from './fronts';
 
-/** What a way has between us and a supplier (docs/egress.md). */
+/** The proxies and certificates between us and a supplier, for one way (docs/egress.md). */
 interface Means {
   readonly what: string;
   readonly proxy: 'none' | 'plain' | 'secure';
@@ -120,7 +120,7 @@ export class WayOut {
     return this.proxy?.asked.length ?? this.taken;
   }
 
-  /** What the proxy was asked for besides. */
+  /** The other requests that reached the proxy. */
   get strays(): string[] {
     return (this.proxy?.asked ?? []).filter((line) => {
       const [, target = ''] = line.split(' ');

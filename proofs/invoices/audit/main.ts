@@ -121,7 +121,7 @@ function checkEnds(audited: readonly Audited[]): void {
   }
 }
 
-/** What was asked is not what was sent: each is priced by the bytes that a supplier got. */
+/** A gate rewrote these requests: each is priced by the bytes that a supplier got. */
 function checkRewritten(audited: readonly Audited[]): void {
   const rewritten = audited.filter(({ call }) => call.hidden !== null && call.status === 200);
   const isKept = ({ call, asked, record }: Audited): boolean =>

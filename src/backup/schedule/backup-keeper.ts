@@ -112,7 +112,7 @@ export class BackupKeeper implements BeforeApplicationShutdown {
     const set = (gauge: { set(labels: object, value: number): void }, at: Date | null): void => {
       if (at !== null) gauge.set({}, at.getTime() / 1_000);
     };
-    // A target that cannot be asked has none as far as anybody knows.
+    // While the target does not answer, no backup is known, and alerts have to see that.
     set(this.metrics.backupSuccess, newestAt ?? (trouble === null ? null : new Date(0)));
     set(this.metrics.backupVerified, verifiedAt);
     set(this.metrics.backupCovered, coveredUntil);
