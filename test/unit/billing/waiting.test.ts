@@ -154,3 +154,18 @@ test('however many ask what is left, they ride few draws, and nobody starves beh
   await pass(1_000);
   expect(await told).toBe('capacity_exceeded');
 });
+
+test('a limit that changes while it is asked for does not hide behind the next one that is short', async () => {
+  const key: LimitRef = { kind: 'key', id: 7 };
+  const { store, escrow, pass } = await house();
+  store.limit(wallet, 100n);
+  await store.giveBack('other', 2, [{ windowId: 'wallet:1', amount: 100n }]);
+  store.limit(key, 50n);
+  store.holding = true;
+  const told = escrow.hold({ requestId: crypto.randomUUID(), amount: 800n, refs: [key, wallet] });
+  told.catch(() => undefined);
+  await pass(10);
+  escrow.allocator.limitChanged(key);
+  store.letGo();
+  await expect(told).rejects.toMatchObject({ code: 'budget_exceeded' });
+});

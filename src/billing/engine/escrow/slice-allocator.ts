@@ -332,10 +332,10 @@ export class SliceAllocator {
   private refuseUnaffordable(heard: ReadonlySet<number>): void {
     this.line.answer((waiter) => {
       const { request } = waiter;
-      return this.unaffordable(
-        request.refs.filter((ref) => heard.has(scopeKey(ref))),
-        leastOf(request),
-      );
+      const refs = request.refs.filter((ref) => heard.has(scopeKey(ref)));
+      // A limit that changed meanwhile is asked for anew: until then a later one would be blamed in its place.
+      const isKnown = refs.every((ref) => this.book.at(scopeKey(ref)) !== undefined);
+      return isKnown ? this.unaffordable(refs, leastOf(request)) : undefined;
     });
   }
 
