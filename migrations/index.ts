@@ -100,6 +100,7 @@ import { PublishViews1764801000300 } from './1764801000300-publish-views';
 import { CreateQuarantine1764900005100 } from './1764900005100-create-quarantine';
 import { KnowClientCertificates1764900007100 } from './1764900007100-know-client-certificates';
 import { TellContentToTelemetry1764900009110 } from './1764900009110-tell-content-to-telemetry';
+import { NameThePepper1764900009200 } from './1764900009200-name-the-pepper';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -202,6 +203,7 @@ export const migrations = [
   CreateQuarantine1764900005100,
   KnowClientCertificates1764900007100,
   TellContentToTelemetry1764900009110,
+  NameThePepper1764900009200,
   // New ones go above this line; what takes away goes below it, a release later.
   LoadMoneyFunctions1763800310000,
 ];

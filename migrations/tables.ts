@@ -434,6 +434,7 @@ export interface Tables {
   };
   key_revision: {
     only_row: boolean;
+    pepper_name: string | null;
     revision: string;
   };
   lane: {

@@ -1,39 +1,55 @@
 import { parseArgs } from 'node:util';
 import { ActivityLog, changesOf } from '../audit';
 import { Limits } from '../billing';
-import { KeysService } from '../keys';
-import type { Command } from './command';
+import { acceptPepper, KeysService } from '../keys';
+import { type Command, UsageError } from './command';
 import { commandActor } from './key-entries';
 import { secondsOf } from './readers';
 import { withDatabase } from './with-database';
 
 export const rootKeyRotate: Command = {
-  usage: 'root-key rotate [--grace 1h] [--id ID]',
+  usage: 'root-key rotate [--grace 1h | --accept-pepper] [--id ID]',
   summary:
-    'Gives the root admin key a new secret and prints it, this once. The old one ends at once, or after the grace.',
+    'Gives the root admin key a new secret and prints it, this once. The old one ends at once, or after the grace. ' +
+    '--accept-pepper takes a KEY_PEPPER that was changed on purpose: no key made before works with it.',
   run(words, context) {
     const { values } = parseArgs({
       args: words,
-      options: { grace: { type: 'string', default: '0s' }, id: { type: 'string' } },
+      options: {
+        grace: { type: 'string', default: '0s' },
+        'accept-pepper': { type: 'boolean', default: false },
+        id: { type: 'string' },
+      },
     });
     const graceSeconds = secondsOf(values.grace, '--grace');
-    return withDatabase(async (database, settings) => {
-      const keys = new KeysService(settings, new Limits(database));
-      const issued = await database.transaction(async (tx) => {
-        const renewed = await keys.rotateRoot(tx, { publicId: values.id, graceSeconds });
-        await new ActivityLog(database).write(tx, {
-          action: 'key.rotated',
-          object: { type: 'key', id: renewed.id, label: 'root key' },
-          changes: changesOf(null, { grace_seconds: graceSeconds }),
-          actor: commandActor,
+    const takesPepper = values['accept-pepper'];
+    if (takesPepper && graceSeconds > 0)
+      throw new UsageError('No key works on after --accept-pepper: leave --grace out.');
+    return withDatabase(
+      async (database, settings) => {
+        const keys = new KeysService(settings, new Limits(database));
+        const issued = await database.transaction(async (tx) => {
+          if (takesPepper) await acceptPepper(tx, settings);
+          const renewed = await keys.rotateRoot(tx, { publicId: values.id, graceSeconds });
+          await new ActivityLog(database).write(tx, {
+            action: 'key.rotated',
+            object: { type: 'key', id: renewed.id, label: 'root key' },
+            changes: changesOf(null, {
+              grace_seconds: graceSeconds,
+              ...(takesPepper && { key_pepper: 'accepted' }),
+            }),
+            actor: commandActor,
+          });
+          return renewed;
         });
-        return renewed;
-      });
-      const old =
-        graceSeconds === 0 ? 'The old one no longer works' : `The old one works for ${values.grace}`;
-      context.writeStderr(`The root key has a new secret. ${old}. The new one is shown only now:\n`);
-      context.write(`${issued.text}\n`);
-      return 0;
-    }, context);
+        const old =
+          graceSeconds === 0 ? 'The old one no longer works' : `The old one works for ${values.grace}`;
+        context.writeStderr(`The root key has a new secret. ${old}. The new one is shown only now:\n`);
+        context.write(`${issued.text}\n`);
+        return 0;
+      },
+      context,
+      { takesPepper },
+    );
   },
 };

@@ -49,6 +49,7 @@ export {
   shownStatuses,
 } from './managed-key';
 export { OpenCalls } from './open-calls';
+export { acceptPepper, foreignPepperIn } from './pepper';
 export {
   parallelRefusal,
   type ParallelState,

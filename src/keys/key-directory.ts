@@ -9,6 +9,7 @@ import type { Caller } from './caller';
 import { KeyCache, type KeyVerdict } from './key-cache';
 import { type KeyChange, readKeyChange } from './key-change';
 import { hashKey, KEY_LENGTH, publicIdOf } from './key-text';
+import { holdPepper } from './pepper';
 
 type KeyRow = Row<'api_key'> & {
   /** The ids of what each model's budget is counted at. */
@@ -46,8 +47,9 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
     });
   }
 
-  onModuleInit(): Promise<void> {
-    return this.watch.start();
+  async onModuleInit(): Promise<void> {
+    await holdPepper(this.database, this.settings);
+    await this.watch.start();
   }
 
   beforeApplicationShutdown(): Promise<void> {

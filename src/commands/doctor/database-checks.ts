@@ -3,6 +3,7 @@ import { JOBS_RUN, LIVE_NODES, LONG_RUNNING_NODES } from '../../boot/other-nodes
 import { foreignMasterKeyIn } from '../../catalogue';
 import { isProven } from '../../identity';
 import { DAY_MS } from '../../kernel';
+import { foreignPepperIn } from '../../keys';
 import { CLOCK_TOLERANCE_MS, type Row } from '../../platform';
 import { fail, type Finding, ok, type CheckContext, warn } from '../../checks';
 
@@ -38,12 +39,20 @@ export async function schemaComplete({ database }: CheckContext): Promise<Findin
 }
 
 /** A service with these settings would not start, and one with others cannot read what they seal. */
-export async function secretsReadable({ database, settings }: CheckContext): Promise<Finding> {
+export async function secretsReadable({ database, settings }: CheckContext): Promise<Finding[]> {
   const what = 'stored secrets';
-  const foreign = await foreignMasterKeyIn(database, settings);
-  return foreign === null
-    ? ok(what, 'MASTER_KEY reads the credentials of suppliers')
-    : fail(what, foreign, 'Give the service the key it had, or enter these credentials again.');
+  const faults = [
+    [
+      await foreignMasterKeyIn(database, settings),
+      'Give the service the key it had, or enter these credentials again.',
+    ],
+    [
+      await foreignPepperIn(database, settings),
+      'Set it as it was. If it was changed on purpose: root-key rotate --accept-pepper.',
+    ],
+  ] as const;
+  const failed = faults.flatMap(([found, advice]) => (found === null ? [] : [fail(what, found, advice)]));
+  return failed.length > 0 ? failed : [ok(what, 'MASTER_KEY and KEY_PEPPER fit what is stored')];
 }
 
 interface RightsRow {

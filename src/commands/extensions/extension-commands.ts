@@ -45,7 +45,7 @@ function hostCommand(
           }
         },
         context,
-        tablesOf(extensions.all),
+        { extensions: tablesOf(extensions.all) },
       ),
   };
 }

@@ -315,7 +315,7 @@ export abstract class ServiceSettings {
   @Setting({
     name: 'KEY_PEPPER',
     group: 'Secrets',
-    describe: 'Goes into the hash of every API key; a change makes every key unknown.',
+    describe: 'Goes into the hash of every API key; no key is known with another one, which a start refuses.',
     as: text(),
     unset: createdSecret,
     secret: true,

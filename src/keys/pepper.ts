@@ -1,0 +1,42 @@
+import { createHmac } from 'node:crypto';
+import { type Database, type Row, type Settings, SettingsError, type Tx } from '../platform';
+
+type Pepper = Pick<Settings, 'keyPepper'>;
+
+const NAME_LENGTH = 8;
+
+/** It identifies a pepper, and tells nothing about it. */
+const nameOf = ({ keyPepper }: Pepper): string =>
+  createHmac('sha256', keyPepper).update('pepper name').digest('base64url').slice(0, NAME_LENGTH);
+
+const FOREIGN = 'is not the one that keys were made with: none of them would be known.';
+
+const storedName = async (database: Database): Promise<string | null> => {
+  const [row] = await database.rows<Row<'key_revision', 'pepper_name'>>(
+    'SELECT pepper_name FROM key_revision',
+  );
+  return row?.pepperName ?? null;
+};
+
+/** It says that keys were hashed with another pepper; null where that is not so, or nobody knows yet. */
+export async function foreignPepperIn(database: Database, pepper: Pepper): Promise<string | null> {
+  const stored = await storedName(database);
+  return stored === null || stored === nameOf(pepper) ? null : `KEY_PEPPER ${FOREIGN}`;
+}
+
+/** The first start writes down what keys are hashed with; no other start may differ. */
+export async function holdPepper(database: Database, pepper: Pepper): Promise<void> {
+  // The database may be one that can only be read.
+  if ((await storedName(database)) === null)
+    await database.query('UPDATE key_revision SET pepper_name = $1 WHERE pepper_name IS NULL', [
+      nameOf(pepper),
+    ]);
+  if ((await storedName(database)) === nameOf(pepper)) return;
+  const problem = `${FOREIGN} Set it as it was; one that was changed on purpose is taken by root-key rotate --accept-pepper.`;
+  throw new SettingsError([{ name: 'KEY_PEPPER', problem }]);
+}
+
+/** From now on keys are hashed with this one. */
+export async function acceptPepper(tx: Tx, pepper: Pepper): Promise<void> {
+  await tx.query('UPDATE key_revision SET pepper_name = $1', [nameOf(pepper)]);
+}
