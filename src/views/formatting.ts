@@ -35,9 +35,26 @@ const currency = { style: 'currency', currency: 'USD', currencyDisplay: 'narrowS
 
 /** Ledgers, wallets, budgets: two decimals. Less than a cent is still not nothing. */
 export function formatMoney(locale: Locale, amount: Amount): string {
-  const decimal = decimalOf(amount);
-  const digits = isBelowCent(decimal) ? { maximumSignificantDigits: 2 } : {};
-  return numberFormat(locale, { ...currency, ...digits }).format(decimal);
+  return moneyWith(2, locale, decimalOf(amount));
+}
+
+const MOST_DIGITS = 9;
+
+/** Amounts that are read beside one another have as many digits as it takes to tell them apart. */
+export function formatMoneys(locale: Locale, amounts: readonly Amount[]): string[] {
+  const decimals = amounts.map(decimalOf);
+  const different = new Set(decimals.map(Number)).size;
+  for (let digits = 2; ; digits += 1) {
+    const texts = decimals.map((decimal) => moneyWith(digits, locale, decimal));
+    if (digits === MOST_DIGITS || new Set(texts).size >= different) return texts;
+  }
+}
+
+function moneyWith(digits: number, locale: Locale, decimal: Intl.StringNumericLiteral): string {
+  const size = isBelowCent(decimal)
+    ? { maximumSignificantDigits: digits }
+    : { maximumFractionDigits: digits };
+  return numberFormat(locale, { ...currency, ...size }).format(decimal);
 }
 
 /** The cost of one request has four decimals, and below a cent four significant digits. */

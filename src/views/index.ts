@@ -14,6 +14,7 @@ export {
   formatCost,
   formatLatency,
   formatMoney,
+  formatMoneys,
   formatNumber,
   formatPercent,
   formatTime,

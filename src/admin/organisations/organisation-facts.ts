@@ -2,6 +2,7 @@ import type { LimitState } from '../../billing';
 import {
   column,
   formatMoney,
+  formatMoneys,
   type LabelledFigure,
   meter,
   type MeterModel,
@@ -141,14 +142,13 @@ export function budgetsSection(
   };
 }
 
-const budgetMeter = (label: string, state: LimitState, { locale, translate }: Localisation): MeterModel =>
-  meter({
+function budgetMeter(label: string, state: LimitState, { locale, translate }: Localisation): MeterModel {
+  const whole = state.limit + state.raised;
+  const [used, limit] = formatMoneys(locale, [state.spent, whole]);
+  return meter({
     label,
     used: state.spent,
-    limit: state.limit + state.raised,
-    text: translate('keys.used-of', {
-      used: formatMoney(locale, state.spent),
-      limit: formatMoney(locale, state.limit + state.raised),
-      period: translate(`keys.period.${state.period}`),
-    }),
+    limit: whole,
+    text: translate('keys.used-of', { used, limit, period: translate(`keys.period.${state.period}`) }),
   });
+}

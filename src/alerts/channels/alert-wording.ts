@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Settings } from '../../platform';
 import {
-  formatMoney,
+  formatMoneys,
   formatNumber,
   formatTime,
   isLocale,
@@ -41,7 +41,6 @@ export interface Words {
 
 function valueOf(name: string, value: string | number, { locale, timeZone }: Reader): string {
   if (typeof value === 'number') return formatNumber(locale, value);
-  if (name.endsWith('_nano')) return formatMoney(locale, BigInt(value));
   const at = name.endsWith('_at') ? Date.parse(value) : NaN;
   return Number.isNaN(at) ? value : formatTime(locale, timeZone, new Date(at), 'dated-minute');
 }
@@ -53,9 +52,15 @@ export function wordsOf(
   reader: Reader,
 ): Words {
   if (alertKind(kind) === undefined) return { name: kind, text: kind, advice: '' };
-  const values: Record<string, string> = Object.fromEntries(
-    Object.entries(facts).map(([name, value]) => [name, valueOf(name, value, reader)]),
+  const amounts = Object.entries(facts).filter(([name]) => name.endsWith('_nano'));
+  const told = formatMoneys(
+    reader.locale,
+    amounts.map(([, amount]) => BigInt(amount)),
   );
+  const values: Record<string, string> = {
+    ...Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, valueOf(name, value, reader)])),
+    ...Object.fromEntries(amounts.map(([name], place) => [name, told[place] as string])),
+  };
   const { what, name = '' } = facts;
   if (what !== undefined) values['what'] = translate(`alerts.what.${what}`, { name });
   return {

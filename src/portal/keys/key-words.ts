@@ -3,6 +3,7 @@ import type { ManagedKey } from '../../keys';
 import {
   type BadgeModel,
   formatMoney,
+  formatMoneys,
   formatTime,
   type Locale,
   meter,
@@ -44,13 +45,18 @@ const inUtc = (at: Date, locale: Locale): string => `${formatTime(locale, 'UTC',
 
 export function budgetMeter(label: string, state: LimitState, words: Words): MeterModel {
   const { locale, translate } = words;
+  const whole = state.limit + state.raised;
+  const [used, limit] = formatMoneys(locale, [
+    ofCents(state.spent) < whole ? ofCents(state.spent) : state.spent,
+    whole,
+  ]);
   return meter({
     label,
     used: state.spent,
-    limit: state.limit + state.raised,
+    limit: whole,
     text: translate('keys.used-of', {
-      used: formatMoney(locale, ofCents(state.spent)),
-      limit: formatMoney(locale, state.limit + state.raised),
+      used,
+      limit,
       period: translate(`keys.period.${state.period}`),
     }),
     note: [resetWords(state, words), ...raiseWords(state, locale, translate)].join(' '),

@@ -9,6 +9,7 @@ import {
   formatCompact,
   formatLatency,
   formatMoney,
+  formatMoneys,
   formatPercent,
   type PeriodPickerModel,
   spark,
@@ -117,11 +118,12 @@ function budgetAttention(
   { locale, translate }: Localisation,
 ): BannerModel {
   const isUsedUp = state.remaining === 0n;
+  const [spent, limit] = formatMoneys(locale, [state.spent, state.limit + state.raised]);
   const text = translate(`notices.told.${isUsedUp ? 'budget-used-up' : 'budget-reached'}`, {
     what: translate(`billing.budget.${kind}`, { name: name ?? '' }),
     used: formatPercent(locale, Math.min(1, shareOf(state))),
-    spent: formatMoney(locale, state.spent),
-    limit: formatMoney(locale, state.limit + state.raised),
+    spent,
+    limit,
   });
   return {
     tone: isUsedUp ? 'bad' : shareOf(state) < 0.8 ? 'info' : 'warn',

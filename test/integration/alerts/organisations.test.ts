@@ -126,8 +126,11 @@ test('other mails tell of budgets and balances: a channel of mails leaves them o
   await house.channel(owner, 'mail');
   const scope = { kind: 'organisation', id: house.house.ours } as const;
   await setBudget(scope, 10n * USD);
-  await spend(scope, 9n * USD);
+  await spend(scope, 10n * USD - 1_000_000n);
   await house.pass();
+  expect(house.receivers.of('webhook')[0]).toMatchObject({
+    data: { text: expect.stringContaining('$9.999 of $10.00') },
+  });
   const rows = await house.query<{ kind: string }>(
     `SELECT c.kind FROM alert_delivery d JOIN alert_channel c ON c.id = d.channel_id`,
   );

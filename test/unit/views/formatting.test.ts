@@ -4,6 +4,7 @@ import {
   formatCost,
   formatLatency,
   formatMoney,
+  formatMoneys,
   formatNumber,
   formatPercent,
 } from '../../../src/views';
@@ -18,6 +19,36 @@ test.each([
   ['0.00003375', '$0.000034'],
 ])('money %s is %s', (amount, expected) => {
   expect(formatMoney('en', amount)).toBe(expected);
+});
+
+test.each([
+  [
+    [17_500_000n, 20_000_000n],
+    ['$0.018', '$0.02'],
+  ],
+  [
+    [19_999_999_999n, 20_000_000_000n],
+    ['$19.999999999', '$20.00'],
+  ],
+  [
+    ['0.00499', '0.005'],
+    ['$0.00499', '$0.005'],
+  ],
+  [
+    [1n, 2n],
+    ['$0.000000001', '$0.000000002'],
+  ],
+  [
+    ['5', 5_000_000_000n],
+    ['$5.00', '$5.00'],
+  ],
+  [
+    ['1.5', '20'],
+    ['$1.50', '$20.00'],
+  ],
+  [[], []],
+])('amounts beside one another %j are told apart: %j', (amounts, expected) => {
+  expect(formatMoneys('en', amounts)).toEqual(expected);
 });
 
 test('money follows the language', () => {
