@@ -19,6 +19,8 @@ interface Kind {
   readonly isMailedElsewhere?: true;
   /** It is looked for so often; every minute without it. */
   readonly everyMinutes?: number;
+  /** Its page in `docs/runbooks`. */
+  readonly runbook?: string;
   /** It is over once it was good for so long; five minutes without it. */
   readonly goodMinutes?: number;
 }
@@ -54,34 +56,70 @@ const declared = {
     topic: 'budget',
     everyMinutes: 15,
   },
-  'supplier-refuses': { scope: 'platform', severity: 'urgent', topic: 'suppliers' },
-  'lane-open': { scope: 'platform', severity: 'warning', parameters: { minutes: 5 }, topic: 'suppliers' },
+  'supplier-refuses': {
+    scope: 'platform',
+    severity: 'urgent',
+    runbook: 'CredentialRefused',
+    topic: 'suppliers',
+  },
+  'lane-open': {
+    scope: 'platform',
+    severity: 'warning',
+    runbook: 'LaneOpen',
+    parameters: { minutes: 5 },
+    topic: 'suppliers',
+  },
   'error-rate': {
     scope: 'platform',
     severity: 'urgent',
+    runbook: 'RequestsFailing',
     parameters: { percent: 20, minutes: 5 },
     topic: 'suppliers',
   },
   latency: {
     scope: 'platform',
     severity: 'warning',
+    runbook: 'FirstTokensSlow',
     parameters: { seconds: 10, minutes: 15 },
     topic: 'suppliers',
     goodMinutes: 15,
   },
-  'tap-behind': { scope: 'platform', severity: 'warning', parameters: { minutes: 5 } },
-  'seal-late': { scope: 'platform', severity: 'warning' },
-  'journal-old': { scope: 'platform', severity: 'urgent', parameters: { minutes: 2 } },
-  'disk-low': { scope: 'platform', severity: 'urgent', parameters: { percent: 10 }, goodMinutes: 10 },
+  'tap-behind': { scope: 'platform', severity: 'warning', runbook: 'TapBehind', parameters: { minutes: 5 } },
+  'seal-late': { scope: 'platform', severity: 'warning', runbook: 'SealLate' },
+  'journal-old': {
+    scope: 'platform',
+    severity: 'urgent',
+    runbook: 'SettlementsWait',
+    parameters: { minutes: 2 },
+  },
+  'disk-low': {
+    scope: 'platform',
+    severity: 'urgent',
+    runbook: 'DiskNearlyFull',
+    parameters: { percent: 10 },
+    goodMinutes: 10,
+  },
   'certificate-ending': {
     scope: 'platform',
     severity: 'urgent',
     parameters: { days: 14 },
     everyMinutes: 60,
   },
-  'job-overdue': { scope: 'platform', severity: 'urgent' },
-  'backup-old': { scope: 'platform', severity: 'urgent', parameters: { hours: 26 }, everyMinutes: 15 },
-  'log-behind': { scope: 'platform', severity: 'urgent', parameters: { minutes: 15 }, everyMinutes: 5 },
+  'job-overdue': { scope: 'platform', severity: 'urgent', runbook: 'JobOverdue' },
+  'backup-old': {
+    scope: 'platform',
+    severity: 'urgent',
+    runbook: 'BackupOld',
+    parameters: { hours: 26 },
+    everyMinutes: 15,
+  },
+  'log-behind': {
+    scope: 'platform',
+    severity: 'urgent',
+    runbook: 'LogNotArchived',
+    parameters: { minutes: 15 },
+    everyMinutes: 5,
+  },
 } as const satisfies Readonly<Record<string, Kind>>;
 
 export type AlertKindName = keyof typeof declared;
@@ -92,6 +130,8 @@ export interface AlertKind extends Required<Pick<Kind, 'scope' | 'severity' | 'p
   readonly isMailedElsewhere: boolean;
   readonly everyMinutes: number;
   readonly goodMinutes: number;
+  /** The file of its runbook in the project; null without one. */
+  readonly runbook: string | null;
 }
 
 export const alertKinds: readonly AlertKind[] = Object.entries<Kind>(declared).map(([name, kind]) => ({
@@ -103,6 +143,7 @@ export const alertKinds: readonly AlertKind[] = Object.entries<Kind>(declared).m
   isMailedElsewhere: kind.isMailedElsewhere ?? false,
   everyMinutes: kind.everyMinutes ?? 1,
   goodMinutes: kind.goodMinutes ?? 5,
+  runbook: kind.runbook === undefined ? null : `docs/runbooks/${kind.runbook}.md`,
 }));
 
 const byName: ReadonlyMap<string, AlertKind> = new Map(alertKinds.map((kind) => [kind.name, kind]));

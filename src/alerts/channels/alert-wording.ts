@@ -51,7 +51,8 @@ export function wordsOf(
   translate: Translate,
   reader: Reader,
 ): Words {
-  if (alertKind(kind) === undefined) return { name: kind, text: kind, advice: '' };
+  const known = alertKind(kind);
+  if (known === undefined) return { name: kind, text: kind, advice: '' };
   const amounts = Object.entries(facts).filter(([name]) => name.endsWith('_nano'));
   const told = formatMoneys(
     reader.locale,
@@ -66,7 +67,10 @@ export function wordsOf(
   return {
     name: translate(`alerts.kind.${kind}.name`),
     text: translate(`alerts.kind.${kind}.text`, values),
-    advice: translate(`alerts.kind.${kind}.advice`),
+    advice: [
+      translate(`alerts.kind.${kind}.advice`),
+      ...(known.runbook === null ? [] : [translate('alerts.runbook', { path: known.runbook })]),
+    ].join(' '),
   };
 }
 
@@ -111,6 +115,7 @@ export class AlertWording {
       title: oneLine(title),
       text: words.text,
       advice: event === 'resolved' ? '' : words.advice,
+      runbook: isTest ? null : (alertKind(kind)?.runbook ?? null),
       url: `${baseUrl}${ALERTS_PATH}${isTest ? '' : `/${id}`}`,
       linkLabel: translate('alerts.open', { brand }),
       dedupKey: `${new URL(this.settings.baseUrl).host}/alerts/${id}`,

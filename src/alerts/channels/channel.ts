@@ -53,6 +53,8 @@ export interface AlertMessage {
   readonly text: string;
   /** What to do about it. */
   readonly advice: string;
+  /** The file that says how to go about it. */
+  readonly runbook: string | null;
   /** Whose it is, and since when. */
   readonly context: string;
   readonly brand: string;

@@ -31,6 +31,7 @@ export const pagerduty: Vendor = {
       title,
       text,
       advice,
+      runbook,
       brand,
       url: page,
       linkLabel,
@@ -43,7 +44,7 @@ export const pagerduty: Vendor = {
       severity: gravity[severity],
       source: new URL(page).host,
       class: kind,
-      custom_details: { ...facts, advice },
+      custom_details: { ...facts, advice, ...(runbook !== null && { runbook }) },
     };
     const body = {
       routing_key: key,

@@ -13,12 +13,13 @@ const secretOf = (key: string): Buffer => Buffer.from(key.replace('whsec_', ''),
 export const webhook: Vendor = {
   request({ url, key = '' }, message, now) {
     const { id, event, alertId, kind, severity, organisationId, facts, since, resolvedAt } = message;
-    const { title, text, advice, url: page } = message;
+    const { title, text, advice, runbook, url: page } = message;
     const body = JSON.stringify({
       type: `alert.${event}`,
       timestamp: new Date(now).toISOString(),
       data: {
         ...{ id: alertId, kind, severity, organisation_id: organisationId, title, text, advice, url: page },
+        ...(runbook !== null && { runbook }),
         since: since.toISOString(),
         resolved_at: resolvedAt?.toISOString() ?? null,
         facts,

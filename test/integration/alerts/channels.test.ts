@@ -34,6 +34,7 @@ const rows = () =>
   );
 
 test('every receiver takes what fires, what is acknowledged where it knows that, and what is over', async () => {
+  const runbook = 'docs/runbooks/DiskNearlyFull.md';
   await house.disk(0.04);
   await house.pass();
   const [alert] = await house.alerts('disk-low');
@@ -47,12 +48,14 @@ test('every receiver takes what fires, what is acknowledged where it knows that,
       organisation_id: null,
       facts: { node: 'far-away', percent: 4, gibibytes: 1 },
       url: expect.stringContaining(`${PATH}/${alert!.id}`),
+      runbook,
     },
   });
+  for (const kind of kinds) expect(JSON.stringify(house.receivers.of(kind)[0])).toContain(runbook);
   expect(house.receivers.of('slack')[0]).toMatchObject({ text: 'Urgent: Disk nearly full' });
   expect(house.receivers.of('pagerduty')[0]).toMatchObject({
     event_action: 'trigger',
-    payload: { severity: 'critical', class: 'disk-low' },
+    payload: { severity: 'critical', class: 'disk-low', custom_details: { runbook } },
   });
   const { dedup_key: dedupKey } = house.receivers.of('pagerduty')[0]!;
 

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { alertKinds, kindsOf } from '../../../src/alerts/catalogue/kinds';
 import { parameterFields, parameterNames } from '../../../src/alerts/catalogue/parameters';
@@ -16,11 +16,13 @@ const rowOf = (name: string): string =>
 
 test.each(alertKinds)(
   '$name has its texts, and its row with its usual values',
-  ({ name, severity, parameters }) => {
+  ({ name, severity, parameters, runbook }) => {
     expect(Object.keys(alerts.kind[name] ?? {}).toSorted()).toEqual(['about', 'advice', 'name', 'text']);
     const row = rowOf(name);
     expect(row).toContain({ info: 'information', warning: 'warning', urgent: 'urgent' }[severity]);
     for (const value of Object.values(parameters)) expect(row).toMatch(new RegExp(`\\b${value}\\b`));
+    expect(/\[Runbook\]\((.+)\)/.exec(row)?.[1]).toBe(runbook?.replace('docs/', ''));
+    if (runbook !== null) expect(existsSync(join(project, runbook))).toBe(true);
   },
 );
 
