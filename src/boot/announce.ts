@@ -1,8 +1,10 @@
-import { ownProcess, Settings } from '../platform';
+import { fstatSync, rmSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { ownProcess, processEnvironment, Settings } from '../platform';
 import type { FirstKeys } from './first-boot';
 import type { RunningService } from './start-service';
 
-/** The start message for a person at the terminal. Keys appear here once and nowhere else. */
+/** The start message for a person. Keys are told here once and nowhere else: a journal would keep them. */
 export function announce(service: RunningService, settings: Settings, milliseconds: number): void {
   // The supervisor speaks for its processes, but only one of them knows the keys that it made.
   if (ownProcess !== null && service.firstKeys === null) return;
@@ -19,11 +21,31 @@ export function announce(service: RunningService, settings: Settings, millisecon
     );
   }
   if (service.firstKeys !== null) {
-    // Cookies and passkeys are bound to this host, which an address of the machine is not.
-    lines.push(...firstStart(settings.baseUrl, service.firstKeys));
-    lines.push(...(service.sandbox ? firstRequest(service.url, service.firstKeys.demo) : firstSupplier));
+    const first = [
+      // Cookies and passkeys are bound to this host, which an address of the machine is not.
+      ...firstStart(settings.baseUrl, service.firstKeys),
+      ...(service.sandbox ? firstRequest(service.url, service.firstKeys.demo) : firstSupplier),
+    ];
+    lines.push(...(isJournal() ? keptAside(settings.dataFolder, first) : first));
   }
   process.stdout.write(`\n${lines.join('\n')}\n\n`);
+}
+
+/** systemd names the device and the inode of its journal to what it starts (systemd.exec(5), $JOURNAL_STREAM). */
+function isJournal(): boolean {
+  const { dev, ino } = fstatSync(process.stdout.fd, { bigint: true });
+  return processEnvironment['JOURNAL_STREAM'] === `${dev}:${ino}`;
+}
+
+function keptAside(dataFolder: string, lines: readonly string[]): string[] {
+  const path = resolve(dataFolder, 'first-start.txt');
+  rmSync(path, { force: true });
+  writeFileSync(path, `${lines.join('\n')}\n`, { mode: 0o600, flag: 'wx', flush: true });
+  return [
+    '',
+    'This is the first start. Two keys were made, and a link by which the owner signs in. The journal would keep them:',
+    `read them in ${path}, then delete that file.`,
+  ];
 }
 
 const firstStart = (portal: string, keys: FirstKeys): string[] => [

@@ -1,12 +1,14 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { rmSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { runChild } from '../../support/child';
 import type { Program } from '../../system/program';
 import { administer, createTestDatabase, rowsOf, type TestDatabase } from '../../support/postgres';
 import { type Simulator, startSimulator } from '../../support/simulator';
 import { makeScratchFolder } from '../../support/scratch';
+import { until } from '../../support/until';
 
 const rootOfProject = join(__dirname, '../../..');
 const keyPattern = /svc_[0-9A-Za-z]{57}/g;
@@ -154,6 +156,45 @@ test('two nodes on one empty database make one set of keys, show it once, and it
   expect((await chat(again, demo)).status).toBe(200);
   await stop(again);
 }, 90_000);
+
+test('where standard output is the journal of systemd, the first keys go to a file of the data folder', async () => {
+  const own = await createTestDatabase();
+  const place = makeScratchFolder('switchboard-journal-');
+  const data = join(place, 'data');
+  const journal = join(place, 'journal');
+  const output = openSync(journal, 'w');
+  const { dev, ino } = fstatSync(output, { bigint: true });
+  const service = spawn(process.execPath, [join(rootOfProject, 'dist/bundle/main.js')], {
+    stdio: ['ignore', output, 'inherit'],
+    env: {
+      ...process.env,
+      ...{ NODE_ENV: 'test', HOST: '127.0.0.1', PORT: '0', METRICS_PORT: '0', SANDBOX: 'off' },
+      ...{ DATA_FOLDER: data, DATABASE_URL: own.url, MIGRATION_DATABASE_URL: own.ownerUrl },
+      JOURNAL_STREAM: `${dev}:${ino}`,
+    },
+  });
+  const ended = once(service, 'exit');
+  try {
+    const kept = join(data, 'first-start.txt');
+    await until(() => readFileSync(journal, 'utf8').includes(`read them in ${kept}, then delete that file.`));
+    expect(statSync(kept).mode & 0o777).toBe(0o600);
+    const told = readFileSync(kept, 'utf8');
+    expect(told.match(keyPattern)).toHaveLength(2);
+    expect(told).toContain('/sign-in-link?token=');
+    service.kill('SIGTERM');
+    expect(await ended).toEqual([0, null]);
+    const said = readFileSync(journal, 'utf8');
+    expect(said).toContain('is ready at http://');
+    expect(said).not.toMatch(keyPattern);
+    expect(said).not.toContain('sign-in-link?token=');
+  } finally {
+    service.kill('SIGKILL');
+    await ended;
+    closeSync(output);
+    await own.drop();
+    rmSync(place, { recursive: true, force: true });
+  }
+}, 60_000);
 
 test('what nobody caught is reported, and the process lives', async () => {
   const node = await boot();
