@@ -23,12 +23,14 @@ const files: Record<string, string> = {
   'extension-notes.sql': 'CREATE TABLE note ();\n',
 };
 let database: TestDatabase;
+let pepper = '';
 let journalBytes: Buffer = Buffer.alloc(0);
 
 beforeAll(async () => {
   database = await createTestDatabase();
   mkdirSync(target);
   const app = await startTestApp({ sharedDatabase: database, environment: { WORKERS: 'off' } });
+  pepper = String(app.environment['KEY_PEPPER']);
   const userId = await addUser(app, 'platform_owner');
   const { id: keyId } = await addKey(app, userId);
   const ledger = app.application.get(Ledger, { strict: false });
@@ -59,6 +61,7 @@ const cli = (...words: string[]): Promise<Outcome> =>
     NODE_ENV: 'test',
     DATA_FOLDER: data,
     DATABASE_URL: database.url,
+    KEY_PEPPER: pepper,
     MIGRATION_DATABASE_URL: database.ownerUrl,
     BACKUP_TARGET: target,
     BACKUP_KEY: 'a key of the tests, long enough for anybody',

@@ -146,6 +146,10 @@ test('the page names the budgets that mails tell of, to the same people, until t
   }
   expect(await pageOf(head.userId)).toContain(`href="${head.keyPath}"`);
   expect(await bannersOf(stranger.userId)).toEqual([]);
+  await spend(scopes, 10n * USD - 1_000_000n);
+  for (const page of [await pageOf(head.userId), await pageOf(head.userId, head.keyPath)])
+    expect(page).toContain('$9.999 of $10.00');
+  await spend(scopes, 10n * USD);
 
   await service(BillingAlerts).look();
   const told = await mailsTo(head.userId, about.length);
