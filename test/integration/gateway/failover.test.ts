@@ -1,4 +1,10 @@
-import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '#product/catalogue';
+import {
+  CatalogueEditor,
+  CatalogueService,
+  CredentialEditor,
+  PriceService,
+  type ProviderInput,
+} from '#product/catalogue';
 import { parseUsdPerMillion, priceRates } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { type FaultRule, type Simulator, startSimulator } from '../../support/simulator';
@@ -41,9 +47,7 @@ describe('when a supplier fails', () => {
         { name: 'second', region: 'eu' },
       ],
     });
-    app = await startTestApp({
-      environment: { SUPPLIER_FIRST_TOKEN_TIMEOUT: '300ms', SUPPLIER_ALLOW: '127.0.0.1' },
-    });
+    app = await startTestApp({ environment: { SUPPLIER_ALLOW: '127.0.0.1' } });
   });
   afterEach(async () => {
     await simulator.clearFaults();
@@ -62,7 +66,11 @@ describe('when a supplier fails', () => {
   let made = 0;
 
   /** A model of its own for every test: what one of them learns about a supplier does not concern the next. */
-  async function fresh(pair: keyof typeof pairs, upstreamModel = 'sim-large'): Promise<string> {
+  async function fresh(
+    pair: keyof typeof pairs,
+    upstreamModel = 'sim-large',
+    timeouts: ProviderInput['timeouts'] = {},
+  ): Promise<string> {
     const name = `${pair}-${(made += 1)}`;
     const editor = new CatalogueEditor();
     const credentials = app.application.get(CredentialEditor, { strict: false });
@@ -73,7 +81,13 @@ describe('when a supplier fails', () => {
         const lane = priority === 0 ? 'first' : 'second';
         const { url: baseUrl } = simulator.lanes.find(({ name: each }) => each === lane)!;
         const provider = `${name}-${lane}`;
-        const { id: providerId } = await editor.upsertProvider(tx, { name: provider, style, baseUrl });
+        const { id: providerId } = await editor.upsertProvider(tx, {
+          name: provider,
+          style,
+          baseUrl,
+          // The lane that has to answer may take its time.
+          timeouts: priority === 0 ? timeouts : {},
+        });
         const kind = style === 'messages-style' ? 'header' : 'bearer';
         await credentials.put(tx, { providerId, label: 'test', kind, secret: 'sim-test' });
         lanes.push({ provider, upstreamModel, region: 'eu', priority });
@@ -161,7 +175,7 @@ describe('when a supplier fails', () => {
   });
 
   test.each(cases)('%s on %s: a stream that says nothing is left', async (dialect, pair) => {
-    const model = await fresh(pair);
+    const model = await fresh(pair, 'sim-large', { firstToken: 300 });
     await fail({ kind: 'slow-first-token', ms: 20_000 });
     const answer = await ask(dialect, model, 'hello [[tokens=20]]', { stream: true });
     expect((await answer.text()).match(marks[dialect])).toHaveLength(1);
