@@ -12,7 +12,8 @@ describe('a supplier that cannot be spoken to', () => {
     supplier = await startSimulator({ lanes: [{ name: 'closed', region: 'eu' }] });
     app = await startTestApp({
       sandboxUrl: supplier.url,
-      environment: { SUPPLIER_ALLOW: '127.0.0.1', SUPPLIER_CONNECT_TIMEOUT: '300ms' },
+      // A minute that nothing here takes: a refusal is heard, and not waited for.
+      environment: { SUPPLIER_ALLOW: '127.0.0.1', SUPPLIER_CONNECT_TIMEOUT: '60s' },
     });
     shelf = new ModelShelf(app);
     await supplier.addFault({ match: { lane: 'closed' }, fault: { kind: 'refuse' } });
@@ -64,7 +65,7 @@ describe('a supplier that cannot be spoken to', () => {
         { error: { code: 'upstream_unavailable' } },
       ]);
       expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
-      expect(performance.now() - startedAt).toBeLessThan(2_000);
+      expect(performance.now() - startedAt).toBeLessThan(30_000);
       const rows = await app.database.query<{ cost_nano: string }>(
         'SELECT cost_nano FROM request_record WHERE request_id = $1',
         [answer.headers.get('x-request-id')],
