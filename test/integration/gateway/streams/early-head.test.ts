@@ -14,6 +14,7 @@ interface Heard {
 
 describe('a stream whose supplier is silent', () => {
   let app: TestApp;
+  let patient: TestApp;
   let supplier: Simulator;
   let made = 0;
 
@@ -24,6 +25,8 @@ describe('a stream whose supplier is silent', () => {
         { name: 'second', region: 'eu' },
       ],
     });
+    // No sign of life is due within a quarter of a minute.
+    patient = await startTestApp({ environment: { SUPPLIER_ALLOW: '127.0.0.1' } });
     app = await startTestApp({
       environment: {
         SUPPLIER_ALLOW: '127.0.0.1',
@@ -36,12 +39,13 @@ describe('a stream whose supplier is silent', () => {
   afterEach(() => supplier.clearFaults());
   afterAll(async () => {
     await app.close();
+    await patient.close();
     await supplier.stop();
   });
 
-  async function modelWith(lanes: readonly string[]): Promise<string> {
+  async function modelWith(lanes: readonly string[], node = app): Promise<string> {
     const model = `silent-${(made += 1)}`;
-    const shelf = new ModelShelf(app);
+    const shelf = new ModelShelf(node);
     for (const lane of lanes)
       await shelf.provider({
         name: `${model}-${lane}`,
@@ -58,11 +62,11 @@ describe('a stream whose supplier is silent', () => {
   const fault = (lane: string, what: FaultRule['fault']): Promise<number> =>
     supplier.addFault({ match: { lane }, fault: what });
 
-  const hear = (path: string, body: object): Promise<Heard> =>
+  const hear = (path: string, body: object, node: TestApp): Promise<Heard> =>
     new Promise((resolve, reject) => {
       const order: string[] = [];
-      const headers = { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' };
-      const call = connect(`${app.url}${path}`, { method: 'POST', headers });
+      const headers = { authorization: `Bearer ${node.firstKeys?.demo}`, 'content-type': 'application/json' };
+      const call = connect(`${node.url}${path}`, { method: 'POST', headers });
       call.on('error', reject);
       call.on('response', (answer) => {
         order.push('head');
@@ -84,8 +88,8 @@ describe('a stream whose supplier is silent', () => {
       });
       call.end(JSON.stringify(body));
     });
-  const ask = (path: string, model: string, text = 'Hello'): Promise<Heard> =>
-    hear(path, { model, stream: true, max_tokens: 50, messages: [{ role: 'user', content: text }] });
+  const ask = (path: string, model: string, node = app): Promise<Heard> =>
+    hear(path, { model, stream: true, max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] }, node);
 
   test.each(['/v1/chat/completions', '/v1/messages'])(
     '%s: its head names the lane that is asked, and the end the one that answered',
@@ -120,9 +124,9 @@ describe('a stream whose supplier is silent', () => {
   });
 
   test('a supplier that answers in time has the head to itself', async () => {
-    const model = await modelWith(['first', 'second']);
+    const model = await modelWith(['first', 'second'], patient);
     await fault('first', { kind: 'status', status: 500 });
-    const { status, headers, trailers, order } = await ask('/v1/chat/completions', model);
+    const { status, headers, trailers, order } = await ask('/v1/chat/completions', model, patient);
     expect([status, headers['x-svc-supplier'], order[1]]).toEqual([200, `${model}-second`, 'answer']);
     expect(trailers['x-svc-supplier']).toBeUndefined();
   });
