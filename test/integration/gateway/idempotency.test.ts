@@ -25,7 +25,7 @@ beforeAll(async () => {
       MASTER_KEY: 'master key of both nodes',
       IDEMPOTENT_ANSWER_LIMIT: '64KiB',
       // A supplier that says nothing is waited for so long.
-      SUPPLIER_FIRST_BYTE_TIMEOUT: '2s',
+      SUPPLIER_FIRST_BYTE_TIMEOUT: '5s',
     },
   };
   here = await startTestApp({ ...common, sharedDatabase: database });
@@ -257,14 +257,14 @@ describe('a call that was lost', () => {
   });
 
   test('because its caller timed out goes on, and is paid once', async () => {
-    await supplier.addFault({ fault: { kind: 'delay', ms: 1_000 }, times: 1 });
+    await supplier.addFault({ fault: { kind: 'delay', ms: 2_500 }, times: 1 });
     const caller = new AbortController();
     const left = send('eight', { signal: caller.signal });
     await supplier.waitForRequests(1);
     caller.abort();
     await expect(left).rejects.toThrow();
     expect(outcomeOf(await send('eight', { node: there }))).toEqual([409, 'operation_in_progress']);
-    await here.application.get(Lifecycle).idle(5_000);
+    await here.application.get(Lifecycle).idle(20_000);
     const again = await send('eight', { node: there });
     expect([again.status, isReplay(again)]).toEqual([200, true]);
     expect(await calls()).toBe(1);
@@ -279,7 +279,7 @@ describe('a call that was lost', () => {
     await supplier.waitForRequests(1);
     caller.abort();
     await expect(left).rejects.toThrow();
-    await here.application.get(Lifecycle).idle(5_000);
+    await here.application.get(Lifecycle).idle(20_000);
     expect(await charged()).toEqual({ dollars: 0, records: 0 });
     expect(outcomeOf(await send('nobody'))).toEqual([200, undefined]);
     expect(await charged()).toMatchObject({ records: 1 });
