@@ -114,7 +114,7 @@ describe('the model auto, left to itself', () => {
     ['/v1/messages', 'event: ping\ndata: {"type":"ping"}\n\n'],
     ['/v1/responses', ': ping\n\n'],
   ])('a silent stream gets signs of life: %s', async (path, sign) => {
-    await simulator.addFault({ times: 1, fault: { kind: 'stall', after: 8, ms: 500 } });
+    await simulator.addFault({ times: 1, fault: { kind: 'stall', after: 8, ms: 3_000 } });
     const answer = await ask(app, path, app.firstKeys?.demo, { model: 'sim-large', stream: true });
     const text = await answer.text();
     expect(text.split(sign).length).toBeGreaterThan(2);
