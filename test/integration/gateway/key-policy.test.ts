@@ -318,7 +318,7 @@ describe('a key that is revoked while its answer is under way', () => {
     '%s: cut within five seconds, told so, and charged up to there',
     async (path, rest, ends) => {
       const { publicId, text } = await keyWith({});
-      const content = 'Go on [[tokens=2000]] [[pace=5]]';
+      const content = 'Go on [[tokens=2000]] [[pace=20]]';
       const answer = await fetch(app.url + path, {
         method: 'POST',
         headers: { ...bearer(text), 'content-type': 'application/json' },
@@ -358,7 +358,7 @@ describe('a key that is revoked while its answer is under way', () => {
             [id],
           )
         )[0];
-      await until(async () => (await record()) !== undefined, 3_000);
+      await until(async () => (await record()) !== undefined);
       const row = await record();
       expect(row).toMatchObject({ code: 'stream_interrupted', stream: true });
       // A word with its space is a token; the first one has none.
