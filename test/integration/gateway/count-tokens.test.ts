@@ -141,7 +141,7 @@ describe('counting tokens', () => {
     const startedAt = performance.now();
     expect((await countOf(await post({ model: 'counted', ...asked }))).how).toBe('estimate');
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(2_900);
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect(performance.now() - startedAt).toBeLessThan(30_000);
     await supplier.waitForClosed(1, 'client-closed');
   });
 
