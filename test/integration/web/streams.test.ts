@@ -24,7 +24,7 @@ const question = (stream: boolean): string =>
 async function start(lean: string, environment: Record<string, string> = {}) {
   const app = await startTestApp({
     sandboxUrl: simulator.url,
-    environment: { LEAN_ADAPTER: lean, DRAIN_TIMEOUT: '4s', ...environment },
+    environment: { LEAN_ADAPTER: lean, DRAIN_TIMEOUT: '30s', ...environment },
   });
   return { app, key: (await addKey(app, await addUser(app))).text };
 }
@@ -38,9 +38,8 @@ const send = (socket: Socket, key: string, body: string): boolean =>
 /** Settles once nothing is under way any more; fails when something never ends. */
 async function idle(app: TestApp): Promise<void> {
   const lifecycle = app.application.get(Lifecycle);
-  const startedAt = performance.now();
-  await lifecycle.idle(3_000);
-  expect(performance.now() - startedAt).toBeLessThan(2_500);
+  await lifecycle.idle(15_000);
+  expect(lifecycle.openRequests).toBe(0);
 }
 
 describe.each(['true', 'false'])('bodies and streams, with LEAN_ADAPTER=%s', (lean) => {
@@ -94,7 +93,7 @@ test.each(['true', 'false'])(
   'stopping waits for open streams and refuses new ones, with LEAN_ADAPTER=%s',
   async (lean) => {
     const { app, key } = await start(lean);
-    await simulator.addFault({ match: { nth: 1 }, fault: { kind: 'stall', after: 3, ms: 1_000 } });
+    await simulator.addFault({ match: { nth: 1 }, fault: { kind: 'stall', after: 3, ms: 4_000 } });
     const streaming = await open(app.url);
     const whole = readToEnd(streaming);
     send(streaming, key, question(true));
@@ -129,6 +128,6 @@ test('stopping does not wait for ever, and may be asked for twice', async () => 
   await once(socket, 'data');
   const startedAt = performance.now();
   await Promise.all([app.close(), app.close()]);
-  expect(performance.now() - startedAt).toBeLessThan(8_000);
+  expect(performance.now() - startedAt).toBeLessThan(30_000);
   expect(await whole).not.toContain('[DONE]');
 });
