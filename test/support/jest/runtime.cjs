@@ -32,6 +32,20 @@ const sourceMaps = new Map();
 const artefacts = Object.keys(entries).map((entry) => join(root, 'dist', 'bundle', `${entry}.js`));
 for (const file of artefacts) sourceMaps.set(file, `${file}.map`);
 
+const mapped = new Set();
+
+/**
+ * The first stack with a place in an artefact reads a map of megabytes, and nothing else runs for up to a second. It is
+ * taken where a file is loaded: in the middle of a test, something that was in time would be late.
+ */
+function readMaps() {
+  for (const file of artefacts) {
+    if (mapped.has(file) || require.cache[file] === undefined) continue;
+    mapped.add(file);
+    void new Script('new Error().stack', { filename: file }).runInThisContext();
+  }
+}
+
 const TRANSFORMED = {
   isInternalModule: false,
   supportsDynamicImport: true,
@@ -78,7 +92,10 @@ class WorkerRuntime extends Runtime {
 
   requireModuleOrMock(from, name) {
     if (name === '@jest/globals') return super.requireModuleOrMock(from, name);
-    return isPackage(name) ? requireShared(name) : this.requireModule(from, name);
+    if (!isPackage(name)) return this.requireModule(from, name);
+    const found = requireShared(name);
+    readMaps();
+    return found;
   }
 
   /** Jest's own, which keeps the state of one test file. */
