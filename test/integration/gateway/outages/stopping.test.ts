@@ -1,5 +1,4 @@
-import { Client } from 'pg';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres';
+import { createTestDatabase, rowsOf, type TestDatabase } from '../../../support/postgres';
 import { startSimulator, type Simulator } from '../../../support/simulator';
 import { startTestApp, type TestApp } from '../../../support/app';
 
@@ -36,18 +35,6 @@ describe('a service that is told to stop with a hundred streams open', () => {
       body: JSON.stringify({ model: 'sim-small', stream: true, messages: [{ role: 'user', content }] }),
     });
 
-  /** Read by a connection of its own: the service has given back its own by then. */
-  async function recordsOf(ids: readonly (string | null)[]): Promise<Row[]> {
-    const client = new Client({ connectionString: database.ownerUrl });
-    await client.connect();
-    try {
-      const sql = 'SELECT code, output_tokens, cost_nano FROM request_record WHERE request_id = ANY ($1)';
-      return (await client.query<Row>(sql, [ids])).rows;
-    } finally {
-      await client.end();
-    }
-  }
-
   test('lets the short ones end whole, tells the long ones, and charges for both', async () => {
     const [short, long] = await Promise.all([
       Promise.all(Array.from({ length: STREAMS / 2 }, () => ask('short [[tokens=20]] [[pace=20]]'))),
@@ -68,7 +55,11 @@ describe('a service that is told to stop with a hundred streams open', () => {
     await closing;
     // The long ones would have taken longer than a minute.
     expect(performance.now() - startedAt).toBeLessThan(40_000);
-    const rows = await recordsOf(ids);
+    // The service has given back its connections by now.
+    const rows = await rowsOf<Row>(
+      database.ownerUrl,
+      `SELECT code, output_tokens, cost_nano FROM request_record WHERE request_id IN ('${ids.join("', '")}')`,
+    );
     expect(rows).toHaveLength(STREAMS);
     expect(rows.filter(({ code }) => code === null)).toHaveLength(STREAMS / 2);
     for (const { output_tokens: tokens, cost_nano: cost } of rows)
