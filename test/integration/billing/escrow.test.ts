@@ -44,10 +44,21 @@ test('a thousand at once on one dollar, over two nodes, spend no more than the d
   const nodes = [await house.node(), await house.node()];
   const refs = [wallet(id)];
   const codes = new Set<string>();
+  /** Money that others hold may come back: what is refused for that is asked again, as callers do. */
+  const held = async (call: number): Promise<Hold> => {
+    for (;;) {
+      try {
+        return await nodes[call % 2]!.escrow.hold(request(usd / 200n, refs));
+      } catch (error) {
+        if ((error as { code: string }).code !== 'capacity_exceeded') throw error;
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    }
+  };
   await Promise.all(
     Array.from({ length: 1_000 }, async (_, call) => {
       try {
-        const hold = await nodes[call % 2]!.escrow.hold(request(usd / 200n, refs));
+        const hold = await held(call);
         await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 20));
         await hold.settle(costing(1_000_000n + BigInt(Math.floor(Math.random() * 4_000_000)), refs));
       } catch (error) {
@@ -59,9 +70,7 @@ test('a thousand at once on one dollar, over two nodes, spend no more than the d
   const { balance } = await house.ledger.wallet(id);
   expect(balance).toBeGreaterThanOrEqual(0n);
   expect(balance).toBeLessThan(usd / 50n);
-  expect([...codes].filter((code) => !['billing_limit_reached', 'capacity_exceeded'].includes(code))).toEqual(
-    [],
-  );
+  expect([...codes]).toEqual(['billing_limit_reached']);
 });
 
 test('without a wallet that was ever filled, nobody pays', async () => {
