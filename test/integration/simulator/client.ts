@@ -25,6 +25,8 @@ export interface CallOptions {
   readonly method?: string;
   readonly headers?: Record<string, string>;
   readonly signal?: AbortSignal;
+  /** Hears of everything that has come so far. */
+  readonly onText?: (text: string) => void;
 }
 
 /** A client without opinions: no retries, no decoding, no pooled connections. */
@@ -39,7 +41,7 @@ export function call(url: string, body: unknown, options: CallOptions = {}): Pro
     const finish = (end: string): void => {
       resolve({ ...seen, end, chunks, bytes: Buffer.concat(chunks), totalMs: passed() });
     };
-    const { method = 'POST', signal } = options;
+    const { method = 'POST', signal, onText } = options;
     const outgoing = request(
       url,
       { method, headers, agent: false, ...(signal ? { signal } : {}) },
@@ -48,6 +50,7 @@ export function call(url: string, body: unknown, options: CallOptions = {}): Pro
         incoming.on('data', (chunk: Buffer) => {
           if (chunks.length === 0) seen.firstByteMs = passed();
           chunks.push(chunk);
+          onText?.(Buffer.concat(chunks).toString());
         });
         incoming.on('end', () => finish('complete'));
         incoming.on('error', (error: NodeJS.ErrnoException) => finish(error.code ?? error.name));

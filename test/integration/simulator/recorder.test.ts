@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { startSimulator, type Simulator } from '../../support/simulator';
-import { call, openaiHeaders } from './client';
+import { call, type CallOptions, openaiHeaders } from './client';
 
 let simulator: Simulator;
 beforeAll(async () => void (simulator = await startSimulator({ name: 'alpha', region: 'eu', ringSize: 5 })));
@@ -9,10 +9,10 @@ beforeEach(() => simulator.clearRequests());
 
 const body = { model: 'sim-small', messages: [{ role: 'user', content: 'hello' }] };
 
-function chat(more: object = {}, signal?: AbortSignal): ReturnType<typeof call> {
+function chat(more: object = {}, options: CallOptions = {}): ReturnType<typeof call> {
   const url = `${simulator.url}/v1/chat/completions?trace=1`;
   const headers = { ...openaiHeaders, 'X-Session-Id': 'abc' };
-  return call(url, { ...body, ...more }, { headers, ...(signal ? { signal } : {}) });
+  return call(url, { ...body, ...more }, { headers, ...options });
 }
 
 test('a request is written down as it came, with what became of it', async () => {
@@ -50,10 +50,16 @@ test('a request is written down as it came, with what became of it', async () =>
 test('a client that leaves in mid-stream shows with what it had by then', async () => {
   const controller = new AbortController();
   const messages = [{ role: 'user', content: 'hello [[tokens=400]] [[pace=20]]' }];
-  const pending = chat({ stream: true, messages }, controller.signal);
-  await simulator.waitForRequests(1);
-  setTimeout(() => controller.abort(), 100);
-  await pending;
+  await chat(
+    { stream: true, messages },
+    {
+      signal: controller.signal,
+      // Each comes at least so many milliseconds after the one before.
+      onText: (text) => {
+        if (text.split('\n\n').length > 5) controller.abort();
+      },
+    },
+  );
   await simulator.waitForClosed(1, 'client-closed');
   const [record] = await simulator.requests();
   expect(record).toMatchObject({ closed: 'client-closed', status: 200 });
