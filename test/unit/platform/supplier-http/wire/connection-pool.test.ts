@@ -309,7 +309,7 @@ describe('when everything is closed', () => {
 
   test('a call that is made because another one ended by that is not left waiting', async () => {
     const { port } = await answer(({ socket }) => socket.write(begun));
-    const pools = openPools({ supplierFirstByteTimeoutMs: 300 });
+    const pools = openPools({ supplierFirstByteTimeoutMs: 20_000 });
     const again = Promise.withResolvers<ReturnType<typeof call>>();
     const retry = get(port);
     const first = call(pools, retry, { onBroken: () => again.resolve(call(pools, retry)) });
