@@ -8,7 +8,7 @@ import { LocalTokens, type TokenReading, type TokenWindow } from './token-log';
 
 const ANSWER_MS = 50;
 /** For tokens and places a share is not used: they last longer, and a share could admit too much. */
-const PATIENT_MS = 250;
+const PATIENCE = 5;
 const PRESENCE_MS = 1_000;
 /** One late answer is ignored; this many in a row count as an outage of Redis. */
 const AWAY_AFTER = 3;
@@ -35,7 +35,7 @@ export interface RateLog {
 
 /**
  * Rate windows across nodes. Without Redis there is one node, and it counts locally. With Redis the windows are
- * shared; when it does not answer within 50 ms, each node admits only its share of the limit.
+ * shared; when it does not answer in time, each node admits only its share of the limit.
  */
 export class RateWindows {
   private readonly node = uuidv7();
@@ -57,6 +57,7 @@ export class RateWindows {
   constructor(
     private readonly redis: RedisWindows | null,
     private readonly log: RateLog,
+    private readonly answerMs = ANSWER_MS,
   ) {
     // Counts as away until its first answer.
     this.failures = redis === null ? 0 : AWAY_AFTER;
@@ -114,7 +115,7 @@ export class RateWindows {
       return { ...asWhole(share, window), id };
     };
     if (!this.exact) return takeShare(now);
-    return this.ask(redis.takeTokens(window, tokens, id), PATIENT_MS).then(
+    return this.ask(redis.takeTokens(window, tokens, id), PATIENCE).then(
       (reading): TokenReading => {
         const at = monotonicMs();
         this.noteSince(reading.since, at);
@@ -148,7 +149,7 @@ export class RateWindows {
     const id = this.nextId();
     const { redis } = this;
     if (redis === null || !this.exact) return this.enterHere(key, limit, id);
-    return this.ask(redis.enter(key, limit, id), PATIENT_MS).then(
+    return this.ask(redis.enter(key, limit, id), PATIENCE).then(
       ({ allowed, used, since }): SlotReading => {
         const now = monotonicMs();
         this.noteSince(since, now);
@@ -239,9 +240,9 @@ export class RateWindows {
     return { ...window, limit: Math.max(1, Math.floor(window.limit / this.nodes)) };
   }
 
-  private async ask<T>(answer: Promise<T>, withinMs = ANSWER_MS): Promise<T> {
+  private async ask<T>(answer: Promise<T>, patience = 1): Promise<T> {
     try {
-      const value = await withDeadline(withinMs, answer);
+      const value = await withDeadline(patience * this.answerMs, answer);
       if (this.exact) this.failures = 0;
       return value;
     } catch (error) {
@@ -268,7 +269,7 @@ export class RateWindows {
   private async present(redis: RedisWindows, first: boolean): Promise<void> {
     const askedAt = monotonicMs();
     try {
-      this.updateNodeCount(await withDeadline(first ? PRESENCE_MS : ANSWER_MS, redis.present(this.node)));
+      this.updateNodeCount(await withDeadline(first ? PRESENCE_MS : this.answerMs, redis.present(this.node)));
       this.roundTripMs = monotonicMs() - askedAt;
       await withDeadline(PRESENCE_MS, this.renewSlots(redis));
       if (this.exact) return;

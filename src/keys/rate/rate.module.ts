@@ -10,9 +10,9 @@ import { RedisWindows } from './redis-windows';
     {
       provide: RateWindows,
       inject: [Settings, Logger, Metrics],
-      useFactory: async ({ redisUrl }: Settings, logger: Logger, metrics: Metrics) => {
+      useFactory: async ({ redisUrl, redisAnswerMs }: Settings, logger: Logger, metrics: Metrics) => {
         const redis = redisUrl ? new RedisWindows(createRedisClient(redisUrl, logger)) : null;
-        const windows = new RateWindows(redis, logger);
+        const windows = new RateWindows(redis, logger, redisAnswerMs);
         await windows.start();
         metrics.beforeRead(() => show(metrics, windows));
         return windows;

@@ -1,9 +1,9 @@
 import 'reflect-metadata';
 import { SinkSettings } from './sink-settings';
-import { oneOf, processCount, publicOrigin } from './readers';
+import { duration, oneOf, processCount, publicOrigin } from './readers';
 import { Setting } from './setting.decorator';
 
-/** What a node serves, and with how many processes. */
+/** What a node serves, with how many processes, and how long these wait for what they share. */
 export abstract class ProcessSettings extends SinkSettings {
   @Setting({
     name: 'SERVE',
@@ -33,6 +33,16 @@ export abstract class ProcessSettings extends SinkSettings {
     default: '1',
   })
   readonly processes: number;
+
+  @Setting({
+    name: 'REDIS_ANSWER_TIMEOUT',
+    group: 'Queue',
+    describe:
+      'How long a request waits for Redis to count its key; later, the node keeps to its share of the rate. For tokens and parallel calls it waits five times as long.',
+    as: duration('5ms', '10s'),
+    default: '50ms',
+  })
+  readonly redisAnswerMs: number;
 }
 
 export const servesGateway = ({ serve }: Pick<ProcessSettings, 'serve'>): boolean => serve !== 'portal';

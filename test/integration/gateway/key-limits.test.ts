@@ -31,7 +31,7 @@ beforeAll(async () => {
     environment: {
       KEY_PEPPER: 'pepper of both nodes',
       WORKERS: 'off',
-      ...(redis === null ? {} : { REDIS_URL: redis.url }),
+      ...(redis === null ? {} : { REDIS_URL: redis.url, REDIS_ANSWER_TIMEOUT: '2s' }),
     },
   };
   nodes = [
@@ -97,7 +97,7 @@ describe('tokens a minute', () => {
     await until(async () => {
       const { token_limit: state } = (await own(key)) as { token_limit: { used: number } };
       return state.used === usage.total_tokens;
-    }, 2_000);
+    });
     expect(await own(key)).toMatchObject({ rate_limit_tpm: 1_000, token_limit: { limit: 1_000 } });
   });
 
@@ -140,7 +140,7 @@ describe('tokens a minute', () => {
 });
 
 describe('parallel calls', () => {
-  const slow = 'Hi [[tokens=5]] [[delay=400]]';
+  const slow = 'Hi [[tokens=5]] [[delay=2500]]';
 
   test('one more than may be open is refused at once; a place is free when a call has ended', async () => {
     const { key } = await customer({ maxParallel: 2 });
@@ -148,7 +148,7 @@ describe('parallel calls', () => {
     await until(async () => {
       const { parallel } = (await own(key)) as { parallel: { open: number } };
       return parallel.open === 2;
-    }, 2_000);
+    });
     const refused = await chat(key, 0, slow);
     expect(refusalOf(refused)).toEqual([429, 'rate_limit_exceeded', null]);
     expect(detailsOf(refused)).toEqual({ limit: 'max_parallel', allowed: 2, open: 2 });
@@ -166,14 +166,14 @@ describe('parallel calls', () => {
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({
         model: 'sim-small',
-        messages: [{ role: 'user', content: 'Hi [[delay=5000]]' }],
+        messages: [{ role: 'user', content: 'Hi [[delay=30000]]' }],
       }),
       signal: leaving.signal,
     }).catch(() => null);
-    await until(async () => ((await own(key)) as { parallel: { open: number } }).parallel.open === 1, 2_000);
+    await until(async () => ((await own(key)) as { parallel: { open: number } }).parallel.open === 1);
     leaving.abort();
     await gone;
-    await until(async () => ((await own(key)) as { parallel: { open: number } }).parallel.open === 0, 3_000);
+    await until(async () => ((await own(key)) as { parallel: { open: number } }).parallel.open === 0);
     expect((await chat(key, 0, 'Hi', { model: 'no-such-model' })).status).toBe(404);
     expect((await chat(key)).status).toBe(200);
   });
@@ -211,7 +211,7 @@ describe('budgets of models', () => {
     await until(async () => {
       const answer = await chat(who.key);
       return answer.status === 402 && refusalOf(answer)[1] === 'budget_exceeded';
-    }, 5_000);
+    });
     expect(detailsOf(await chat(who.key))).toMatchObject({ scope: 'key_model' });
     expect((await chat(who.key, 0, 'Hi', { model: 'sim-large', max_tokens: 30 })).status).toBe(200);
     const { model_budgets: shown } = (await own(who.key)) as {
@@ -236,11 +236,11 @@ describe('budgets of models', () => {
     expect(changed.body).toMatchObject({
       model_budgets: [{ model: 'sim-small', limit: 0, period: 'monthly' }],
     });
-    await until(async () => (await chat(who.key, 1)).status === 402, 2_000);
+    await until(async () => (await chat(who.key, 1)).status === 402);
     expect((await call(node(), root, 'PATCH', path, { model_budgets: null })).body).toMatchObject({
       model_budgets: [],
     });
-    await until(async () => (await chat(who.key, 1)).status === 200, 2_000);
+    await until(async () => (await chat(who.key, 1)).status === 200);
   });
 });
 

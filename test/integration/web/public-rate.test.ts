@@ -67,7 +67,12 @@ describe.each(['true', 'false'])('requests of nobody in particular, with LEAN_AD
   beforeAll(async () => {
     redis = await startRedis();
     database = await createTestDatabase();
-    const environment = { REDIS_URL: redis.url, PUBLIC_REQUESTS_PER_MINUTE: '5', WORKERS: 'off' };
+    const environment = {
+      REDIS_URL: redis.url,
+      REDIS_ANSWER_TIMEOUT: '2s',
+      PUBLIC_REQUESTS_PER_MINUTE: '5',
+      WORKERS: 'off',
+    };
     const options = { sharedDatabase: database, environment };
     nodes = [await startTestApp(options), await startTestApp(options)];
   });
