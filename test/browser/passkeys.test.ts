@@ -120,7 +120,7 @@ describeWithBrowser('passkeys', () => {
     try {
       const page = await context.newPage();
       await page.goto(`${base}/login`);
-      await page.getByText('Passkeys need JavaScript').waitFor({ timeout: 10_000 });
+      await page.getByText('Passkeys need JavaScript').waitFor();
       expect(await page.getByRole('button', { name: 'Sign in with a passkey' }).count()).toBe(0);
     } finally {
       await context.close();

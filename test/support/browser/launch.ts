@@ -17,7 +17,7 @@ const launchArguments = [
 ];
 
 export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath, args: launchArguments, timeout: 30_000 });
+  return chromium.launch({ executablePath, args: launchArguments, timeout: 60_000 });
 }
 
 const HEIGHT = 900;
@@ -75,7 +75,7 @@ async function takeSeat(browser: Browser, viewing: Viewing): Promise<Seat> {
     return free;
   }
   const context = await openContext(browser, viewing);
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(30_000);
   return { context, page: await context.newPage() };
 }
 
