@@ -111,7 +111,7 @@ describe('on one node', () => {
       environment: {
         REDIS_URL: redis.url,
         // On a busy machine it is not late for that; only a paused one is.
-        REDIS_ANSWER_TIMEOUT: '2s',
+        REDIS_ANSWER_TIMEOUT: '4s',
         KEY_PEPPER: 'pepper of both nodes',
         WORKERS: 'off',
       },
@@ -196,12 +196,13 @@ describe('on one node', () => {
     redis.pause?.();
     const startedAt = monotonicMs();
     const answers = await both(60, text);
-    expect(monotonicMs() - startedAt).toBeLessThan(10_000);
+    expect(monotonicMs() - startedAt).toBeLessThan(20_000);
     expect(letIn(answers)).toBe(20);
     expect(answers.every(({ status }) => status === 200 || status === 429)).toBe(true);
     const again = monotonicMs();
     await both(4, later);
-    expect(monotonicMs() - again).toBeLessThan(2_000);
+    // None waits for the four seconds.
+    expect(monotonicMs() - again).toBeLessThan(4_000);
     redis.resume?.();
     await until(() => nodes.every(({ log }) => log.some((line) => line.includes('Redis answers again'))));
     // Calls that were let in meanwhile still count.
