@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { startTestApp } from '../../support/app';
 import { administer, createTestDatabase, rowsOf, type TestDatabase } from '../../support/postgres';
+import { until } from '../../support/until';
 
 let shared: TestDatabase;
 
@@ -47,7 +48,5 @@ test('a start that cannot bring the database up to date leaves no connection beh
     'password authentication failed',
   );
   // The server takes a moment to see that a connection is closed.
-  const deadline = Date.now() + 5_000;
-  while ((await connections()) > 0 && Date.now() < deadline) await new Promise(setImmediate);
-  expect(await connections()).toBe(0);
+  await until(async () => (await connections()) === 0);
 });
