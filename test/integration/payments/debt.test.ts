@@ -35,7 +35,7 @@ const ask = (): Promise<Response> =>
 
 /** The refusal of a wallet without money; the node hears of what the processor took within a moment. */
 async function refused(): Promise<Response> {
-  const end = Date.now() + 5_000;
+  const end = Date.now() + 20_000;
   for (;;) {
     const answer = await ask();
     if (answer.status !== 200 || Date.now() > end) return answer;
