@@ -56,7 +56,7 @@ async function withServer<T>(work: (server: EmbeddedPostgres) => Promise<T>): Pr
 
 /** The system reports the end of a process that is not our child only to those who look. */
 async function gone(pid: number): Promise<void> {
-  const deadline = performance.now() + 5_000;
+  const deadline = performance.now() + 30_000;
   while (runningProcess(pid)) {
     if (performance.now() > deadline) throw new Error(`process ${pid} does not end`);
     await new Promise((resolve) => setImmediate(resolve));
