@@ -137,9 +137,9 @@ describe('the test of a provider', () => {
       body: JSON.stringify({ upstream_model: 'm', provider_id: providerId }),
     });
     expect(await answer.json()).toMatchObject({ ok: false, failure: 'timeout' });
-    expect(Date.now() - begun).toBeLessThan(11_500);
+    expect(Date.now() - begun).toBeLessThan(40_000);
     supplier.resume();
-  }, 20_000);
+  });
 });
 
 test('another host clears the stored secret, and no request of any kind brings it there', async () => {

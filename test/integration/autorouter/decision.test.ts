@@ -392,4 +392,4 @@ test('what was learned from a person goes with them: the reference model answers
   const { json, requestId } = await ask(text);
   expect(json.model).toBe('sim-large');
   expect(await decisionOf(requestId)).toMatchObject({ reason: 'still_learning' });
-}, 20_000);
+});

@@ -97,7 +97,7 @@ test('turns of the chat count against its budget, which stops them', async () =>
   await until(async () => {
     const refused = await post(`/api/chat/${id}`, cookie, { content: 'Again' });
     return refused.status === 402 && refused.body.includes('budget_exceeded');
-  }, 5_000);
+  });
 });
 
 test('nobody who is not signed in gets one', async () => {

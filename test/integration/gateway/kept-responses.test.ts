@@ -346,6 +346,6 @@ describe('the store of answers', () => {
     await until(async () => {
       const { error } = await ask(app, key, { input: 'Fourth', previous_response_id: stored.id });
       return error === undefined || error === null;
-    }, 10_000);
+    });
   });
 });

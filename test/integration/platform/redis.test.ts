@@ -44,7 +44,7 @@ test('a server that accepts and says nothing holds a command for seconds only', 
   client.disconnect();
   for (const socket of sockets) socket.destroy();
   mute.close();
-}, 10_000);
+}, 40_000);
 
 (redisAvailable ? test : test.skip)('a server that is there is used', async () => {
   const server = await startRedis();
