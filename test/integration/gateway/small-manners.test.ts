@@ -2,6 +2,7 @@ import { app, closeHouse, openHouse, post, supplier } from './gateway-house';
 import { ModelShelf } from './model-shelf';
 import { Limits } from '#product/billing';
 import { addCustomer } from '../../support/customer';
+import { until } from '../../support/until';
 
 const hello = { role: 'user', content: 'Hello' };
 
@@ -128,7 +129,7 @@ describe('clients get what they expect beside the answer itself', () => {
   test('a spent budget is told as whose it is', async () => {
     const { key, keyId, userId } = await addCustomer(app, 'spender', 1_000_000_000n);
     const limits = app.application.get(Limits, { strict: false });
-    const told = async (): Promise<unknown> => {
+    const told = async (): Promise<{ status: number; human_message?: string }> => {
       const answer = await post('/v1/chat/completions', { model: 'on-chat', messages: [hello] }, key);
       const { error } = (await answer.json()) as { error: object };
       return { status: answer.status, ...error };
@@ -143,6 +144,8 @@ describe('clients get what they expect beside the answer itself', () => {
     });
     await app.database.transaction((tx) => limits.remove(tx, { kind: 'user', id: userId }));
     await spent('key', keyId);
+    // Nodes hear of it by an announcement.
+    await until(async () => !(await told()).human_message?.includes('budget of the person'));
     expect(await told()).toMatchObject({
       status: 402,
       human_message: expect.stringContaining('budget of this API key is used up'),
