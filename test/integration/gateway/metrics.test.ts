@@ -1,4 +1,5 @@
 import { Metrics } from '#product/platform';
+import { until } from '../../support/until';
 import { app, closeHouse, openHouse } from './gateway-house';
 
 describe('a request is counted', () => {
@@ -47,7 +48,7 @@ describe('a request is counted', () => {
   });
 
   test('what is open and held is as it is at the moment of looking', async () => {
-    const answer = await ask('sim-large', { stream: true }, '[[tokens=40]] [[pace=20]]');
+    const answer = await ask('sim-large', { stream: true }, '[[tokens=40]] [[pace=100]]');
     const reader = answer.body!.getReader();
     await reader.read();
     const during = await app.application.get(Metrics).text();
@@ -55,8 +56,11 @@ describe('a request is counted', () => {
     expect(during).toMatch(/gateway_wallet_holds_usd 1\.\d+/);
     expect(during).toContain('gateway_circuit_state{provider="sandbox",model="sim-large",region="local"} 0');
     while (!(await reader.read()).done);
-    const after = await app.application.get(Metrics).text();
-    expect(after).toContain('gateway_streams_active{endpoint="chat"} 0');
+    let after = '';
+    await until(async () => {
+      after = await app.application.get(Metrics).text();
+      return after.includes('gateway_streams_active{endpoint="chat"} 0');
+    });
     expect(after).toContain('gateway_wallet_holds_usd 0\n');
     expect(after).toContain('gateway_settlements_pending 0');
   });
