@@ -1,5 +1,5 @@
 import { insertRequestRecords, type RequestRecord } from '#product/audit';
-import { NO_USAGE, SECOND_MS } from '#product/kernel';
+import { NO_USAGE } from '#product/kernel';
 import { aRecord, written } from '../../support/a-record';
 import { startTestApp, type TestApp, type TestAppOptions } from '../../support/app';
 import { inSession } from '../../support/postgres';
@@ -73,4 +73,3 @@ export async function openTransaction<Result>(
   });
 }
 
-export const TWO_SECONDS = 2 * SECOND_MS;
