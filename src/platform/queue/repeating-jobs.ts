@@ -33,8 +33,8 @@ export class RepeatingJobs implements OnApplicationBootstrap, OnModuleDestroy, B
   private readonly running = new Map<string, Promise<void>>();
   /** A job has been due since then, and no node runs it. */
   private readonly dueSince = new Map<string, number>();
-  /** Claims whose answer was lost: nobody runs their jobs until they are given back. */
-  private readonly unanswered = new Map<string, RegisteredJob>();
+  /** What a claim still has to be told, by its id: nobody runs its job until then. */
+  private readonly unwritten = new Map<string, () => Promise<void>>();
   private readonly stopping = new AbortController();
   private readonly rows: JobRows;
   private looking?: Promise<void>;
@@ -128,9 +128,9 @@ export class RepeatingJobs implements OnApplicationBootstrap, OnModuleDestroy, B
   /** Returns how long there is nothing to do. */
   private async look(): Promise<number> {
     if (!this.announced) await this.announce([...this.jobs.values()]);
-    for (const [id, job] of this.unanswered) {
-      await this.rows.release(job, { id });
-      this.unanswered.delete(id);
+    for (const [id, write] of this.unwritten) {
+      await write();
+      this.unwritten.delete(id);
     }
     const rows = await this.rows.read(this.names);
     // A node of another version may have removed what it does not know.
@@ -164,9 +164,10 @@ export class RepeatingJobs implements OnApplicationBootstrap, OnModuleDestroy, B
   private async take(job: RegisteredJob): Promise<void> {
     if (!this.clock.isRight || this.running.has(job.name) || !this.hasPlaceFor(job)) return;
     const id = uuidv7();
-    this.unanswered.set(id, job);
+    // Where the answer is lost, what may have been claimed is given back.
+    this.unwritten.set(id, () => this.rows.release(job, { id }));
     const claim = await this.rows.claim(job, id);
-    this.unanswered.delete(id);
+    this.unwritten.delete(id);
     if (claim === undefined) return;
     const run = this.runClaimed(job, claim).finally(() => this.running.delete(job.name));
     this.running.set(job.name, run);
@@ -182,17 +183,24 @@ export class RepeatingJobs implements OnApplicationBootstrap, OnModuleDestroy, B
       () => undefined,
       (reason: unknown) => reason ?? new Error('failed without a reason'),
     );
-    const outcome = error === undefined ? 'completed' : 'failed';
-    try {
-      if (this.stopping.signal.aborted) return await this.rows.release(job, claim);
-      this.metrics.jobs.inc({ queue: QUEUE, outcome });
-      if (error === undefined) return await this.rows.succeeded(job, claim);
-      this.logger.warn('job failed, will be repeated', { queue: QUEUE, job: job.name, error });
-      await this.rows.failed(job, claim);
-    } catch (unwritten) {
-      // The claim ends by itself, and the job is run once more.
-      this.logger.warn('the end of a job could not be written', { job: job.name, error: unwritten });
+    const write = (): Promise<void> => this.writeEnd(job, claim, error === undefined);
+    if (!this.stopping.signal.aborted) {
+      this.metrics.jobs.inc({ queue: QUEUE, outcome: error === undefined ? 'completed' : 'failed' });
+      if (error !== undefined)
+        this.logger.warn('job failed, will be repeated', { queue: QUEUE, job: job.name, error });
     }
+    try {
+      await write();
+    } catch (reason) {
+      // The next look writes it. Without one the claim ends by itself, and the job is run once more.
+      this.unwritten.set(claim.id, write);
+      this.logger.warn('the end of a job could not be written', { job: job.name, error: reason });
+    }
+  }
+
+  private writeEnd(job: RegisteredJob, claim: JobClaim, hasSucceeded: boolean): Promise<void> {
+    if (this.stopping.signal.aborted) return this.rows.release(job, claim);
+    return hasSucceeded ? this.rows.succeeded(job, claim) : this.rows.failed(job, claim);
   }
 }
 

@@ -180,6 +180,33 @@ test('a claim whose answer is lost is given back, and its job runs', async () =>
   }
 });
 
+test.each(['succeeds', 'fails'])(
+  'the end of a job that %s is written later where it could not be',
+  async (how) => {
+    const database = app.application.get(Database);
+    const query = database.query.bind(database);
+    let lost = 0;
+    const losing = jest.spyOn(database, 'query').mockImplementation((sql, parameters) => {
+      const isEnd = sql.includes(how === 'fails' ? 'failures = failures + 1' : 'failures = 0');
+      if (!isEnd || parameters?.[0] !== 'sweep' || lost > 0) return query(sql, parameters);
+      lost += 1;
+      return Promise.reject(new Error('Connection terminated unexpectedly'));
+    });
+    if (how === 'fails') faults.add('sweep');
+    try {
+      await makeDue('sweep');
+      await until(() => lost > 0);
+      if (how === 'fails') await until(async () => ((await row('sweep'))?.failures ?? 0) >= 1);
+      faults.clear();
+      await until(async () => (await row('sweep'))?.due === '04:00:00');
+      if (how === 'succeeds') expect(runs).toEqual(['sweeper in time']);
+      expect(await row('sweep')).toMatchObject({ succeeded: true, failures: 0, claimed: false });
+    } finally {
+      losing.mockRestore();
+    }
+  },
+);
+
 test('a row that another version has removed is made again', async () => {
   await app.database.query("DELETE FROM repeating_job WHERE name = 'sweep'");
   await until(async () => (await row('sweep')) !== undefined);
