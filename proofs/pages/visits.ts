@@ -2,6 +2,7 @@ import { mailTo, confirmed, cookiesOf, newAddress, password, signedIn } from '..
 import { expectStatus, jsonOf } from '../operations/http';
 import { resellerOrigin, type World } from '../operations/world';
 import { servedPages } from '../../test/system/routes';
+import { alertTold, quarantineOpened } from './operators-day';
 import { setUp } from './second-factor';
 import type { Role, DemoSite } from './demo-site';
 
@@ -176,6 +177,7 @@ async function administrationPages(world: World, people: DemoSite['people']): Pr
   const domain = { host: 'models.of-a-reseller-with-a-long-name.example', name: 'Reseller' };
   const domains = `${admin}/organisations/${place?.org}/domains`;
   expectStatus(await people.operator.client.post(domains, { json: domain }), 200);
+  await quarantineOpened(world);
   return [
     visit('operator', admin),
     visit('owner', admin),
@@ -216,6 +218,8 @@ async function administrationPages(world: World, people: DemoSite['people']): Pr
     at(`${admin}/projects/{project_id}`, place?.project),
     at(`${admin}/users/{user_id}`, people.developer.userId),
     at(`${admin}/conversations/{conv_id}`, place?.conversation),
+    { ...visit('operator', `${admin}/alerts/{alert_id}`), path: await alertTold(world, people.operator) },
+    visit('operator', `${admin}/quarantine`),
   ];
 }
 
