@@ -6,7 +6,6 @@ import type { RateWindow, Reading } from './reading';
 import type { RedisWindows, SharedReading } from './redis-windows';
 import { LocalTokens, type TokenReading, type TokenWindow } from './token-log';
 
-const ANSWER_MS = 50;
 /** For tokens and places a share is not used: they last longer, and a share could admit too much. */
 const PATIENCE = 5;
 const PRESENCE_MS = 1_000;
@@ -57,7 +56,7 @@ export class RateWindows {
   constructor(
     private readonly redis: RedisWindows | null,
     private readonly log: RateLog,
-    private readonly answerMs = ANSWER_MS,
+    private readonly answerMs: number,
   ) {
     // Counts as away until its first answer.
     this.failures = redis === null ? 0 : AWAY_AFTER;

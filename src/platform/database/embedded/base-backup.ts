@@ -1,3 +1,4 @@
+import { getPriority, setPriority } from 'node:os';
 import { Client, type Connection, type Submittable } from 'pg';
 
 /** What a base backup says of itself besides its files. */
@@ -38,7 +39,8 @@ const MOST_WAITING_BYTES = 4 * 1024 * 1024;
  */
 export async function takeBaseBackup(ownerUrl: string, options: BaseBackupOptions): Promise<BaseBackup> {
   const url = new URL(ownerUrl);
-  url.searchParams.set('replication', 'true');
+  // With a database named, this connection takes queries beside the commands of replication.
+  url.searchParams.set('replication', 'database');
   const client = new Client({ connectionString: url.href });
   client.on('error', () => undefined);
   await client.connect();
@@ -47,6 +49,7 @@ export async function takeBaseBackup(ownerUrl: string, options: BaseBackupOption
   options.signal?.addEventListener('abort', cut, { once: true });
   try {
     options.signal?.throwIfAborted();
+    await takeAlong(client);
     await client.query(`CREATE_REPLICATION_SLOT "backup_${process.pid}" TEMPORARY PHYSICAL RESERVE_WAL`);
     const copy = new BaseBackupCopy(commandOf(options), options);
     client.query(copy);
@@ -54,6 +57,16 @@ export async function takeBaseBackup(ownerUrl: string, options: BaseBackupOption
   } finally {
     options.signal?.removeEventListener('abort', cut);
     await client.end().catch(() => undefined);
+  }
+}
+
+/** The server's process for this backup reads and digests all of it: it yields to requests as much as this one does. */
+async function takeAlong(client: Client): Promise<void> {
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  try {
+    setPriority(rows[0]!.pid, getPriority());
+  } catch {
+    // The server runs under another account, or the system does not allow it: then it runs as others do.
   }
 }
 
