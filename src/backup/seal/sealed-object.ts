@@ -21,13 +21,18 @@ const HEAD_BYTES = MARK.length + FINGERPRINT_BYTES + NONCE_BYTES;
 const ALGORITHM = 'aes-256-gcm';
 /** The fastest level: backups are taken beside requests. */
 const LEVEL = 1;
+/** Many small buffers for one object would cost more in garbage collection than packing does. */
+const PIECE_BYTES = 1024 * 1024;
 /** No object of ours grows beyond it. */
 const MOST_BYTES = 64 * 1024 * 1024;
 /** A segment of the log is sealed beside requests, which go in between. */
 const STEP_BYTES = 256 * 1024;
 
 export async function seal(key: BackupKey, name: string, content: Buffer): Promise<Buffer> {
-  const packed = await compress(content, { params: { [constants.ZSTD_c_compressionLevel]: LEVEL } });
+  const packed = await compress(content, {
+    params: { [constants.ZSTD_c_compressionLevel]: LEVEL },
+    chunkSize: PIECE_BYTES,
+  });
   const nonce = randomBytes(NONCE_BYTES);
   const head = Buffer.concat([MARK, Buffer.from(key.fingerprint, 'hex'), nonce]);
   const cipher = createCipheriv(ALGORITHM, key.encryption, nonce);
@@ -71,7 +76,7 @@ export async function unseal(key: BackupKey, name: string, sealed: Buffer): Prom
   } catch (cause) {
     throw new BackupError(`${name} is damaged: its bytes are not those that were written.`, { cause });
   }
-  return decompress(packed, { maxOutputLength: MOST_BYTES });
+  return decompress(packed, { maxOutputLength: MOST_BYTES, chunkSize: PIECE_BYTES });
 }
 
 export const otherKey = (name: string, fingerprint: string, key: BackupKey): BackupError =>
