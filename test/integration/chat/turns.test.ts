@@ -173,7 +173,7 @@ describe('a turn', () => {
   test('whoever leaves pays for what was delivered', async () => {
     const id = await begin();
     const leaving = new AbortController();
-    await client.listen(id, anna, 'Slow [[tokens=60]] [[pace=50]]', leaving.signal);
+    await client.listen(id, anna, 'Slow [[tokens=60]] [[pace=150]]', leaving.signal);
     leaving.abort();
     await supplier.waitForClosed(1, 'client-closed');
     const message = await settledMessage(id);
@@ -185,7 +185,7 @@ describe('a turn', () => {
 
   test('a conversation that is deleted meanwhile stops its answer', async () => {
     const id = await begin();
-    const { rest } = await client.listen(id, anna, 'Slow [[tokens=60]] [[pace=50]]');
+    const { rest } = await client.listen(id, anna, 'Slow [[tokens=60]] [[pace=150]]');
     expect((await client.send('DELETE', `/api/conversations/${id}`, anna)).status).toBe(200);
     expect(eventsIn(await rest()).at(-1)).toMatchObject({ event: 'end', data: { state: 'stopped' } });
     expect((await open(`/dashboard/webchat/${id}`, anna)).status).toBe(404);
@@ -193,7 +193,7 @@ describe('a turn', () => {
 
   test('one answer at a time', async () => {
     const id = await begin();
-    const first = post(`/api/chat/${id}`, anna, { content: 'Slow [[delay=600]]' });
+    const first = post(`/api/chat/${id}`, anna, { content: 'Slow [[delay=2500]]' });
     await supplier.waitForRequests(1);
     expect(await post(`/api/chat/${id}`, anna, { content: 'Too soon' })).toMatchObject({
       status: 409,
