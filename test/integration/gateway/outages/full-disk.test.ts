@@ -94,9 +94,9 @@ describe('a full disk', () => {
     const before = await recorded();
     await blocker.client.query('BEGIN; LOCK TABLE request_record IN ACCESS EXCLUSIVE MODE');
     const open = await Promise.all(
-      dialects.map(([path, field]) => ask(path, field, '[[tokens=40]] [[pace=20]]')),
+      dialects.map(([path, field]) => ask(path, field, '[[tokens=40]] [[pace=100]]')),
     );
-    const whole = dialects.map(([path, field]) => ask(path, field, '[[tokens=5]] [[delay=500]]', false));
+    const whole = dialects.map(([path, field]) => ask(path, field, '[[tokens=5]] [[delay=2500]]', false));
     while (engine.escrow.holds < 6) await new Promise((resolve) => setImmediate(resolve));
     const disk = fill();
     try {
