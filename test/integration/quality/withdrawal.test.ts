@@ -109,9 +109,9 @@ const switchOff = (organisationId: number) => setQuality(app, organisationId, { 
 
 test('no further model is asked once consent is withdrawn, and an answer on its way is not kept', async () => {
   const house = await newHouse('under-way');
-  await simulator.addFault({ match: { model: 'sim-8k' }, fault: { kind: 'delay', ms: 1_000 } });
-  await simulator.addFault({ match: { model: 'sim-large' }, fault: { kind: 'delay', ms: 1_000 } });
-  await simulator.addFault({ match: { model: 'sim-reason' }, fault: { kind: 'delay', ms: 1_000 } });
+  await simulator.addFault({ match: { model: 'sim-8k' }, fault: { kind: 'delay', ms: 4_000 } });
+  await simulator.addFault({ match: { model: 'sim-large' }, fault: { kind: 'delay', ms: 4_000 } });
+  await simulator.addFault({ match: { model: 'sim-reason' }, fault: { kind: 'delay', ms: 4_000 } });
   const requestId = idOf(await askModel(app, house.key, question('Solve the equation.')));
   await until(async () => (await callsFor(requestId)).length > 0);
   expect((await asOwner(house, { key_id: house.keyId, excluded: 'on' })).status).toBe(200);
