@@ -72,4 +72,3 @@ export async function openTransaction<Result>(
     return result;
   });
 }
-
