@@ -134,7 +134,7 @@ test('no further model is asked once consent is withdrawn, and an answer on its 
 test('a key that is excluded while its answer is on the way is not sampled', async () => {
   const house = await newHouse('long-answer');
   await simulator.addFault({ match: { model: 'sim-small' }, fault: { kind: 'pace', ms: 150 } });
-  const answer = await askModel(app, house.key, question('Solve it. [[tokens=8]]', { stream: true }));
+  const answer = await askModel(app, house.key, question('Solve it. [[tokens=30]]', { stream: true }));
   // Its head is here, and its end is not.
   await exclude(house.keyId);
   await answer.text();
