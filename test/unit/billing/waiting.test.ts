@@ -65,9 +65,9 @@ async function house(options: Partial<EscrowOptions> = {}): Promise<House> {
   return made;
 }
 
-const ask = (escrow: Escrow, amount = 10n) =>
+const ask = (escrow: Escrow, amount = 10n, ref = wallet) =>
   escrow
-    .hold({ requestId: crypto.randomUUID(), amount, refs: [wallet] })
+    .hold({ requestId: crypto.randomUUID(), amount, refs: [ref] })
     .then(() => 'held')
     .catch((error: { code: string }) => error.code);
 
@@ -168,4 +168,18 @@ test('a limit that changes while it is asked for does not hide behind the next o
   escrow.allocator.limitChanged(key);
   store.letGo();
   await expect(told).rejects.toMatchObject({ code: 'budget_exceeded' });
+});
+
+test('a request that came during a slow draw for others is asked for before it is told anything', async () => {
+  const { store, escrow, pass } = await house();
+  const other: LimitRef = { kind: 'wallet', id: 2 };
+  store.limit(other, 100n);
+  store.holding = true;
+  const told = ask(escrow);
+  await pass(10);
+  const later = ask(escrow, 10n, other);
+  await pass(960);
+  store.letGo();
+  expect(await later).toBe('held');
+  expect(await told).toBe('capacity_exceeded');
 });

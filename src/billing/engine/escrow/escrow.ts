@@ -196,7 +196,9 @@ export class Escrow implements HoldKeeper {
     const closed = this.refusal();
     if (closed !== undefined) return closed;
     const { lastDraw } = this.allocator;
-    if (lastDraw === 'answered') return inUse(request.refs[0], leastOf(request));
+    const since = deadline - this.options.waitMs;
+    if (lastDraw === 'answered' && !this.allocator.isUnheard(request, since))
+      return inUse(request.refs[0], leastOf(request));
     if (lastDraw === 'failed') return cannotCheck();
     return this.clock.elapsedMs() < deadline + this.options.silentMs ? undefined : cannotCheck();
   }

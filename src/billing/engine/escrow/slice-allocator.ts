@@ -45,6 +45,9 @@ const nothingNeeded = { amount: 0n, isCapped: false };
 const isKnownShort = ({ askAgainAt, shortOf }: Slice, amount: Nano, elapsed: number): boolean =>
   askAgainAt > elapsed && amount >= shortOf;
 
+const isToBeAsked = (slice: Slice | undefined, amount: Nano, elapsed: number): boolean =>
+  slice === undefined || !(slice.covers(amount) || isKnownShort(slice, amount, elapsed));
+
 const withoutLimit: Nano = 2n ** 62n;
 
 /** A slice is filled for at least this many requests of the size that asks. */
@@ -121,6 +124,17 @@ export class SliceAllocator {
       if (share < fits) fits = share;
     }
     return fits > least ? fits : least;
+  }
+
+  /** The next draw asks for it, and no draw that began since then has: what was answered was not about it. */
+  isUnheard(request: HoldRequest, since: number): boolean {
+    const now = this.clock.now();
+    const amount = this.amountFor(request, now);
+    const elapsed = this.clock.elapsedMs();
+    return request.refs.some((ref) => {
+      const slice = this.book.current(ref, now);
+      return isToBeAsked(slice, amount, elapsed) && !(slice !== undefined && slice.heardAt >= since);
+    });
   }
 
   topUp(slice: Slice): void {
@@ -290,7 +304,7 @@ export class SliceAllocator {
           continue;
         }
         const slice = this.book.current(ref, now);
-        if (slice !== undefined && (slice.covers(amount) || isKnownShort(slice, amount, elapsed))) continue;
+        if (!isToBeAsked(slice, amount, elapsed)) continue;
         const need = amount - (slice?.usable ?? 0n);
         asks.set(key, { ref, need, total: amount, slice, amount, isCapped: amount < request.amount });
       }
@@ -318,6 +332,7 @@ export class SliceAllocator {
     this.clock.synchronise(drawn.now, askedAt);
     const slice = this.book.open(ref, drawn.window, elapsed);
     slice.applyDraw(drawn);
+    slice.heardAt = askedAt;
     if (slice.overdrawn && slice.free > 0n) void this.handBack(() => this.portionsOf([slice]));
     if (ask.need <= 0n && ask.want <= 0n) return;
     const short = drawn.window !== null && (drawn.granted === null || drawn.granted === 0n);

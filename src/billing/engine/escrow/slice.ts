@@ -20,6 +20,8 @@ export class Slice {
   lapsed = false;
   /** The database is asked again at this time after it had nothing to grant. */
   askAgainAt = 0;
+  /** The last draw that was answered began then. */
+  heardAt = -Infinity;
   /** This amount was too much for it then. */
   shortOf: Nano = 0n;
   /** The database had this beside all slices at the last draw. */
