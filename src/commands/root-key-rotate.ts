@@ -25,31 +25,27 @@ export const rootKeyRotate: Command = {
     const takesPepper = values['accept-pepper'];
     if (takesPepper && graceSeconds > 0)
       throw new UsageError('No key works on after --accept-pepper: leave --grace out.');
-    return withDatabase(
-      async (database, settings) => {
-        const keys = new KeysService(settings, new Limits(database));
-        const issued = await database.transaction(async (tx) => {
-          if (takesPepper) await acceptPepper(tx, settings);
-          const renewed = await keys.rotateRoot(tx, { publicId: values.id, graceSeconds });
-          await new ActivityLog(database).write(tx, {
-            action: 'key.rotated',
-            object: { type: 'key', id: renewed.id, label: 'root key' },
-            changes: changesOf(null, {
-              grace_seconds: graceSeconds,
-              ...(takesPepper && { key_pepper: 'accepted' }),
-            }),
-            actor: commandActor,
-          });
-          return renewed;
+    return withDatabase(async (database, settings) => {
+      const keys = new KeysService(settings, new Limits(database));
+      const issued = await database.transaction(async (tx) => {
+        if (takesPepper) await acceptPepper(tx, settings);
+        const renewed = await keys.rotateRoot(tx, { publicId: values.id, graceSeconds });
+        await new ActivityLog(database).write(tx, {
+          action: 'key.rotated',
+          object: { type: 'key', id: renewed.id, label: 'root key' },
+          changes: changesOf(null, {
+            grace_seconds: graceSeconds,
+            ...(takesPepper && { key_pepper: 'accepted' }),
+          }),
+          actor: commandActor,
         });
-        const old =
-          graceSeconds === 0 ? 'The old one no longer works' : `The old one works for ${values.grace}`;
-        context.writeStderr(`The root key has a new secret. ${old}. The new one is shown only now:\n`);
-        context.write(`${issued.text}\n`);
-        return 0;
-      },
-      context,
-      { takesPepper },
-    );
+        return renewed;
+      });
+      const old =
+        graceSeconds === 0 ? 'The old one no longer works' : `The old one works for ${values.grace}`;
+      context.writeStderr(`The root key has a new secret. ${old}. The new one is shown only now:\n`);
+      context.write(`${issued.text}\n`);
+      return 0;
+    }, context);
   },
 };

@@ -3,7 +3,6 @@ import { DataSource } from 'typeorm';
 import { migrations } from '../../migrations';
 import { entities } from '../boot/app.module';
 import { foreignMasterKeyIn } from '../catalogue';
-import { foreignPepperIn } from '../keys';
 import { type CommandContext, NoInstallation } from './command';
 import {
   applicationUrl,
@@ -28,25 +27,17 @@ export function settingsOfInstallation(environment: NodeJS.ProcessEnv): Settings
   return loadSettings(environment);
 }
 
-interface WorkOptions {
-  readonly extensions?: readonly ExtensionTables[];
-  /** Another pepper than the keys' is no hindrance. */
-  readonly takesPepper?: boolean;
-}
-
 /** Runs a command on the database of the service, whether that is running or not, and says which one that is. */
 export async function withDatabase<T>(
   work: (database: Database, settings: Settings) => Promise<T>,
   { environment, writeStderr }: Pick<CommandContext, 'environment' | 'writeStderr'>,
-  { extensions = [], takesPepper = false }: WorkOptions = {},
+  extensions: readonly ExtensionTables[] = [],
 ): Promise<T> {
   const settings = settingsOfInstallation(environment);
   writeStderr(`Installation: ${installationOf(settings)}\n`);
   const open = await attachDatabase(settings, { migrations, extensions });
   return using({ ...open, url: applicationUrl(open.url) }, async (database) => {
-    const foreign =
-      (await foreignMasterKeyIn(database, settings)) ??
-      (takesPepper ? null : await foreignPepperIn(database, settings));
+    const foreign = await foreignMasterKeyIn(database, settings);
     if (foreign !== null) throw new NoInstallation(`${foreign} Give the command the secrets of the service.`);
     return work(database, settings);
   });

@@ -7,9 +7,10 @@ import { ApiKey } from './api-key.entity';
 import { keyFields } from './key-fields';
 import { noSuchKey } from './key-register';
 import { holdOwner, type KeyScope, OWNERS, refuseForeignOwner, RESTORABLE, withinScope } from './key-scope';
-import { hashKey, makeKey } from './key-text';
+import { makeKey } from './key-text';
 import type { IssuedKey, KeyChanges, NewKey, RotatedKey } from './managed-key';
 import { setModelBudgets } from './model-budgets';
+import { hashNew } from './pepper';
 
 /** Creates, changes and revokes keys. Every change is announced when its transaction commits. */
 @Injectable()
@@ -25,7 +26,7 @@ export class KeysService {
     const { publicId, text } = makeKey();
     const row = tx.getRepository(ApiKey).create({
       publicId,
-      secretHash: hashKey(this.settings.keyPepper, text),
+      secretHash: await hashNew(tx, this.settings, text),
       ...keyFields.pick(key),
       kind: key.kind,
       userId: key.userId,
@@ -165,7 +166,7 @@ export class KeysService {
          previous_hash = CASE WHEN $3::integer > 0 THEN secret_hash END,
          previous_until = CASE WHEN $3::integer > 0 THEN now() + make_interval(secs => $3::integer) END
         WHERE id = $1 RETURNING previous_until`,
-      [key.id, hashKey(this.settings.keyPepper, text), graceSeconds],
+      [key.id, await hashNew(tx, this.settings, text), graceSeconds],
     );
     const { id, publicId, name, createdAt } = key;
     return { id, publicId, name, text, createdAt, previousUntil: renewed?.previousUntil ?? null };

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
-import { type Database, type Row, type Settings, SettingsError, type Tx } from '../platform';
+import { type Database, readRows, type Row, type Settings, SettingsError, type Tx } from '../platform';
+import { hashKey } from './key-text';
 
 type Pepper = Pick<Settings, 'keyPepper'>;
 
@@ -11,16 +12,17 @@ const nameOf = ({ keyPepper }: Pepper): string =>
 
 const FOREIGN = 'is not the one that keys were made with: none of them would be known.';
 
-const storedName = async (database: Database): Promise<string | null> => {
-  const [row] = await database.rows<Row<'key_revision', 'pepper_name'>>(
+const storedName = async (from: Database | Tx): Promise<string | null> => {
+  const [row] = await readRows<Row<'key_revision', 'pepper_name'>>(
+    from,
     'SELECT pepper_name FROM key_revision',
   );
   return row?.pepperName ?? null;
 };
 
 /** It says that keys were hashed with another pepper; null where that is not so, or nobody knows yet. */
-export async function foreignPepperIn(database: Database, pepper: Pepper): Promise<string | null> {
-  const stored = await storedName(database);
+export async function foreignPepperIn(from: Database | Tx, pepper: Pepper): Promise<string | null> {
+  const stored = await storedName(from);
   return stored === null || stored === nameOf(pepper) ? null : `KEY_PEPPER ${FOREIGN}`;
 }
 
@@ -31,7 +33,17 @@ export async function holdPepper(database: Database, pepper: Pepper): Promise<vo
     await database.query('UPDATE key_revision SET pepper_name = $1 WHERE pepper_name IS NULL', [
       nameOf(pepper),
     ]);
-  if ((await storedName(database)) === nameOf(pepper)) return;
+  await refuseForeign(database, pepper);
+}
+
+/** A new key is hashed as all others are, or not at all: nobody could use it. */
+export async function hashNew(tx: Tx, pepper: Pepper, text: string): Promise<Buffer> {
+  await refuseForeign(tx, pepper);
+  return hashKey(pepper.keyPepper, text);
+}
+
+async function refuseForeign(from: Database | Tx, pepper: Pepper): Promise<void> {
+  if ((await foreignPepperIn(from, pepper)) === null) return;
   const problem = `${FOREIGN} Set it as it was; one that was changed on purpose is taken by root-key rotate --accept-pepper.`;
   throw new SettingsError([{ name: 'KEY_PEPPER', problem }]);
 }

@@ -45,7 +45,7 @@ function hostCommand(
           }
         },
         context,
-        { extensions: tablesOf(extensions.all) },
+        tablesOf(extensions.all),
       ),
   };
 }

@@ -146,8 +146,6 @@ describe('extension:drop', () => {
       environment: { EXTENSIONS: other.path },
       schedule: true,
     });
-    // Commands and nodes of an installation have one pepper.
-    house.environment['KEY_PEPPER'] = String(app.environment['KEY_PEPPER']);
     await app.close();
   };
   const dumps = (): string[] =>
