@@ -1,10 +1,9 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { closeSync, fstatSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { runChild } from '../../support/child';
-import type { Program } from '../../system/program';
+import { Program } from '../../system/program';
 import { administer, createTestDatabase, rowsOf, type TestDatabase } from '../../support/postgres';
 import { type Simulator, startSimulator } from '../../support/simulator';
 import { makeScratchFolder } from '../../support/scratch';
@@ -162,18 +161,18 @@ test('where standard output is the journal of systemd, the first keys go to a fi
   const place = makeScratchFolder('switchboard-journal-');
   const data = join(place, 'data');
   const journal = join(place, 'journal');
-  const output = openSync(journal, 'w');
-  const { dev, ino } = fstatSync(output, { bigint: true });
-  const service = spawn(process.execPath, [join(rootOfProject, 'dist/bundle/main.js')], {
-    stdio: ['ignore', output, 'inherit'],
-    env: {
-      ...process.env,
+  writeFileSync(journal, '');
+  const { dev, ino } = statSync(journal, { bigint: true });
+  const service = Program.node(
+    'bundle/main.js',
+    [],
+    {
       ...{ NODE_ENV: 'test', HOST: '127.0.0.1', PORT: '0', METRICS_PORT: '0', SANDBOX: 'off' },
       ...{ DATA_FOLDER: data, DATABASE_URL: own.url, MIGRATION_DATABASE_URL: own.ownerUrl },
       JOURNAL_STREAM: `${dev}:${ino}`,
     },
-  });
-  const ended = once(service, 'exit');
+    { logFile: journal },
+  );
   try {
     const kept = join(data, 'first-start.txt');
     await until(() => readFileSync(journal, 'utf8').includes(`read them in ${kept}, then delete that file.`));
@@ -181,16 +180,15 @@ test('where standard output is the journal of systemd, the first keys go to a fi
     const told = readFileSync(kept, 'utf8');
     expect(told.match(keyPattern)).toHaveLength(2);
     expect(told).toContain('/sign-in-link?token=');
-    service.kill('SIGTERM');
-    expect(await ended).toEqual([0, null]);
+    service.signal('SIGTERM');
+    expect(await service.ended).toBe(0);
     const said = readFileSync(journal, 'utf8');
     expect(said).toContain('is ready at http://');
     expect(said).not.toMatch(keyPattern);
     expect(said).not.toContain('sign-in-link?token=');
   } finally {
-    service.kill('SIGKILL');
-    await ended;
-    closeSync(output);
+    service.kill();
+    await service.ended;
     await own.drop();
     rmSync(place, { recursive: true, force: true });
   }
