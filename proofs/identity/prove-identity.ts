@@ -26,7 +26,7 @@ const findings = new Findings('prove:identity');
 const password = 'kettle orbit mosaic thunder';
 
 const environment = {
-  KEY_PEPPER: 'the same on both nodes',
+  KEY_PEPPER: 'b8Rw2Xc7Vn4Mq1Zk6Ty9Jh3Gf5Dp0LsE',
   ACCOUNT_FREE_ATTEMPTS: '1000000',
   ADDRESS_FREE_ATTEMPTS: '1000000',
   PUBLIC_REQUESTS_PER_MINUTE: '1000000',
