@@ -1,5 +1,5 @@
 import type { ContractField } from './contract';
-import { noDays, noNumbers, oddTexts, type Verdict, wildTexts } from './odd-values';
+import { noDays, noNumbers, oddTexts, paddedNumbers, type Verdict, wildTexts } from './odd-values';
 
 export interface OddField {
   readonly value: unknown;
@@ -14,6 +14,12 @@ const structures = [{}, { a: 1 }, true, [[]]];
 /** Absence, for some fields; for others a value is taken back by it. */
 const blanks = open([null, '', []]);
 const LONG_TEXT = 1_000;
+
+/** Twenty odd values and more for a field of a form: texts alone, and spaces around a number are no part of it. */
+export const oddTextsOf = (field: ContractField): OddField[] =>
+  oddFieldsOf(field)
+    .filter(({ value }) => typeof value === 'string')
+    .map((odd) => (paddedNumbers.includes(odd.value as string) ? { ...odd, verdict: 'open' } : odd));
 
 /** Twenty odd values and more for a field of a body in JSON. */
 export const oddFieldsOf = (field: ContractField): OddField[] => [...blanks, ...ofType(field)];

@@ -12,8 +12,10 @@ export interface OddValue {
 
 const LONG = 'a'.repeat(3_000);
 
+/** They are numbers only where a form takes what a person typed. */
+export const paddedNumbers = [' 7 ', '7\n'];
 export const noNumbers = [
-  ' 7 ',
+  ...paddedNumbers,
   '+7',
   '7.0',
   '7,8',
@@ -25,7 +27,6 @@ export const noNumbers = [
   '７',
   '²',
   '7\0',
-  '7\n',
   'NaN',
   '-Infinity',
   'null',

@@ -3,7 +3,7 @@ import type { Person, World } from '../operations/world';
 import { type Findings, inParallel } from '../../test/system/findings';
 import type { ContractField, ContractOperation } from './contract';
 import { type Place, placesOf, tell } from './faults';
-import { type OddField, oddFieldsOf } from './odd-fields';
+import { type OddField, oddFieldsOf, oddTextsOf } from './odd-fields';
 
 const AT_ONCE = 6;
 const LONGEST_SHOWN = 60;
@@ -37,15 +37,12 @@ export async function proveFields(
   operations: readonly ContractOperation[],
 ): Promise<void> {
   const { id: keyId } = await world.newKey(person, 'odd values');
-  const casesOf = (of: 'body' | 'form'): Case[] =>
+  const casesOf = (of: 'body' | 'form', oddOf: (field: ContractField) => OddField[]): Case[] =>
     operations.flatMap((operation) =>
-      (operation[of] ?? []).flatMap((field) =>
-        oddFieldsOf(field).map((odd): Case => ({ operation, field, odd })),
-      ),
+      (operation[of] ?? []).flatMap((field) => oddOf(field).map((odd): Case => ({ operation, field, odd }))),
     );
-  const bodies = casesOf('body');
-  // A form sends texts alone.
-  const forms = casesOf('form').filter(({ odd }) => typeof odd.value === 'string');
+  const bodies = casesOf('body', oddFieldsOf);
+  const forms = casesOf('form', oddTextsOf);
   const wrong: string[] = [];
   let refused = 0;
   const judge = (one: Case, answer: Answer, problem: string | null): void => {
