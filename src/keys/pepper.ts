@@ -20,7 +20,7 @@ const storedName = async (from: Database | Tx): Promise<string | null> => {
   return row?.pepperName ?? null;
 };
 
-/** It says that keys were hashed with another pepper; null where that is not so, or nobody knows yet. */
+/** Returns a complaint if keys were hashed with another pepper. It is null before the first start, too. */
 export async function foreignPepperIn(from: Database | Tx, pepper: Pepper): Promise<string | null> {
   const stored = await storedName(from);
   return stored === null || stored === nameOf(pepper) ? null : `KEY_PEPPER ${FOREIGN}`;
@@ -36,7 +36,7 @@ export async function holdPepper(database: Database, pepper: Pepper): Promise<vo
   await refuseForeign(database, pepper);
 }
 
-/** A new key is hashed as all others are, or not at all: nobody could use it. */
+/** Refuses to hash a new key with another pepper than that of all keys: the key could not be used. */
 export async function hashNew(tx: Tx, pepper: Pepper, text: string): Promise<Buffer> {
   await refuseForeign(tx, pepper);
   return hashKey(pepper.keyPepper, text);

@@ -3,7 +3,7 @@ import { SinkSettings } from './sink-settings';
 import { duration, oneOf, processCount, publicOrigin } from './readers';
 import { Setting } from './setting.decorator';
 
-/** What a node serves, with how many processes, and how long these wait for what they share. */
+/** Settings of a node’s role, of its processes, and of how long a request waits for Redis. */
 export abstract class ProcessSettings extends SinkSettings {
   @Setting({
     name: 'SERVE',

@@ -33,7 +33,7 @@ export class RepeatingJobs implements OnApplicationBootstrap, OnModuleDestroy, B
   private readonly running = new Map<string, Promise<void>>();
   /** A job has been due since then, and no node runs it. */
   private readonly dueSince = new Map<string, number>();
-  /** What a claim still has to be told, by its id: nobody runs its job until then. */
+  /** Rows still to be written, by the id of their claim. No node runs such a job before its row is written. */
   private readonly unwritten = new Map<string, () => Promise<void>>();
   private readonly stopping = new AbortController();
   private readonly rows: JobRows;

@@ -159,7 +159,7 @@ describe('lanes that fail', () => {
     for (const one of asking)
       void one.then(() => (quickestMs = Math.min(quickestMs, performance.now() - startedAt)));
     const others = await Promise.all(asking);
-    // Who waits for a probe waits two seconds, and all are treated alike.
+    // A request that waits for a probe waits two seconds; the service treats all ten alike.
     expect(quickestMs).toBeLessThan(1_900);
     expect(others.map(({ status }) => status)).toEqual(Array<number>(10).fill(503));
     for (const other of others) expect(Number(other.headers.get('retry-after'))).toBeGreaterThan(0);

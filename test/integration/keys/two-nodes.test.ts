@@ -153,7 +153,7 @@ test('known keys are told apart without a promise', async () => {
   const { key } = await fresh();
   const directory = directoryOf(here);
   await directory.authenticate(key);
-  // What is announced of a new key may come after its first use.
+  // The announcement of a new key may arrive after its first use.
   await until(() => !(directory.authenticate(key) instanceof Promise));
   for (let round = 0; round < 1_000; round += 1)
     expect(directory.authenticate(key)).not.toBeInstanceOf(Promise);

@@ -20,8 +20,8 @@ const read = (answer: RawAnswer): Record<string, unknown> =>
 const errorOf = (answer: RawAnswer): Fields => read(answer).error as Fields;
 
 /**
- * Of the turns of the event loop, how many milliseconds the longest took. A turn in which others had the processor
- * counts as long as this process worked.
+ * Measures the longest turn of the event loop, in milliseconds. Where other processes had the processor, only the work
+ * of this process counts.
  */
 function watchTurns(): { end(): number } {
   let [longest, since, used] = [0, performance.now(), process.cpuUsage()];
