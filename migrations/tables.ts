@@ -156,6 +156,7 @@ export interface Tables {
     revoked_from: 'active' | 'disabled' | null;
     secret_hash: Buffer;
     status: 'active' | 'disabled' | 'revoked';
+    unknown_fields: 'drop' | 'forward' | null;
     user_id: number | null;
   };
   attempt_throttle: {
@@ -557,6 +558,7 @@ export interface Tables {
     slug: string;
     sso_only: boolean;
     telemetry_content: boolean;
+    unknown_fields: 'drop' | 'forward' | null;
     version: number;
   };
   organisation_markup: {

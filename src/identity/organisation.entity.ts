@@ -1,4 +1,5 @@
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import type { UnknownFieldMode } from '../kernel';
 import { BigintColumn, RegionsColumn } from '../platform';
 
 @Entity('organisation')
@@ -36,6 +37,10 @@ export class Organisation {
   /** Spans of its calls may hold what they ask and get, where the operator allows that. */
   @Column('boolean', { name: 'telemetry_content', default: false })
   telemetryContent: boolean;
+
+  /** Request fields that the gateway does not know; null leaves it to the installation. */
+  @Column('text', { name: 'unknown_fields', nullable: true })
+  unknownFields: UnknownFieldMode | null;
 
   @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
   createdAt: Date;

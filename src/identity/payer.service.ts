@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { invoiceAccountOf } from '../kernel';
+import { invoiceAccountOf, type UnknownFieldMode } from '../kernel';
 import { Database, readRows, type Tx } from '../platform';
 import type { BillingType } from './billing-type';
 import type { UserStatus } from './user-status';
@@ -26,6 +26,8 @@ export interface Standing extends Ownership {
   readonly billingExempt: boolean;
   /** The organisation, or the person without one, lets spans hold content. */
   readonly telemetryContent: boolean;
+  /** The organisation's choice; null leaves it to the installation. */
+  readonly unknownFields: UnknownFieldMode | null;
   /** The organisation pays these shares of a price, the latest version first; null where it never had a mark-up. */
   readonly priceFactors: readonly PriceFactorVersion[] | null;
 }
@@ -62,7 +64,7 @@ const statement = `
   SELECT w.user_id, w.organisation_id, w.department_id, w.project_id, w.user_status,
          o.allowed_regions AS organisation_regions, payer.id AS payer_user_id, coalesce(payer.chain, '{}') AS payer_chain, payer.billing_type AS payer_billing_type,
          coalesce(o.billing_exempt, false) OR coalesce(payer.billing_exempt, false) AS billing_exempt,
-         coalesce(o.telemetry_content, w.own_content, false) AS telemetry_content,
+         coalesce(o.telemetry_content, w.own_content, false) AS telemetry_content, o.unknown_fields,
          (SELECT jsonb_agg(jsonb_build_object('from', floor(extract(epoch FROM m.valid_from) * 1000), 'factor', m.factor)
                            ORDER BY m.valid_from DESC)
             FROM organisation_markup m WHERE m.organisation_id = w.organisation_id

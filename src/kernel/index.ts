@@ -6,6 +6,7 @@ export * from './sse';
 export * from './ids';
 export * from './answer-model';
 export * from './continue-streams';
+export * from './unknown-fields';
 export * from './clock';
 export * from './time';
 export * from './swap-list';

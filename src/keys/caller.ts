@@ -1,7 +1,7 @@
 import type { Attribution } from '../audit';
 import type { LimitRef } from '../billing';
 import type { PriceFactorVersion } from '../identity';
-import type { AnswerModel, ContinueStreams, PriceFactor } from '../kernel';
+import type { AnswerModel, ContinueStreams, PriceFactor, UnknownFieldMode } from '../kernel';
 import type { KeyKind } from './api-key.entity';
 
 /** The caller of a request: a key with its rights and the attribution of its owner. */
@@ -24,6 +24,8 @@ export interface Caller {
   readonly answerModel: AnswerModel | null;
   /** `off` forbids that a broken stream goes on at another lane. */
   readonly continueStreams: ContinueStreams | null;
+  /** Of the key, or its organisation. Null leaves it to the installation. */
+  readonly unknownFields: UnknownFieldMode | null;
   readonly expiresAt: number | null;
   readonly attribution: Attribution;
   /** The wallet of this payer pays, also when the account is exempt; null without a payer. */

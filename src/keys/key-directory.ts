@@ -187,6 +187,7 @@ function toCaller(row: KeyRow, standing: Standing, usualRpm: number): Caller {
     // The chat of the portal shows which model of the catalogue answered.
     answerModel: row.kind === 'webchat' ? 'caller' : row.answerModel,
     continueStreams: row.continueStreams,
+    unknownFields: row.unknownFields ?? standing.unknownFields,
     expiresAt: row.expiresAt?.getTime() ?? null,
     attribution,
     payerId: standing.payerUserId,

@@ -16,6 +16,7 @@ import {
   oneOf,
   optional,
   rowId,
+  UNKNOWN_FIELD_MODES,
   whole,
 } from '../kernel';
 
@@ -53,6 +54,13 @@ export const keyFields = defineFields('key', {
     .oneOf(CONTINUE_STREAMS)
     .nullable('as the model says')
     .told('off: a stream that breaks off ends with an error; on or null: as the model says.')
+    .explained(),
+  unknown_fields: kept
+    .oneOf(UNKNOWN_FIELD_MODES)
+    .nullable('as its organisation says')
+    .told(
+      'Request fields that the gateway does not know. null: as the organisation or the installation says.',
+    )
     .explained(),
   /** The labels are for the bookkeeping of its owner. */
   metadata: kept

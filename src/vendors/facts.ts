@@ -109,6 +109,12 @@ export interface ModelFacts {
   /** Messages dialect: earlier thinking that no longer fits can be left to the vendor to drop. */
   readonly dropsBlocks?: boolean;
   readonly pictures?: PictureFacts;
+  /** Unknown fields of a request that the operator declares to be without effect on cost: they are forwarded. */
+  readonly harmlessFields?: readonly string[];
+  /** How often a model reads the conversation again of its own accord, such as for research. */
+  readonly rounds?: number;
+  /** Thinking is billed beside the tokens that the limit of an answer counts. */
+  readonly thinksOutsideMaxTokens?: boolean;
   /** Above so many input tokens the whole request costs so many times the usual rates. */
   readonly longContext?: { readonly above: number; readonly input: number; readonly output: number };
   /** The last day it is served, as YYYY-MM-DD. */

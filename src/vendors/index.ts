@@ -17,10 +17,18 @@ export { factsOf, knownModels } from './find-facts';
 export { type LaneFacts, laneFacts, UNKNOWN_FACTS, windowOf } from './lane-facts';
 export { type ToldDifference, toldDifferences } from './told-differences';
 export { readToldModel, readToldPage, type ToldModel } from './told-models';
-export { THINKING_BESIDE_ANSWER, thinkingBeside } from './output-fields';
+export { forbidsThinking, THINKING_BESIDE_ANSWER, THINKING_FIELDS, thinkingBeside } from './output-fields';
 export { overrideFields, readOverride } from './read-override';
 export { CHECKED as FACTS_CHECKED } from './models/checked';
 export { type ClientTool, clientTools } from './client-tools';
 export { type ErrorMeaning, type ErrorWord, errorWords } from './error-words';
 export { vendorRoutes } from './routes';
 export { meaningOf } from './error-meaning';
+export {
+  bodyFields,
+  type FieldTable,
+  isKnownBeta,
+  type MeaningfulField,
+  meaningOfField,
+  requestFields,
+} from './request-fields';

@@ -25,21 +25,69 @@ export const THINKING_BESIDE_ANSWER: readonly OutputField[] = [
   },
 ];
 
+/** Switches that make a model think without a number of tokens, and the values that switch it off. */
+const SWITCHES: readonly (readonly string[])[] = [
+  // https://help.aliyun.com/en/model-studio/deep-thinking (2026-11-28)
+  ['enable_thinking'],
+  // https://docs.vllm.ai/en/latest/features/reasoning_outputs (2026-11-28): variables of the model's own template
+  ['chat_template_kwargs', 'enable_thinking'],
+  ['chat_template_kwargs', 'thinking'],
+  ['chat_template_kwargs', 'enable_reasoning'],
+  // https://docs.ollama.com/capabilities/thinking (2026-11-28)
+  ['think'],
+  // https://openrouter.ai/docs/use-cases/reasoning-tokens (2026-11-28)
+  ['reasoning', 'enabled'],
+  ['reasoning', 'effort'],
+  ['include_reasoning'],
+  // https://api-docs.deepseek.com/guides/thinking_mode (2026-11-28)
+  ['thinking', 'type'],
+  ['thinking'],
+];
+const OFF: ReadonlySet<unknown> = new Set([
+  undefined,
+  null,
+  false,
+  0,
+  'false',
+  'none',
+  'disabled',
+  'off',
+  '',
+]);
+
+/** Fields of the top level in which a request says how to think beyond the limit of its answer. */
+export const THINKING_FIELDS: ReadonlySet<string> = new Set(
+  [...THINKING_BESIDE_ANSWER.map(({ path }) => path), ...SWITCHES].map(([name]) => name!),
+);
+
+/** Whether a request says that the model is not to think. */
+export const forbidsThinking = (body: Readonly<Record<string, unknown>>): boolean =>
+  SWITCHES.some((path) => {
+    const value = memberAt(body, path);
+    return value !== undefined && value !== null && typeof value !== 'object' && !isOn(value);
+  });
+
 /**
- * A request may make its supplier write this beside the limited answer; `unknown` stands for values that are
- * no count.
+ * Tokens that a request may make its supplier write beside the limited answer. `maximum` stands for values that are
+ * no count, and for thinking that is switched on without one.
  */
-export function thinkingBeside(body: Readonly<Record<string, unknown>>, unknown: number): number {
+export function thinkingBeside(body: Readonly<Record<string, unknown>>, maximum: number): number {
   let tokens = 0;
+  let hasCount = false;
   for (const { path } of THINKING_BESIDE_ANSWER) {
     const value = memberAt(body, path);
     if (value === undefined || value === null) continue;
+    hasCount = true;
     // Lenient readers take a number that is written as a text.
     const count = typeof value === 'string' ? Number(value) : value;
-    tokens += typeof count === 'number' && Number.isInteger(count) && count >= 0 ? count : unknown;
+    tokens += typeof count === 'number' && Number.isInteger(count) && count >= 0 ? count : maximum;
   }
-  return tokens;
+  if (hasCount) return tokens;
+  return SWITCHES.some((path) => isOn(memberAt(body, path))) ? maximum : 0;
 }
+
+/** An object is a setting whose members are read on their own. */
+const isOn = (value: unknown): boolean => (typeof value === 'object' ? false : !OFF.has(value));
 
 function memberAt(body: unknown, path: readonly string[]): unknown {
   let value = body;

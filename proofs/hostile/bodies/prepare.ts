@@ -79,9 +79,12 @@ export function prepareFor({ route, lane, passes }: Way, bytes: Buffer, isCapped
   const call = describeCall(inbound, operation);
   const { provider } = lane;
   const style = styles.of(provider);
-  if (passes && !call.unknownFields.every((name) => styles.takesField(provider, route, name))) return null;
   const cap = isCapped && call.maxOutputTokens === null && route !== 'native' ? 77 : null;
-  const held = { cappedOutput: cap, outputBound: call.maxOutputTokens ?? cap ?? OUTPUT_BOUND } as HeldCall;
+  const held = {
+    cappedOutput: cap,
+    outputBound: call.maxOutputTokens ?? cap ?? OUTPUT_BOUND,
+    forwardsUnknown: false,
+  } as HeldCall;
   const { body, wire } = outboundFor({ call, model, held }, lane, styles) as Outbound;
   const prepared = style.prepare({
     operation: route,

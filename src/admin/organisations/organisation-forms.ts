@@ -1,4 +1,4 @@
-import { line, rowId, rowIds } from '../../kernel';
+import { line, oneOf, rowId, rowIds, UNKNOWN_FIELD_MODES, type UnknownFieldMode } from '../../kernel';
 import { IsOptional, IsString, Matches, MaxLength, Takes } from '../../platform';
 import { IfGiven } from '../../web';
 import {
@@ -52,6 +52,9 @@ export class OrganisationForm extends ChangeForm {
 
   @IsFlag()
   sso_only?: boolean;
+
+  @Takes(oneOf(UNKNOWN_FIELD_MODES).orBlank())
+  unknown_fields?: UnknownFieldMode | null;
 
   /** The most that the credit limits of its people may come to, as far as its own administrators set them. */
   @IsDollars()

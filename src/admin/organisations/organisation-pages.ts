@@ -1,5 +1,5 @@
 import type { UserName } from '../../identity';
-import { formatUsd, type Scope } from '../../kernel';
+import { formatUsd, type Scope, UNKNOWN_FIELD_MODES } from '../../kernel';
 import { column, type FieldModel, type Translate } from '../../views';
 import {
   type FileColumns,
@@ -203,7 +203,8 @@ function editAct(
   members: readonly UserName[],
   translate: Translate,
 ): ActModel {
-  const { id, name, slug, version, billingUser, billingExempt, ssoOnly, budget } = organisation;
+  const { id, name, slug, version, billingUser, billingExempt, ssoOnly, unknownFields, budget } =
+    organisation;
   const payer = personField(
     {
       id: 'billing_user_id',
@@ -229,11 +230,25 @@ function editAct(
         moneyField('credit_ceiling', 'organisations.credit-ceiling', creditCeiling, translate),
         flagField('billing_exempt', translate('organisations.exempt'), billingExempt, translate),
         flagField('sso_only', translate('organisations.sso-only'), ssoOnly, translate),
+        unknownFieldsField(unknownFields, translate),
       ],
     },
     translate,
   );
 }
+
+const unknownFieldsField = (chosen: string | null, translate: Translate): FieldModel => ({
+  id: 'unknown_fields',
+  name: 'unknown_fields',
+  type: 'select',
+  label: translate('organisations.unknown_fields.label'),
+  help: translate('organisations.unknown_fields.help'),
+  options: ['', ...UNKNOWN_FIELD_MODES].map((value) => ({
+    value,
+    label: translate(`organisations.unknown_fields.${value === '' ? 'none' : value}`),
+    selected: (chosen ?? '') === value,
+  })),
+});
 
 const deleteAct = ({ id, name, version, users }: OrganisationLine, translate: Translate): ActModel =>
   actOf(

@@ -198,12 +198,13 @@ function fieldsOf(
   form: OrganisationForm,
   payer: number | null | undefined,
 ): Parameters<Organisations['change']>[2] {
-  const { name, slug, billing_exempt: exempt, sso_only: ssoOnly } = form;
+  const { name, slug, billing_exempt: exempt, sso_only: ssoOnly, unknown_fields: unknownFields } = form;
   return {
     ...(name === undefined ? {} : { name }),
     ...(slug === undefined ? {} : { slug }),
     ...(exempt === undefined ? {} : { billingExempt: exempt }),
     ...(ssoOnly === undefined ? {} : { ssoOnly }),
+    ...(unknownFields === undefined ? {} : { unknownFields }),
     ...(payer === undefined ? {} : { billingUserId: payer }),
   };
 }

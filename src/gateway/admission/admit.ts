@@ -3,10 +3,11 @@ import { CatalogueService, type ModelView, type PricedLane } from '../../catalog
 import { type AskedFees, type Fault, fault, fromUnknown, NOTHING_ASKED, unpricedFee } from '../../kernel';
 import { Settings } from '../../platform';
 import { SupplierStyles, type WireDialect } from '../../routing';
-import { AUTO, type Call, notTaken } from '../intake';
-import { isSpoken, isText } from '../operations/operation';
+import { AUTO, type Call } from '../intake';
+import { isText } from '../operations/operation';
 import type { Admission } from './admission';
 import { AdmissionChecks } from './admission-checks';
+import { lanesServing } from './field-policy';
 import { callableModels } from './model-access';
 import type { ChosenRoute } from './model-chooser';
 import { Surcharges } from './surcharges';
@@ -40,8 +41,8 @@ export class Admissions {
     const { model, lanes } = this.resolved(call);
     this.checks.verify(model, call);
     const serving = this.serving(lanes, call);
-    const taking = this.taking(serving, call);
-    return { model, lanes: this.surcharges.on(this.priced(taking, call), call) };
+    const { lanes: taking, withheldBy } = lanesServing(call, serving, this.styles);
+    return { model, lanes: this.surcharges.on(this.priced(taking, call), call), withheldBy };
   }
 
   /** Throws where no wallet can be charged. */
@@ -86,7 +87,7 @@ export class Admissions {
     }
   }
 
-  private resolved(call: Call): Admission {
+  private resolved(call: Call): Omit<Admission, 'withheldBy'> {
     const found = this.catalogue.resolve(this.nameOf(call));
     if (found.kind === 'refused') throw fault(found.code, { param: 'model' });
     return found;
@@ -132,21 +133,6 @@ export class Admissions {
       message: `The price of ${call.model} says nothing of ${unknown}, which this request asks for. Ask without it, or have its operator set the price.`,
       details: { fee: unknown },
     });
-  }
-
-  /** Lanes whose supplier may not get a field of the body are left out: no field is dropped silently. */
-  private taking(lanes: readonly PricedLane[], call: Call): readonly PricedLane[] {
-    const { model, operation, unknownFields } = call;
-    if (unknownFields.length === 0) return lanes;
-    const refusedBy = ({ lane }: PricedLane): string | undefined => {
-      const { provider } = lane;
-      // A translation reports dropped fields, and forwards no bytes of the body unchanged.
-      if (!isSpoken(operation, this.styles.wireFor(lane, operation.name, call.needs))) return undefined;
-      return unknownFields.find((name) => !this.styles.takesField(provider, operation.name, name));
-    };
-    const left = lanes.filter((lane) => refusedBy(lane) === undefined);
-    if (left.length > 0) return left;
-    throw notTaken(refusedBy(lanes[0]!)!, model);
   }
 }
 

@@ -11,10 +11,11 @@ import {
 } from '../../kernel';
 import { Settings } from '../../platform';
 import { SupplierStyles } from '../../routing';
-import { adviceBounds, type Call } from '../intake';
+import { adviceBounds, type Call, NOTHING_UNKNOWN } from '../intake';
 import { isSpoken } from '../operations/operation';
 import type { Admission } from './admission';
 import { inputBoundOf } from './input-bound';
+import { thinkingBoundOf } from './thinking-bound';
 
 /** The hold is money set aside for a request, with the bound on its output that makes the amount enough. */
 export interface HeldCall {
@@ -27,6 +28,8 @@ export interface HeldCall {
   readonly inputBound: number;
   /** Every token that was held for, read or written. */
   readonly tokens: number;
+  /** Suppliers that check their input get fields that the gateway does not know. */
+  readonly forwardsUnknown: boolean;
 }
 
 /** The output limit where neither the catalogue nor the vendor says one. */
@@ -50,6 +53,18 @@ export class Holds {
    * promise only when it has to wait.
    */
   hold(call: Call, admission: Admission): HeldCall | Promise<HeldCall> {
+    if (call.unknown === NOTHING_UNKNOWN) return this.place(call, admission);
+    const { unknownFields } = call.inbound.caller;
+    const mode = unknownFields ?? this.settings.unknownFields;
+    if (mode === 'drop') return this.place(call, admission);
+    if (mode === 'forward') return this.place({ ...call, isUnbounded: true }, admission);
+    return this.escrow
+      .isUnlimited(limitsOf(call, admission))
+      .then((isUnlimited) => this.place(isUnlimited ? { ...call, isUnbounded: true } : call, admission));
+  }
+
+  private place(asked: Call, admission: Admission): HeldCall | Promise<HeldCall> {
+    const call = this.withThinking(asked, admission);
     const { requestId } = call.inbound;
     const prices = this.pricesFor(call, admission);
     const inputBound = Math.max(0, ...prices.keys());
@@ -62,6 +77,7 @@ export class Holds {
       outputBound: perAnswer,
       inputBound,
       tokens: inputBound + writtenWithin(call, perAnswer),
+      forwardsUnknown: call.isUnbounded,
     });
     const hold = this.escrow.tryHold(request);
     if (hold !== null) return held(hold);
@@ -79,7 +95,11 @@ export class Holds {
   async unaffordable(call: Call, admissions: readonly Admission[]): Promise<ReadonlySet<Admission>> {
     const { requestId } = call.inbound;
     const most = (admission: Admission, outputBound: number): Nano =>
-      amountOf(call, this.pricesFor(call, admission), writtenWithin(call, outputBound));
+      amountOf(
+        call,
+        this.pricesFor(call, admission),
+        writtenWithin(this.withThinking(call, admission), outputBound),
+      );
     const doubtful = admissions.filter((each) => {
       const amount = most(each, this.outputBoundOf(call, each));
       const trial = this.escrow.tryHold({ requestId, refs: limitsOf(call, each), amount });
@@ -91,17 +111,24 @@ export class Holds {
     return new Set(doubtful.filter((each, place) => most(each, least) > (left[place] ?? 0n)));
   }
 
+  private withThinking(call: Call, admission: Admission): Call {
+    const tokens = thinkingBoundOf(call, admission, this.styles);
+    return tokens === 0 ? call : { ...call, writtenBeside: call.writtenBeside + tokens };
+  }
+
   /** The caller's bound or the model's, and no more than one of the lanes writes. */
   private outputBoundOf(call: Call, { model, lanes }: Admission): number {
     const most = Math.max(0, ...lanes.map(({ lane }) => this.mostWritten(call, lane)));
-    const asked = call.maxOutputTokens ?? model.maxOutputTokens;
+    const asked = (call.isUnbounded ? null : call.maxOutputTokens) ?? model.maxOutputTokens;
     return Math.min(asked ?? (most === Infinity ? UNKNOWN_OUTPUT_CAP : most), most);
   }
 
   /** A limit in the supplier's own dialect goes on as it is, so it is held for as it is. */
-  private mostWritten({ operation, needs, maxOutputTokens }: Call, lane: LaneView): number {
+  private mostWritten({ operation, needs, maxOutputTokens, isUnbounded }: Call, lane: LaneView): number {
     const isForwarded =
-      maxOutputTokens !== null && isSpoken(operation, this.styles.wireFor(lane, operation.name, needs));
+      maxOutputTokens !== null &&
+      !isUnbounded &&
+      isSpoken(operation, this.styles.wireFor(lane, operation.name, needs));
     return isForwarded ? Infinity : (lane.facts.maxOutput ?? Infinity);
   }
 

@@ -9,6 +9,7 @@ import { TokenRate } from './token-rate';
 
 export type { Admission } from './admission';
 export { Admissions } from './admit';
+export { type LeftOut, leftOutOf, withheld } from './field-policy';
 export { type HeldCall, Holds } from './hold';
 export { isBarred } from './lane-gates';
 export { callableModels, isListed } from './model-access';

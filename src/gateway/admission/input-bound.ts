@@ -1,9 +1,9 @@
 import type { LaneView, ModelView } from '../../catalogue';
 import { COUNT_CAP } from '../../kernel';
-import type { RequestMeasure } from '../../protocol';
+import { type RequestMeasure, textAlone } from '../../protocol';
 import type { PictureRule } from '../../routing';
 import { windowOf } from '../../vendors';
-import type { Call } from '../intake';
+import { betasIn, type Call } from '../intake';
 import { recordingTokens } from '../media/audio';
 
 /** Suppliers add so much around a conversation, around tools, and as the description of their own tools. */
@@ -27,13 +27,15 @@ export function inputBoundOf(
   runsTools: boolean,
 ): number {
   const { measure } = call;
-  if (measure === null) return call.textBound;
+  if (measure === null && !call.isUnbounded) return call.textBound;
   const known = windowOf(facts, betasOf(call));
-  const uses = runsTools ? call.serverTools.uses : 0;
-  const { pictures, documents, references, recordings } = measure;
+  const uses = Math.max(runsTools ? call.serverTools.uses : 0, facts.rounds ?? 0);
+  const { pictures, documents, references, recordings } = measure ?? textAlone;
   const rule = pictures.length + documents.length + references + uses > 0 ? ruleOf() : null;
   const factor = rule?.factor ?? 1;
   const whole = Math.ceil(Math.max(known ?? LARGEST_WINDOW, contextTokens ?? 0) * factor);
+  if (call.isUnbounded) return Math.min((1 + uses) * whole, COUNT_CAP);
+  if (measure === null) return call.textBound;
   let once = call.textBound + framesOf(measure);
   for (const picture of pictures) once += Math.min(bounds.imageTokens ?? Infinity, rule?.most(picture) ?? 0);
   for (const recording of recordings) once += recordingTokens(recording).bound;
@@ -48,7 +50,7 @@ export function inputBoundOf(
 /** Features that the caller switches on by name; some widen the window. */
 function betasOf({ inbound: { headers } }: Call): readonly string[] {
   const { 'anthropic-beta': betas } = headers;
-  return betas === undefined ? [] : [betas].flat().flatMap((names) => names.split(/\s*,\s*/));
+  return betas === undefined ? [] : betasIn(String(betas));
 }
 
 const framesOf = ({ tools, vendorTools }: RequestMeasure): number =>

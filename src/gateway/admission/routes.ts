@@ -16,6 +16,8 @@ export interface RoutedCall {
   readonly held: HeldCall;
   readonly plan: RoutePlan;
   readonly work: Work;
+  /** The field for which further lanes are left out; null if there are none. */
+  readonly withheldBy: string | null;
 }
 
 /**
@@ -60,15 +62,22 @@ export class Routes {
 
   private hold(
     asked: Call,
-    { model, lanes }: Admission,
+    admission: Admission,
     plan: RoutePlan,
     work: Work,
   ): RoutedCall | Promise<RoutedCall> {
+    const { model, withheldBy } = admission;
     // Lanes that a gate took away need no money.
-    const held = this.holds.hold(asked, { model, lanes: plan.isGated ? plan.lanes : lanes });
-    if (held instanceof Promise)
-      return held.then((late) => ({ call: estimatedWithin(asked, late), model, held: late, plan, work }));
-    return { call: estimatedWithin(asked, held), model, held, plan, work };
+    const held = this.holds.hold(asked, plan.isGated ? { ...admission, lanes: plan.lanes } : admission);
+    const routed = (late: HeldCall): RoutedCall => ({
+      call: estimatedWithin(asked, late),
+      model,
+      held: late,
+      plan,
+      work,
+      withheldBy,
+    });
+    return held instanceof Promise ? held.then(routed) : routed(held);
   }
 
   /** The lanes of a request in the order in which they are tried: the regions come first, then gates. */

@@ -2,7 +2,7 @@ import type { AttemptRecord } from '../../audit';
 import { type ErrorCode, type Fault, monotonicMs, underlyingCause } from '../../kernel';
 import { isAccountSpent } from '../../protocol';
 import type { LanePermit, PlannedLane } from '../../routing';
-import type { RoutedCall } from '../admission';
+import { type RoutedCall, withheld } from '../admission';
 import type { AttemptTools } from './attempt-tools';
 import { exhausted } from './exhausted';
 import { isCredentialRefused, type Judgement } from './judge';
@@ -102,6 +102,7 @@ export class Attempts {
       // Where every lane rests, the request waits for the probe that tests one.
     } while (outcomes.length === 0 && (await probes.succeeded()));
     if (routed.work.stopped !== null) throw routed.work.stopped;
+    if (routed.withheldBy !== null) throw withheld(routed.call, routed.withheldBy);
     throw exhausted(outcomes, routed.plan, this.tools.health, this.keyId);
   }
 

@@ -7,5 +7,6 @@ export type { AnswerReader, Delivery, LaneAnswer, LaneStream, LaneTry, ReadError
 export { hidesUsage } from './outbound';
 export { markOf } from './reasoning-owners';
 export { failureOf } from './stream-failure';
+export { withoutUnknown } from './without-unknown';
 
 export const attemptStage = [AttemptTools];

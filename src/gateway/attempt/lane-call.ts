@@ -115,11 +115,10 @@ export class LaneCall {
     return said.kind === 'json' && unsaid.kind === 'json' && !said.text.bytes.equals(unsaid.text.bytes);
   }
 
-  private send({ body, wire }: Outbound): SentCall | Promise<SentCall> {
+  private send({ body, wire, headers }: Outbound): SentCall | Promise<SentCall> {
     const { routed, route, permit } = this.lane;
     const { call, held } = routed;
     const { client, settings, tracing } = this.tools;
-    const { headers } = call.inbound;
     return client.open(
       held.hold,
       {

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { LaneView } from '../../catalogue';
 import {
   editedJsonObject,
@@ -21,10 +22,11 @@ import {
   type Target,
 } from '../../protocol';
 import type { OutgoingBody, SupplierStyles, WireDialect } from '../../routing';
-import type { RoutedCall } from '../admission';
+import { leftOutOf, type RoutedCall } from '../admission';
 import type { Call } from '../intake';
 import { isSpoken, isText } from '../operations/operation';
 import { stateless } from './stateless';
+import { withoutUnknown } from './without-unknown';
 
 /** A request for one lane: the caller's bytes where both sides speak one dialect, else a translation. */
 export interface Outbound {
@@ -33,22 +35,47 @@ export interface Outbound {
   /** The same where it is a dialect. */
   readonly dialect: SupplierSide | null;
   readonly body: OutgoingBody;
+  /** The caller's headers, without what the lane does not get of them. */
+  readonly headers: IncomingHttpHeaders;
   /** The translation says what was lost; null where there was none. */
   readonly translation: { readonly reply: ReplyContext; readonly dropped: readonly Dropped[] } | null;
   /** These fields of the caller's body are not forwarded. */
   readonly dropped: readonly Dropped[];
 }
 
+type Routed = Pick<RoutedCall, 'call' | 'model' | 'held'>;
+type Reader = Pick<Target, 'reads' | 'withoutReasoning'>;
+
 /** A promise only for a long body, which is read once more or printed in slices. */
 export function outboundFor(
-  routed: Pick<RoutedCall, 'call' | 'model' | 'held'>,
+  routed: Routed,
   lane: LaneView,
   styles: SupplierStyles,
-  reader: Pick<Target, 'reads' | 'withoutReasoning'> = {},
+  reader: Reader = {},
 ): Outbound | Promise<Outbound> {
-  const { inbound, operation, serverTools } = routed.call;
-  const wire = styles.wireFor(lane, operation.name, routed.call.needs);
+  const { call, held } = routed;
+  const wire = styles.wireFor(lane, call.operation.name, call.needs);
   if (wire === undefined) throw notServed();
+  const isPassed = isSpoken(call.operation, wire);
+  // A conversion forwards and reports by its own rules.
+  const leftOut = isPassed ? leftOutOf(call, lane, held.forwardsUnknown, styles) : null;
+  const send = (known: Routed): Eventually<Outbound> => outboundIn(wire, known, lane, { styles, reader });
+  if (leftOut === null) return send(routed);
+  return after(withoutUnknown(call, leftOut), (inbound) =>
+    after(send({ ...routed, call: { ...call, inbound } }), (outbound) => ({
+      ...outbound,
+      dropped: [...leftOut.dropped, ...outbound.dropped],
+    })),
+  );
+}
+
+function outboundIn(
+  wire: WireDialect,
+  routed: Routed,
+  lane: LaneView,
+  { styles, reader }: { readonly styles: SupplierStyles; readonly reader: Reader },
+): Eventually<Outbound> {
+  const { inbound, operation, serverTools } = routed.call;
   const isPassed = isSpoken(operation, wire);
   const target = {
     ...styles.of(lane.provider).target(lane),
@@ -84,7 +111,8 @@ function passedOn(
   const { operation } = call;
   const dialect = isText(operation) ? operation.dialect : null;
   return after(ownBody(call, body), (own): Eventually<Outbound> => {
-    const passed = { wire, dialect, body: own, translation: null, dropped: [] };
+    const { headers } = call.inbound;
+    const passed = { wire, dialect, body: own, headers, translation: null, dropped: [] };
     if (operation.keepsAnswers !== true || own.kind !== 'json') return passed;
     const wantsReasoning = own.text.body.store !== false && model.capabilities.has('reasoning');
     const { edits, dropped } = stateless(own.text.body, wantsReasoning);
@@ -124,6 +152,7 @@ function translated(
     wire,
     dialect,
     body: { kind: 'json', text },
+    headers: inbound.headers,
     translation: { reply, dropped },
     dropped: [],
   }));

@@ -5,8 +5,8 @@ import type { LaneView } from '../../catalogue';
 import { editedJsonObject, Fault, fault, parseJsonText } from '../../kernel';
 import { dialects, supplierFault } from '../../protocol';
 import type { HttpRequest } from '../../web';
-import { Admissions, Routes } from '../admission';
-import { AttemptTools } from '../attempt';
+import { Admissions, leftOutOf, Routes } from '../admission';
+import { AttemptTools, withoutUnknown } from '../attempt';
 import { type Call, type Inbound, Intake, type Work } from '../intake';
 import { operations } from '../operations/operation';
 import { estimateTokens } from './estimate-tokens';
@@ -38,7 +38,7 @@ export class TokenCounter {
       const inbound = await this.intake.receive(request, caller);
       const call = await this.intake.pass(await this.intake.describe(inbound, operations.messages));
       const lane = await this.counting(call);
-      const told = lane === undefined ? null : await this.ask(call.inbound, lane, work);
+      const told = lane === undefined ? null : await this.ask(await this.known(call, lane), lane, work);
       if (work.stopped !== null) throw work.stopped;
       if (told instanceof Fault) throw told;
       return told === null
@@ -57,6 +57,12 @@ export class TokenCounter {
     return lanes.find(
       ({ lane, why }) => why !== 'open' && styles.dialectFor(lane.provider, 'count_tokens') === 'messages',
     )?.lane;
+  }
+
+  /** The request without names that the gateway does not know. */
+  private known(call: Call, lane: LaneView): Inbound | Promise<Inbound> {
+    const leftOut = leftOutOf(call, lane, false, this.tools.styles);
+    return leftOut === null ? call.inbound : withoutUnknown(call, leftOut);
   }
 
   /** The supplier answers with a number or a refusal of the request itself; anything else is null. */

@@ -9,11 +9,12 @@ import { inputEstimateOf, textBound } from '../media/input-size';
 import { type Speech, speechIn } from '../media/speech';
 import { checkBounds } from '../operations/bounds';
 import { isConversation, isText, type Operation } from '../operations/operation';
-import { unknownFields } from './field-names';
+import { readNames, type UnknownNames } from './field-names';
 import type { Inbound } from './inbound';
 import { checkLabels, endUserOf, tagsOf } from './labels';
 import { type ServerTools, serverToolsOf } from './server-tools';
 import { sessionOf } from './session';
+import { MAX_THINKING_TOKENS } from './thinking';
 
 /** The trace says how `auto` chose the model of a request. */
 export interface AutoTrace {
@@ -43,16 +44,20 @@ export interface Call {
   readonly choices: number;
   /** The most calls it can be charged for. */
   readonly calls: number;
-  /** Fields that the route does not know: only some suppliers may get them. */
-  readonly unknownFields: readonly string[];
+  /** Names that the route does not know: only some suppliers get them. */
+  readonly unknown: UnknownNames;
+  /** Unknown names are forwarded, so that only the model's own limits bound the cost. */
+  readonly isUnbounded: boolean;
   /** This recording is to be transcribed; null where something else is asked. */
   readonly recording: Recording | null;
   /** This text is to be spoken; null where something else is asked. */
   readonly speech: Speech | null;
   /** The caller's own bound on each answer; null when there is none. */
   readonly maxOutputTokens: number | null;
-  /** It may make a supplier write so much beyond the bound of each answer. */
+  /** Tokens of each answer that a supplier can bill beyond the caller's bound. */
   readonly writtenBeside: number;
+  /** Tokens of thinking beyond that bound which the request asks for, on lanes that take the field. */
+  readonly thinkingBeside: number;
   /** It may make a supplier bill these fees beside the tokens of its text. */
   readonly fees: AskedFees;
   /** It is null where the caller names no region. */
@@ -79,9 +84,7 @@ export interface Call {
 const MODEL_LENGTH = 256;
 const REGION_LENGTH = 64;
 const MOST_CHOICES = 128;
-const MOST_TOKENS = 100_000_000;
-/** The most thinking of a model where the request names no number of tokens for it. */
-const UNKNOWN_THINKING = 128_000;
+const MAX_COUNTED_TOKENS = 100_000_000;
 
 /** Reads the envelope by hand: a validator would cost more than the rest of this stage. */
 export function describeCall(
@@ -90,7 +93,7 @@ export function describeCall(
   gates: GateRecord[] | null = null,
 ): Call {
   const { body, bytes } = inbound;
-  const unknown = unknownFields(inbound, operation);
+  const unknown = readNames(inbound, operation);
   const recording = recordingOf(inbound, operation);
   checkBounds(operation.bounds, body);
   checkLabels(body);
@@ -113,13 +116,15 @@ export function describeCall(
     includeUsage: wantsUsage(body.stream_options),
     choices,
     calls: operation.calls?.(body, bytes.length) ?? choices,
-    unknownFields: unknown,
+    unknown,
+    isUnbounded: false,
     recording,
     speech,
     fees: operation.fees?.(body, choices, serverTools.tools) ?? NOTHING_ASKED,
     maxOutputTokens:
       sound?.outputBound ?? firstCount(body, operation.limitFields) ?? operation.usualOutput ?? null,
-    writtenBeside: writtenBesideOf(body, operation, carried?.predictedTokens ?? 0),
+    writtenBeside: Math.min(MAX_COUNTED_TOKENS, carried?.predictedTokens ?? 0),
+    thinkingBeside: thinkingBesideOf(body, operation),
     session: sessionOf(inbound),
     endUser: endUserOf(body),
     tags: tagsOf(body),
@@ -149,10 +154,9 @@ function effortIn({ reasoning_effort, output_config, reasoning }: Inbound['body'
   return typeof effort === 'string' ? effort : null;
 }
 
-/** It counts rejected predictions, and thinking that the limit of the answer leaves out. */
-function writtenBesideOf(body: Inbound['body'], operation: Operation, predicted: number): number {
-  const thinks = isText(operation) && operation.dialect.name === 'chat';
-  return Math.min(MOST_TOKENS, predicted + (thinks ? thinkingBeside(body, UNKNOWN_THINKING) : 0));
+function thinkingBesideOf(body: Inbound['body'], operation: Operation): number {
+  if (!isText(operation) || operation.dialect.name !== 'chat') return 0;
+  return Math.min(MAX_COUNTED_TOKENS, thinkingBeside(body, MAX_THINKING_TOKENS));
 }
 
 function recordingOf({ form }: Inbound, { takesForm }: Operation): Recording | null {
@@ -200,7 +204,7 @@ function regionIn(value: unknown): string | null {
 
 function firstCount(body: Readonly<Record<string, unknown>>, names: readonly string[]): number | null {
   for (const name of names) {
-    const count = countIn(body[name], name, MOST_TOKENS);
+    const count = countIn(body[name], name, MAX_COUNTED_TOKENS);
     if (count !== null) return count;
   }
   return null;

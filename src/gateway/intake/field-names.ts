@@ -7,22 +7,33 @@ import {
   nestedFields,
   withoutListMark,
 } from '../../routing';
-import type { Operation } from '../operations/operation';
+import { requestFields } from '../../vendors';
+import { isConversation, type Operation } from '../operations/operation';
 import type { Inbound } from './inbound';
+import { type UnknownPart, unknownBetasIn, unknownPartsOf } from './unknown-parts';
 
 /** More fields than any known interface has, in a body or a checked object of it. */
 const MOST_FIELDS = 256;
 
+/** The names of a request that its route does not know. */
+export interface UnknownNames {
+  /** Fields of the body itself. */
+  readonly fields: readonly string[];
+  /** Fields of objects within it. */
+  readonly parts: readonly UnknownPart[];
+  /** Values of the header `anthropic-beta`. */
+  readonly betas: readonly string[];
+}
+
+export const NOTHING_UNKNOWN: UnknownNames = Object.freeze({ fields: [], parts: [], betas: [] });
+
 /**
  * Checks the names of a body. A name that differs from a known one only in case is refused, as suppliers may read it.
- * Returns unknown names; the supplier decides whether they are forwarded. Steering fields are removed from every body
- * elsewhere.
+ * Returns the unknown names. Steering fields are removed from every body elsewhere.
  */
-export function unknownFields(
-  { body, members, form }: Inbound,
-  { name: route }: Operation,
-): readonly string[] {
-  const known = knownFields(route);
+export function readNames(inbound: Inbound, operation: Operation): UnknownNames {
+  const { body, members, form, headers } = inbound;
+  const known = knownFields(operation.name);
   const unknown: string[] = [];
   const look = (name: string): void => {
     if (known.names.has(name) || isSteering(name)) return;
@@ -38,7 +49,13 @@ export function unknownFields(
     const value = body[name];
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) checkWithin(value, name, names);
   }
-  return unknown;
+  if (!isConversation(operation))
+    return unknown.length === 0 ? NOTHING_UNKNOWN : { ...NOTHING_UNKNOWN, fields: unknown };
+  const { name: dialect } = operation.dialect;
+  const parts = unknownPartsOf(body, requestFields[dialect]);
+  const betas = dialect === 'messages' ? unknownBetasIn(headers['anthropic-beta']) : NOTHING_UNKNOWN.betas;
+  if (unknown.length + parts.length + betas.length === 0) return NOTHING_UNKNOWN;
+  return { fields: unknown, parts, betas };
 }
 
 function checkWithin(value: object, path: string, known: KnownFields): void {
@@ -65,8 +82,8 @@ function requireFew(count: number, path: string): void {
   });
 }
 
-export const notTaken = (name: string, model: string): Fault =>
+export const notTaken = (name: string, model: string, why: string): Fault =>
   fault('unsupported_parameter', {
     param: name,
-    message: `No supplier of ${model} is known to take the field ${name}. Leave it out, or list it in extra_fields of the provider.`,
+    message: `${name}: no supplier of ${model} takes this field, as ${why}. Leave it out.`,
   });

@@ -6,7 +6,7 @@ import { RequestGate } from './request-gate';
 export { AUTO } from './auto';
 export { callerOf } from './caller-of';
 export type { AutoTrace, Call } from './describe';
-export { notTaken } from './field-names';
+export { NOTHING_UNKNOWN, notTaken } from './field-names';
 export { gateRequestOf } from './gate-request';
 export type { Inbound } from './inbound';
 export { Intake } from './intake';
@@ -14,7 +14,9 @@ export { KeptAnswers } from './kept-answers';
 export { Lifecycle } from './lifecycle';
 export type { AdmittedRequest } from './request-gate';
 export { adviceBounds } from './server-tools';
+export { betasIn, withoutParts } from './unknown-parts';
 export { conversationOf, stickyKey } from './session';
+export { MAX_THINKING_TOKENS } from './thinking';
 export type { Work } from './work';
 
 export const intakeStage = [CallGates, Intake, Lifecycle, RequestGate];

@@ -79,7 +79,7 @@ const samples: ReadonlySet<string> = new Set([
 ]);
 
 /** Every text that a supplier reads, in the order of the body. Unknown fields and blocks are looked through as well. */
-export function textsOf({ inbound, unknownFields }: Call): readonly PlacedText[] {
+export function textsOf({ inbound, unknown }: Call): readonly PlacedText[] {
   const { body, bytes, form, isRounded } = inbound;
   const texts = new Texts(isRounded ? bytes : null);
   if (form !== null) {
@@ -87,7 +87,7 @@ export function textsOf({ inbound, unknownFields }: Call): readonly PlacedText[]
     return texts.found;
   }
   for (const name of Object.keys(body)) {
-    const speaker = asked[name] ?? (unknownFields.includes(name) ? user : undefined);
+    const speaker = asked[name] ?? (unknown.fields.includes(name) ? user : undefined);
     if (speaker !== undefined) texts.say(body[name], [name], speaker);
     else if (defining.has(name)) texts.define(body[name], [name]);
   }

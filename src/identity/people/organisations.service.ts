@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, type Changes, changesOf } from '../../audit';
-import { fault, type Scope } from '../../kernel';
+import { fault, type Scope, type UnknownFieldMode } from '../../kernel';
 import { Database, Keyset, type Page, type PageRequest, type Row, Settings, type Tx } from '../../platform';
 import { endPasswords, hasLinkedIdentity } from '../accounts';
 import { Organisation } from '../organisation.entity';
@@ -8,7 +8,7 @@ import { absent, assertVersion, nameTaken, notInOrganisation, type Target } from
 import { organisationsWithin } from './within';
 
 const COLUMNS =
-  'o.id, o.name, o.slug, o.billing_exempt, o.billing_user_id, o.sso_only, o.created_at, o.version';
+  'o.id, o.name, o.slug, o.billing_exempt, o.billing_user_id, o.sso_only, o.unknown_fields, o.created_at, o.version';
 
 export interface ListedOrganisation extends Row<'organisation', typeof COLUMNS> {
   readonly billingUser: string | null;
@@ -29,6 +29,7 @@ export interface OrganisationFields {
   readonly billingExempt?: boolean;
   readonly billingUserId?: number | null;
   readonly ssoOnly?: boolean;
+  readonly unknownFields?: UnknownFieldMode | null;
 }
 
 const byId = new Keyset([{ sql: 'o.id', kind: 'integer' }], 'ascending');

@@ -142,6 +142,16 @@ export class Settings extends TelemetrySettings {
   readonly budgetMinOutput: number;
 
   @Setting({
+    name: 'UNKNOWN_FIELDS',
+    group: 'Keys',
+    describe:
+      'Fields of a request that the gateway does not know. drop: they are left out and named in x-svc-dropped. forward: suppliers that check their input get them, and the complete context window is held. auto: drop if a budget or a wallet limits the caller, else forward. A key or an organisation can say otherwise.',
+    as: oneOf('auto', 'drop', 'forward'),
+    default: 'auto',
+  })
+  readonly unknownFields: 'auto' | 'drop' | 'forward';
+
+  @Setting({
     name: 'AUTO_MODEL',
     group: 'Suppliers',
     describe: 'The model that answers requests for `auto` until enough is learned, and in doubt.',

@@ -126,8 +126,9 @@ export class Measure implements RequestMeasure {
     this.documents.push({ bytes: Math.floor((base64.length * 3) / 4) });
   }
 
+  /** Suppliers fetch a text that is not plain base64, such as an address, so only they know its size. */
   recording(base64: unknown): void {
-    if (typeof base64 !== 'string') return this.reference();
+    if (typeof base64 !== 'string' || !plainBase64.test(base64)) return this.reference();
     this.mediaBytes += base64.length;
     this.recordings.push(base64);
   }
@@ -148,6 +149,8 @@ export const isRecord = (value: unknown): value is JsonObject =>
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : NOTHING);
 
 export const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
+
+const plainBase64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 
 const isInline = (url: string): boolean => /^data:/i.test(url.slice(0, 5));
 

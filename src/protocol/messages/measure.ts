@@ -38,6 +38,17 @@ function readTool(tool: JsonObject, index: number, measure: Measure): void {
   measure.serverTool(type, index, { takesLimit, maxUses: typeof maxUses === 'number' ? maxUses : null });
 }
 
+/** A tool that joins during the conversation; only a definition adds one that was not listed. */
+function readAddition(tool: unknown, measure: Measure): void {
+  if (!isRecord(tool) || !isRecord(tool.definition)) return;
+  measure.tools += 1;
+  const { type } = tool.definition;
+  if (!isGiven(type) || type === 'custom') return;
+  measure.vendorTools += 1;
+  // No limit can be inserted here, so the supplier's own limit on rounds holds.
+  if (typeof type !== 'string' || !runByCaller.test(type)) measure.serverTool(type, null);
+}
+
 function readAdvisor({ model, max_tokens: limit }: JsonObject, index: number, measure: Measure): void {
   const maxTokens = typeof limit === 'number' ? limit : null;
   measure.advisors.push({ model: typeof model === 'string' ? model : '', index, maxTokens });
@@ -69,7 +80,13 @@ function readBlock(block: JsonObject, measure: Measure): void {
     case 'text_editor_code_execution_tool_result':
     case 'tool_search_tool_result':
     case 'compaction':
+    case 'fallback':
+    case 'advisor_tool_result':
+    case 'mcp_tool_listing':
+    case 'tool_removal':
       return;
+    case 'tool_addition':
+      return readAddition(block.tool, measure);
     default:
       return measure.reference();
   }

@@ -12,18 +12,21 @@ export function measureResponses(body: Readonly<JsonObject>): RequestMeasure {
   measure.later(body.instructions);
   measure.readParts(readPart);
   for (const name of KEPT) if (isGiven(body[name])) measure.reference();
-  listOf(body.tools).forEach((tool, index) => {
-    measure.tools += 1;
-    if (!isRecord(tool)) return;
-    const { type, environment } = tool;
-    if (type === 'function' || type === 'custom' || type === 'namespace') return;
-    measure.vendorTools += 1;
-    if (typeof type === 'string' && runByCaller.has(type)) return;
-    const isOwnShell = type === 'shell' && isRecord(environment) && environment.type === 'local';
-    if (!isOwnShell) measure.serverTool(type, index);
-  });
+  listOf(body.tools).forEach((tool, index) => readTool(tool, index, measure));
+  measure.compacts ||= listOf(body.context_management).length > 0;
   if (typeof body.max_tool_calls === 'number') measure.maxToolCalls = body.max_tool_calls;
   return measure;
+}
+
+function readTool(tool: unknown, index: number | null, measure: Measure): void {
+  measure.tools += 1;
+  if (!isRecord(tool)) return;
+  const { type, environment } = tool;
+  if (type === 'function' || type === 'custom' || type === 'namespace') return;
+  measure.vendorTools += 1;
+  if (typeof type === 'string' && runByCaller.has(type)) return;
+  const isOwnShell = type === 'shell' && isRecord(environment) && environment.type === 'local';
+  if (!isOwnShell) measure.serverTool(type, index);
 }
 
 /** Items of the conversation and the parts within them: no type means the same in one place and not in the other. */
@@ -49,6 +52,11 @@ function readPart(part: JsonObject, measure: Measure): void {
       return measure.later(part.outputs);
     case 'image':
       return measure.pictureAt(part.url, null);
+    case 'additional_tools':
+      return listOf(part.tools).forEach((tool) => readTool(tool, null, measure));
+    case 'compaction_trigger':
+      measure.compacts = true;
+      return;
     default:
       if (typeof part.type !== 'string' || !plain.has(part.type)) measure.reference();
   }

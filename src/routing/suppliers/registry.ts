@@ -83,12 +83,17 @@ export class SupplierStyles {
     return this.of(lane.provider).pictures?.(lane) ?? picturesOf(null, lane.facts);
   }
 
-  /** The field may go on to a provider as it came, though its dialect does not know it. */
-  takesField(provider: ProviderView, operation: OperationName, name: string): boolean {
-    const { validates, own } = this.of(provider).fields(provider);
-    if (validates || own(operation).includes(name)) return true;
+  /** Whether a lane is known to take a field that its dialect does not know: its style or the operator says so. */
+  takesField({ provider, facts }: LaneView, operation: OperationName, name: string): boolean {
+    if (facts.harmlessFields?.includes(name) === true) return true;
+    if (this.of(provider).fields(provider).own(operation).includes(name)) return true;
     const { extra_fields: extra } = provider.settings;
     return Array.isArray(extra) && extra.includes(name);
+  }
+
+  /** Whether the supplier refuses fields that it does not know, so that none of them has an unseen effect. */
+  validatesFields(provider: ProviderView): boolean {
+    return this.of(provider).fields(provider).validates;
   }
 
   /** A lane is asked in this dialect for the request; undefined when its provider does not serve the operation. */

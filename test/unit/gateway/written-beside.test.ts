@@ -10,7 +10,7 @@ const besideIn = (fields: object, operation: TextOperation = operations.chat): n
   const body = { model: 'm', ...chat, ...fields };
   const bytes = Buffer.from(JSON.stringify(body));
   const inbound = { ...objectText(bytes, body), form: null, headers: {} };
-  return describeCall(inbound as unknown as Inbound, operation).writtenBeside;
+  return describeCall(inbound as unknown as Inbound, operation).thinkingBeside;
 };
 
 const fieldAt = (path: readonly string[], value: unknown): object =>
@@ -27,6 +27,30 @@ describe('a supplier may write beside a limited answer', () => {
       for (const odd of [-1, 1.5, 'all', true, [38_000]]) expect(besideIn(fieldAt(path, odd))).toBe(128_000);
     },
   );
+
+  // Findings G3: "Reasoning without a number (enable_thinking, chat_template_kwargs, thinking: enabled,
+  // reasoning: {enabled}, models that think unasked) is not held".
+  test.each([
+    [{ enable_thinking: true }],
+    [{ chat_template_kwargs: { enable_thinking: true } }],
+    [{ chat_template_kwargs: { thinking: true } }],
+    [{ thinking: { type: 'enabled' } }],
+    [{ reasoning: { enabled: true } }],
+    [{ reasoning: { effort: 'high' } }],
+    [{ think: 'high' }],
+  ])('%j without a number holds the maximum thinking', (fields) => {
+    expect(besideIn(fields)).toBe(128_000);
+  });
+
+  test.each([
+    [{ enable_thinking: false }],
+    [{ chat_template_kwargs: { enable_thinking: false } }],
+    [{ thinking: { type: 'disabled' } }],
+    [{ reasoning: { enabled: false } }],
+    [{ reasoning: { effort: 'none' } }],
+  ])('%j holds nothing, as thinking is switched off', (fields) => {
+    expect(besideIn(fields)).toBe(0);
+  });
 
   test('is nothing where the dialect counts thinking within the limit', () => {
     expect(besideIn({ thinking: { type: 'enabled', budget_tokens: 40 } }, operations.messages)).toBe(0);

@@ -7,7 +7,7 @@ import type { NodeLease } from './node-lease';
 import { cannotCheck, inUse } from './refusal';
 import type { Slice } from './slice';
 import type { SliceBook } from './slice-book';
-import { SliceAllocator, type SliceAllocatorOptions } from './slice-allocator';
+import { SliceAllocator, type SliceAllocatorOptions, UNLIMITED } from './slice-allocator';
 import { type Waiter, WaitingLine } from './waiting-line';
 
 export interface EscrowOptions extends SliceAllocatorOptions {
@@ -115,6 +115,11 @@ export class Escrow implements HoldKeeper {
     const closed = this.refusal();
     if (closed !== undefined) throw closed;
     return this.allocator.headroom(refs);
+  }
+
+  /** Whether none of these limits is set. */
+  async isUnlimited(refs: readonly LimitRef[]): Promise<boolean> {
+    return (await this.headroom(refs)) >= UNLIMITED;
   }
 
   settle(hold: Hold, slices: readonly Slice[], outcome: SettleOutcome): Promise<void> {

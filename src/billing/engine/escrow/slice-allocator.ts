@@ -48,7 +48,8 @@ const isKnownShort = ({ askAgainAt, shortOf }: Slice, amount: Nano, elapsed: num
 const isToBeAsked = (slice: Slice | undefined, amount: Nano, elapsed: number): boolean =>
   slice === undefined || !(slice.covers(amount) || isKnownShort(slice, amount, elapsed));
 
-const withoutLimit: Nano = 2n ** 62n;
+/** The headroom of scopes without a limit. */
+export const UNLIMITED: Nano = 2n ** 62n;
 
 /** A slice is filled for at least this many requests of the size that asks. */
 const fewRequests = 8n;
@@ -278,7 +279,7 @@ export class SliceAllocator {
   }
 
   private headroomOf(refs: readonly LimitRef[], poolLeft: ReadonlyMap<number, Nano>): Nano {
-    let most = withoutLimit;
+    let most = UNLIMITED;
     for (const ref of refs) {
       const pool = poolLeft.get(scopeKey(ref));
       if (pool === undefined) continue;

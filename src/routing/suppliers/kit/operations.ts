@@ -1,4 +1,5 @@
 import type { OperationName, WireDialect } from '#extension';
+import { bodyFields } from '../../../vendors';
 
 export type { OperationName, WireDialect };
 
@@ -26,17 +27,8 @@ const WORD = 'ping';
 const FEW_TOKENS = 16;
 const greeting = { messages: [{ role: 'user', content: WORD }], max_tokens: FEW_TOKENS };
 
-const messages = fields(
-  `cache_control container context_management diagnostics fallback_credit_token inference_geo max_tokens mcp_servers
-   messages output_config output_format service_tier speed stop_sequences stream system temperature thinking thread
-   tool_choice tools top_k top_p user_profile_id`,
-);
-const responses = fields(
-  `background client_metadata context_management conversation include input instructions max_output_tokens
-   max_tool_calls moderation parallel_tool_calls previous_response_id prompt prompt_cache_key prompt_cache_options
-   prompt_cache_retention reasoning safety_identifier service_tier store stream stream_options temperature text
-   tool_choice tools top_logprobs top_p truncation`,
-);
+const messages = bodyFields('messages');
+const responses = bodyFields('responses');
 const form = fields(
   `chunking_strategy file include keywords known_speaker_names known_speaker_references language languages prompt
    response_format stream temperature timestamp_granularities`,
@@ -46,12 +38,7 @@ const form = fields(
 export const OPERATIONS: Readonly<Record<OperationName, OperationFacts>> = {
   chat: {
     path: '/chat/completions',
-    fields: fields(
-      `audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens max_tokens messages
-       modalities moderation n parallel_tool_calls prediction presence_penalty prompt_cache_key prompt_cache_options
-       prompt_cache_retention reasoning_effort response_format safety_identifier seed service_tier stop store stream
-       stream_options temperature tool_choice tools top_logprobs top_p verbosity web_search_options`,
-    ),
+    fields: bodyFields('chat'),
     probe: { body: greeting, list: 'choices' },
   },
   messages: { fields: messages, probe: { body: greeting, list: 'content' } },
