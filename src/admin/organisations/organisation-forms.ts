@@ -53,7 +53,7 @@ export class OrganisationForm extends ChangeForm {
   @IsFlag()
   sso_only?: boolean;
 
-  @Takes(oneOf(UNKNOWN_FIELD_MODES).orBlank())
+  @Takes(oneOf(UNKNOWN_FIELD_MODES).orBlank().nullable())
   unknown_fields?: UnknownFieldMode | null;
 
   /** The most that the credit limits of its people may come to, as far as its own administrators set them. */

@@ -32,9 +32,9 @@ export function lanesServing(call: Call, lanes: readonly PricedLane[], styles: S
   for (const name in call.inbound.body) {
     const meaning = meaningIn(call, name);
     if (meaning === undefined || (call.inbound.body[name] ?? null) === null) continue;
-    if (meaning.use === 'refused') throw notTaken(name, call.model, meaning.why);
+    if (meaning.use === 'refused') throw notTaken(name, call.model, meaning);
     const serving = lanes.filter(({ lane }) => takesMeaning(call, lane, { name, meaning }, styles));
-    if (serving.length === 0) throw notTaken(name, call.model, meaning.why);
+    if (serving.length === 0) throw notTaken(name, call.model, meaning);
     const isWithheld = serving.length < lanes.length && meaning.canRetryWithout === true;
     return { lanes: serving, withheldBy: isWithheld ? name : null };
   }
@@ -44,7 +44,7 @@ export function lanesServing(call: Call, lanes: readonly PricedLane[], styles: S
 /** The refusal for a request whose remaining lanes do not take the field. */
 export function withheld({ operation, model }: Call, name: string): Error {
   const meaning = isText(operation) ? meaningOfField(operation.dialect.name, name) : undefined;
-  return notTaken(name, model, meaning?.why ?? REASON);
+  return notTaken(name, model, meaning ?? { why: REASON });
 }
 
 function takesMeaning(

@@ -7,7 +7,7 @@ import {
   nestedFields,
   withoutListMark,
 } from '../../routing';
-import { requestFields } from '../../vendors';
+import { type MeaningfulField, requestFields } from '../../vendors';
 import { isConversation, type Operation } from '../operations/operation';
 import type { Inbound } from './inbound';
 import { type UnknownPart, unknownBetasIn, unknownPartsOf } from './unknown-parts';
@@ -82,8 +82,13 @@ function requireFew(count: number, path: string): void {
   });
 }
 
-export const notTaken = (name: string, model: string, why: string): Fault =>
+export const notTaken = (
+  name: string,
+  model: string,
+  { why, details }: Pick<MeaningfulField, 'why' | 'details'>,
+): Fault =>
   fault('unsupported_parameter', {
     param: name,
+    details,
     message: `${name}: no supplier of ${model} takes this field, as ${why}. Leave it out.`,
   });

@@ -7,6 +7,8 @@ export interface MeaningfulField {
   readonly why: string;
   /** Suppliers that check their input against the vendor's own interface take the field. */
   readonly vendorTakes?: true;
+  /** Structured details of the refusal, by which clients recognise it. */
+  readonly details?: Readonly<Record<string, unknown>>;
   /** Clients repeat the request without the field when they are told that no lane takes it. */
   readonly canRetryWithout?: true;
 }
@@ -22,6 +24,7 @@ const meaning: Readonly<Record<DialectName, Readonly<Record<string, MeaningfulFi
     thread: {
       use: 'refused',
       why: 'the conversation would be stored in an account that several keys share; send all of it in messages',
+      details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] },
     },
     // Claude Code 2.1.332 in auto mode; seen to repeat the request without the field after a 400 that names it.
     safeguards: {
