@@ -30,7 +30,7 @@ const external = [
   'pdfkit',
   'pg',
   'reflect-metadata',
-  // Only who goes through a proxy or speaks HTTP/2 pays for it.
+  // Loaded with the first connection through a proxy.
   'undici',
   // Optional for Nest, and not installed.
   '@nestjs/microservices*',

@@ -1,6 +1,7 @@
 'use strict';
 const fs = require('node:fs');
 const { join } = require('node:path');
+const { unjudged } = require('./bootstrap/install-scripts.cjs');
 
 /**
  * The faults of a lock file make it fail on another platform: npm drops optional packages that its registry
@@ -52,12 +53,18 @@ function canonical(record = {}) {
   return JSON.stringify(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
+const unjudgedScripts = (lock) =>
+  unjudged(lock).map(
+    (name) => `${name} has an install script that scripts/bootstrap/install-scripts.cjs does not name`,
+  );
+
 /** The product's, those of the clients it is proven with, and that of the gateway it is compared with. */
 const folders = ['', 'proofs/clients', 'proofs/lanes', 'bench/gateway/peers'];
 
 function faultsOfFolder(folder) {
   const read = (name) => JSON.parse(fs.readFileSync(join(__dirname, '..', folder, name), 'utf8'));
-  return faultsOf(read('package.json'), read('package-lock.json')).map(
+  const lock = read('package-lock.json');
+  return [...faultsOf(read('package.json'), lock), ...(folder === '' ? unjudgedScripts(lock) : [])].map(
     (fault) => `${folder && `${folder}: `}${fault}`,
   );
 }

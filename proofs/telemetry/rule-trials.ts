@@ -181,6 +181,10 @@ export const trials: readonly RuleTrial[] = [
     series: { [series('gateway_tap_oldest_seconds', 'tap="http/siem"')]: after(1, 400) },
   },
   {
+    alert: 'StorageLimited',
+    series: { [series('gateway_storage_limited_total', 'kind="idempotent_answers"')]: after(0, 2_000) },
+  },
+  {
     alert: 'TapDeadLetters',
     series: { [series('gateway_tap_records_total', 'tap="http/siem",outcome="dead"')]: after(0, 3) },
   },

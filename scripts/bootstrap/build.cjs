@@ -2,6 +2,7 @@
 const { createHash } = require('node:crypto');
 const fs = require('node:fs');
 const { join } = require('node:path');
+const { runInstallScripts } = require('./install-scripts.cjs');
 const { announced, inProject, run } = require('./run.cjs');
 
 const stamp = inProject('dist', '.stamp');
@@ -66,5 +67,5 @@ function filesBelow(folder) {
 
 module.exports = { build, fingerprint };
 
-// `npm run build`, in the image too, where the packages are there already.
-if (require.main === module) void build({ path: process.execPath }).make();
+// `npm run build` after `npm ci`, which runs no install scripts; in the image, too.
+if (require.main === module) void runInstallScripts().then(() => build({ path: process.execPath }).make());

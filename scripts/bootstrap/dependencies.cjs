@@ -1,6 +1,7 @@
 'use strict';
 const { createHash } = require('node:crypto');
 const fs = require('node:fs');
+const { runInstallScripts } = require('./install-scripts.cjs');
 const { announced, inProject, npm } = require('./run.cjs');
 
 const marker = inProject('node_modules', '.bootstrap');
@@ -16,7 +17,8 @@ function dependencies(node) {
     make: () =>
       announced('Installing the packages (one to three minutes the first time)', async () => {
         // NODE_ENV=production would leave the compiler out.
-        await npm(['ci', '--include=dev']);
+        await npm(['ci', '--include=dev', '--ignore-scripts']);
+        await runInstallScripts();
         // Written last, so that an interrupted installation is done again.
         fs.writeFileSync(marker, state());
       }),

@@ -33,9 +33,21 @@ const privateNode = {
         fs.rmSync(folder, { recursive: true, force: true });
         fs.mkdirSync(folder, { recursive: true });
         fs.writeFileSync(inProject('.node24', 'package.json'), '{ "private": true }\n');
-        await npm(['install', 'node@24', '--no-package-lock', '--no-save', '--prefix', folder], {
-          cwd: folder,
-        });
+        // The package fetches the Node of this platform in its install script.
+        await npm(
+          [
+            'install',
+            'node@24',
+            '--ignore-scripts=false',
+            '--no-package-lock',
+            '--no-save',
+            '--prefix',
+            folder,
+          ],
+          {
+            cwd: folder,
+          },
+        );
         if (!privateNode.isCurrent()) {
           throw new Error(
             `Node 24 could not be installed from npm. Install Node ${needed.join('.')} or newer yourself.`,

@@ -14,8 +14,16 @@ const fields: Readonly<Record<string, { readonly takes: string; fits(value: unkn
     takes: 'certificates in PEM',
     fits: (value) => typeof value === 'string' && certificatesIn(value).length > 0,
   },
-  http2: { takes: 'true or false', fits: (value) => typeof value === 'boolean' },
 };
+
+/** Left over from versions that could use HTTP/2: accepted so that nothing breaks on an upgrade, and ignored. */
+const ignoredFields: ReadonlySet<string> = new Set(['http2']);
+
+/** The fields of `settings.egress` that have no effect any more. */
+export const ignoredEgressFields = ({ egress }: ProviderSettings): string[] =>
+  typeof egress === 'object' && egress !== null
+    ? Object.keys(egress).filter((name) => ignoredFields.has(name))
+    : [];
 
 /** Says what is wrong with the way to a provider that its settings describe, where proxies of these names are known. */
 export function egressProblem(
@@ -26,6 +34,7 @@ export function egressProblem(
   if (typeof egress !== 'object' || egress === null || Array.isArray(egress))
     return `takes ${Object.keys(fields).join(', ')}`;
   for (const [name, value] of Object.entries(egress)) {
+    if (ignoredFields.has(name)) continue;
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
     if (field === undefined) return `takes ${Object.keys(fields).join(', ')}, and no "${name}"`;
     if (!field.fits(value)) return `takes as ${name} ${field.takes}`;

@@ -10,7 +10,7 @@ export {
 export type { BearerCredential, Credential, CredentialSecret, TokenCredential } from './credential';
 export { originsOf, sealedCredentials, typedCredential } from './credential';
 export { CLIENT_CERTIFICATE, type CredentialHealth, type CredentialKind } from './credential.entity';
-export { egressTerms, proxyNamesIn } from './egress';
+export { egressTerms, ignoredEgressFields, proxyNamesIn } from './egress';
 export { type ProviderCertificate, providerCertificates } from './provider-certificates';
 export { CredentialEditor, type CredentialInput } from './credential-editor.service';
 export { type StoredTokenEvent, type TokenEvent, TokenEvents } from './credential-events.service';

@@ -1,12 +1,15 @@
 import { Injectable } from '@nestjs/common';
+import { fault } from '../kernel';
 import {
   Database,
   everyRow,
   Keyset,
+  Metrics,
   type Page,
   type PageRequest,
   readRows,
   type Row,
+  Settings,
   type Tx,
 } from '../platform';
 import type { AttachmentHead, Message, MessageRole, MessageState } from './conversation';
@@ -35,6 +38,8 @@ export class ConversationMessages {
   constructor(
     private readonly database: Database,
     private readonly content: ConversationContent,
+    private readonly metrics: Metrics,
+    private readonly settings: Settings,
   ) {}
 
   /** The newest first. */
@@ -110,6 +115,7 @@ export class ConversationMessages {
     messageId: string,
     attachments: readonly Attachment[],
   ): Promise<void> {
+    if (attachments.length > 0) await this.requireRoom(tx, conversationId, attachments);
     for (const [place, { name, mediaType, content }] of attachments.entries()) {
       await tx.query(
         `INSERT INTO conversation_attachment (message_id, place, media_type, bytes, name, content)
@@ -124,6 +130,37 @@ export class ConversationMessages {
         ],
       );
     }
+  }
+
+  /** Refuses attachments beyond what one user can keep. The lock makes concurrent messages of a user wait. */
+  private async requireRoom(
+    tx: Tx,
+    conversationId: number,
+    attachments: readonly Attachment[],
+  ): Promise<void> {
+    const maxBytes = this.settings.chatAttachmentsUserLimitBytes;
+    await tx.query(
+      `SELECT pg_advisory_xact_lock(hashtext('chat attachments'), user_id) FROM conversation WHERE id = $1`,
+      [conversationId],
+    );
+    const [{ bytes }] = await tx.query<[{ bytes: string }]>(
+      `SELECT coalesce(sum(a.bytes), 0)::text AS bytes
+         FROM conversation own
+         JOIN conversation c ON c.user_id = own.user_id
+         JOIN conversation_message m ON m.conversation_id = c.id AND m.role = 'user'
+         JOIN conversation_attachment a ON a.message_id = m.id
+        WHERE own.id = $1`,
+      [conversationId],
+    );
+    const addedBytes = attachments.reduce((sum, { content }) => sum + content.length, 0);
+    if (Number(bytes) + addedBytes <= maxBytes) return;
+    this.metrics.storageLimited.inc({ kind: 'chat_attachments' });
+    const limit = Math.floor(maxBytes / 1_000_000);
+    throw fault('request_too_large', {
+      param: 'attachments',
+      message: `An account can keep up to ${limit} MB of attachments. Delete conversations with files, then send the message again.`,
+      details: { reason: 'attachments-full', limit },
+    });
   }
 
   async attachmentsOf(conversationId: number, messageId: string): Promise<Attachment[]> {

@@ -1,5 +1,11 @@
 import { DAY_MS } from '../kernel';
-import { CredentialStore, loadSnapshot, providerCertificates } from '../catalogue';
+import {
+  CredentialStore,
+  ignoredEgressFields,
+  loadSnapshot,
+  providerCertificates,
+  readCurrent,
+} from '../catalogue';
 import { firstEndIn, MasterKeys, NoProxy, SecretBox, type Settings } from '../platform';
 import { tryConnection } from './connect';
 import { type CheckContext, fail, type Finding, ok, reasonOf, warn } from './finding';
@@ -51,6 +57,17 @@ export async function providersCertified({ database, settings }: CheckContext): 
     const subject = `${what} of ${provider}`;
     return endsAt === null ? fail(subject, 'cannot be read', advice) : lasting(subject, endsAt, advice);
   });
+}
+
+/** Providers whose stored settings still ask for HTTP/2, which suppliers were reached over in earlier versions. */
+export async function http2Ignored({ database }: CheckContext): Promise<Finding[]> {
+  const { providers } = await database.transaction((tx) => readCurrent(tx));
+  const names = [...providers.values()]
+    .filter(({ settings }) => ignoredEgressFields(settings).includes('http2'))
+    .map(({ name }) => name);
+  if (names.length === 0) return [];
+  const found = `ignored in settings.egress of ${names.join(', ')}: suppliers are reached over HTTP/1.1`;
+  return [warn('HTTP/2', found, 'Remove "http2" from settings.egress of the provider.')];
 }
 
 function certificates(what: string, pem: string | undefined): Finding[] {

@@ -5,7 +5,7 @@ export {
   suppliersPaid,
   suppliersReachable,
 } from './catalogue-checks';
-export { egress, providersCertified } from './egress-checks';
+export { egress, http2Ignored, providersCertified } from './egress-checks';
 export { type CheckContext, fail, type Finding, ok, reasonOf, warn } from './finding';
 export {
   baseAddress,

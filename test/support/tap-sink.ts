@@ -12,6 +12,7 @@ export interface Batch {
 interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
 }
 
 /** What the sink does with a batch: a status, alone or with headers, or a promise of one. */
@@ -53,8 +54,12 @@ export class TapSink {
     const batch = { records, headers: request.headers, body };
     this.batches.push(batch);
     const answer = await this.behaviour(batch, this.batches.length);
-    const { status, headers } = typeof answer === 'number' ? { status: answer, headers: {} } : answer;
+    const {
+      status,
+      headers,
+      body: words = '{}',
+    } = typeof answer === 'number' ? { status: answer, headers: {} } : answer;
     if (status < 300) this.accepted.push(...records);
-    response.writeHead(status, headers).end('{}');
+    response.writeHead(status, headers).end(words);
   }
 }

@@ -5,7 +5,6 @@ import { brokenAnswers, cuts } from '../../../test/support/broken-answers';
 import { type Findings, inParallel } from '../../../test/system/findings';
 import { none } from '../none';
 import type { WayOut } from '../ways/way';
-import { proveBrokenFrames } from './broken-frames';
 import { askFor, settings } from './told';
 
 const GOOD = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
@@ -37,7 +36,6 @@ export const thisMachine = (): AddressGuard =>
 
 /** Each answer is no answer, however its bytes come, and the call behind it gets its own. */
 export async function proveBrokenAnswers(findings: Findings, way: WayOut): Promise<void> {
-  if (way.means.supplier === 'http2') return proveBrokenFrames(findings, way);
   const server = await startSpoiling();
   const origin = await way.to((server.address() as AddressInfo).port);
   const transport = way.transport(settings, thisMachine());

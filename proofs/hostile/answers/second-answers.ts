@@ -3,9 +3,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { AddressGuard, loadSettings } from '#product/platform';
 import { Chance } from '../../../test/system/chance';
 import { type Findings, inParallel } from '../../../test/system/findings';
-import type { Front } from '../ways/fronts';
 import type { WayOut } from '../ways/way';
-import { dataFrame, frameSupplier, headersFrame } from './frames';
 import { askFor } from './told';
 
 const CALLS = 20_000;
@@ -40,36 +38,6 @@ async function startDoubling(every: number, latestMs: number, chance: Chance): P
   return server;
 }
 
-/** The same in frames: the second answer comes on a stream that has ended. */
-const startDoublingFrames = (
-  every: number,
-  latestMs: number,
-  chance: Chance,
-  onAsked: () => void,
-): Promise<Front> =>
-  frameSupplier((stream, path, socket) => {
-    onAsked();
-    const answer = Buffer.concat([headersFrame(stream, [[':status', '200']]), dataFrame(stream, path, true)]);
-    socket.write(answer);
-    const again = (): void => void (socket.writable && socket.write(answer));
-    if (chance.whole(1, every) === 1) setTimeout(again, chance.next() * latestMs);
-  });
-
-interface Doubling {
-  readonly origin: string;
-  stop(): void;
-}
-
-async function doublingBy(way: WayOut, every: number, latestMs: number, chance: Chance): Promise<Doubling> {
-  if (way.means.supplier === 'http2') {
-    const supplier = await startDoublingFrames(every, latestMs, chance, way.came);
-    return { origin: `https://127.0.0.1:${supplier.port}`, stop: () => supplier.stop() };
-  }
-  const server = await startDoubling(every, latestMs, chance);
-  const { port } = server.address() as AddressInfo;
-  return { origin: await way.to(port), stop: () => void server.close() };
-}
-
 /** A supplier that sends answers twice: none of them reaches another call. */
 export async function proveSecondAnswers(
   findings: Findings,
@@ -77,10 +45,10 @@ export async function proveSecondAnswers(
   { seed }: { seed: number },
 ): Promise<void> {
   const { supplier, proxy } = way.means;
-  const isHttp2 = supplier === 'http2';
   const calls = supplier === 'plain' && proxy === 'none' ? CALLS : CALLS_BY_OTHERS;
   for (const { every, latestMs } of turns) {
-    const doubling = await doublingBy(way, every, latestMs, new Chance(seed));
+    const server = await startDoubling(every, latestMs, new Chance(seed));
+    const origin = await way.to((server.address() as AddressInfo).port);
     const guard = new AddressGuard([{ address: '127.0.0.0', prefix: 8, family: 'ipv4' }]);
     const transport = way.transport(loadSettings({ NODE_ENV: 'test' }), guard);
     let [wrong, answered] = [0, 0];
@@ -88,18 +56,13 @@ export async function proveSecondAnswers(
       AT_ONCE,
       Array.from({ length: calls }, (_, call) => `/call-${call}`),
       async (path) => {
-        // Frames of the request's body can be read without knowing how its head is compressed.
-        const { error, text } = await askFor(
-          transport,
-          `${doubling.origin}${path}`,
-          isHttp2 ? { method: 'POST', body: path } : {},
-        );
+        const { error, text } = await askFor(transport, `${origin}${path}`);
         if (error === null && text === path) answered += 1;
         else if (error === null) wrong += 1;
       },
     );
     transport.close();
-    doubling.stop();
+    server.close();
     findings.add(
       `one answer in ${every} sent twice, within ${latestMs} ms: none reaches another call`,
       wrong === 0 && answered > calls * 0.99,

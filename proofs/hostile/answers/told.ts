@@ -1,9 +1,7 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import type { SupplierRequest, SupplierTransport } from '#product/platform';
+import type { SupplierTransport } from '#product/platform';
 
-/** The outcome of a call: its head, its text, and its error. */
+/** The outcome of a call: its text, and its error. */
 export interface Told {
-  readonly headers: IncomingHttpHeaders;
   readonly text: string;
   /** Null where the answer was taken for a whole one. */
   readonly error: (Error & { readonly code?: string }) | null;
@@ -18,20 +16,14 @@ export const settings = {
   supplierTotalTimeoutMs: 10_000,
 };
 
-export const askFor = (
-  transport: SupplierTransport,
-  url: string,
-  request: Partial<SupplierRequest> = {},
-): Promise<Told> =>
+export const askFor = (transport: SupplierTransport, url: string): Promise<Told> =>
   new Promise((resolve) => {
     const pieces: Buffer[] = [];
-    let heard: IncomingHttpHeaders = {};
     const end = (error: Error | null): void =>
-      resolve({ headers: heard, text: Buffer.concat(pieces).toString('latin1'), error });
+      resolve({ text: Buffer.concat(pieces).toString('latin1'), error });
     transport.dispatch(
-      { url: new URL(url), method: 'GET', headers: {}, ...request },
+      { url: new URL(url), method: 'GET', headers: {} },
       {
-        onHead: (_, headers) => void (heard = headers),
         onData: (piece) => void pieces.push(piece),
         onEnd: () => end(null),
         onBroken: end,

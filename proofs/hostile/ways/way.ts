@@ -6,13 +6,13 @@ import {
 } from '#product/platform';
 import { type ForwardProxy, forwardProxy } from '../../../test/support/forward-proxy';
 import { certificates } from './certificates';
-import { type Front, http2Front, secureFront } from './fronts';
+import { type Front, secureFront } from './fronts';
 
 /** The proxies and certificates between us and a supplier, for one way (docs/egress.md). */
 interface Means {
   readonly what: string;
   readonly proxy: 'none' | 'plain' | 'secure';
-  readonly supplier: 'plain' | 'secure' | 'http2';
+  readonly supplier: 'plain' | 'secure';
 }
 
 export const means = {
@@ -22,11 +22,6 @@ export const means = {
     what: 'in a tunnel of an HTTPS proxy, with a private authority and a client certificate',
     proxy: 'secure',
     supplier: 'secure',
-  },
-  http2: {
-    what: 'over HTTP/2, with a private authority and a client certificate',
-    proxy: 'none',
-    supplier: 'http2',
   },
 } as const satisfies Record<string, Means>;
 
@@ -47,9 +42,9 @@ export class WayOut {
   private readonly egress: EgressSettings;
   private readonly fronts: Front[] = [];
   private readonly targets = new Set<string>();
-  /** So many connections, or streams of HTTP/2, came to what stands before suppliers. */
+  /** Number of connections to what stands before suppliers. */
   private taken = 0;
-  readonly came = (): void => void (this.taken += 1);
+  private readonly came = (): void => void (this.taken += 1);
 
   private constructor(
     readonly means: Means,
@@ -61,7 +56,6 @@ export class WayOut {
     this.egress = {
       noProxy: '',
       egressProxies: proxy === null ? [] : [{ name: PROXY, url }],
-      egressHttp2: means.supplier === 'http2',
       ...(isSecure && {
         egressCa: certificates.supplier,
         egressClientCertificate: certificates.client,
@@ -85,15 +79,14 @@ export class WayOut {
     return this.terms === undefined ? others : { ...others, egress: this.terms };
   }
 
-  /** For the service; certificates and HTTP/2 hold for every supplier. */
+  /** For the service; certificates hold for every supplier. */
   get environment(): Readonly<Record<string, string>> {
-    const { egressProxies, egressCa, egressClientCertificate, egressClientKey, egressHttp2 } = this.egress;
+    const { egressProxies, egressCa, egressClientCertificate, egressClientKey } = this.egress;
     const named = {
       EGRESS_PROXIES: egressProxies.map(({ name, url }) => `${name}=${url}`).join(),
       EGRESS_CA: egressCa,
       EGRESS_CLIENT_CERTIFICATE: egressClientCertificate,
       EGRESS_CLIENT_KEY: egressClientKey,
-      EGRESS_HTTP2: String(egressHttp2),
     };
     const set = Object.entries(named).flatMap(([name, value]) => (value ? [[name, value] as const] : []));
     return Object.fromEntries(set);
@@ -103,8 +96,7 @@ export class WayOut {
   async to(port: number, host = '127.0.0.1'): Promise<string> {
     const { supplier } = this.means;
     if (supplier === 'plain') return this.known(`http://${host}:${port}`);
-    const open = supplier === 'http2' ? http2Front : secureFront;
-    const front = await open(port, this.came);
+    const front = await secureFront(port, this.came);
     this.fronts.push(front);
     return this.known(`https://${host}:${front.port}`);
   }

@@ -2,6 +2,7 @@ import { Body, Controller, Req } from '@nestjs/common';
 import {
   AlertChannels,
   AlertClient,
+  type AlertOwner,
   AlertTests,
   type ChannelKind,
   type ChannelWish,
@@ -23,6 +24,7 @@ import {
   PageRenderer,
   PathId,
 } from '../../web';
+import { TestMessageRate } from '../test-message-rate';
 import { AlertChannelForm, NewAlertChannelForm } from './alert-forms';
 import { CHANNELS_PATH, channelsPage } from './channels-model';
 
@@ -35,6 +37,7 @@ export class AlertChannelsController {
     private readonly channels: AlertChannels,
     private readonly client: AlertClient,
     private readonly tests: AlertTests,
+    private readonly testRate: TestMessageRate,
     private readonly pages: PageRenderer,
   ) {}
 
@@ -47,11 +50,12 @@ export class AlertChannelsController {
   @Action(`${CHANNELS_PATH}/create`, access(), { audit: 'alert.channel-added' })
   async create(@Body() form: NewAlertChannelForm, @Req() request: HttpRequest): Promise<Done> {
     const { kind } = form;
-    const given = this.targetIn(form, kind);
+    const owner = ownerOf(adminScope(request));
+    const given = this.targetIn(owner, form, kind);
     if (kind !== 'mail' && given.url === undefined) throw missing('url');
     if ((kind === 'webhook' || kind === 'pagerduty') && given.key === undefined) throw missing('key');
     const target = kind === 'mail' ? null : ({ ...given, url: given.url! } satisfies Target);
-    const id = await this.channels.create(ownerOf(adminScope(request)), kind, wishOf(form), target);
+    const id = await this.channels.create(owner, kind, wishOf(form), target);
     return done(CHANNELS_PATH, { ok: true, id }, 'alerts.channel-added');
   }
 
@@ -63,14 +67,16 @@ export class AlertChannelsController {
   ): Promise<Done> {
     const owner = ownerOf(adminScope(request));
     const { kind } = await this.channels.get(owner, id);
-    await this.channels.change(owner, id, wishOf(form), this.targetIn(form, kind));
+    await this.channels.change(owner, id, wishOf(form), this.targetIn(owner, form, kind));
     return done(CHANNELS_PATH, { ok: true, id }, 'alerts.saved');
   }
 
-  /** It waits for the receiver, and answers what that said. */
+  /** Waits for the receiver, and returns its response. */
   @Action(`${CHANNELS_PATH}/:channel_id/test`, access(), { audit: 'alert.channel-tested' })
   async test(@PathId('channel_id') id: number, @Req() request: HttpRequest): Promise<Done> {
-    const { kind, words } = await this.tests.run(ownerOf(adminScope(request)), id);
+    const owner = ownerOf(adminScope(request));
+    await this.testRate.take('alert-tests', owner);
+    const { kind, words } = await this.tests.run(owner, id);
     const ok = kind === 'delivered';
     const facts = { ok, id, answer: words };
     return ok
@@ -84,9 +90,9 @@ export class AlertChannelsController {
     return done(CHANNELS_PATH, { ok: true, id }, 'alerts.channel-removed');
   }
 
-  private targetIn({ url, key }: AlertChannelForm, kind: ChannelKind): Partial<Target> {
+  private targetIn(owner: AlertOwner, { url, key }: AlertChannelForm, kind: ChannelKind): Partial<Target> {
     if (kind === 'mail') return {};
-    const problem = url === undefined ? null : this.client.problemOf(url.trim());
+    const problem = url === undefined ? null : this.client.problemOf(owner, url.trim());
     if (problem !== null)
       throw refused('url', `an address that may be sent to: this one ${problem}`, {
         reason: 'alert-address',

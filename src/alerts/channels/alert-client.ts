@@ -1,7 +1,17 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { SECOND_MS } from '../../kernel';
-import { AddressGuard, ChosenTransport, OutgoingClient, redactText, Settings } from '../../platform';
-import type { AlertMessage, Answer, Outcome, SentChannelKind, Target, Vendor } from './channel';
+import {
+  AddressGuard,
+  addressRedactor,
+  type AllowedNetwork,
+  ChosenTransport,
+  errorCode,
+  OutgoingClient,
+  redactText,
+  Settings,
+} from '../../platform';
+import type { AlertOwner } from '../catalogue/kinds';
+import type { AlertMessage, Outcome, SentChannelKind, Target, Vendor } from './channel';
 import { pagerduty } from './pagerduty';
 import { slack } from './slack';
 import { teams } from './teams';
@@ -15,33 +25,44 @@ const LONGEST_WORDS = 300;
 /** A receiver may ask for a longer pause; nobody waits for that. */
 const LONGEST_PAUSE_S = 3_600;
 
-/** Sends messages of alerts. Addresses are those that organisations name, so that only public ones are reached. */
+/** The networks that one kind of owner reaches, and the client that goes there. */
+interface Reach {
+  readonly guard: AddressGuard;
+  readonly client: OutgoingClient;
+}
+
+/** Sends messages of alerts to the public internet, and to the private networks that the operator allows the owner. */
 @Injectable()
 export class AlertClient implements OnApplicationShutdown {
-  private readonly guard: AddressGuard;
-  private readonly client: OutgoingClient;
+  private readonly platform: Reach;
+  private readonly organisations: Reach;
 
   constructor(settings: Settings) {
-    this.guard = new AddressGuard(settings.alertAllow);
-    this.client = new OutgoingClient(new ChosenTransport(settings, this.guard));
+    const reachOf = (allowed: readonly AllowedNetwork[]): Reach => {
+      const guard = new AddressGuard(allowed);
+      return { guard, client: new OutgoingClient(new ChosenTransport(settings, guard)) };
+    };
+    this.platform = reachOf(settings.alertAllow);
+    this.organisations = reachOf(settings.organisationAlertAllow);
   }
 
   onApplicationShutdown(): void {
-    this.client.close();
+    this.platform.client.close();
+    this.organisations.client.close();
   }
 
-  /** What is wrong with an address, as far as it can be said without asking for its name; null where nothing is. */
-  problemOf(address: string): string | null {
+  /** Returns the problem of an address as far as it can be known without resolving its name; null if there is none. */
+  problemOf(owner: AlertOwner, address: string): string | null {
     const url = URL.canParse(address) ? new URL(address) : null;
     if (url === null || address.length > 2_048 || !/^[\x21-\x7e]+$/.test(address)) return 'cannot be read';
     if (url.username !== '' || url.password !== '') return 'has credentials in it';
-    const checked = this.guard.checkBaseUrl(url.origin);
+    const checked = this.reachOf(owner).guard.checkBaseUrl(url.origin);
     return checked.ok ? null : checked.error;
   }
 
   /** Null where the receiver has nothing to do with such a message. */
   async send(
-    kind: SentChannelKind,
+    { organisationId, kind }: { readonly organisationId: AlertOwner; readonly kind: SentChannelKind },
     target: Target,
     message: AlertMessage,
     now = Date.now(),
@@ -50,28 +71,36 @@ export class AlertClient implements OnApplicationShutdown {
     const request = vendor.request(target, message, now);
     if (request === null) return null;
     try {
-      const answer = await this.client.read(
+      const answer = await this.reachOf(organisationId).client.read(
         { ...request, method: 'POST' },
         { mostBytes: MOST_ANSWER_BYTES, deadlineMs: DEADLINE_MS },
       );
       const read = { status: answer.status, body: answer.body.toString('utf8') };
-      return outcomeOf(vendor, read, answer.headers['retry-after'], now);
+      const said = read.body.trim();
+      const words = cleaned(`HTTP ${read.status}${said === '' ? '' : `: ${said}`}`, target);
+      return outcomeOf(vendor.judge(read), words, pauseOf(answer.headers['retry-after'], now));
     } catch (error) {
-      return {
-        kind: 'again',
-        words: cleaned(error instanceof Error ? error.message : String(error), target),
-      };
+      return { kind: 'again', words: cleaned(problemIn(error), target) };
     }
+  }
+
+  private reachOf(owner: AlertOwner): Reach {
+    return owner === null ? this.platform : this.organisations;
   }
 }
 
-function outcomeOf(vendor: Vendor, answer: Answer, retryAfter: string | undefined, now: number): Outcome {
-  const words = cleaned(`HTTP ${answer.status}${answer.body.trim() === '' ? '' : `: ${answer.body.trim()}`}`);
-  const verdict = vendor.judge(answer);
+/** Neither an internal name's addresses nor those of an allowed network are the owner's to know. */
+function problemIn(error: unknown): string {
+  const code = errorCode(error);
+  if (code === 'ADDRESS_REFUSED') return 'this address is not allowed';
+  if (error instanceof Error && 'syscall' in error) return `the receiver cannot be reached (${code})`;
+  return error instanceof Error ? error.message : String(error);
+}
+
+function outcomeOf(verdict: ReturnType<Vendor['judge']>, words: string, afterMs: number | null): Outcome {
   if (verdict === 'delivered') return { kind: 'delivered', words };
   if (verdict === 'gone') return { kind: 'refused', words, isGone: true };
   if (verdict === 'refused') return { kind: 'refused', words };
-  const afterMs = pauseOf(retryAfter, now);
   return { kind: 'again', words, ...(afterMs === null ? {} : { afterMs }) };
 }
 
@@ -82,10 +111,9 @@ function pauseOf(header: string | undefined, now: number): number | null {
   return Number.isNaN(seconds) ? null : Math.min(Math.max(seconds, 1), LONGEST_PAUSE_S) * SECOND_MS;
 }
 
-/** An answer is shown on a page: one line, without what may be a secret, and without the address that is one. */
-function cleaned(words: string, target?: Target): string {
+/** The text of a delivery is stored and shown: one line, without anything of the sealed address and key. */
+function cleaned(words: string, { url, key }: Target): string {
   const plain = words.replaceAll(/\s+/g, ' ').replaceAll(/\p{Cc}/gu, '');
-  const hidden = target === undefined ? plain : plain.replaceAll(target.url, new URL(target.url).host);
-  const line = redactText(hidden);
+  const line = redactText(addressRedactor(url, key === undefined ? [] : [key])(plain));
   return line.length > LONGEST_WORDS ? `${line.slice(0, LONGEST_WORDS)}…` : line;
 }

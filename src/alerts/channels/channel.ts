@@ -78,7 +78,7 @@ interface SentRequest {
   readonly body: string;
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly body: string;
 }

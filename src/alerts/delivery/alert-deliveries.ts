@@ -130,7 +130,14 @@ export class AlertDeliveries {
 
   /** Sends one message now. */
   async post(
-    { id, kind, language }: Pick<Channel, 'id' | 'language'> & { readonly kind: SentChannelKind },
+    {
+      id,
+      organisationId,
+      kind,
+      language,
+    }: Pick<Channel, 'id' | 'organisationId' | 'language'> & {
+      readonly kind: SentChannelKind;
+    },
     alert: TellableAlert,
     event: AlertEvent | 'test',
     { id: messageId, timeZone }: { readonly id: string; readonly timeZone: string },
@@ -138,7 +145,7 @@ export class AlertDeliveries {
     const target = await this.channels.targetOf(id);
     if (target === null) return { kind: 'again', words: 'the master key that sealed its address is missing' };
     const message = this.wording.of(alert, event, { locale: localeOr(language), timeZone });
-    return this.client.send(kind, target, { ...message, id: messageId });
+    return this.client.send({ organisationId, kind }, target, { ...message, id: messageId });
   }
 
   private async note(

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { SettledRecord } from '#extension';
 import { SECOND_MS } from '../../kernel';
-import { type OutgoingClient, type Settings, webhookHeaders } from '../../platform';
+import { addressRedactor, type OutgoingClient, type Settings, webhookHeaders } from '../../platform';
 import type { Sink } from './held-tap';
 import { refusal } from './sinks/post';
 
@@ -41,15 +41,15 @@ const webhookSink = (
       // The signal comes first, at the tap's own deadline.
       { mostBytes: MOST_ANSWER_BYTES, deadlineMs: timeoutMs + SECOND_MS },
     );
-    if (answer.status < 200 || answer.status > 299) throw refusal(answer, kinds);
+    if (answer.status < 200 || answer.status > 299) throw refusal(answer, kinds, addressRedactor(url));
     return String(answer.status);
   },
 });
 
-/** Some services have a secret in their address. */
+/** Some services have a secret in the path or the query of their address. */
 function shown(url: string): string {
   const { origin, pathname, search } = new URL(url);
-  return `${origin}${pathname}${search === '' ? '' : '?…'}`;
+  return `${origin}${pathname === '/' && search === '' ? '' : '/…'}`;
 }
 
 /** When the newest of them began: the same for the same records. */

@@ -9,6 +9,7 @@ import {
   engine,
   fail,
   type Finding,
+  http2Ignored,
   mail,
   providersCertified,
   reasonOf,
@@ -96,6 +97,7 @@ const databaseChecks: readonly (readonly [string, Check])[] = [
   ['supplier keys', suppliersPaid],
   ['suppliers', suppliersReachable],
   ['certificates', providersCertified],
+  ['HTTP/2', http2Ignored],
   ['models', modelsKnown],
   ['credentials', credentialsAccepted],
 ];

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import {
   Database,
+  Metrics,
   packSealed,
   RepeatingJob,
   type Row,
@@ -8,6 +9,8 @@ import {
   SecretBox,
   type SecretPlace,
   Settings,
+  StorageLimit,
+  type StoredAmount,
   unpackSealed,
 } from '../../platform';
 
@@ -27,31 +30,46 @@ export interface FreshResponse extends KeptResponse {
   readonly itemIds: readonly string[];
 }
 
+/** A fresh response with encrypted contents and their size. */
+interface SealedResponse extends FreshResponse {
+  readonly bytes: number;
+}
+
 type KeptRow = Row<'kept_response', 'response_id, answer, input'>;
 
 const TABLE = 'kept_response';
 const ROWS_AT_ONCE = 100;
-/** It holds for one key; beside it the setting bounds their size. */
-const MOST_ANSWERS = 20_000;
-/** A key's answers are trimmed after it has added this share of its bounds. */
-const SHARE_BEFORE_TRIM = 1 / 16;
-/** The bound on keys with remembered growth; the upkeep job trims all keys. */
-const MOST_KEYS = 10_000;
+/** Per key, next to the setting that limits their size. */
+const MAX_ANSWERS = 20_000;
 
 /** Keeps answers in PostgreSQL: encrypted, for a day by the database's clock. */
 @Injectable()
 export class ResponseStore {
-  private grown = new Map<number, { bytes: number; answers: number }>();
+  private readonly max: StoredAmount;
+  private readonly limit: StorageLimit;
 
   constructor(
     private readonly database: Database,
     private readonly box: SecretBox,
-    private readonly settings: Settings,
-  ) {}
+    private readonly metrics: Metrics,
+    settings: Settings,
+  ) {
+    this.max = { bytes: settings.responsesStoreKeyLimitBytes, rows: MAX_ANSWERS };
+    this.limit = new StorageLimit(this.max);
+  }
 
   /** One statement for all, each id once. A key that was deleted meanwhile stores nothing. */
   async write(batch: readonly FreshResponse[]): Promise<void> {
-    const rows = batch.map((kept) => this.sealed(kept));
+    const sealed = batch.map((kept) => this.sealed(kept));
+    await this.makeRoom(sealed);
+    const rows = sealed.map(({ keyId, responseId, itemIds, bytes, answer, input }) => [
+      keyId,
+      responseId,
+      itemIds,
+      bytes,
+      answer,
+      input,
+    ]);
     const places = rows.map((row, at) => {
       const [key, id, items, bytes, answer, input] = row.map(
         (_, column) => `$${at * row.length + column + 1}`,
@@ -75,7 +93,6 @@ export class ResponseStore {
        ON CONFLICT ON CONSTRAINT kept_response_item_pkey DO UPDATE SET response_id = excluded.response_id`,
       rows.flat(),
     );
-    for (const { keyId, answer, input } of batch) this.note(keyId, sizeOf(answer, input));
   }
 
   /** It finds those with one of the ids, and those with one of the items. Input comes only with the former. */
@@ -113,19 +130,6 @@ export class ResponseStore {
     return (row?.gone ?? 0) > 0;
   }
 
-  /** Trims the keys that have grown by a share of their bounds since they were last looked through. */
-  async trimGrown(): Promise<void> {
-    const most = this.settings.responsesStoreKeyLimitBytes * SHARE_BEFORE_TRIM;
-    const due = [...this.grown].filter(
-      ([, { bytes, answers }]) => bytes >= most || answers >= MOST_ANSWERS * SHARE_BEFORE_TRIM,
-    );
-    for (const [keyId] of due) {
-      this.grown.delete(keyId);
-      await this.trim(keyId);
-    }
-    if (this.grown.size > MOST_KEYS) this.grown.clear();
-  }
-
   /** Deletes what is older than a day, and the oldest of keys that have too much, until the time is up. */
   @RepeatingJob({ name: 'kept-responses', cron: '5-59/10 * * * *' })
   async removeExpired(signal: AbortSignal): Promise<number> {
@@ -142,43 +146,44 @@ export class ResponseStore {
       removed += count;
       if (count < ROWS_AT_ONCE) break;
     }
-    if (!signal.aborted) await this.trim(null);
+    if (!signal.aborted) await this.trim(null, this.max);
     return removed;
   }
 
-  /** Null stands for every key. */
-  private async trim(keyId: number | null): Promise<void> {
-    await this.database.query(
-      `DELETE FROM kept_response WHERE (key_id, response_id) IN (
+  /** Removes the oldest responses of the batch's keys before a key exceeds its limit. */
+  private async makeRoom(batch: readonly SealedResponse[]): Promise<void> {
+    for (const [keyId, added] of Map.groupBy(batch, (kept) => kept.keyId)) {
+      const bytes = added.reduce((sum, response) => sum + response.bytes, 0);
+      const room = this.limit.add(keyId, { bytes, rows: added.length });
+      if (room !== null) await this.trim(keyId, room);
+    }
+  }
+
+  /** A null key stands for every key. */
+  private async trim(keyId: number | null, { bytes, rows }: StoredAmount): Promise<void> {
+    const [removed] = await this.database.query<{ count: number }>(
+      `WITH gone AS (DELETE FROM kept_response WHERE (key_id, response_id) IN (
          SELECT key_id, response_id FROM (
            SELECT key_id, response_id,
                   sum(bytes) OVER latest AS bytes_so_far, row_number() OVER latest AS answers_so_far
              FROM kept_response WHERE $1::integer IS NULL OR key_id = $1
            WINDOW latest AS (PARTITION BY key_id ORDER BY kept_at DESC, response_id
                              ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)) kept
-          WHERE bytes_so_far > $2 OR answers_so_far > ${MOST_ANSWERS})`,
-      [keyId, this.settings.responsesStoreKeyLimitBytes],
+          WHERE bytes_so_far > $2 OR answers_so_far > $3) RETURNING 1)
+       SELECT count(*)::integer AS count FROM gone`,
+      [keyId, bytes, rows],
     );
+    if (removed !== undefined && removed.count > 0)
+      this.metrics.storageLimited.inc({ kind: 'responses' }, removed.count);
   }
 
-  private note(keyId: number, bytes: number): void {
-    const grown = this.grown.get(keyId) ?? { bytes: 0, answers: 0 };
-    grown.bytes += bytes;
-    grown.answers += 1;
-    this.grown.set(keyId, grown);
-  }
-
-  private sealed({ keyId, responseId, itemIds, answer, input }: FreshResponse): readonly unknown[] {
+  private sealed(response: FreshResponse): SealedResponse {
+    const { keyId, responseId } = response;
     const seal = (content: Buffer, field: string): Buffer =>
       packSealed(this.box.seal(content, placeOf(keyId, responseId, field)));
-    return [
-      keyId,
-      responseId,
-      itemIds,
-      sizeOf(answer, input),
-      seal(answer, 'answer'),
-      input && seal(input, 'input'),
-    ];
+    const answer = seal(response.answer, 'answer');
+    const input = response.input && seal(response.input, 'input');
+    return { ...response, answer, input, bytes: sizeOf(answer, input) };
   }
 
   /** Undefined: encrypted with a master key that is not available. */

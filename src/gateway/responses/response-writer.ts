@@ -28,7 +28,7 @@ export class ResponseWriter {
   private warnedAt = -Infinity;
 
   constructor(
-    private readonly store: Pick<ResponseStore, 'write' | 'trimGrown'>,
+    private readonly store: Pick<ResponseStore, 'write'>,
     private readonly patienceMs = PATIENCE_MS,
   ) {}
 
@@ -66,7 +66,6 @@ export class ResponseWriter {
       this.waitingBytes -= sizeOf(kept.answer, kept.input);
       done();
     }
-    if (this.isWell) await this.store.trimGrown().catch((error: unknown) => this.warn(String(error)));
   }
 
   private takeBatch(): Waiting[] {

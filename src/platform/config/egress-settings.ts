@@ -1,10 +1,10 @@
 import 'reflect-metadata';
 import { BillingSettings } from './billing-settings';
 import { certificates, privateKey, proxies, type ProxySetting, proxyAddress } from './egress-readers';
-import { text, toggle } from './readers';
+import { text } from './readers';
 import { Setting } from './setting.decorator';
 
-/** The ways out of the operator's network: proxies, certificates, HTTP/2 (docs/egress.md). */
+/** The ways out of the operator's network: proxies and certificates (docs/egress.md). */
 export abstract class EgressSettings extends BillingSettings {
   @Setting({
     name: 'EGRESS_PROXY',
@@ -67,13 +67,4 @@ export abstract class EgressSettings extends BillingSettings {
     secret: true,
   })
   readonly egressClientKey?: string;
-
-  @Setting({
-    name: 'EGRESS_HTTP2',
-    group: 'Egress',
-    describe: 'HTTP/2 is spoken with whoever offers it over TLS, HTTP/1.1 with all others.',
-    as: toggle,
-    default: 'false',
-  })
-  readonly egressHttp2: boolean;
 }

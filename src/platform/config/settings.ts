@@ -346,9 +346,19 @@ export class Settings extends TelemetrySettings {
     name: 'ALERT_ALLOW',
     group: 'Observation',
     describe:
-      'Private networks that webhooks of alerts may be sent to, besides the public internet: NETWORK, or HOST[:PORT]=NETWORK. Only there may they speak plain http or use a port other than 443. Organisations reach them, too.',
+      "Private networks that the platform's own alert channels can use, besides the public internet: NETWORK, or HOST[:PORT]=NETWORK. Plain http and ports other than 443 are allowed only there.",
     as: allowedNetworks,
     default: '',
   })
   readonly alertAllow: readonly AllowedNetwork[];
+
+  @Setting({
+    name: 'ORGANISATION_ALERT_ALLOW',
+    group: 'Observation',
+    describe:
+      'Private networks that alert channels of organisations can use, in the same form as ALERT_ALLOW.',
+    as: allowedNetworks,
+    default: '',
+  })
+  readonly organisationAlertAllow: readonly AllowedNetwork[];
 }

@@ -1,7 +1,7 @@
 import { isRole, type Role } from '../../kernel';
 import { nameServers, oneOf, publicOrigin, type Reader, text } from './readers';
-import { ServiceSettings } from './service-settings';
 import { Setting } from './setting.decorator';
+import { StorageSettings } from './storage-settings';
 
 type MappedRole = Exclude<Role, 'platform_owner'>;
 
@@ -52,7 +52,7 @@ const group = 'Sign-in';
 const none = 'no such provider';
 
 /** Describes identity providers: any that speaks OpenID Connect, and GitHub. */
-export abstract class SignInSettings extends ServiceSettings {
+export abstract class SignInSettings extends StorageSettings {
   @Setting({
     name: 'SECOND_FACTOR_FOR',
     group,

@@ -3,12 +3,19 @@ import { declaredSettings } from './setting.decorator';
 /** Names that live in ordinary environments and merely look like ours. */
 const ordinaryNames = new Set(['HOME', 'HOSTTYPE', 'HOSTNAME', 'POST', 'SORT', 'PROMPT', 'DATABASE', 'PATH']);
 
+/** Settings of earlier versions, with the reason why they are ignored. */
+const removedSettings: ReadonlyMap<string, string> = new Map([
+  ['EGRESS_HTTP2', 'suppliers are reached over HTTP/1.1'],
+]);
+
 /** These variables nearly bear the name of a setting: most likely they are misspelt. */
 export function spellingWarnings(env: NodeJS.ProcessEnv): string[] {
   const known = new Set(declaredSettings.flatMap(({ name }) => [name, `${name}_FILE`]));
   return Object.keys(env)
     .filter((name) => !known.has(name) && !ordinaryNames.has(name) && name.length >= 4)
     .flatMap((name) => {
+      const reason = removedSettings.get(name);
+      if (reason !== undefined) return [`${name} was removed: ${reason}.`];
       const meant = [...known].find((candidate) => isNear(name, candidate));
       return meant === undefined ? [] : [`${name} is not a setting; did you mean ${meant}?`];
     });

@@ -29,3 +29,4 @@ export { survivesLostConnections } from './pool-options';
 export { QuarantineState } from './quarantine-state';
 export { RevisionWatch } from './revision-watch';
 export { readRows, type Row, type Stored } from './row';
+export { StorageLimit, type StoredAmount } from './storage-limit';

@@ -107,6 +107,11 @@ export class Metrics extends MoneyMetrics {
     'How long the oldest entry of the activity log waits for its seal; 0 where none does.',
     [],
   );
+  readonly storageLimited = this.counter(
+    'gateway_storage_limited_total',
+    'Stored contents removed early, or refused, because a key or user had reached its storage limit.',
+    ['kind'],
+  );
   readonly jobs = this.counter('gateway_jobs_total', 'Attempts at queued jobs.', ['queue', 'outcome']);
   readonly deadJobs = this.counter('gateway_dead_jobs_total', 'Jobs given up after their last attempt.', [
     'queue',

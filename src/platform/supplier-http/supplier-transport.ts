@@ -16,7 +16,6 @@ export interface EgressTerms {
   /** Certificates in PEM that are trusted, too. */
   readonly ca?: string;
   readonly identity?: ClientIdentity;
-  readonly http2?: boolean;
 }
 
 export interface SupplierRequest {

@@ -36,7 +36,6 @@ export type PoolSettings = Pick<
 /** How connections to one origin are opened. */
 export interface Opener {
   open(owner: Owner): Carrier;
-  readonly callsEach?: () => number;
 }
 
 /** A way to suppliers other than the direct one. */
@@ -89,7 +88,7 @@ export class WireTransport implements SupplierTransport {
       isBodiless: method === 'HEAD',
     };
     origin.open += 1;
-    const call = new WireCall(head, pieces, handler, terms, origin.leave, request);
+    const call = new WireCall(head, pieces, handler, terms, origin.leave);
     origin.pool.send(call);
     return call;
   }

@@ -1,12 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import {
   Database,
+  Metrics,
   RepeatingJob,
   type Row,
   SecretBox,
   type SealedColumn,
   type SealedSecret,
   type SecretPlace,
+  Settings,
+  StorageLimit,
 } from '../../platform';
 import type { Operation } from './operation';
 
@@ -41,10 +44,16 @@ const ROWS_AT_ONCE = 100;
  */
 @Injectable()
 export class AnswerStore {
+  private readonly limit: StorageLimit;
+
   constructor(
     private readonly database: Database,
     private readonly box: SecretBox,
-  ) {}
+    private readonly metrics: Metrics,
+    settings: Settings,
+  ) {
+    this.limit = new StorageLimit({ bytes: settings.idempotentAnswersKeyLimitBytes, rows: Infinity });
+  }
 
   /** True: it is the caller's now, because it was free, its day is over, or it is the abandoned one that is named. */
   async claim(claim: string, operation: Operation, abandoned: string | null): Promise<boolean> {
@@ -101,6 +110,8 @@ export class AnswerStore {
   /** False means that another request holds the operation by now. */
   async keep(claim: string, operation: Operation, answer: Buffer): Promise<boolean> {
     const sealed = this.box.seal(answer, placeOf(operation, claim));
+    const room = this.limit.add(operation.keyId, { bytes: sealed.ciphertext.length, rows: 1 });
+    if (room !== null) await this.evict(operation.keyId, room.bytes);
     return this.changes(
       `UPDATE idempotent_answer SET state = 'answered', expires_at = DEFAULT,
               master_key_id = $2, wrapped_key = $3, nonce = $4, ciphertext = $5
@@ -139,6 +150,25 @@ export class AnswerStore {
       if (count < ROWS_AT_ONCE) break;
     }
     return removed;
+  }
+
+  /** Removes the oldest answers of a key. Their claims stay, so that no evicted call is carried out again. */
+  private async evict(keyId: number, keptBytes: number): Promise<void> {
+    const [row] = await this.database.query<{ count: number }>(
+      `WITH gone AS (
+         UPDATE idempotent_answer
+            SET state = 'unkept', master_key_id = NULL, wrapped_key = NULL, nonce = NULL, ciphertext = NULL
+          WHERE claim IN (
+            SELECT claim FROM (
+              SELECT claim, sum(octet_length(ciphertext)) OVER (ORDER BY expires_at DESC, claim
+                                                                ROWS UNBOUNDED PRECEDING) AS bytes_so_far
+                FROM idempotent_answer WHERE key_id = $1 AND state = 'answered') answers
+             WHERE bytes_so_far > $2) RETURNING 1)
+       SELECT count(*)::integer AS count FROM gone`,
+      [keyId, keptBytes],
+    );
+    if (row !== undefined && row.count > 0)
+      this.metrics.storageLimited.inc({ kind: 'idempotent_answers' }, row.count);
   }
 
   private async changes(update: string, parameters: unknown[]): Promise<boolean> {

@@ -113,7 +113,7 @@ function replay<T>({ sameRequest, standing, requestId, answer }: Earlier, codec:
   if (answer === null) {
     throw conflict(
       requestId,
-      'This request was carried out, but its answer was too large to keep or was lost. Use a new key to ask again.',
+      'This request was carried out, but its answer is not kept: it was too large, made room for newer ones, or was lost. Use a new key to send the request again.',
     );
   }
   return {

@@ -179,3 +179,40 @@ test('a sink of the service says what it is and where it sends, without its secr
     await other.close();
   }
 });
+
+// E7: a tap's receiver that repeats its address.
+test('the address of an HTTP tap appears nowhere when its receiver repeats it, and tests are limited to five a minute', async () => {
+  const SECRET = 'S3cretT0ken';
+  const url = `${sink.url.replace('/records', '')}/in/${SECRET}?sig=${SECRET}-2`;
+  const own = await House.open({
+    environment: {
+      HTTP_TAPS: `siem=${url}`,
+      HTTP_TAP_SECRETS: `siem=whsec_${Buffer.alloc(32, 1).toString('base64')}`,
+    },
+  });
+  try {
+    const operator = await own.person('platform_admin');
+    await settle(own.app, [free(1)]);
+    sink.behaviour = () => ({
+      status: 404,
+      headers: {},
+      body: JSON.stringify({ error: `${'x'.repeat(190)} Cannot POST /in/${SECRET}?sig=${SECRET}-2` }),
+    });
+    const sendTest = () => own.post(operator, `${PATH}/test`, { tap: 'http/siem' });
+    const tested = await sendTest();
+    expect(tested.body).toMatchObject({ ok: false, error: expect.stringContaining('404') as string });
+    const { text } = await own.get(operator, `${PATH}?tap=http/siem`);
+    const rows = await own.app.database.query<object>(
+      `SELECT row_to_json(a)::text AS text FROM activity a WHERE action = 'tap.tested'
+       UNION ALL SELECT last_error FROM tap`,
+    );
+    expect(rows.length).toBeGreaterThan(1);
+    for (const told of [JSON.stringify(tested.body), text, JSON.stringify(rows)])
+      expect(told).not.toContain(SECRET.slice(0, 6));
+
+    for (let count = 1; count < 5; count += 1) expect((await sendTest()).status).toBe(200);
+    expect((await sendTest()).status).toBe(429);
+  } finally {
+    await own.close();
+  }
+});

@@ -31,7 +31,11 @@ export class AlertHouse {
 
   static async open(options: TestAppOptions = {}): Promise<AlertHouse> {
     const receivers = await AlertReceivers.open();
-    const environment = { ALERT_ALLOW: '127.0.0.1/32', ...options.environment };
+    const environment = {
+      ALERT_ALLOW: '127.0.0.1/32',
+      ORGANISATION_ALERT_ALLOW: '127.0.0.1/32',
+      ...options.environment,
+    };
     return new AlertHouse(await House.open({ ...options, environment }), receivers);
   }
 

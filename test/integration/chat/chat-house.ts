@@ -8,9 +8,9 @@ export let client: ChatClient;
 export let anna: Person;
 
 /** The service with a simulated supplier, and a person who chats. */
-export async function openHouse(): Promise<void> {
+export async function openHouse(environment: Record<string, string> = {}): Promise<void> {
   supplier = await startSimulator();
-  app = await startTestApp({ sandboxUrl: supplier.url });
+  app = await startTestApp({ sandboxUrl: supplier.url, environment });
   client = new ChatClient(app);
   anna = await client.newPerson();
 }

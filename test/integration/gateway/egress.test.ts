@@ -27,7 +27,13 @@ describe('the way to a supplier', () => {
     proxy = await forwardProxy({ credentials: 'switchboard:secret' });
     // The simulator behind TLS, which asks who we are.
     secure = createServer(
-      { ...directory, requestCert: true, rejectUnauthorized: false },
+      {
+        ...directory,
+        requestCert: true,
+        rejectUnauthorized: false,
+        // Offers HTTP/2 first, and speaks HTTP/1.1 only.
+        ALPNProtocols: ['h2', 'http/1.1'],
+      },
       (request, response) => {
         const { subject } = (request.socket as TLSSocket).getPeerCertificate() as {
           subject?: { CN?: string };
@@ -62,6 +68,7 @@ describe('the way to a supplier', () => {
       ['untrusted', behindTls, undefined, [bearer]],
       ['trusted', behindTls, { ca: directory.cert }, [bearer]],
       ['known', behindTls, { ca: directory.cert, proxy: 'eu' }, [bearer, certificate]],
+      ['formerly-http2', behindTls, { ca: directory.cert, http2: true }, [bearer]],
     ] as const) {
       await shelf.provider({
         name,
@@ -121,6 +128,12 @@ describe('the way to a supplier', () => {
     expect(proxy.asked.splice(0)).toEqual([expect.stringMatching(/^CONNECT localhost:\d+ HTTP\/1.1$/)]);
   });
 
+  // E5: HTTP/2 to suppliers is removed. A provider that still asks for HTTP/2 keeps working over HTTP/1.1.
+  test('speaks HTTP/1.1 to a supplier that offers HTTP/2, also when its stored settings ask for HTTP/2', async () => {
+    expect((await ask('by-formerly-http2')).status).toBe(200);
+    shown.length = 0;
+  });
+
   test('keeps the key sealed', async () => {
     const rows = await app.database.query<{ text: string }>(
       `SELECT row_to_json(c)::text AS text FROM provider_credential c WHERE kind = 'client-certificate'`,
@@ -133,7 +146,6 @@ describe('the way to a supplier', () => {
   test.each([
     [{ proxy: 'http://10.0.0.1:3128' }, 'proxy'],
     [{ ca: 'no certificate' }, 'ca'],
-    [{ http2: 'yes' }, 'http2'],
     [{ proxies: 'eu' }, 'proxies'],
     ['direct', 'takes'],
   ])('is refused where it cannot be meant (%j)', async (egress, named) => {

@@ -9,7 +9,8 @@ test('the image runs what npm start runs', () => {
   const [, command] = /^CMD (\[.*\])$/m.exec(read('Dockerfile')) ?? [];
   const words = ['exec', ...(JSON.parse(command ?? '[]') as string[])].join(' ');
   // The image has its environment from the outside.
-  expect(words).toBe(scripts.start?.replace(' --env-file-if-exists=.env', ''));
+  const start = scripts.start?.replace('(exec node scripts/bootstrap.cjs) && ', '');
+  expect(words).toBe(start?.replace(' --env-file-if-exists=.env', ''));
 });
 
 describe('what is proven is what ships', () => {

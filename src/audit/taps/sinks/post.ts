@@ -4,7 +4,7 @@ import type { OutgoingAnswer, OutgoingClient } from '../../../platform';
 import { type FailureKind, SinkFailure } from '../failure';
 
 const MOST_ANSWER_BYTES = 65_536;
-const LONGEST_WORDS = 200;
+const MAX_WORDS_CHARACTERS = 200;
 const LONGEST_RETRY_AFTER_MS = HOUR_MS;
 
 /** What a status says of the records. */
@@ -33,8 +33,12 @@ export const post = (outgoing: OutgoingClient, posted: Posted): Promise<Outgoing
   );
 
 /** The failure that an answer stands for. Statuses that are not named say nothing of the records. */
-export function refusal({ status, headers, body }: OutgoingAnswer, kinds: FailureKinds): SinkFailure {
-  const words = wordsIn(body);
+export function refusal(
+  { status, headers, body }: OutgoingAnswer,
+  kinds: FailureKinds,
+  redactAddress: (text: string) => string = (text) => text,
+): SinkFailure {
+  const words = redactAddress(wordsIn(body)).slice(0, MAX_WORDS_CHARACTERS);
   return new SinkFailure(
     kinds[status] ?? 'unknown',
     `it answered with status ${status}${words === '' ? '' : `: ${words}`}`,
@@ -68,5 +72,5 @@ function wordsIn(body: Buffer): string {
   const [, spelled] =
     /"(?:message|error_message|errorMessage|detail|error)"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(text) ?? [];
   const words = spelled ?? (/^[[{]/.test(text) ? '' : text);
-  return words.replace(/\s+/g, ' ').slice(0, LONGEST_WORDS);
+  return words.replace(/\s+/g, ' ');
 }

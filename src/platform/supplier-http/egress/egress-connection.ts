@@ -12,10 +12,8 @@ import {
   secureConnectorTo,
   type WireCall,
 } from '../wire';
-import { Http2Connection } from './http2-connection';
 import type { Proxy } from './proxy';
 import { problemOf, tunnelThrough } from './tunnel';
-import { undici } from './undici';
 
 /** How one origin is reached. */
 export interface Route {
@@ -26,11 +24,8 @@ export interface Route {
   readonly proxyContext: SecureContext | undefined;
   readonly secureContext: SecureContext | undefined;
   readonly lookup: Destination['lookup'];
-  readonly wantsHttp2: boolean;
   /** Throws where the origin may not be connected to. */
   check(): Promise<void>;
-  /** Told what is spoken, once it is known. */
-  spoken(isHttp2: boolean): void;
 }
 
 /** Opens the connections to one origin. What is the same for all of them is made once. */
@@ -42,12 +37,11 @@ export class Router {
   readonly isEncrypted: boolean;
 
   constructor(readonly route: Route) {
-    const { origin, proxy, timeoutMs, lookup, secureContext, proxyContext, wantsHttp2 } = route;
+    const { origin, proxy, timeoutMs, lookup, secureContext, proxyContext } = route;
     const isSecure = origin.protocol === 'https:';
     this.isForwarded = proxy !== null && !isSecure;
     this.isEncrypted = isSecure || (this.isForwarded && proxy!.origin.protocol === 'https:');
-    const protocols = wantsHttp2 ? ['h2', 'http/1.1'] : undefined;
-    this.secure = secureConnectorTo({ origin, timeoutMs, lookup, secureContext, protocols });
+    this.secure = secureConnectorTo({ origin, timeoutMs, lookup, secureContext });
     this.plain = connectorTo(
       this.isForwarded
         ? { origin: proxy!.origin, timeoutMs, secureContext: proxyContext }
@@ -56,9 +50,9 @@ export class Router {
   }
 }
 
-/** A connection through a proxy, with certificates of its own, or of HTTP/2 where both sides like it. */
+/** A connection through a proxy, or with certificates of its own. */
 export class EgressConnection implements Carrier {
-  private inner: Carrier | null = null;
+  private inner: Connection | null = null;
   private readonly ending = new AbortController();
   private readonly late: NodeJS.Timeout;
   /** It is open, or never will be. */
@@ -80,10 +74,6 @@ export class EgressConnection implements Carrier {
 
   get isUsable(): boolean {
     return this.inner?.isUsable ?? false;
-  }
-
-  get hasRoom(): boolean {
-    return this.inner?.hasRoom ?? false;
   }
 
   get restMs(): number {
@@ -109,27 +99,7 @@ export class EgressConnection implements Carrier {
     }
     const tunnel = await this.tunnel();
     if (this.isOver) return void tunnel?.destroy();
-    if (!route.wantsHttp2) {
-      this.inner = new Connection((reading) => readingFrom(secure(tunnel), reading), true, this.within());
-      return;
-    }
-    const { Client } = await undici();
-    if (this.isOver) return void tunnel?.destroy();
-    const socket = secure(tunnel);
-    this.ending.signal.addEventListener('abort', () => socket.destroy());
-    socket
-      .once('error', (error: Error) => this.giveUp(error))
-      .once('close', () => this.giveUp(new SupplierClosed()));
-    socket.once('secureConnect', () => {
-      const isHttp2 = socket.alpnProtocol === 'h2';
-      route.spoken(isHttp2);
-      if (isHttp2) this.inner = new Http2Connection(Client, route.origin, socket, this.within());
-      else {
-        const connection = new Connection((reading) => readingFrom(socket, reading), true, this.within());
-        this.inner = connection;
-        connection.open();
-      }
-    });
+    this.inner = new Connection((reading) => readingFrom(secure(tunnel), reading), true, this.within());
   }
 
   private tunnel(): Promise<Socket | undefined> {

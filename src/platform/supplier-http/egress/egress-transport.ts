@@ -10,7 +10,6 @@ import type {
 } from '../supplier-transport';
 import { type Opener, type PoolSettings, type Way, WireTransport } from '../wire-transport';
 import { EgressConnection, Router } from './egress-connection';
-import { CALLS_EACH } from './http2-connection';
 import type { Proxy } from './proxy';
 import { refusalOf } from './tunnel';
 
@@ -19,12 +18,11 @@ export interface Needs {
   readonly proxy: Proxy | null;
   readonly proxyContext: SecureContext | undefined;
   readonly secureContext: SecureContext | undefined;
-  readonly wantsHttp2: boolean;
 }
 
 /**
- * Reaches suppliers otherwise than directly. Tunnels and HTTP/2 are undici's; answers of HTTP/1.1 are read by the same
- * strict parser as everywhere, and pools and deadlines are the same.
+ * Reaches suppliers through proxies or with other certificates. Tunnels are undici's; the parser of responses, pools and
+ * deadlines are those of direct connections.
  */
 export class EgressTransport implements SupplierTransport {
   private readonly wire: WireTransport;
@@ -76,17 +74,14 @@ export class EgressTransport implements SupplierTransport {
 
   private openerTo(origin: URL): Opener {
     const { guard, needs } = this;
-    const isSecure = origin.protocol === 'https:';
-    let callsEach = needs.wantsHttp2 && isSecure ? CALLS_EACH : 1;
     const router = new Router({
       ...needs,
       origin,
       timeoutMs: this.settings.supplierConnectTimeoutMs,
       lookup: needs.proxy === null ? guard.lookupFor(origin) : undefined,
       check: () => guard.checkBehindProxy(origin),
-      spoken: (isHttp2) => (callsEach = isHttp2 ? CALLS_EACH : 1),
     });
-    return { open: (owner) => new EgressConnection(router, owner), callsEach: () => callsEach };
+    return { open: (owner) => new EgressConnection(router, owner) };
   }
 }
 

@@ -2,5 +2,5 @@ type Undici = typeof import('undici');
 
 let loaded: Promise<Undici> | undefined;
 
-/** Loaded by those alone who go through a proxy or speak HTTP/2. */
+/** Loaded with the first connection through a proxy. */
 export const undici = (): Promise<Undici> => (loaded ??= import('undici'));

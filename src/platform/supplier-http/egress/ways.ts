@@ -9,13 +9,7 @@ import { Proxy } from './proxy';
 
 export type EgressSettings = Pick<
   Settings,
-  | 'egressProxy'
-  | 'noProxy'
-  | 'egressProxies'
-  | 'egressCa'
-  | 'egressClientCertificate'
-  | 'egressClientKey'
-  | 'egressHttp2'
+  'egressProxy' | 'noProxy' | 'egressProxies' | 'egressCa' | 'egressClientCertificate' | 'egressClientKey'
 >;
 
 /** A way other than the direct one, under a key that is the same for the same needs. */
@@ -44,27 +38,21 @@ export class Ways {
       egressClientCertificate === undefined || egressClientKey === undefined
         ? undefined
         : { certificate: egressClientCertificate, key: egressClientKey };
-    this.hasRules =
-      this.usual !== null ||
-      settings.egressCa !== undefined ||
-      this.identity !== undefined ||
-      settings.egressHttp2;
+    this.hasRules = this.usual !== null || settings.egressCa !== undefined || this.identity !== undefined;
   }
 
   /** Null is the direct way. */
   to(url: URL, terms: EgressTerms = nothing): FoundWay | null {
-    const { egressCa, egressHttp2 } = this.settings;
+    const { egressCa } = this.settings;
     const proxy = this.proxyFor(url, terms);
     const isSecure = url.protocol === 'https:';
     const authorities = isSecure ? [egressCa, terms.ca].filter((pem) => pem !== undefined) : [];
     const identity = isSecure ? (terms.identity ?? this.identity) : undefined;
-    const wantsHttp2 = isSecure && (terms.http2 ?? egressHttp2);
-    if (proxy === null && authorities.length === 0 && identity === undefined && !wantsHttp2) return null;
+    if (proxy === null && authorities.length === 0 && identity === undefined) return null;
     return {
-      key: keyOf([proxy?.origin.href, proxy?.headers, authorities, identity, wantsHttp2]),
+      key: keyOf([proxy?.origin.href, proxy?.headers, authorities, identity]),
       needs: () => ({
         proxy,
-        wantsHttp2,
         secureContext: contextOf(authorities, identity),
         // A certificate of ours is for suppliers.
         proxyContext: proxy === null || egressCa === undefined ? undefined : contextOf([egressCa]),

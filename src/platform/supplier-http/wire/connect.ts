@@ -15,8 +15,6 @@ export interface Destination {
   readonly lookup?: LookupFunction | undefined;
   /** Other certificates than the usual ones are trusted, or one is shown. */
   readonly secureContext?: SecureContext | undefined;
-  /** Offered where the connection is encrypted, the best first. */
-  readonly protocols?: string[] | undefined;
 }
 
 /** Answers false to have the socket read no further for now. */
@@ -47,7 +45,6 @@ export function secureConnectorTo({
   origin,
   lookup,
   secureContext,
-  protocols = ['http/1.1'],
 }: Destination): (over?: Socket) => TLSSocket {
   const { host, port } = addressOf(origin);
   // Many suppliers share an address and tell by the name which of them is meant.
@@ -58,7 +55,7 @@ export function secureConnectorTo({
     const socket = connectEncrypted({
       ...ends,
       servername,
-      ALPNProtocols: protocols,
+      ALPNProtocols: ['http/1.1'],
       session,
       ...(secureContext === undefined ? {} : { secureContext }),
     });

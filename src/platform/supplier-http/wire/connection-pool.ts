@@ -12,8 +12,6 @@ const FIRST_RESTS = 20;
 
 export interface PoolTerms {
   readonly open: (owner: Owner) => Carrier;
-  /** A connection is thought to carry so many calls at once, before it is there. */
-  readonly callsEach?: () => number;
   readonly connections: number;
   /** A connection rests so long after an answer. */
   readonly restMs: number;
@@ -21,7 +19,7 @@ export interface PoolTerms {
   readonly check: () => Error | null;
 }
 
-/** The connections to one origin: a bounded number, each with as many calls as it takes; further calls wait. */
+/** The connections to one origin: a bounded number, each with one call at a time; further calls wait. */
 export class ConnectionPool implements Owner {
   private readonly connections = new Set<Carrier>();
   /** The one that was used last comes last. */
@@ -78,10 +76,6 @@ export class ConnectionPool implements Owner {
     return this.terms.restMs * (this.answers < FIRST_ANSWERS ? FIRST_RESTS : 1);
   }
 
-  private get callsEach(): number {
-    return this.terms.callsEach?.() ?? 1;
-  }
-
   private get isDistrusted(): boolean {
     return monotonicMs() < this.distrustedUntil;
   }
@@ -96,9 +90,8 @@ export class ConnectionPool implements Owner {
     const place = this.idle.indexOf(connection);
     if (place !== -1) this.idle.splice(place, 1);
     if (!wasOpen) this.opening -= 1;
-    // As many calls as counted on it learn that there is none.
-    const lost = failure === null ? 0 : wasOpen ? 1 : this.callsEach;
-    for (let n = 0; n < lost; n += 1) this.next()?.fail(failure!);
+    // The call that has waited longest counted on this connection.
+    if (failure !== null) this.next()?.fail(failure);
     if (this.waiting.length > 0) this.schedule();
   }
 
@@ -121,13 +114,10 @@ export class ConnectionPool implements Owner {
         break;
       }
       connection.carry(call);
-      if (connection.hasRoom) this.idle.push(connection);
     }
     if (this.waiting.length === 0) return;
     this.waiting = this.waiting.filter(({ isOver }) => !isOver);
-    const { callsEach } = this;
-    while (this.opening * callsEach < this.waiting.length && this.connections.size < this.terms.connections)
-      this.open();
+    while (this.opening < this.waiting.length && this.connections.size < this.terms.connections) this.open();
     this.waitForRest();
   }
 

@@ -11,8 +11,6 @@ export interface Carrier {
   readonly isUsable: boolean;
   /** Nothing has to come for so long yet. */
   readonly restMs: number;
-  /** It takes another call beside those that it carries. */
-  readonly hasRoom: boolean;
   carry(call: WireCall): void;
   /** Without an error nobody needs it any more. */
   destroy(error?: Error): void;
@@ -46,7 +44,6 @@ const YOUNG_MS = 1_000;
 
 /** Keeps one connection to a supplier, with one call on it at a time. */
 export class Connection implements Carrier {
-  readonly hasRoom = false;
   private readonly parser = new AnswerParser();
   private readonly socket: Socket;
   private call: WireCall | null = null;
@@ -75,8 +72,7 @@ export class Connection implements Carrier {
       });
   }
 
-  /** To be called by those alone who hand over a socket that is open already. */
-  open(): void {
+  private open(): void {
     this.openedMs = monotonicMs();
     this.usableUntil = this.openedMs + UNUSED_MS;
     this.owner.opened(this);

@@ -2,4 +2,4 @@ export { type Destination, connectorTo, openTo, readingFrom, secureConnectorTo }
 export { type Carrier, Connection, type Owner } from './connection';
 export { ConnectionPool } from './connection-pool';
 export { requestHead } from './request-head';
-export { type Asked, type CallCarrier, WireCall } from './wire-call';
+export { WireCall } from './wire-call';

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { monotonicMs, type Pieces } from '../../../kernel';
-import type { SupplierCall, SupplierHandler, SupplierRequest } from '../supplier-transport';
+import type { SupplierCall, SupplierHandler } from '../supplier-transport';
 import type { AnswerSink } from './answer-parser';
 import { SupplierDeadline } from '../errors';
 import { type Timed, DeadlineTimer } from './deadline-timer';
@@ -14,10 +14,8 @@ export interface CallTerms {
   readonly isBodiless: boolean;
 }
 
-export type Asked = Pick<SupplierRequest, 'url' | 'method' | 'headers'>;
-
-/** What a call is on: a connection, or its part of one. */
-export interface CallCarrier {
+/** The connection of a call, as far as the call controls it. */
+interface CallCarrier {
   pause(): void;
   resume(): void;
   destroy(): void;
@@ -45,8 +43,6 @@ export class WireCall implements SupplierCall, AnswerSink, Timed {
     private readonly handler: SupplierHandler,
     private readonly terms: CallTerms,
     private readonly leave: () => void,
-    /** What the head says, for a connection that does not speak in lines. */
-    readonly asked: Asked,
   ) {
     this.isBodiless = terms.isBodiless;
     deadlineTimer.schedule(this, Math.min(terms.firstByteMs, terms.totalMs));

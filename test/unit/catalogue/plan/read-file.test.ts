@@ -173,15 +173,16 @@ test('a certificate of ours is a credential beside the key', () => {
 });
 
 test.each([
-  ['{ proxy: eu, http2: false }', []],
+  ['{ proxy: eu }', []],
+  // HTTP/2 was removed; a file that still has the field is valid.
+  ['{ http2: true }', []],
   [
     '{ proxy: "http://10.0.0.1:3128" }',
     ['takes as proxy "direct", or the name of a proxy in EGRESS_PROXIES'],
   ],
-  ['{ http2: "true" }', ['takes as http2 true or false']],
   ['{ proxy: direct }', []],
   ['{ proxy: us }', ['names "us" as proxy, but EGRESS_PROXIES has eu, asia']],
-  ['{ prxy: eu }', ['takes proxy, ca, http2, and no "prxy"']],
+  ['{ prxy: eu }', ['takes proxy, ca, and no "prxy"']],
 ])('the way to a provider is checked (%s)', (egress, problems) => {
   expect(faultsOf(provider(`    settings: { egress: ${egress} }\n`))).toEqual(
     problems.map((problem) => `6 providers.one.settings: its "egress" ${problem}`),

@@ -13,7 +13,7 @@ export const tls = {
   key: fixture('supplier.key.pem'),
 };
 
-export const noEgress = { noProxy: '', egressProxies: [], egressHttp2: false };
+export const noEgress = { noProxy: '', egressProxies: [] };
 
 /** The cases that are read after this are tried through a proxy. */
 export function tryByProxy(difference: Pick<Way, 'tls'>): void {
