@@ -7,6 +7,13 @@ type Routes = Pick<RouteTable<unknown>, 'added' | 'methodsOf'>;
 const OPENAI_BASE = "OpenAI's clients take a base address that ends in /v1";
 const ANTHROPIC_BASE = "Anthropic's take it without /v1";
 
+/** Longer paths are refused without an explanation: the search for one grows with length and segments. */
+const MAX_EXPLAINED_CHARACTERS = 200;
+const MAX_EXPLAINED_SEGMENTS = 12;
+
+const isExplainable = (path: string): boolean =>
+  path.length <= MAX_EXPLAINED_CHARACTERS && path.split('/').length - 1 <= MAX_EXPLAINED_SEGMENTS;
+
 const offered = new WeakMap<Routes, string>();
 
 /** The routes that models answer on, as a text. */
@@ -40,6 +47,8 @@ function misaddressed(path: string, isServed: (path: string) => boolean): string
 
 /** The refusal of a path below `/v1`, or of one that was meant to be; null for any other path of the service. */
 export function strayRoute(method: string, path: string, routes: Routes): Fault | null {
+  if (!isExplainable(path))
+    return isGatewayPath(path) ? notFound('The path is longer than any that is served.') : null;
   const isServed = (one: string): boolean => routes.methodsOf(one).length > 0;
   const mistake = misaddressed(path, isServed);
   if (mistake !== undefined) return notFound(mistake);

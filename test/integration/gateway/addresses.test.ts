@@ -68,6 +68,21 @@ describe('addresses that are not served', () => {
     expect(text).toMatch(words);
   });
 
+  test('explains only paths of at most 200 characters and 12 segments', async () => {
+    const segments = (count: number): string => `/${'a/'.repeat(count - 1)}v1/messages`;
+    for (const path of [segments(11), `/${'a'.repeat(187)}/v1/messages`])
+      expect(await ask(path)).toMatchObject({ status: 404, text: expect.stringMatching(/before \/v1/) });
+    for (const path of [segments(12), `/${'a'.repeat(188)}/v1/messages`]) {
+      const answer = await fetch(`${app.url}${path}`, { method: 'POST' });
+      expect(await answer.json()).toMatchObject({
+        code: 'not_found',
+        human_message: expect.not.stringMatching(/v1/),
+      });
+    }
+    const { status, text } = await ask(`/v1/chat/completions${'/a'.repeat(10)}/chat/completions`);
+    expect([status, text]).toEqual([404, 'The path is longer than any that is served.']);
+  });
+
   test("the refusal is in the caller's own dialect", async () => {
     expect(await ask('/v1/files', 'GET', { 'anthropic-version': '2023-06-01' })).toMatchObject({
       status: 501,
