@@ -11,6 +11,7 @@ import { proveDrips } from './drips/drips';
 import { proveEchoes } from './echoes/echoes';
 import { type FuzzOptions, proveFuzz } from './fuzz/fuzz';
 import { heading } from './none';
+import { proveSmallRequests } from './small-requests/small-requests';
 import { type WayName, wayNames, WayOut } from './ways/way';
 
 type Options = FuzzOptions & BodyOptions;
@@ -21,6 +22,7 @@ const parts: Readonly<Record<string, (findings: Findings, options: Options) => P
   bodies: proveBodies,
   canaries: proveCanaries,
   drips: proveDrips,
+  'small-requests': proveSmallRequests,
 };
 /** These are about suppliers, and are tried by every way to them. */
 const byWay: Readonly<Record<string, (findings: Findings, way: WayOut, options: Options) => Promise<void>>> =

@@ -1,6 +1,8 @@
 /** A route of a vendor's interface that is not served here. */
 interface VendorRoute {
   readonly vendor: 'openai' | 'anthropic' | 'google';
+  /** Set if the same path is served under another method; null if nothing of the path is served. */
+  readonly method: 'GET' | 'POST' | 'DELETE' | null;
   /** It matches whole segments of the path. */
   readonly path: RegExp;
   /** The day on which its vendor ended it; null while it is offered. */
@@ -19,7 +21,14 @@ const route = (
   path: RegExp,
   source: string,
   ended: string | null = null,
-): VendorRoute => ({ vendor, path, ended, source, date: DATE });
+): VendorRoute => ({ vendor, method: null, path, ended, source, date: DATE });
+
+const methodRoute = (
+  vendor: VendorRoute['vendor'],
+  method: NonNullable<VendorRoute['method']>,
+  path: RegExp,
+  source: string,
+): VendorRoute => ({ ...route(vendor, path, source), method });
 
 /** They are in the order in which they are looked through. */
 export const vendorRoutes: readonly VendorRoute[] = [
@@ -30,7 +39,9 @@ export const vendorRoutes: readonly VendorRoute[] = [
   route('openai', /^\/v1\/(?:fine_tuning|vector_stores|evals|organization|chatkit)(?:\/|$)/, OPENAI),
   route('openai', /^\/v1\/realtime(?:\/|$)/, OPENAI),
   route('openai', /^\/v1\/images\/edits$/, OPENAI),
-  route('openai', /^\/v1\/responses\/(?:compact|input_tokens)$/, OPENAI),
+  methodRoute('openai', 'POST', /^\/v1\/responses\/(?:compact|input_tokens)$/, OPENAI),
+  methodRoute('openai', 'GET', /^\/v1\/chat\/completions$/, OPENAI),
+  methodRoute('openai', 'DELETE', /^\/v1\/models\/[^/]+$/, OPENAI),
   route('openai', /^\/v1\/responses\/[^/]+\/cancel$/, OPENAI),
   route('openai', /^\/v1\/chat\/completions\/[^/]+(?:\/messages)?$/, OPENAI),
   route('openai', /^\/v1\/(?:assistants|threads)(?:\/|$)/, ENDED, '2026-08-26'),
@@ -42,5 +53,6 @@ export const vendorRoutes: readonly VendorRoute[] = [
     ENDED,
     '2024-01-04',
   ),
+  methodRoute('google', 'POST', /^\/v1\/models\/[^/]+:\w+$/, 'https://ai.google.dev/api'),
   route('google', /^\/v1(?:alpha|beta)\/models\//, 'https://ai.google.dev/api'),
 ];

@@ -2,9 +2,9 @@ import { catalogue, type ErrorCode } from '#product/kernel';
 import type { Draft } from './draft';
 import type { Outcome, WireAnswer } from './wire';
 
-/** These codes have more than one status: over the limit of headers, out of room rather than of money. */
+/** These codes have more than one status: over the limit of the path or of headers, out of room rather than of money. */
 const otherStatuses: Readonly<Record<string, readonly number[]>> = {
-  request_too_large: [431],
+  request_too_large: [414, 431],
   capacity_exceeded: [503],
   request_rejected: [400],
 };

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type Fault, fault, renderGateway, uuidv7 } from '../../kernel';
 
@@ -39,6 +39,7 @@ const isAnswering = (socket: Duplex, latest: ServerResponse | undefined): boolea
 const phrases: Readonly<Record<number, string>> = {
   400: 'Bad Request',
   408: 'Request Timeout',
+  414: 'URI Too Long',
   431: 'Request Header Fields Too Large',
   505: 'HTTP Version Not Supported',
 };
@@ -46,9 +47,24 @@ const phrases: Readonly<Record<number, string>> = {
 /** Another version frames its messages in another way: nothing of it can be read safely. */
 export class OtherVersion extends Error {}
 
+/** Applies to the path only; a query can be as long as the head allows. */
+const MAX_PATH_CHARACTERS = 2_048;
+
+/** A path above MAX_PATH_CHARACTERS; no router sees it. */
+export class PathTooLong extends Error {}
+
+export const isPathTooLong = ({ url = '/' }: Pick<IncomingMessage, 'url'>): boolean =>
+  url.length > MAX_PATH_CHARACTERS && !url.slice(0, MAX_PATH_CHARACTERS + 1).includes('?');
+
 function faultOf(error: NodeJS.ErrnoException): Fault {
   if (error instanceof OtherVersion) {
     return fault('invalid_request', { status: 505, message: 'This service speaks HTTP/1.1 and HTTP/1.0.' });
+  }
+  if (error instanceof PathTooLong) {
+    return fault('request_too_large', {
+      status: 414,
+      message: `The path has more than ${MAX_PATH_CHARACTERS.toLocaleString('en')} characters.`,
+    });
   }
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return fault('request_timeout');
   // Node's parser does not distinguish the two.

@@ -5,7 +5,7 @@ import { ExpressAdapter } from '@nestjs/platform-express/adapters/express-adapte
 import express from 'express';
 import { isUuid, MINUTE_MS, safeTokenIn, uuidv7 } from '../../kernel';
 import { crossOrigin } from './cross-origin';
-import { answerBrokenRequest, OtherVersion } from './broken-request';
+import { answerBrokenRequest, isPathTooLong, OtherVersion, PathTooLong } from './broken-request';
 import { isGatewayPath } from './gateway-path';
 import { namesOneHost, toOriginForm } from './host';
 import { addUncheckedHeader, latestOn, LeanRequest, LeanResponse } from './lean-messages';
@@ -102,6 +102,10 @@ export class LeanAdapter extends ExpressAdapter {
             new Error('no host, more than one, or a transfer coding that is not served'),
             request.socket,
           );
+          return;
+        }
+        if (isPathTooLong(request)) {
+          this.refuse(new PathTooLong(), request.socket);
           return;
         }
         response.comesLatest();

@@ -111,8 +111,7 @@ export class FaultFilter implements ExceptionFilter {
     if (!(error instanceof HttpException) || error.getStatus() !== 404 || wantsPage(request)) return null;
     const path = pathOf(request);
     if (!servesGateway(this.settings)) return servedElsewhere(path, this.settings);
-    const { routes } = this.adapter;
-    return routes.methodsOf(path).length > 0 ? null : strayRoute(request.method ?? 'GET', path, routes);
+    return strayRoute(request.method ?? 'GET', path, this.adapter.routes);
   }
 
   /** Nest says "not found" for a known path under another verb, too. */

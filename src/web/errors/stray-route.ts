@@ -7,6 +7,13 @@ type Routes = Pick<RouteTable<unknown>, 'added' | 'methodsOf'>;
 const OPENAI_BASE = "OpenAI's clients take a base address that ends in /v1";
 const ANTHROPIC_BASE = "Anthropic's take it without /v1";
 
+/** Longer paths are refused without an explanation: the search for one grows with length and segments. */
+const MAX_EXPLAINED_CHARACTERS = 200;
+const MAX_EXPLAINED_SEGMENTS = 12;
+
+const isExplainable = (path: string): boolean =>
+  path.length <= MAX_EXPLAINED_CHARACTERS && path.split('/').length - 1 <= MAX_EXPLAINED_SEGMENTS;
+
 const offered = new WeakMap<Routes, string>();
 
 /** The routes that models answer on, as a text. */
@@ -38,13 +45,21 @@ function misaddressed(path: string, isServed: (path: string) => boolean): string
   return undefined;
 }
 
-/** The refusal of a path below `/v1`, or of one that was meant to be; null for any other path of the service. */
+/**
+ * Refuses what was meant for the API: an unknown path, or a vendor's route whose path is served under other methods
+ * only. Null for any other path of the service.
+ */
 export function strayRoute(method: string, path: string, routes: Routes): Fault | null {
+  if (!isExplainable(path))
+    return isGatewayPath(path) ? notFound('The path is longer than any that is served.') : null;
   const isServed = (one: string): boolean => routes.methodsOf(one).length > 0;
-  const mistake = misaddressed(path, isServed);
+  const isOtherMethod = isServed(path);
+  const mistake = isOtherMethod ? undefined : misaddressed(path, isServed);
   if (mistake !== undefined) return notFound(mistake);
-  const known = vendorRoutes.find((route) => route.path.test(path));
-  if (known === undefined && !isGatewayPath(path)) return null;
+  const known = vendorRoutes.find(
+    (route) => route.path.test(path) && (route.method === null ? !isOtherMethod : route.method === method),
+  );
+  if (known === undefined && (isOtherMethod || !isGatewayPath(path))) return null;
   const where = `${method} ${path.slice(0, 100)}`;
   const instead = `Offered are ${offeredBy(routes)}, and GET /v1/models.`;
   if (known === undefined) return notFound(`There is no ${where}. ${instead}`);

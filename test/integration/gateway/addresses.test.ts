@@ -58,6 +58,30 @@ describe('addresses that are not served', () => {
   });
 
   test.each([
+    ['POST', '/v1/responses/compact'],
+    ['POST', '/v1/responses/input_tokens'],
+    ['GET', '/v1/chat/completions'],
+    ['DELETE', '/v1/models/ft:small'],
+    ['POST', '/v1/models/x:generateContent'],
+    ['POST', '/v1/models/x:streamGenerateContent'],
+  ])('answers %s %s with 501 although the path is served under another method', async (method, path) => {
+    const { status, code, text } = await ask(path, method);
+    expect([status, code]).toEqual([501, 'not_implemented']);
+    expect(text).toContain(`${method} ${path} is not offered here`);
+  });
+
+  test.each([
+    ['PUT', '/v1/responses/compact', 'GET, HEAD, DELETE'],
+    ['PUT', '/v1/chat/completions', 'POST'],
+    ['POST', '/v1/models', 'GET, HEAD'],
+    ['POST', '/v1/models/x', 'GET, HEAD'],
+  ])('answers %s %s, a route of no vendor, with 405', async (method, path, allowed) => {
+    const answer = await fetch(`${app.url}${path}`, { method });
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, allowed]);
+    expect(await answer.json()).toMatchObject({ error: { code: 'method_not_allowed' } });
+  });
+
+  test.each([
     ['/v1/assistants', /ended/],
     ['/v1/threads/thread_1/runs', /ended/],
     ['/v1/complete', /ended/],
@@ -66,6 +90,21 @@ describe('addresses that are not served', () => {
     const { status, code, text } = await ask(path);
     expect([status, code]).toEqual([404, 'not_found']);
     expect(text).toMatch(words);
+  });
+
+  test('explains only paths of at most 200 characters and 12 segments', async () => {
+    const segments = (count: number): string => `/${'a/'.repeat(count - 1)}v1/messages`;
+    for (const path of [segments(11), `/${'a'.repeat(187)}/v1/messages`])
+      expect(await ask(path)).toMatchObject({ status: 404, text: expect.stringMatching(/before \/v1/) });
+    for (const path of [segments(12), `/${'a'.repeat(188)}/v1/messages`]) {
+      const answer = await fetch(`${app.url}${path}`, { method: 'POST' });
+      expect(await answer.json()).toMatchObject({
+        code: 'not_found',
+        human_message: expect.not.stringMatching(/v1/),
+      });
+    }
+    const { status, text } = await ask(`/v1/chat/completions${'/a'.repeat(10)}/chat/completions`);
+    expect([status, text]).toEqual([404, 'The path is longer than any that is served.']);
   });
 
   test("the refusal is in the caller's own dialect", async () => {

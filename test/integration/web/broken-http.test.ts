@@ -85,6 +85,22 @@ describe.each([true, false])('broken HTTP, with lean %s', (lean) => {
     expect(PlainController.served).toBe(0);
   });
 
+  test('"a limit on the path length before routing": answers 414 to a path of more than 2,048 characters', async () => {
+    const answer = parseAnswer(await exchange(url, `GET ${'/'.repeat(2_049)} HTTP/1.1\r\nhost: x\r\n\r\n`));
+    expect([answer.status, answer.headers.connection]).toEqual([414, 'close']);
+    expect(JSON.parse(answer.body)).toMatchObject({
+      error: { code: 'request_too_large', request_id: answer.headers['x-request-id'] },
+    });
+  });
+
+  test('takes a path of 2,048 characters and a query of any length that the head has room for', async () => {
+    const last = 'host: x\r\nconnection: close\r\n\r\n';
+    const path = parseAnswer(await exchange(url, `GET /${'a'.repeat(2_047)} HTTP/1.1\r\n${last}`));
+    expect(path.status).toBe(404);
+    const query = parseAnswer(await exchange(url, `GET /v1/plain?${'a'.repeat(15_000)} HTTP/1.1\r\n${last}`));
+    expect(query.status).toBe(200);
+  });
+
   test('headers that are too large', async () => {
     const answer = parseAnswer(await exchange(url, `${get}x-large: ${'x'.repeat(17 * 1024)}\r\n\r\n`));
     expect([answer.status, answer.headers.connection]).toEqual([431, 'close']);

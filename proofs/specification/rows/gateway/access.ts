@@ -126,7 +126,12 @@ const routeRows: readonly Row[] = [
     'another method on a route of the gateway is refused',
     async (world) => {
       const { client } = await world.caller();
-      for (const [path] of interfaces) await refused(client.get(path), 405, 'method_not_allowed');
+      for (const [path] of interfaces) {
+        // OpenAI lists stored completions there.
+        const isVendorRoute = path === '/v1/chat/completions';
+        const [status, code] = isVendorRoute ? [501, 'not_implemented'] : [405, 'method_not_allowed'];
+        await refused(client.get(path), status, code);
+      }
       await refused(world.anonymous.post('/health'), 405, 'method_not_allowed');
     },
     { decided: 'docs/api.md' },
