@@ -102,6 +102,7 @@ import { KnowClientCertificates1764900007100 } from './1764900007100-know-client
 import { TellContentToTelemetry1764900009110 } from './1764900009110-tell-content-to-telemetry';
 import { NameThePepper1764900009200 } from './1764900009200-name-the-pepper';
 import { ChooseUnknownFields1765000000100 } from './1765000000100-choose-unknown-fields';
+import { RecordExtensionMigrations1765000200000 } from './1765000200000-record-extension-migrations';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -206,6 +207,7 @@ export const migrations = [
   TellContentToTelemetry1764900009110,
   NameThePepper1764900009200,
   ChooseUnknownFields1765000000100,
+  RecordExtensionMigrations1765000200000,
   // New ones go above this line; what takes away goes below it, a release later.
   LoadMoneyFunctions1763800310000,
 ];

@@ -9,8 +9,10 @@ import {
   applicationUrl,
   attachDatabase,
   Database,
+  extensionLogin,
   extensionRole,
   type ExtensionTables,
+  type InstalledTables,
   isEmbeddedPostgresRunning,
   Logger,
   migrate,
@@ -18,6 +20,7 @@ import {
   type MoveProgress,
   problemOfTarget,
   type Settings,
+  urlForLogin,
 } from '../platform';
 import { type Command, type CommandContext, UsageError } from './command';
 import { extensionsOf } from './extensions/loaded';
@@ -75,8 +78,10 @@ async function move(settings: Settings, targetUrl: string, context: CommandConte
       return 1;
     }
     context.writeStderr(`Making the tables at ${placeOf(targetUrl)}.\n`);
-    await migrate({ url: targetUrl, migrations, queue: !settings.redisUrl, extensions });
-    await moveRows(source.ownerUrl, targetUrl, extensions, context);
+    const { masterKey, redisUrl } = settings;
+    const installed = { tables: extensions, masterKey };
+    await migrate({ url: targetUrl, migrations, queue: !redisUrl, extensions: installed });
+    await moveRows(source.ownerUrl, targetUrl, installed, context);
   } finally {
     await source.close();
   }
@@ -88,14 +93,17 @@ async function move(settings: Settings, targetUrl: string, context: CommandConte
 async function moveRows(
   sourceUrl: string,
   targetUrl: string,
-  extensions: readonly ExtensionTables[],
+  { tables: extensions, masterKey }: InstalledTables,
   context: CommandContext,
 ): Promise<void> {
   const startedMs = monotonicMs();
   const { tables, rows } = await moveDatabase({
     sourceUrl,
     targetUrl,
-    extensionSchemas: extensions.map(({ extension }) => extensionRole(extension)),
+    extensions: extensions.map(({ extension }) => ({
+      schema: extensionRole(extension),
+      targetUrl: urlForLogin(targetUrl, extensionLogin(extension, targetUrl, masterKey)),
+    })),
     report: (progress) => context.writeStderr(`${lineOf(progress)}\n`),
   });
   const seconds = (monotonicMs() - startedMs) / 1_000;

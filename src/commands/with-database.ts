@@ -45,13 +45,13 @@ export async function withDatabase<T>(
 
 /** The same as the owner of the schema, for a command that changes it. */
 export async function withOwnedDatabase<T>(
-  work: (database: Database, settings: Settings) => Promise<T>,
+  work: (database: Database, settings: Settings, ownerUrl: string) => Promise<T>,
   { environment, writeStderr }: Pick<CommandContext, 'environment' | 'writeStderr'>,
 ): Promise<T> {
   const settings = settingsOfInstallation(environment);
   writeStderr(`Installation: ${installationOf(settings)}\n`);
   const open = await attachDatabase(settings, { migrations });
-  return using({ ...open, url: open.ownerUrl }, (database) => work(database, settings));
+  return using({ ...open, url: open.ownerUrl }, (database) => work(database, settings, open.ownerUrl));
 }
 
 /** The same for a command that only looks: an external database is not migrated. */

@@ -16,7 +16,7 @@ export interface OpenPorts {
 
 /** The ports that stand on a database and on settings alone, as a command has them too. */
 export function givePlainPorts(extensions: Extensions, database: Database, settings: Settings): OpenPorts {
-  const databases = new DatabasePorts(database);
+  const databases = new DatabasePorts(database, settings);
   extensions.givePort('db', databases.portOf);
   const clients: OutgoingClient[] = [];
   extensions.givePort('http.out', () => {

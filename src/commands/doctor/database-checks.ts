@@ -55,14 +55,6 @@ export async function secretsReadable({ database, settings }: CheckContext): Pro
   return failed.length > 0 ? failed : [ok(what, 'MASTER_KEY and KEY_PEPPER fit what is stored')];
 }
 
-interface RightsRow {
-  readonly role: string;
-  readonly superuser: boolean;
-  readonly reads: boolean;
-  readonly changesPrices: boolean;
-  readonly changesSchema: boolean;
-}
-
 const MOST_NAMED = 20;
 
 /** Each of these accounts keeps its way in by its own spelling; no more can be opened under the address. */
@@ -104,27 +96,6 @@ export async function hostsProven({ database, settings }: CheckContext): Promise
       warn('portal origins', `${origin} has no TLS`, 'Correct PORTAL_ORIGINS: nobody can sign in there.'),
     ),
   ];
-}
-
-/** The service should be able to do its work, and no more. */
-export async function roleRights({ database }: CheckContext): Promise<Finding> {
-  const what = 'database role';
-  const [row] = await database.query<RightsRow>(
-    `SELECT current_user AS role, rolsuper AS superuser,
-            has_table_privilege('model', 'SELECT, INSERT, UPDATE') AS reads,
-            has_table_privilege('price', 'UPDATE, DELETE') AS "changesPrices",
-            has_schema_privilege('public', 'CREATE') AS "changesSchema"
-       FROM pg_roles WHERE rolname = current_user`,
-  );
-  if (row === undefined || !row.reads)
-    return fail(
-      what,
-      `${row?.role ?? 'unknown'} may not use the tables`,
-      'Start the service once; it grants the rights.',
-    );
-  if (row.superuser || row.changesPrices || row.changesSchema)
-    return warn(what, `${row.role} may change more than it has to`, 'Let it work as switchboard_app.');
-  return ok(what, `${row.role} may do its work and no more`);
 }
 
 export async function clockDifference({ database }: CheckContext): Promise<Finding> {

@@ -34,10 +34,10 @@ import {
   nodesCounted,
   partitionsAhead,
   released,
-  roleRights,
   schemaComplete,
   secretsReadable,
 } from './database-checks';
+import { extensionLogins, roleRights } from './role-checks';
 import { backupsMade } from './backup-checks';
 import { loadedStyles } from '../extensions/loaded';
 import { modelsKnown, vendorsAgree } from './model-checks';
@@ -82,6 +82,7 @@ const databaseChecks: readonly (readonly [string, Check])[] = [
   ['database', databaseAnswers],
   ['migrations', schemaComplete],
   ['database role', roleRights],
+  ['extension logins', extensionLogins],
   ['stored secrets', secretsReadable],
   ['mail addresses', addressesDiffer],
   ['reseller hosts', hostsProven],

@@ -2,7 +2,14 @@ import { closeSync, fsyncSync, mkdirSync, openSync, rmSync, writeSync } from 'no
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ActivityLog, changesOf } from '../../audit';
-import { type Database, errorCode, extensionRole, type Settings, type Tx } from '../../platform';
+import {
+  type Database,
+  errorCode,
+  extensionLoginName,
+  extensionRole,
+  type Settings,
+  type Tx,
+} from '../../platform';
 import { type Command, type CommandContext, UsageError } from '../command';
 import { commandActor } from '../key-entries';
 import { withOwnedDatabase } from '../with-database';
@@ -31,8 +38,8 @@ export const extensionDrop: Command = {
       );
       return 1;
     }
-    return withOwnedDatabase(async (database, settings) => {
-      const left = await leftBy(database, id);
+    return withOwnedDatabase(async (database, settings, ownerUrl) => {
+      const left = await leftBy(database, id, extensionLoginName(id, ownerUrl));
       if (left === null) {
         context.write(`Nothing of ${id} is in this database.\n`);
         return 0;
@@ -51,23 +58,25 @@ export const extensionDrop: Command = {
 
 interface Left {
   readonly hasSchema: boolean;
-  readonly hasRole: boolean;
+  /** Its login in this database and the role that owns the schema, as far as they exist. */
+  readonly roles: readonly string[];
   readonly tables: readonly string[];
   readonly migrations: readonly string[];
   readonly jobs: readonly string[];
 }
 
 /** A schema of this name that its role does not own is somebody else's. */
-async function leftBy(database: Database, id: string): Promise<Left | null> {
+async function leftBy(database: Database, id: string, login: string): Promise<Left | null> {
   const role = extensionRole(id);
   const [left] = await database.query<Left & { readonly isForeign: boolean }>(
-    `SELECT n.oid IS NOT NULL AS "hasSchema", r.oid IS NOT NULL AS "hasRole",
+    `SELECT n.oid IS NOT NULL AS "hasSchema",
+            ARRAY(SELECT rolname::text FROM pg_roles WHERE rolname IN ($1, $3) ORDER BY rolname = $1) AS roles,
             n.oid IS NOT NULL AND n.nspowner IS DISTINCT FROM r.oid AS "isForeign",
             ARRAY(SELECT relname::text FROM pg_class WHERE relnamespace = n.oid AND relkind = 'r' ORDER BY 1) AS tables,
             ARRAY(SELECT name FROM extension_migration WHERE extension = $2 ORDER BY 1) AS migrations,
             ARRAY(SELECT name FROM repeating_job WHERE starts_with(name, $2 || '/') ORDER BY 1) AS jobs
        FROM (SELECT) one LEFT JOIN pg_namespace n ON n.nspname = $1 LEFT JOIN pg_roles r ON r.rolname = $1`,
-    [role, id],
+    [role, id, login],
   );
   if (left === undefined) return null;
   if (left.isForeign) throw new Error(`The schema ${role} is not the extension's own, and stays.`);
@@ -99,9 +108,9 @@ async function dropWithFile(database: Database, drop: Drop): Promise<void> {
   const { id, path, context } = drop;
   const file = newFile(path);
   const rows = { count: 0 };
-  let roleStays: string | null;
+  let staying: readonly string[];
   try {
-    roleStays = await database.transaction(async (tx) => {
+    staying = await database.transaction(async (tx) => {
       await takeTurn(tx);
       await dumpTo(tx, drop, { write: (text) => writeSync(file, text), rows });
       fsyncSync(file);
@@ -115,7 +124,7 @@ async function dropWithFile(database: Database, drop: Drop): Promise<void> {
   }
   context.write(`${rows.count} rows are in ${path}, which puts them back; its first lines say how.\n`);
   context.write(`The schema, the record of migrations and the jobs of ${id} are gone.\n`);
-  if (roleStays !== null) context.writeStderr(`The role ${extensionRole(id)} stays: ${roleStays}.\n`);
+  for (const reason of staying) context.writeStderr(`${reason}\n`);
 }
 
 function newFile(path: string): number {
@@ -152,10 +161,9 @@ async function dumpTo(
   for await (const text of dumpedTables(tx, schema, { tables, rows })) write(text);
 }
 
-/** Answers why the role stays, or null where it is gone. */
-async function dropAll(tx: Tx, database: Database, { id, left }: Drop): Promise<string | null> {
-  const role = extensionRole(id);
-  await tx.query(`DROP SCHEMA IF EXISTS ${role} CASCADE`);
+/** Returns why roles stay. */
+async function dropAll(tx: Tx, database: Database, { id, left }: Drop): Promise<string[]> {
+  await tx.query(`DROP SCHEMA IF EXISTS ${extensionRole(id)} CASCADE`);
   await tx.query('DELETE FROM extension_migration WHERE extension = $1', [id]);
   await tx.query(`DELETE FROM repeating_job WHERE starts_with(name, $1 || '/')`, [id]);
   await new ActivityLog(database).write(tx, {
@@ -165,7 +173,12 @@ async function dropAll(tx: Tx, database: Database, { id, left }: Drop): Promise<
     changes: changesOf({ tables: left.tables, migrations: left.migrations }, null),
     actor: commandActor,
   });
-  return left.hasRole ? dropRole(tx, role) : null;
+  const staying: string[] = [];
+  for (const role of left.roles) {
+    const reason = await dropRole(tx, role);
+    if (reason !== null) staying.push(`The role ${role} stays: ${reason}.`);
+  }
+  return staying;
 }
 
 /** A role belongs to the whole server, where another database may have an extension of the same name. */

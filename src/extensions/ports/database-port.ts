@@ -1,14 +1,17 @@
 import type { DatabasePort } from '#extension';
-import { type Database, type Metrics, RoleDatabase } from '../../platform';
+import { type Database, type Metrics, RoleDatabase, type Settings } from '../../platform';
 
 /** The pools of extensions, each made when its extension first asks for the port. */
 export class DatabasePorts {
   private readonly open: RoleDatabase[] = [];
 
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly settings: Settings,
+  ) {}
 
   readonly portOf = (extension: string): DatabasePort => {
-    const own = new RoleDatabase(this.database, extension);
+    const own = new RoleDatabase(this.database, extension, this.settings);
     this.open.push(own);
     return {
       query: (sql, values) => own.query(sql, values),

@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { applicationRole } from './connection-url';
+import { type ExtensionLogin, extensionRole, loginProblem, scramVerifier } from './extension-login';
 
 /** A file of an extension that changes its tables. */
 export interface SqlFile {
@@ -23,57 +23,99 @@ export class ExtensionTablesRefused extends Error {
   }
 }
 
-/** The schema of an extension, and the role that owns it, have one name. Ids have no underscore, so no two share it. */
-export const extensionRole = (extension: string): string => `ext_${extension.replaceAll('-', '_')}`;
-
-const mayAct = `CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END`;
-
-/** The roles that are whole: they own their schema, read every published view, and the service may act as them. */
-export async function completeRoles(client: Client, roles: readonly string[]): Promise<ReadonlySet<string>> {
-  const { rows } = await client.query<{ role: string }>(
-    `SELECT r.rolname AS role FROM pg_roles r JOIN pg_namespace n ON n.nspname = r.rolname AND n.nspowner = r.oid
-      WHERE r.rolname = ANY($1) AND NOT r.rolcanlogin AND NOT r.rolsuper
-        AND pg_has_role('${applicationRole}', r.oid, ${mayAct})
-        AND has_schema_privilege(r.oid, 'contract', 'USAGE')
-        AND NOT EXISTS (SELECT FROM pg_class v WHERE v.relnamespace = 'contract'::regnamespace AND v.relkind = 'v'
-                           AND NOT has_table_privilege(r.oid, v.oid, 'SELECT'))`,
-    [roles],
-  );
-  return new Set(rows.map(({ role }) => role));
+/** An extension with the address of its database, as the owner of the schema connects. */
+export interface ExtensionAccess {
+  readonly extension: string;
+  readonly login: ExtensionLogin;
+  readonly url: string;
+  /** Whether a password that no key at hand gives is replaced; otherwise it is left alone, as other nodes use it. */
+  readonly replacesPassword: boolean;
 }
+
+/**
+ * Whether the roles of an extension are complete. Its login has no attribute, is a member of no role, owns every object
+ * of the schema, and reads every published view. The role that owns the schema is kept for the version before, whose
+ * nodes work as that role.
+ */
+export async function hasCompleteRoles(
+  client: Client,
+  { extension, login }: ExtensionAccess,
+): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `SELECT FROM pg_roles l, pg_roles r JOIN pg_namespace n ON n.nspname = r.rolname AND n.nspowner = r.oid
+      WHERE r.rolname = $1 AND NOT r.rolcanlogin AND NOT r.rolsuper AND l.rolname = $2 AND ${isPlainLogin}
+        AND pg_has_role(r.oid, l.oid, 'USAGE')
+        AND has_schema_privilege(l.oid, n.oid, 'USAGE') AND has_schema_privilege(l.oid, n.oid, 'CREATE')
+        AND has_schema_privilege(l.oid, 'contract', 'USAGE')
+        AND has_function_privilege(l.oid, '${RECORD_MIGRATION}', 'EXECUTE')
+        AND NOT EXISTS (SELECT FROM pg_class v WHERE v.relnamespace = 'contract'::regnamespace AND v.relkind = 'v'
+                           AND NOT has_table_privilege(l.oid, v.oid, 'SELECT'))
+        AND NOT EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = n.oid AND c.relowner <> l.oid)
+        AND NOT EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = n.oid AND p.proowner <> l.oid)
+        AND NOT EXISTS (SELECT FROM pg_type t WHERE t.typnamespace = n.oid AND t.typowner <> l.oid)`,
+    [extensionRole(extension), login.name],
+  );
+  return rowCount === 1;
+}
+
+const RECORD_MIGRATION = 'contract.record_migration(text,text)';
+
+const isPlainLogin = `l.rolcanlogin AND NOT (l.rolsuper OR l.rolcreaterole OR l.rolcreatedb OR l.rolreplication
+  OR l.rolbypassrls) AND NOT EXISTS (SELECT FROM pg_auth_members m WHERE m.member = l.oid)`;
 
 const INSUFFICIENT_PRIVILEGE = '42501';
+const INVALID_PASSWORD = '28P01';
 /** They say that another was first: duplicate_object, unique_violation, "tuple concurrently updated". */
 const ANOTHER_WAS_FIRST = new Set(['42710', '23505', 'XX000']);
-const MOST_ATTEMPTS = 5;
+const MAX_ATTEMPTS = 5;
 
-/** Makes the role and its schema, or mends what is missing of them. */
-export async function ensureExtensionRole(client: Client, extension: string): Promise<void> {
-  const role = extensionRole(extension);
+/** Creates the roles and the schema of an extension, or repairs what is missing of them. */
+export async function ensureExtensionRole(client: Client, access: ExtensionAccess): Promise<void> {
+  const { extension, login } = access;
   try {
-    await inTurns(() => makeRole(client, role));
-    await inTurns(() => client.query(grants(role)));
+    await inTurns(() => createRoles(client, access));
+    await inTurns(() => client.query(grants(extensionRole(extension), login.name)));
   } catch (cause) {
     if ((cause as { code?: string }).code !== INSUFFICIENT_PRIVILEGE) throw cause;
-    const { rows } = await client.query<{ login: string; database: string }>(
-      'SELECT quote_ident(current_user) AS login, quote_ident(current_database()) AS database',
-    );
-    const { login, database } = rows[0]!;
-    throw new ExtensionTablesRefused(
-      extension,
-      `the database user ${login} may not make its role and schema (${(cause as Error).message}). ` +
-        `Let an administrator run: CREATE ROLE ${role} NOLOGIN; GRANT ${role} TO ${login} WITH ADMIN OPTION; ` +
-        `GRANT CREATE ON DATABASE ${database} TO ${login};`,
-      { cause },
-    );
+    throw await lackOfRights(client, access, cause as Error);
   }
-  await refuseForeignRole(client, extension, role);
+  await refuseForeignRole(client, access);
+  await refuseClosedLogin(access);
 }
 
-async function makeRole(client: Client, role: string): Promise<void> {
-  const { rowCount } = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [role]);
-  if (rowCount !== 0) return;
-  await client.query(`CREATE ROLE ${role} NOLOGIN`);
+interface KnownRoles {
+  readonly hasRole: boolean;
+  readonly hasLogin: boolean;
+  readonly isOpen: boolean;
+}
+
+async function knownRoles(client: Client, { extension, login }: ExtensionAccess): Promise<KnownRoles> {
+  const { rows } = await client.query<KnownRoles>(
+    `SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1) AS "hasRole",
+            EXISTS (SELECT FROM pg_roles WHERE rolname = $2) AS "hasLogin",
+            EXISTS (SELECT FROM pg_roles WHERE rolname = $2 AND rolcanlogin) AS "isOpen"`,
+    [extensionRole(extension), login.name],
+  );
+  return rows[0]!;
+}
+
+async function createRoles(client: Client, access: ExtensionAccess): Promise<void> {
+  const { extension, login } = access;
+  const { hasRole, hasLogin, isOpen } = await knownRoles(client, access);
+  if (!hasRole) await client.query(`CREATE ROLE ${extensionRole(extension)} NOLOGIN`);
+  if (!hasLogin) await client.query(`CREATE ROLE ${login.name} ${withPassword(login)}`);
+  else if (!isOpen || (await hasOldPassword(access)))
+    await client.query(`ALTER ROLE ${login.name} ${withPassword(login)}`);
+}
+
+const withPassword = (login: ExtensionLogin): string => `LOGIN PASSWORD '${scramVerifier(login)}'`;
+
+async function hasOldPassword({ login, url, replacesPassword }: ExtensionAccess): Promise<boolean> {
+  if ((await loginProblem(url, login)) === null) return false;
+  if (replacesPassword) return true;
+  for (const password of login.formerPasswords)
+    if ((await loginProblem(url, { name: login.name, password })) === null) return true;
+  return false;
 }
 
 /** A role belongs to the whole server: a node of another database may make or grant it in the same moment. */
@@ -84,33 +126,106 @@ async function inTurns(work: () => Promise<unknown>): Promise<void> {
       return;
     } catch (error) {
       const { code = '' } = error as { code?: string };
-      if (attempt === MOST_ATTEMPTS || !ANOTHER_WAS_FIRST.has(code)) throw error;
+      if (attempt === MAX_ATTEMPTS || !ANOTHER_WAS_FIRST.has(code)) throw error;
     }
   }
 }
 
-/** The service may become the role, and has none of its rights otherwise where the server can tell the two apart. */
-const grants = (role: string): string => `
+const maySet = `CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END`;
+
+/**
+ * Gives the login its rights, and every object of the schema. Objects belong to the schema's role if the version before
+ * made them, and to another login if the database is a copy under another name.
+ */
+const grants = (role: string, login: string): string => `
   DO $$
+  DECLARE
+    former name;
   BEGIN
-    IF NOT pg_has_role('${role}', ${mayAct}) THEN
+    IF NOT pg_has_role('${role}', 'USAGE') OR NOT pg_has_role('${role}', ${maySet}) THEN
       GRANT ${role} TO CURRENT_USER;
     END IF;
-    IF NOT pg_has_role('${applicationRole}', '${role}', ${mayAct}) THEN
-      EXECUTE 'GRANT ${role} TO ${applicationRole}' ||
-        CASE WHEN current_setting('server_version_num')::int >= 160000 THEN ' WITH INHERIT FALSE' ELSE '' END;
+    IF NOT pg_has_role('${login}', 'USAGE') OR NOT pg_has_role('${login}', ${maySet}) THEN
+      GRANT ${login} TO CURRENT_USER;
+    END IF;
+    IF NOT pg_has_role('${role}', '${login}', 'USAGE') THEN
+      GRANT ${login} TO ${role};
+    END IF;
+    CREATE SCHEMA IF NOT EXISTS ${role} AUTHORIZATION ${role};
+    FOR former IN
+      SELECT DISTINCT r.rolname FROM pg_shdepend d JOIN pg_roles r ON r.oid = d.refobjid
+       WHERE d.dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+         AND d.refclassid = 'pg_authid'::regclass AND d.deptype = 'o' AND d.classid <> 'pg_namespace'::regclass
+         AND r.rolname <> '${login}' AND (r.rolname = '${role}' OR r.rolname ~ '${otherLogins(login)}')
+    LOOP
+      EXECUTE format('REASSIGN OWNED BY %I TO ${login}', former);
+    END LOOP;
+    IF EXISTS (SELECT FROM pg_namespace WHERE nspname = '${role}' AND nspowner = '${login}'::regrole) THEN
+      ALTER SCHEMA ${role} OWNER TO ${role};
     END IF;
   END $$;
-  CREATE SCHEMA IF NOT EXISTS ${role} AUTHORIZATION ${role};
-  GRANT USAGE ON SCHEMA contract TO ${role};
-  GRANT SELECT ON ALL TABLES IN SCHEMA contract TO ${role};
+  GRANT USAGE, CREATE ON SCHEMA ${role} TO ${login};
+  GRANT USAGE ON SCHEMA contract TO ${role}, ${login};
+  GRANT SELECT ON ALL TABLES IN SCHEMA contract TO ${role}, ${login};
+  GRANT EXECUTE ON FUNCTION ${RECORD_MIGRATION} TO ${login};
 `;
 
+/** The logins of the same extension in other databases. */
+const otherLogins = (login: string): string => `^${login.slice(0, login.lastIndexOf('_'))}_[0-9a-f]{8}$`;
+
+async function lackOfRights(
+  client: Client,
+  access: ExtensionAccess,
+  cause: Error,
+): Promise<ExtensionTablesRefused> {
+  const { extension, login } = access;
+  const role = extensionRole(extension);
+  const { hasRole, hasLogin } = await knownRoles(client, access);
+  const { rows } = await client.query<{ user: string; database: string }>(
+    'SELECT quote_ident(current_user) AS user, quote_ident(current_database()) AS database',
+  );
+  const { user, database } = rows[0]!;
+  const statements = [
+    ...(hasRole ? [] : [`CREATE ROLE ${role} NOLOGIN`]),
+    ...(hasLogin ? [] : [`CREATE ROLE ${login.name} ${withPassword(login)}`]),
+    `GRANT ${login.name} TO ${role}`,
+    `GRANT ${role}, ${login.name} TO ${user} WITH ADMIN OPTION`,
+    `GRANT CREATE ON DATABASE ${database} TO ${user}`,
+  ];
+  return new ExtensionTablesRefused(
+    extension,
+    `the database user ${user} may not create its role, login and schema (${cause.message}). ` +
+      `Let an administrator run: ${statements.join('; ')};`,
+    { cause },
+  );
+}
+
 /** A schema or a role of this name that was there before, made by somebody else for something else, is left alone. */
-async function refuseForeignRole(client: Client, extension: string, role: string): Promise<void> {
-  if ((await completeRoles(client, [role])).has(role)) return;
+async function refuseForeignRole(client: Client, access: ExtensionAccess): Promise<void> {
+  if (await hasCompleteRoles(client, access)) return;
+  const { extension, login } = access;
+  const role = extensionRole(extension);
   throw new ExtensionTablesRefused(
     extension,
-    `the database has a role or a schema ${role} of other make: the role has to be without LOGIN and SUPERUSER, and to own the schema`,
+    `the database has a role or a schema ${role} of other make: the role has to be without LOGIN and SUPERUSER, and to ` +
+      `own the schema; the login ${login.name} has to be without attributes, a member of no role, and the owner of ` +
+      'every object in the schema',
+  );
+}
+
+/** An extension whose login is not let in would otherwise fail at its first statement. */
+async function refuseClosedLogin({ extension, login, url }: ExtensionAccess): Promise<void> {
+  const problem = await loginProblem(url, login);
+  if (problem === null) return;
+  const advice =
+    (problem as { code?: string }).code === INVALID_PASSWORD
+      ? 'Its password comes from MASTER_KEY: start with the key that the other nodes have, and name a former one ' +
+        `behind it. If the key is lost, let an administrator run: ALTER ROLE ${login.name} NOLOGIN; the next start ` +
+        'gives it a new password.'
+      : 'Let it log in with a password from where the service does, such as by a line in pg_hba.conf.';
+  throw new ExtensionTablesRefused(
+    extension,
+    `the database does not let its login ${login.name} in (${problem.message}). ${advice}`,
+    { cause: problem },
   );
 }

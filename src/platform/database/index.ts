@@ -5,7 +5,8 @@ export { Database, type Tx } from './database';
 export { DatabaseClock } from './database-clock';
 export { DatabaseModule } from './database.module';
 export { RegionColumn, RegionsColumn } from './region-column';
-export { extensionRole, type ExtensionTables, ExtensionTablesRefused, type SqlFile } from './extension-role';
+export { extensionLogin, extensionLoginName, extensionRole, urlForLogin } from './extension-login';
+export { type ExtensionTables, ExtensionTablesRefused, type SqlFile } from './extension-role';
 export { RoleDatabase } from './role-database';
 export {
   archiveFolderOf,
@@ -21,6 +22,7 @@ export { RestoredPostgres, takesRestore } from './restored-postgres';
 export { ChecksOf, columnsOf } from './kept-columns';
 export { everyRow, Keyset, type Page, type PageRequest } from './keyset';
 export { migrate } from './migrate';
+export type { InstalledTables } from './migrate-extensions';
 export { moveDatabase, type MoveProgress, problemOfTarget } from './move';
 export { MigrationFailed } from './run-migrations';
 export { Notifications } from './notifications';

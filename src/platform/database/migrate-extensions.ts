@@ -1,12 +1,13 @@
 import { Client } from 'pg';
 import { MINUTE_MS } from '../../kernel';
 import { MIGRATIONS_APPLICATION } from './data-source';
+import { extensionLogin, extensionRole, loginProblem, urlForLogin } from './extension-login';
 import {
-  completeRoles,
   ensureExtensionRole,
-  extensionRole,
+  type ExtensionAccess,
   type ExtensionTables,
   ExtensionTablesRefused,
+  hasCompleteRoles,
   type SqlFile,
 } from './extension-role';
 
@@ -14,43 +15,71 @@ const LOCK_TIMEOUT_MS = 10_000;
 /** A start that waits longer for one file is better told so. */
 const STATEMENT_TIMEOUT_MS = 5 * MINUTE_MS;
 
+/** The tables of all extensions of an installation. */
+export interface InstalledTables {
+  readonly tables: readonly ExtensionTables[];
+  /** The passwords of logins are derived from MASTER_KEY. */
+  readonly masterKey: string;
+  /** The server is the embedded one, on which no other installation relies. */
+  readonly isEmbedded?: boolean;
+}
+
+const accessOf = (
+  url: string,
+  extension: string,
+  { masterKey, isEmbedded = false }: InstalledTables,
+): ExtensionAccess => ({
+  extension,
+  url,
+  login: extensionLogin(extension, url, masterKey),
+  replacesPassword: isEmbedded,
+});
+
 /** Whether nothing is to be done; what does not fit is not current, and is told by whoever has the lock. */
 export async function areExtensionsCurrent(
   client: Client,
-  extensions: readonly ExtensionTables[],
+  url: string,
+  installed: InstalledTables,
 ): Promise<boolean> {
-  if (extensions.length === 0) return true;
-  const roles = extensions.map(({ extension }) => extensionRole(extension));
-  const complete = await completeRoles(client, roles);
-  if (roles.some((role) => !complete.has(role))) return false;
-  for (const { extension, files } of extensions) {
+  for (const { extension, files } of installed.tables) {
+    const access = accessOf(url, extension, installed);
+    if (!(await hasCompleteRoles(client, access))) return false;
     const run = await filesRun(client, extension);
     if (run.size !== files.length || files.some(({ name, digest }) => run.get(name) !== digest)) return false;
+    if ((await loginProblem(url, access.login)) !== null) return false;
   }
   return true;
 }
 
-/**
- * Brings the tables of extensions up to date, one after the other. The caller has the lock, on another connection: a
- * file could let go what its own connection holds.
- */
-export async function migrateExtensions(url: string, extensions: readonly ExtensionTables[]): Promise<void> {
-  for (const tables of extensions) {
-    const client = new Client({
-      connectionString: url,
-      application_name: MIGRATIONS_APPLICATION,
-      connectionTimeoutMillis: 10_000,
+/** Brings the tables of extensions up to date, one after the other. The caller has the lock, on another connection. */
+export async function migrateExtensions(url: string, installed: InstalledTables): Promise<void> {
+  for (const each of installed.tables) {
+    const access = accessOf(url, each.extension, installed);
+    const filesToRun = await connected(url, async (client) => {
+      await ensureExtensionRole(client, access);
+      const run = await filesRun(client, each.extension);
+      refuseRewrittenPast(each, run);
+      return each.files.filter(({ name }) => !run.has(name));
     });
-    client.on('error', () => undefined);
-    await client.connect();
-    try {
-      await ensureExtensionRole(client, tables.extension);
-      const run = await filesRun(client, tables.extension);
-      refuseRewrittenPast(tables, run);
-      for (const file of tables.files) if (!run.has(file.name)) await runFile(client, tables.extension, file);
-    } finally {
-      await client.end();
-    }
+    if (filesToRun.length === 0) continue;
+    await connected(urlForLogin(url, access.login), async (client) => {
+      for (const file of filesToRun) await runFile(client, each.extension, file);
+    });
+  }
+}
+
+async function connected<Result>(url: string, work: (client: Client) => Promise<Result>): Promise<Result> {
+  const client = new Client({
+    connectionString: url,
+    application_name: MIGRATIONS_APPLICATION,
+    connectionTimeoutMillis: 10_000,
+  });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
   }
 }
 
@@ -80,9 +109,8 @@ function refuseRewrittenPast({ extension, files }: ExtensionTables, run: Readonl
 const RUNNER = 'run_migration_file';
 
 /**
- * Runs a file whole or not at all. Inside a SECURITY DEFINER function the server refuses to set a role and to end the
- * transaction, so a text can do neither. Its row is written first: the role has no right to it. Deferred triggers are
- * run before the function ends, as the role.
+ * Runs a file completely or not at all, under the login of the extension. Inside a SECURITY DEFINER function the server
+ * refuses to end the transaction, so a file cannot commit a part of itself.
  */
 async function runFile(client: Client, extension: string, { name, text, digest }: SqlFile): Promise<void> {
   const role = extensionRole(extension);
@@ -91,12 +119,8 @@ async function runFile(client: Client, extension: string, { name, text, digest }
     await client.query(
       `BEGIN; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}; SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS}`,
     );
-    await client.query(
-      'INSERT INTO public.extension_migration (extension, name, digest) VALUES ($1, $2, $3)',
-      [extension, name, digest],
-    );
+    await client.query('SELECT contract.record_migration($1, $2)', [name, digest]);
     await client.query(`
-      SET LOCAL ROLE ${role};
       CREATE FUNCTION ${runner}(file text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
         SET search_path = ${role}, contract, pg_temp
         AS $runner$ BEGIN EXECUTE file; SET CONSTRAINTS ALL IMMEDIATE; END $runner$`);

@@ -4,8 +4,7 @@ import { Client } from 'pg';
 import { monotonicMs } from '../../kernel';
 import { applicationRole } from './connection-url';
 import { type Migration, migrationDataSource, MIGRATIONS_APPLICATION } from './data-source';
-import type { ExtensionTables } from './extension-role';
-import { areExtensionsCurrent, migrateExtensions } from './migrate-extensions';
+import { areExtensionsCurrent, type InstalledTables, migrateExtensions } from './migrate-extensions';
 import { type ReportProgress, runMigrations } from './run-migrations';
 
 export type { MigrationProgress, ReportProgress } from './run-migrations';
@@ -24,7 +23,7 @@ export interface MigrateOptions {
   /** The queue lives in this database, that is, without Redis. */
   queue: boolean;
   /** The tables of extensions come after the service's own. */
-  extensions?: readonly ExtensionTables[];
+  extensions?: InstalledTables;
   deadlineMs?: number;
   report?: ReportProgress;
 }
@@ -42,8 +41,9 @@ export async function migrate(options: MigrateOptions): Promise<void> {
   client.on('error', () => undefined);
   await client.connect();
   try {
-    const { extensions = [] } = options;
-    if ((await isCurrent(client, options)) && (await areExtensionsCurrent(client, extensions))) return;
+    const { extensions = { tables: [], masterKey: '' } } = options;
+    if ((await isCurrent(client, options)) && (await areExtensionsCurrent(client, options.url, extensions)))
+      return;
     await takeTurn(client, options.deadlineMs ?? defaultDeadlineMs);
     const source = await migrationDataSource(options.url, options.migrations).initialize();
     try {

@@ -51,7 +51,11 @@ export async function startDatabase(
     serviceUrl: server.url,
     migrations,
     queue,
-    extensions,
+    extensions: {
+      tables: extensions,
+      masterKey: settings.masterKey,
+      isEmbedded: settings.databaseUrl === undefined,
+    },
     ...(logger && { report: progressTo(logger) }),
   });
   const over = current.catch(() => undefined);

@@ -1,11 +1,12 @@
 import { Pool, type PoolClient } from 'pg';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions';
 import { monotonicMs, withDeadline } from '../../kernel';
+import type { Settings } from '../config';
 import type { Metrics } from '../metrics';
 import { boundedQuery } from './bounded-query';
 import { withSessionSettings } from './connection-url';
 import type { Database } from './database';
-import { extensionRole } from './extension-role';
+import { extensionLogin, extensionRole, urlForLogin } from './extension-login';
 import { readPool } from './pool-gauges';
 import { survivesLostConnections } from './pool-options';
 
@@ -17,7 +18,7 @@ const STATEMENT_MS = 5_000;
 const ANSWER_MS = 2 * STATEMENT_MS;
 const TRANSACTION_MS = 30_000;
 
-/** Statements that would end the transaction, or leave the role or its limits. */
+/** Statements that would end the transaction, or leave its limits: they are refused with a reason. */
 const OF_SESSION =
   /^(?:\s|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*(begin|start|commit|end|rollback|abort|prepare|set|reset|discard|listen|unlisten|copy)\b/i;
 
@@ -25,30 +26,23 @@ export interface RoleSession {
   query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-/** DISCARD ALL without what it does to the role. */
-const CLEAN = `
-  RESET ROLE; RESET ALL; CLOSE ALL; DEALLOCATE ALL; UNLISTEN *; DISCARD TEMP; DISCARD SEQUENCES;
-  SELECT pg_advisory_unlock_all()`;
-
-/** The database as one extension sees it: under its role, on few connections of its own, within bounds. */
+/** The database as one extension sees it: under a login of its own, on few connections of its own, within bounds. */
 export class RoleDatabase implements RoleSession {
-  private readonly role: string;
   private readonly pool: Pool;
 
   /** They are made at the first query. */
   constructor(
     { source }: Pick<Database, 'source'>,
     private readonly extension: string,
+    { masterKey }: Pick<Settings, 'masterKey'>,
   ) {
     const { url } = source.options as PostgresDataSourceOptions;
     if (url === undefined) throw new Error('The database has no address.');
-    const role = extensionRole(extension);
-    this.role = role;
+    const login = extensionLogin(extension, url, masterKey);
     this.pool = new Pool({
       ...survivesLostConnections,
-      connectionString: withSessionSettings(url, {
-        role,
-        search_path: `${role},contract,pg_temp`,
+      connectionString: withSessionSettings(urlForLogin(url, login), {
+        search_path: `${extensionRole(extension)},contract,pg_temp`,
         statement_timeout: STATEMENT_MS,
         lock_timeout: STATEMENT_MS,
         idle_in_transaction_session_timeout: STATEMENT_MS,
@@ -71,7 +65,7 @@ export class RoleDatabase implements RoleSession {
   /** The work is done whole or not at all. */
   async transaction<Result>(work: (session: RoleSession) => Promise<Result>): Promise<Result> {
     const client = await this.connect();
-    const session = new OneTransaction(client, this.role);
+    const session = new OneTransaction(client);
     let lost: Error | boolean = true;
     try {
       await session.begin();
@@ -112,10 +106,7 @@ class OneTransaction implements RoleSession {
   private isOpen = true;
   private readonly endsAt = monotonicMs() + TRANSACTION_MS;
 
-  constructor(
-    private readonly client: PoolClient,
-    private readonly role: string,
-  ) {}
+  constructor(private readonly client: PoolClient) {}
 
   async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     if (typeof text !== 'string' || !Array.isArray(values)) throw new TypeError('query(text, values)');
@@ -129,7 +120,7 @@ class OneTransaction implements RoleSession {
   }
 
   async begin(): Promise<void> {
-    await withDeadline(ANSWER_MS, this.client.query(`BEGIN; SET LOCAL ROLE ${this.role}`));
+    await withDeadline(ANSWER_MS, this.client.query('BEGIN'));
   }
 
   async commit(): Promise<void> {
@@ -155,6 +146,6 @@ class OneTransaction implements RoleSession {
 
   /** Settings, temporary tables and locks of a session end with its transaction. */
   private async clean(): Promise<void> {
-    await withDeadline(ANSWER_MS, this.client.query(CLEAN));
+    await withDeadline(ANSWER_MS, this.client.query('DISCARD ALL'));
   }
 }

@@ -40,6 +40,9 @@ async function run(words: string[], more: Readonly<Record<string, string>> = {})
   return { code, output, complaint };
 }
 
+/** The command takes the secrets of the installation from its data folder. */
+const masterKey = (): string => readOrCreateSecrets(dataFolder).masterKey;
+
 const withEmbedded = async <T>(work: (urls: { url: string; ownerUrl: string }) => Promise<T>): Promise<T> => {
   const embedded = await startEmbeddedPostgres({ dataFolder, durable: false });
   try {
@@ -55,7 +58,7 @@ const fill = (): Promise<{ owner: number; key: string; cookie: string }> =>
     await migrate({ url: urls.ownerUrl, serviceUrl: urls.url, migrations, queue: true });
     const app = await startTestApp({
       sharedDatabase: urls,
-      environment: { EXTENSIONS: notes.path, WORKERS: 'off' },
+      environment: { EXTENSIONS: notes.path, WORKERS: 'off', MASTER_KEY: masterKey() },
     });
     try {
       return await fillThrough(app, urls.ownerUrl);
@@ -142,7 +145,10 @@ test('an embedded database is moved whole, and the service goes on with it', asy
   ]);
   const app = await startTestApp({
     sharedDatabase: { url: target, ownerUrl: target },
-    environment: { EXTENSIONS: notes.path, DATA_FOLDER: dataFolder, WORKERS: 'off' },
+    environment: {
+      ...{ EXTENSIONS: notes.path, DATA_FOLDER: dataFolder, WORKERS: 'off' },
+      MASTER_KEY: masterKey(),
+    },
   });
   try {
     await serves(app, { owner, key, cookie });

@@ -4,7 +4,13 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { migrations } from '#migrations';
 import { applicationUrl, withSessionSettings } from '#inside/platform/database/connection-url';
-import { extensionRole, type ExtensionTables } from '#product/platform';
+import {
+  extensionLogin,
+  extensionLoginName,
+  extensionRole,
+  type ExtensionTables,
+  urlForLogin,
+} from '#product/platform';
 import { migrate } from '#inside/platform/database/migrate';
 import { runChild } from '../../support/child';
 import { driftOf } from '../../support/drift';
@@ -139,45 +145,145 @@ function someExtension(): { tables: ExtensionTables; role: string } {
   return { tables: { extension, files: [{ name: '001-own.sql', text, digest: '0'.repeat(64) }] }, role };
 }
 
-test('an owner that is no superuser makes the tables of an extension, and its service works on them', async () => {
+const masterKey = 'the master key of these tests';
+
+/** Its login in the database is dropped after the tests. */
+async function withTables(
+  url: string,
+  tables: ExtensionTables,
+  key = masterKey,
+): Promise<{ name: string; url: string }> {
+  const name = extensionLoginName(tables.extension, url);
+  const drop = `DROP ROLE IF EXISTS ${name}`;
+  const place = made.findIndex((statement) =>
+    statement.endsWith(` ${tables.extension.replaceAll('-', '_')}`),
+  );
+  if (!made.includes(drop)) made.splice(Math.max(place, 0), 0, drop);
+  await migrate({ url, migrations, queue: true, extensions: { tables: [tables], masterKey: key } });
+  return { name, url: urlForLogin(url, extensionLogin(tables.extension, url, key)) };
+}
+
+test('an owner that is no superuser makes the tables of an extension, and its login works on them', async () => {
   const owner = await login('CREATEROLE');
   await administer(ownerUrl, `GRANT switchboard_app TO ${owner.name} WITH ADMIN OPTION`);
   const { tables, role } = someExtension();
   const url = owner.as(await emptyDatabase(owner.name));
-  await migrate({ url, migrations, queue: true, extensions: [tables] });
+  const own = await withTables(url, tables);
   expect(await ask(url, `SELECT tableowner::text FROM pg_tables WHERE schemaname = '${role}'`)).toEqual([
-    role,
+    own.name,
   ]);
-  const inRole = withSessionSettings(applicationUrl(url), { role });
-  expect(await ask(inRole, `SELECT count(*)::int, current_user::text FROM ${role}.own`)).toEqual([0, role]);
+  expect(await ask(own.url, `SELECT count(*)::int, session_user::text FROM ${role}.own`)).toEqual([
+    0,
+    own.name,
+  ]);
+  await expect(ask(own.url, 'SELECT * FROM public.organisation')).rejects.toThrow('permission denied');
   // The rights of the service itself are not wider for it.
   await expect(ask(applicationUrl(url), `SELECT * FROM ${role}.own`)).rejects.toThrow('permission denied');
 });
 
-test('an owner that may not make the role of an extension is told what an administrator has to run', async () => {
+test('an owner that may not make the login of an extension is told what an administrator has to run', async () => {
   const owner = await login('');
   await administer(ownerUrl, `GRANT switchboard_app TO ${owner.name} WITH ADMIN OPTION`);
   const { tables, role } = someExtension();
   const url = owner.as(await emptyDatabase(owner.name));
-  const attempt = (): Promise<void> => migrate({ url, migrations, queue: true, extensions: [tables] });
-  const refusal = await attempt().catch((error: Error) => error.message);
+  const refusal = await withTables(url, tables).then(
+    () => 'it started',
+    (error: Error) => error.message,
+  );
   expect(refusal).toContain(
     `The extension ${tables.extension} cannot be used: the database user ${owner.name} may not`,
   );
-  const [, advice = ''] = /Let an administrator run: (.*)$/.exec(String(refusal)) ?? [];
-  expect(advice).toContain(`CREATE ROLE ${role} NOLOGIN; GRANT ${role} TO ${owner.name} WITH ADMIN OPTION;`);
+  const [, advice = ''] = /Let an administrator run: (.*)$/.exec(refusal) ?? [];
+  const name = extensionLoginName(tables.extension, url);
+  expect(advice).toContain(`CREATE ROLE ${role} NOLOGIN; CREATE ROLE ${name} LOGIN PASSWORD 'SCRAM-SHA-256$`);
+  expect(advice).toContain(`GRANT ${role}, ${name} TO ${owner.name} WITH ADMIN OPTION;`);
   const administrator = new URL(ownerUrl);
   administrator.pathname = new URL(url).pathname;
   await administer(administrator.href, advice);
-  await attempt();
+  const own = await withTables(url, tables);
   expect(await ask(url, 'SELECT name FROM extension_migration')).toEqual(['001-own.sql']);
+  expect(await ask(own.url, `SELECT count(*)::int FROM ${role}.own`)).toEqual([0]);
+});
+
+test('tables that the version before made under the role of their schema go to the login', async () => {
+  const { tables, role } = someExtension();
+  const url = await emptyDatabase();
+  await migrate({ url, migrations, queue: true });
+  await administer(
+    url,
+    `CREATE ROLE ${role} NOLOGIN; GRANT ${role} TO switchboard_app WITH INHERIT FALSE;
+     CREATE SCHEMA ${role} AUTHORIZATION ${role}; SET ROLE ${role};
+     CREATE TABLE ${role}.own (id int); INSERT INTO ${role}.own VALUES (7);
+     CREATE FUNCTION ${role}.seven() RETURNS int LANGUAGE sql AS 'SELECT 7'; RESET ROLE;
+     INSERT INTO extension_migration (extension, name, digest)
+       VALUES ('${tables.extension}', '001-own.sql', '${'0'.repeat(64)}')`,
+  );
+  const own = await withTables(url, tables);
+  expect(await ask(own.url, `DELETE FROM ${role}.own WHERE id = ${role}.seven() RETURNING id`)).toEqual([7]);
+  expect(await ask(own.url, `ALTER TABLE ${role}.own ADD COLUMN more int`)).toEqual([]);
+  // Nodes of that version work on during the update, under the role that still owns the schema.
+  const inRole = withSessionSettings(applicationUrl(url), { role });
+  expect(await ask(inRole, `INSERT INTO ${role}.own VALUES (8) RETURNING id`)).toEqual([8]);
+  expect(
+    await ask(url, `SELECT nspowner::regrole::text FROM pg_namespace WHERE nspname = '${role}'`),
+  ).toEqual([role]);
+});
+
+test('a copy of a database under another name gets logins of its own', async () => {
+  const { tables, role } = someExtension();
+  const url = await emptyDatabase();
+  const own = await withTables(url, tables);
+  const copy = unique('copy');
+  await administer(ownerUrl, `CREATE DATABASE ${copy} TEMPLATE ${new URL(url).pathname.slice(1)}`);
+  made.push(`DROP DATABASE ${copy} WITH (FORCE)`);
+  const other = await withTables(inDatabase(url, copy), tables, 'another master key');
+  expect(other.name).not.toBe(own.name);
+  expect(await ask(other.url, `SELECT count(*)::int FROM ${role}.own`)).toEqual([0]);
+  expect(await ask(own.url, `SELECT count(*)::int FROM ${role}.own`)).toEqual([0]);
+  await expect(
+    ask(
+      urlForLogin(inDatabase(url, copy), extensionLogin(tables.extension, url, masterKey)),
+      `SELECT * FROM ${role}.own`,
+    ),
+  ).rejects.toThrow('permission denied');
+});
+
+test('the login of an extension follows MASTER_KEY as long as the former key is named', async () => {
+  const { tables, role } = someExtension();
+  const url = await emptyDatabase();
+  await withTables(url, tables);
+  const next = await withTables(url, tables, `the next master key,${masterKey}`);
+  expect(await ask(next.url, `SELECT count(*)::int FROM ${role}.own`)).toEqual([0]);
+  expect(await ask((await withTables(url, tables, 'the next master key')).url, 'SELECT 1')).toEqual([1]);
+  const attempt = withTables(url, tables, 'a foreign master key');
+  await expect(attempt).rejects.toThrow(
+    `the database does not let its login ${next.name} in (password authentication failed for user "${next.name}"). ` +
+      'Its password comes from MASTER_KEY',
+  );
+  expect(await ask(next.url, 'SELECT 1')).toEqual([1]);
+  await administer(ownerUrl, `ALTER ROLE ${next.name} NOLOGIN`);
+  const last = await withTables(url, tables, 'a foreign master key');
+  expect(await ask(last.url, `SELECT count(*)::int FROM ${role}.own`)).toEqual([0]);
+});
+
+test.each([
+  ['SUPERUSER', (name: string) => `ALTER ROLE ${name} SUPERUSER`],
+  ['a membership', (name: string) => `GRANT switchboard_app TO ${name}`],
+])('refuses an extension whose login has %s', async (_what, change) => {
+  const { tables } = someExtension();
+  const url = await emptyDatabase();
+  const { name } = await withTables(url, tables);
+  await administer(ownerUrl, change(name));
+  await expect(withTables(url, tables)).rejects.toThrow(
+    `the login ${name} has to be without attributes, a member of no role`,
+  );
 });
 
 test('a schema that somebody else made is not taken for that of an extension', async () => {
   const { tables, role } = someExtension();
   const url = await emptyDatabase();
   await administer(url, `CREATE SCHEMA ${role}`);
-  const attempt = migrate({ url, migrations, queue: true, extensions: [tables] });
+  const attempt = withTables(url, tables);
   await expect(attempt).rejects.toThrow(`the database has a role or a schema ${role} of other make`);
 });
 

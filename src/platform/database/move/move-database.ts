@@ -25,8 +25,8 @@ export interface MoveOptions {
   /** As the owner of the schema connects. */
   readonly sourceUrl: string;
   readonly targetUrl: string;
-  /** Schemas that the roles of extensions own, which have the same name. */
-  readonly extensionSchemas: readonly string[];
+  /** Schemas of extensions, and the address of the target for the login that owns the tables of each. */
+  readonly extensions: readonly { readonly schema: string; readonly targetUrl: string }[];
   readonly report: (progress: MoveProgress) => void;
 }
 
@@ -51,21 +51,39 @@ const SESSION = `SET DateStyle = 'ISO, MDY'; SET IntervalStyle = 'postgres'; SET
   SET idle_in_transaction_session_timeout = 0; SET maintenance_work_mem = '128MB'; SET search_path = pg_catalog`;
 
 /**
- * Copies every row into a database that has our tables and nothing in them, in one transaction there: it is moved whole,
- * or it can be begun again. The source is read in one snapshot.
+ * Copies every row into a database that has our tables and nothing in them. Our own tables come last, in one transaction:
+ * a move that was interrupted can be begun again. The source is read in one snapshot.
  */
 export async function moveDatabase(options: MoveOptions): Promise<Moved> {
-  const [source, target] = [await opened(options.sourceUrl), await opened(options.targetUrl)];
+  const source = await opened(options.sourceUrl);
+  const targets: Target[] = [];
   try {
+    // Rows of an extension are written under its login, as checks of its tables run with the rights of the writer.
+    for (const { schema, targetUrl } of options.extensions)
+      targets.push({ client: await opened(targetUrl), schemas: [schema] });
+    const own = { client: await opened(options.targetUrl), schemas: OWN_SCHEMAS };
+    targets.push(own);
     await source.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    const moved = await new Move(source, target, options).run();
-    await target.query('COMMIT');
-    await target.query('ANALYZE');
+    const moved = { tables: 0, rows: 0 };
+    for (const { client, schemas } of targets) {
+      const part = await new Move(source, client, schemas, options.report).run();
+      if (client === own.client) await renumberOutbox(client);
+      await client.query('COMMIT');
+      moved.tables += part.tables;
+      moved.rows += part.rows;
+    }
+    await own.client.query('ANALYZE');
     return moved;
   } finally {
     // A copy may be under way: the servers undo what is not committed.
-    await Promise.allSettled([source.end(), target.end()]);
+    await Promise.allSettled([source, ...targets.map(({ client }) => client)].map((client) => client.end()));
   }
+}
+
+/** A connection to the target, and the schemas whose tables its login owns. */
+interface Target {
+  readonly client: Client;
+  readonly schemas: readonly string[];
 }
 
 async function opened(connectionString: string): Promise<Client> {
@@ -85,7 +103,8 @@ class Move {
   constructor(
     private readonly source: Client,
     private readonly target: Client,
-    private readonly options: MoveOptions,
+    private readonly schemas: readonly string[],
+    private readonly report: MoveOptions['report'],
   ) {}
 
   async run(): Promise<Moved> {
@@ -100,29 +119,12 @@ class Move {
         indexes: await indexesIn(this.target, schema),
         triggered: await triggeredIn(this.target, schema),
       });
-    await this.inEach((schema) => this.open(schema, tables, held.get(schema)!));
+    for (const schema of this.schemas) await this.open(schema, tables, held.get(schema)!);
     let rows = 0;
-    await this.inEach(async (schema) => {
-      for (const table of of(schema, tables)) rows += await this.copy(table);
-    });
+    for (const table of tables) rows += await this.copy(table);
     await this.compare(tables);
-    await renumberOutbox(this.target);
-    await this.inEach((schema) => this.close(schema, held.get(schema)!));
+    for (const schema of this.schemas) await this.close(schema, held.get(schema)!);
     return { tables: tables.length, rows };
-  }
-
-  private get schemas(): readonly string[] {
-    return [...OWN_SCHEMAS, ...this.options.extensionSchemas];
-  }
-
-  /** The tables of an extension belong to its role. */
-  private async inEach(work: (schema: string) => Promise<void>): Promise<void> {
-    for (const schema of this.schemas) {
-      const isOfRole = this.options.extensionSchemas.includes(schema);
-      if (isOfRole) await this.target.query(`SET LOCAL ROLE ${schema}`);
-      await work(schema);
-      if (isOfRole) await this.target.query('RESET ROLE');
-    }
   }
 
   /** Months that have gone by, or are to come, have partitions that a new database lacks. */
@@ -171,7 +173,7 @@ class Move {
     const startedMs = monotonicMs();
     let rows = 0;
     const tell = (step: MoveProgress['step']): void =>
-      this.options.report({ step, table: place, rows, milliseconds: monotonicMs() - startedMs });
+      this.report({ step, table: place, rows, milliseconds: monotonicMs() - startedMs });
     const timer = setInterval(() => tell('copies'), REPORT_EVERY_MS);
     const list = columns.length === 0 ? '' : `(${columns.join(', ')})`;
     try {
@@ -198,7 +200,7 @@ class Move {
         );
       const rows = Number(ours.rows);
       if (rows > 0)
-        this.options.report({
+        this.report({
           step: 'same',
           table: table.place,
           rows,

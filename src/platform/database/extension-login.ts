@@ -1,0 +1,98 @@
+import { createHash, createHmac, hkdfSync, pbkdf2Sync } from 'node:crypto';
+import { Client } from 'pg';
+
+/** A login of one extension in one database, and the passwords that it can have. */
+export interface ExtensionLogin {
+  readonly name: string;
+  /** The password under the current master key. */
+  readonly password: string;
+  /** Passwords under former master keys, which a login keeps until a start with the current one. */
+  readonly formerPasswords: readonly string[];
+}
+
+const DIGITS = 8;
+const PASSWORD_BYTES = 32;
+
+/** The schema of an extension, and the role that owns it, have one name. Ids have no underscore, so no two share it. */
+export const extensionRole = (extension: string): string => `ext_${extension.replaceAll('-', '_')}`;
+
+/**
+ * Roles belong to the server and a login to one database of it, so the name ends with a digest of the database's. No
+ * name of `extensionRole` begins like it.
+ */
+export function extensionLoginName(extension: string, databaseUrl: string): string {
+  const digest = createHash('sha256').update(databaseIn(databaseUrl)).digest('hex');
+  return `extension_${extension.replaceAll('-', '_')}_${digest.slice(0, DIGITS)}`;
+}
+
+/** Every node derives the same passwords from MASTER_KEY, so that none is stored. */
+export function extensionLogin(extension: string, databaseUrl: string, masterKey: string): ExtensionLogin {
+  const name = extensionLoginName(extension, databaseUrl);
+  const [password = '', ...formerPasswords] = masterKey
+    .split(',')
+    .map((key) => key.trim())
+    .filter((key, place) => place === 0 || key !== '')
+    .map((key) => passwordOf(name, key));
+  return { name, password, formerPasswords };
+}
+
+const passwordOf = (login: string, masterKey: string): string =>
+  Buffer.from(
+    hkdfSync('sha256', masterKey, 'switchboard', `database login ${login}`, PASSWORD_BYTES),
+  ).toString('base64url');
+
+/** PostgreSQL takes the name of the user if an address names no database. */
+function databaseIn(url: string): string {
+  const { pathname, username } = new URL(url);
+  return decodeURIComponent(pathname.slice(1) || username);
+}
+
+/** The address for another login. The session starts without the role of the address, which the login is no member of. */
+export function urlForLogin(
+  url: string,
+  { name, password }: Pick<ExtensionLogin, 'name' | 'password'>,
+): string {
+  const address = new URL(url);
+  address.username = name;
+  address.password = password;
+  const options = address.searchParams
+    .get('options')
+    ?.replaceAll(/(?:^|\s)-c role=\S+/g, '')
+    .trim();
+  if (options) address.searchParams.set('options', options);
+  else address.searchParams.delete('options');
+  return address.href;
+}
+
+/**
+ * What the server stores of a password (RFC 5803), so that no statement and no log has the password itself. More than
+ * one iteration would not help a random password.
+ */
+export function scramVerifier({ name, password }: Pick<ExtensionLogin, 'name' | 'password'>): string {
+  const salt = createHash('sha256').update(`salt ${name} ${password}`).digest().subarray(0, 16);
+  const salted = pbkdf2Sync(password, salt, 1, 32, 'sha256');
+  const keyFor = (purpose: string): Buffer => createHmac('sha256', salted).update(purpose).digest();
+  const storedKey = createHash('sha256').update(keyFor('Client Key')).digest('base64');
+  return `SCRAM-SHA-256$1:${salt.toString('base64')}$${storedKey}:${keyFor('Server Key').toString('base64')}`;
+}
+
+/** Why the server does not let the login in; null if it does. */
+export async function loginProblem(
+  url: string,
+  login: Pick<ExtensionLogin, 'name' | 'password'>,
+): Promise<Error | null> {
+  const client = new Client({
+    connectionString: urlForLogin(url, login),
+    application_name: 'switchboard-extension-login',
+    connectionTimeoutMillis: 10_000,
+  });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return null;
+  } catch (error) {
+    return error as Error;
+  } finally {
+    await client.end();
+  }
+}
