@@ -1,4 +1,4 @@
-import type { Surcharge, UsageCounts, UsageSource } from '../kernel';
+import type { RecordedFee, UsageCounts, UsageSource } from '../kernel';
 
 export interface AttemptRecord {
   readonly supplier: string;
@@ -68,7 +68,7 @@ export interface RequestRecord extends Attribution, UsageCounts {
   /** The caller's own id of it, where that is no UUID and so not ours. */
   readonly clientRequestId: string | null;
   /** The fees of extensions that its price held; null where there were none. */
-  readonly surcharges: readonly Surcharge[] | null;
+  readonly surcharges: readonly RecordedFee[] | null;
   /** The verdicts of gates in their order; null where none was asked. */
   readonly gates: readonly GateRecord[] | null;
 }

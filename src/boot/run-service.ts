@@ -102,6 +102,9 @@ function report(error: unknown, logger: Logger): void {
     )
   ) {
     process.stderr.write(`${(error as Error).message}\n`);
+    // The line is for the operator; the stack is for the authors of the extension.
+    if (error instanceof ExtensionRefused && error.cause instanceof Error)
+      logger.error('an extension could not be loaded', { error: error.cause });
   } else {
     logger.fatal('the service could not run', { error });
   }

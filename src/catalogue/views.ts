@@ -34,6 +34,8 @@ export interface PriceView {
   readonly source: string;
   /** The fees of extensions that its rates hold; left out: none. */
   readonly surcharges?: readonly Surcharge[];
+  /** Its rates without these fees; left out: `rates` has none. */
+  readonly ratesWithoutFees?: PriceRates;
 }
 
 export interface ScheduleView {

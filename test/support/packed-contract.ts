@@ -59,6 +59,10 @@ export const compileFolder = (folder: string): Promise<Outcome> =>
     }),
   );
 
+/** Runs a script of a folder's package.json. */
+export const runScript = (folder: string, name: string): Promise<Outcome> =>
+  succeeded(Program.run(process.execPath, [npmScript(), 'run', name], environment(), { folder }));
+
 /** The tests of a folder, by the runner that comes with Node. */
 export const testFolder = (folder: string, variables: Record<string, string>): Promise<Outcome> => {
   const words = ['--test', '--test-reporter=tap', 'test/extension.test.mjs'];

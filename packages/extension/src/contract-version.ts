@@ -1,5 +1,5 @@
 /** Additions raise the second number; what breaks an extension raises the first. */
-export const CONTRACT_VERSION = '1.0.0';
+export const CONTRACT_VERSION = '1.1.0';
 
 /** The host's own Nest stands under this name, as classes of a second copy would not be its own. */
 export const HOST_SYMBOL: unique symbol = Symbol.for('switchboard.extension.host');

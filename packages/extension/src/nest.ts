@@ -71,6 +71,7 @@ export const Csv = lent('Csv');
 export const Redirects = lent('Redirects');
 export const Access = lent('Access');
 export const TheReader = lent('TheReader');
+export const TheCaller = lent('TheCaller');
 export const Takes = lent('Takes');
 export const field = lent('field');
 export const PathId = lent('PathId');

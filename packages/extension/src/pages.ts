@@ -147,6 +147,8 @@ export interface PageParts {
   readonly Access: PageAccess;
   /** An argument of a handler behind a session: the `Reader`. */
   TheReader(): ParameterDecorator;
+  /** An argument of a handler behind `Access.bearer()` or `Access.eitherHeader()`: the `RequestKey` of its caller. */
+  TheCaller(): ParameterDecorator;
   /** A property of a form's or query's class. */
   Takes<Value>(field: Field<Value>): PropertyDecorator;
   readonly field: Fields;

@@ -4,12 +4,13 @@ import { projectFolder } from '../../views';
 import { type Command, UsageError } from '../command';
 
 export const extensionCheck: Command = {
-  usage: 'extension:check PATH [--prompt TEXT] [--text TEXT]… [--page /x/…]… [--product FOLDER]',
+  usage:
+    'extension:check PATH [--prompt TEXT] [--text TEXT]… [--page /x/…]… [--topic TOPIC]… [--product FOLDER]',
   summary:
-    'Starts the service, on data of its own, with an extension, and tries what can go wrong: versions, failures, masks, ' +
-    'taps, tables, pages, bills. Its settings are variables that begin with EXT_<ID>_. --prompt is a request that it ' +
-    'lets through, --text an answer in which its masks find something, --page a page that its navigation does not name, --product ' +
-    'another folder with a built service.',
+    'Starts the service, on data of its own, with an extension, and tests each part of it with good, bad and foreign ' +
+    'input. Its settings are variables that begin with EXT_<ID>_. --prompt is a request that it lets through, --text an ' +
+    'answer in which its masks find something, --page a page that its navigation does not name, --topic limits the ' +
+    'checks to a topic such as pages, --product is another folder with a built service.',
   async run(words, context) {
     const { values, positionals } = parseArgs({
       args: words,
@@ -18,30 +19,31 @@ export const extensionCheck: Command = {
         prompt: { type: 'string' },
         text: { type: 'string', multiple: true },
         page: { type: 'string', multiple: true },
+        topic: { type: 'string', multiple: true },
         product: { type: 'string', default: projectFolder },
       },
     });
     const [path, ...others] = positionals;
     if (path === undefined || others.length > 0) throw new UsageError('It takes the path of one extension.');
     const given = Object.entries(context.environment).filter(([name]) => name.startsWith('EXT_'));
-    const { prompt, text: texts, page: pages, product } = values;
+    const { prompt, text: texts, page: pages, topic: topics, product } = values;
     const options = {
       product,
       environment: Object.fromEntries(given) as Record<string, string>,
       ...(prompt === undefined ? {} : { prompt }),
       ...(texts === undefined ? {} : { texts }),
       ...(pages === undefined ? {} : { pages }),
+      ...(topics === undefined ? {} : { topics }),
     };
     const results = await checkExtension(path, options, (result) => context.write(lineOf(result)));
     const count = (outcome: KitResult['outcome']): number =>
       results.filter((result) => result.outcome === outcome).length;
-    const untried = count('does not apply') + count('not run');
-    context.write(`\n${count('held')} held, ${count('failed')} failed, ${untried} not tried\n`);
+    context.write(`\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped\n`);
     return count('failed') === 0 ? 0 : 1;
   },
 };
 
 const lineOf = ({ topic, check, outcome, reason }: KitResult): string => {
-  const what = `${outcome.padEnd(14)}  ${topic.padEnd(8)}  ${check}`;
-  return `${what}${reason === '' ? '' : `\n                ${reason.replaceAll('\n', '\n                ')}`}\n`;
+  const line = `${outcome.padEnd(7)}  ${topic.padEnd(9)}  ${check}`;
+  return `${line}${reason === '' ? '' : `\n         ${reason.replaceAll('\n', '\n         ')}`}\n`;
 };

@@ -42,7 +42,8 @@ export class Surcharges {
     const terms = JSON.stringify(surcharges);
     let found = known.get(terms);
     if (found === undefined) {
-      found = { ...price, rates: surcharged(price.rates, surcharges), surcharges };
+      const { rates } = price;
+      found = { ...price, rates: surcharged(rates, surcharges), surcharges, ratesWithoutFees: rates };
       known.set(terms, found);
     }
     return found;

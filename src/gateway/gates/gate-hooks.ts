@@ -35,6 +35,7 @@ export class GateHook {
     const control = new AbortController();
     try {
       const answer = call(control.signal);
+      this.verifyInTime(startedMs, answer, control);
       const verdict = isPromise(answer) ? this.inTime(answer, control).then(read) : read(answer);
       if (!(verdict instanceof Promise)) return this.noted(verdict, startedMs, trace);
       return verdict.then(
@@ -49,6 +50,17 @@ export class GateHook {
   /** It is counted without having been asked. */
   skipped(): void {
     this.count('skipped');
+  }
+
+  /** A gate that kept the process busy past its deadline is late, although no timer could fire meanwhile. */
+  private verifyInTime(startedMs: number, answer: unknown, control: AbortController): void {
+    const { timeoutMs } = this.gate;
+    if (monotonicMs() - startedMs <= timeoutMs) return;
+    const late = new GateLate(timeoutMs);
+    control.abort(late);
+    // Its promise is not read any more, and must not end the process.
+    if (isPromise(answer)) Promise.resolve(answer).catch(() => undefined);
+    throw late;
   }
 
   private inTime(answer: PromiseLike<unknown>, control: AbortController): Promise<unknown> {

@@ -1,5 +1,5 @@
 import type { TextPiece } from '#extension';
-import { findMembers } from '../../kernel';
+import { findMembers, parseJsonText } from '../../kernel';
 import { isRecord } from '../../protocol';
 import type { Call } from './describe';
 
@@ -11,8 +11,11 @@ type Path = readonly (string | number)[];
 export interface PlacedText {
   readonly piece: TextPiece;
   readonly path: Path;
-  /** An object stands there as its JSON; a signed block cannot be changed and is left out whole. */
-  readonly as: 'text' | 'json' | 'signed';
+  /**
+   * An object stands there as its JSON; a signed block cannot be changed and is left out whole; a name of a schema
+   * cannot be changed at all.
+   */
+  readonly as: 'text' | 'json' | 'signed' | 'name';
 }
 
 interface Speaker {
@@ -78,6 +81,15 @@ const samples: ReadonlySet<string> = new Set([
   'input_examples',
 ]);
 
+/** Fields of a schema whose own fields have names of the caller's choice. */
+const naming: ReadonlySet<string> = new Set([
+  'properties',
+  'patternProperties',
+  'dependentSchemas',
+  '$defs',
+  'definitions',
+]);
+
 /** Every text that a supplier reads, in the order of the body. Unknown fields and blocks are looked through as well. */
 export function textsOf({ inbound, unknown }: Call): readonly PlacedText[] {
   const { body, bytes, form, isRounded } = inbound;
@@ -110,7 +122,7 @@ class Texts {
     else if (isRecord(value)) this.sayBlock(value, path, speaker);
   }
 
-  /** The words of schemas and tools; names and rules are none. */
+  /** The words of schemas and tools, and the names of properties; rules are none. */
   define(value: unknown, path: Path): void {
     if (Array.isArray(value)) {
       value.forEach((item: unknown, place) => this.define(item, [...path, place]));
@@ -119,8 +131,16 @@ class Texts {
         const isSample = samples.has(name) && !isRecord(inner);
         if (isSample || (words.has(name) && typeof inner === 'string'))
           this.sayAll(inner, [...path, name], definition);
+        else if (naming.has(name) && isRecord(inner)) this.defineNamed(inner, [...path, name]);
         else this.define(inner, [...path, name]);
       }
+    }
+  }
+
+  private defineNamed(schemas: Readonly<Record<string, unknown>>, path: Path): void {
+    for (const [name, schema] of Object.entries(schemas)) {
+      this.add(name, [...path, name], definition, 'name');
+      this.define(schema, [...path, name]);
     }
   }
 
@@ -164,8 +184,8 @@ class Texts {
   }
 
   private addCall(value: unknown, path: Path): void {
-    if (typeof value === 'string') this.add(value, path, called);
-    else this.add(this.jsonOf(value, path), path, called, 'json');
+    if (typeof value === 'string') this.add(unescapedJson(value), path, called);
+    else this.add(unescapedJson(this.jsonOf(value, path)), path, called, 'json');
   }
 
   private jsonOf(value: unknown, path: Path): string {
@@ -176,6 +196,38 @@ class Texts {
 
   private add(text: string, path: Path, { role, kind }: Speaker, as: PlacedText['as'] = 'text'): void {
     if (text !== '') this.found.push({ piece: Object.freeze({ role, kind, text }), path, as });
+  }
+}
+
+const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|(.))/g;
+
+/**
+ * JSON with the characters that it wrote as `\uXXXX`, so that a gate finds a word however it was escaped. What has to be
+ * escaped stays so, and text that is no JSON is returned as it is.
+ */
+function unescapedJson(text: string): string {
+  if (!/\\[u/]/.test(text) || !isJson(text)) return text;
+  return text.replaceAll(ESCAPE, (whole: string, hex?: string, mark?: string) => {
+    if (mark === '/') return '/';
+    if (hex === undefined) return whole;
+    const character = String.fromCharCode(Number.parseInt(hex, 16));
+    return mustStayEscaped(character) ? whole : character;
+  });
+}
+
+/** JSON needs quotes, backslashes and control characters escaped; halves of a surrogate pair are no characters. */
+const mustStayEscaped = (character: string): boolean =>
+  character < ' ' ||
+  character === '"' ||
+  character === '\\' ||
+  (character >= '\ud800' && character <= '\udfff');
+
+function isJson(text: string): boolean {
+  try {
+    parseJsonText(text);
+    return true;
+  } catch {
+    return false;
   }
 }
 

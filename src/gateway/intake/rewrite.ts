@@ -35,6 +35,7 @@ export function rewritten(
 
 function changeOf({ piece, path, as }: PlacedText, text: string): JsonChange[] {
   if (text === piece.text) return [];
+  if (as === 'name') throw new BadVerdict('the names of a schema cannot be rewritten');
   if (as === 'signed') return [{ path, text: null }];
   if (as === 'text') return [{ path, text: JSON.stringify(text) }];
   if (!isRecord(parseJsonText(text)))

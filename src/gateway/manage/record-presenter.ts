@@ -59,6 +59,11 @@ export const presentGeneration = (entry: RequestEntry, keyId: string, snapshot: 
   object: 'generation',
   ...presentRecord(entry, keyId),
   prices: pricesOf([entry], snapshot),
+  fees: (entry.surcharges ?? []).map(({ name, cost_nano: nano }) => ({
+    name,
+    cost_usd: nano === undefined ? null : toJsonNumber(BigInt(nano)),
+    cost: nano === undefined ? null : formatUsd(BigInt(nano)),
+  })),
   served_model: entry.servedModel,
   surface: entry.surface,
   stream: entry.stream,

@@ -224,7 +224,10 @@ const gatewaySchemas: Readonly<Record<string, Schema>> = {
     failover: { type: 'boolean' },
   }),
   AuditPage: listOf(ref('AuditRecord')),
-  Generation: { type: 'object', description: 'The record of one request, with its attempts and prices.' },
+  Generation: {
+    type: 'object',
+    description: 'The record of one request, with its attempts, prices and fees.',
+  },
   Usage: {
     type: 'object',
     description:

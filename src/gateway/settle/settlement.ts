@@ -2,14 +2,19 @@ import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { type AttemptRecord, type RecordFacts, Refusals } from '../../audit';
 import { Escrow } from '../../billing';
+import type { PriceView } from '../../catalogue';
 import {
   completionTokens,
   costOf,
   type Fault,
+  feeLines,
   fromUnknown,
   monotonicMs,
   type Nano,
+  type PriceFactor,
   promptTokens,
+  type RecordedFee,
+  type UsageCounts,
   type UsageReading,
 } from '../../kernel';
 import { recordedFor } from '../../keys';
@@ -145,7 +150,7 @@ function settle(delivery: Delivery, attempts: readonly AttemptRecord[], gates: S
     priceFactor: inbound.priceFactor,
     autoDecision: call.auto?.explained(routed.model.name) ?? null,
     clientRequestId: inbound.clientRequestId,
-    surcharges: price.surcharges ?? null,
+    surcharges: feesOf(price, usage, inbound.priceFactor),
     gates: recorded(call.gates),
   };
   const kept = held.hold.settle(record);
@@ -212,3 +217,12 @@ function settleAbandoned(
   };
   return { delivery, settled: settle(delivery, attempts, gates) };
 }
+
+const feesOf = (
+  { surcharges, ratesWithoutFees }: PriceView,
+  usage: UsageCounts,
+  factor: PriceFactor,
+): readonly RecordedFee[] | null =>
+  surcharges === undefined || ratesWithoutFees === undefined
+    ? null
+    : feeLines(usage, ratesWithoutFees, surcharges, factor);

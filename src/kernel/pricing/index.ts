@@ -10,5 +10,5 @@ export * from './rates';
 export * from './cost';
 export * from './decimal';
 export { ratesPaid } from './paid';
-export { type Surcharge, surcharged } from './surcharges';
+export { feeLines, type RecordedFee, type Surcharge, surcharged } from './surcharges';
 export { unpricedFee } from './fee-rates';

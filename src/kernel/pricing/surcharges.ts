@@ -1,4 +1,6 @@
+import type { UsageCounts } from '../usage';
 import { changedRates } from './changed-rates';
+import { costOf, type PriceFactor } from './cost';
 import { type PriceRates, UNCHANGED } from './rates';
 
 /** A fee beside a price, as records keep it; amounts are whole nano-dollars in decimal. */
@@ -8,6 +10,28 @@ export interface Surcharge {
   readonly per_million_tokens: string;
   /** It is in millionths of the price. */
   readonly share: number;
+}
+
+/** A fee of a settled request, with what it came to; records from before 1.1 have no amount. */
+export interface RecordedFee extends Surcharge {
+  /** Whole nano-dollars, in decimal. */
+  readonly cost_nano?: string;
+}
+
+/** What each fee adds to the cost of a usage. With the cost without fees, the amounts sum up to the charge. */
+export function feeLines(
+  usage: UsageCounts,
+  rates: PriceRates,
+  surcharges: readonly Surcharge[],
+  paid: PriceFactor,
+): readonly RecordedFee[] {
+  let before = costOf(usage, rates, paid);
+  return surcharges.map((surcharge, position) => {
+    const cost = costOf(usage, surcharged(rates, surcharges.slice(0, position + 1)), paid);
+    const added = cost - before;
+    before = cost;
+    return { ...surcharge, cost_nano: added.toString() };
+  });
 }
 
 /** The price with its surcharges in every rate, each rounded up once: holds and charges are computed from it. */

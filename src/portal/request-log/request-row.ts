@@ -187,7 +187,10 @@ function itemsOf(entry: LoggedRequest, texts: KeptTexts, localisation: Localisat
     ...given('tags', entry.tags?.join(', ') ?? null),
     ...given('usage-source', entry.usageSource === 'none' ? null : entry.usageSource),
     ...given('price', idText(entry.priceId)),
-    ...given('fees', entry.surcharges?.map(({ name }) => name).join(', ') ?? null),
+    ...(entry.surcharges ?? []).map(({ name, cost_nano: nano }) => ({
+      label: translate('request-log.fee', { name }),
+      figure: nano === undefined ? text(null) : ({ kind: 'cost', value: BigInt(nano) } as const),
+    })),
     item('settled', { kind: 'time', value: entry.settledAt }),
     ...given('dropped', dropped.length === 0 ? null : dropped.join(', ')),
     item('content', text(texts(entry))),

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { from, lastValueFrom, type Observable } from 'rxjs';
@@ -17,6 +18,8 @@ export const routeMetadata = 'switchboard:extension-route';
 export interface ExtensionRoute {
   readonly view?: string;
   readonly audit?: string;
+  /** Whatever its handler answers is JSON. */
+  readonly isJson?: true;
 }
 
 const DEADLINE_MS = 30 * SECOND_MS;
@@ -46,10 +49,13 @@ export class ExtensionHandler implements NestInterceptor {
     const extension = extensionOf(context.getClass());
     if (extension === undefined) throw new Error('the controller belongs to no extension');
     const request = requestOf(context);
-    const { audit } = this.reflector.get<ExtensionRoute>(routeMetadata, context.getHandler());
+    const { audit, isJson } = this.reflector.get<ExtensionRoute>(routeMetadata, context.getHandler());
     if (request.actor !== undefined) request.reader = this.readerOf(extension, request);
     const work = () => lastValueFrom(next.handle(), { defaultValue: undefined });
-    return from(this.carryOut(extension, audit, request, work));
+    const answer = this.carryOut(extension, audit, request, work);
+    if (isJson !== true) return from(answer);
+    const response = context.switchToHttp().getResponse<ServerResponse>();
+    return from(answer.then((value) => jsonOf(value, response)));
   }
 
   private async carryOut(
@@ -107,6 +113,13 @@ export class ExtensionHandler implements NestInterceptor {
       }),
     );
   }
+}
+
+/** A text, a number or nothing would be sent as HTML, and a browser would run what is in it. */
+function jsonOf(answer: unknown, response: ServerResponse): unknown {
+  if (typeof answer === 'object' && answer !== null) return answer;
+  response.setHeader('content-type', 'application/json; charset=utf-8');
+  return JSON.stringify(answer ?? null);
 }
 
 /** The text that people are told is one of the extension. */

@@ -14,7 +14,7 @@ import {
 } from '@nestjs/common/constants';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE, MetadataScanner, Reflector } from '@nestjs/core';
 import { HOST } from '#extension';
-import { ExtensionRefused, type Extensions, type LoadedExtension } from '../../extensions';
+import { ExtensionRefused, Extensions, type LoadedExtension } from '../../extensions';
 import { accessMetadata, type AccessRule } from '../access-rule';
 import { WebModule } from '../web.module';
 import { type ExtensionRoute, routeMetadata } from './extension-handler';
@@ -35,25 +35,30 @@ const everywhere: ReadonlySet<unknown> = new Set([APP_FILTER, APP_GUARD, APP_INT
 
 /** The modules of extensions, each beside what its pages are made with and its own host. */
 export const extensionModules = (extensions: Extensions): DynamicModule[] =>
-  extensions.all.flatMap(({ adds: { module }, given }) =>
-    module === undefined
-      ? []
-      : [
-          {
-            module: module as Type,
-            imports: [WebModule],
-            providers: [{ provide: HOST, useFactory: () => given }],
-          },
-        ],
-  );
+  extensions.all.flatMap(({ id, adds: { module } }) => {
+    if (module === undefined) return [];
+    new ModuleWalk(id).connect(module as Type);
+    return [{ module: module as Type }];
+  });
+
+/** The host of an extension, whichever service of this process it runs in. */
+const hostOf = (id: string): Provider => ({
+  provide: HOST,
+  inject: [Extensions],
+  useFactory: ({ all }: Extensions) => all.find((extension) => extension.id === id)?.given,
+});
 
 /** The routes of an extension. A module that reaches beyond its extension refuses the start. */
 export function routesOf({ id, adds: { module } }: LoadedExtension): OwnRoute[] {
   return module === undefined ? [] : new ModuleWalk(id).routesOf(module as Type);
 }
 
+const extendMetadata = (name: string, module: object, added: unknown): void =>
+  Reflect.defineMetadata(name, [...((Reflect.getMetadata(name, module) ?? []) as unknown[]), added], module);
+
 class ModuleWalk {
-  private readonly seen = new Set<object>();
+  /** The host's own module is none of the extension. */
+  private readonly seen = new Set<object>([WebModule]);
   private readonly reflector = new Reflector();
 
   constructor(private readonly id: string) {}
@@ -72,6 +77,21 @@ class ModuleWalk {
       ...controllers.flatMap((controller) => this.routesIn(controller)),
       ...imports.flatMap((imported) => this.routesOf(imported)),
     ];
+  }
+
+  /**
+   * Every module of the extension can have pages and inject its host, those that its first one imports as well. Metadata
+   * of a class serve all services of this process.
+   */
+  connect(entry: Imported): void {
+    const { module, imports, providers } = this.partsOf(entry);
+    if (this.seen.has(module)) return;
+    this.seen.add(module);
+    if (!providers.some((provider) => typeof provider !== 'function' && provider.provide === HOST)) {
+      extendMetadata(MODULE_METADATA.PROVIDERS, module, hostOf(this.id));
+      extendMetadata(MODULE_METADATA.IMPORTS, module, WebModule);
+    }
+    for (const imported of imports) this.connect(imported);
   }
 
   private partsOf(entry: unknown) {

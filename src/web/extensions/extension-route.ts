@@ -8,10 +8,10 @@ type Kinds = Pick<PageParts, 'Page' | 'Data' | 'Action' | 'Csv' | 'Redirects'>;
 /** The five kinds of routes, as extensions have them. */
 export const extensionKinds: Kinds = {
   Page: (path, view, access) => route({ view }, path, access, Page(path, view, access)),
-  Data: (path, access) => route({}, path, access, Data(path, access)),
+  Data: (path, access) => route({ isJson: true }, path, access, Data(path, access)),
   Action: (path, access, { audit, ...options }: ActionOptions) =>
     route(
-      typeof audit === 'string' ? { audit } : {},
+      typeof audit === 'string' ? { audit, isJson: true } : { isJson: true },
       path,
       access,
       // The handler of an extension has tables of its own: its entry is written beside it.

@@ -19,6 +19,7 @@ import {
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { HostParts } from '../../../packages/extension/src/nest';
+import type { RequestKey } from '#extension';
 import type { FaultOptions } from '../../../packages/extension/src/pages';
 import {
   day,
@@ -34,6 +35,7 @@ import {
   truth,
   whole,
 } from '../../kernel';
+import { recordedFor } from '../../keys';
 import { Takes } from '../../platform';
 import { column, tableOf } from '../../views';
 import { Access } from '../access';
@@ -71,6 +73,12 @@ export const lentParts: HostParts = {
     const { reader } = requestOf(context);
     if (reader === undefined) throw new Error('TheReader is for routes behind a session');
     return reader;
+  }),
+  TheCaller: createParamDecorator((_: unknown, context) => {
+    const { caller } = requestOf(context);
+    if (caller === undefined) throw new Error('TheCaller is for routes behind a key');
+    const { userId, organisationId, departmentId, projectId } = recordedFor(caller);
+    return { id: caller.keyId, userId, organisationId, departmentId, projectId } satisfies RequestKey;
   }),
   Takes: (given) => Takes(given as unknown as Field<unknown>),
   field: { ...{ filled, line, lines, whole, decimal, oneOf, matching, truth, day } },

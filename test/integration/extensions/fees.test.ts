@@ -2,6 +2,7 @@ import { mispricedRecords } from '#product/catalogue';
 import { parseUsd, parseUsdPerMillion } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer } from '../../support/customer';
+import { signIn } from '../../support/people';
 import { ModelShelf } from '../gateway/model-shelf';
 import { ScriptedSupplier } from '../gateway/scripted-supplier';
 
@@ -55,7 +56,8 @@ async function ask(model: string, tags: string[] = [], key = app.firstKeys!.demo
     'SELECT cost_nano, surcharges FROM request_record WHERE request_id = $1',
     [answer.headers.get('x-request-id')],
   );
-  return { status: answer.status, body, record, cost: answer.headers.get('x-svc-cost-usd') };
+  const requestId = answer.headers.get('x-request-id') ?? '';
+  return { status: answer.status, body, record, requestId, cost: answer.headers.get('x-svc-cost-usd') };
 }
 
 /** By hand: rates are nano-dollars for a million tokens, a part of a nano-dollar counts whole. */
@@ -73,7 +75,16 @@ test('a fee a call and a fee a token are charged, and stand in the record', asyn
   const expected = costBy(3_001_500_000n, 7_001_500_000n, 250n);
   expect(record).toEqual({
     cost_nano: expected,
-    surcharges: [{ name: 'fees/carbon', per_call: '250', per_million_tokens: '1500000', share: 0 }],
+    surcharges: [
+      {
+        name: 'fees/carbon',
+        per_call: '250',
+        per_million_tokens: '1500000',
+        share: 0,
+        // 1,078 tokens at 1.5 nano-dollars each, and 250 for the call.
+        cost_nano: '1867',
+      },
+    ],
   });
   expect(cost).toBe(`0.${expected.padStart(9, '0')}`.replace(/0+$/, ''));
 });
@@ -81,6 +92,29 @@ test('a fee a call and a fee a token are charged, and stand in the record', asyn
 test('several fees add up, and a share is one of the price alone', async () => {
   const { record } = await ask('in-us', ['shared']);
   expect(record?.cost_nano).toBe(costBy(3_376_500_000n, 7_876_500_000n, 250n));
+});
+
+// F4: "fees are invisible to who pays them" … "fees as lines in record, page and `generations`".
+test('the payer sees each fee as a line of the request, in the API and on the page', async () => {
+  const { userId, key } = await addCustomer(app, 'reader', parseUsd('1'));
+  const { record, requestId } = await ask('in-us', ['shared'], key);
+  const response = await fetch(`${app.url}/v1/generations/${requestId}`, {
+    headers: { authorization: `Bearer ${key}` },
+  });
+  const { fees } = (await response.json()) as { fees: { name: string; cost_usd: number; cost: string }[] };
+  expect(fees.map(({ name }) => name)).toEqual(['fees/carbon', 'fees/department']);
+  const nano = (record?.surcharges as { cost_nano: string }[]).map((fee) => BigInt(fee.cost_nano));
+  expect(fees.map(({ cost }) => parseUsd(cost))).toEqual(nano);
+  // Together with the price alone, they are the charge.
+  const alone = BigInt(costBy(3_000_000_000n, 7_000_000_000n));
+  expect(nano.reduce((sum, fee) => sum + fee, alone)).toBe(BigInt(record?.cost_nano ?? 0));
+
+  const page = await fetch(`${app.url}/dashboard/request-log?open=${requestId}`, {
+    headers: { accept: 'text/html', cookie: await signIn(app, userId) },
+  });
+  const html = await page.text();
+  expect(page.status).toBe(200);
+  for (const { name } of fees) expect(html).toContain(`Fee ${name}`);
 });
 
 test.each(['throws', 'rubbish', 'waits'])('a fee that %s refuses the request, by its name', async (tag) => {

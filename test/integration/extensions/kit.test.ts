@@ -43,8 +43,9 @@ describe('extension:check', () => {
     const all = `{ policies: [{ name: 'all', forbidsModel: () => 'Nothing is allowed.' }] }`;
     const { code, output } = await check(written('strict', all));
     expect(output).toMatch(/^failed +start +the service starts with it, and serves\n.*Nothing is allowed\./m);
-    expect(output).toMatch(/^held +versions /m);
-    expect(output).toMatch(/\n\d+ held, [1-9]\d* failed, \d+ not tried\n$/);
+    expect(output).toMatch(/^passed +versions /m);
+    expect(output).toMatch(/^skipped +taps .*\n +it has no taps$/m);
+    expect(output).toMatch(/\n\d+ passed, [1-9]\d* failed, [1-9]\d* skipped\n$/);
     expect(code).toBe(1);
   }, 240_000);
 

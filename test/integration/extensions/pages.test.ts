@@ -231,7 +231,7 @@ test('the administration lists each extension with its parts; without any it say
     expect(text).toContain(shown);
   const { text: json } = await page(operator, '/dashboard/admin/extensions?format=json');
   expect(JSON.parse(json)).toMatchObject({
-    contract: '1.0.0',
+    contract: '1.1.0',
     extensions: [{ id: 'desk', needs: ['mail.send'] }],
   });
   expect((await page(await house.person('org_owner'), '/dashboard/admin/extensions')).status).toBe(403);

@@ -90,8 +90,10 @@ test('chat', () => {
   ).toEqual([
     'system definition d1',
     'system definition d2',
+    'system definition description',
     'system definition d3',
     'system definition e1',
+    'system definition examples',
     'system definition e2',
     'system text s',
     'user text u',
@@ -201,6 +203,42 @@ test('messages', () => {
     'system definition d',
     'system definition ex',
   ]);
+});
+
+// F4: "gates do not see property names of tool schemas and escaped JSON in tool arguments".
+test('a gate sees the property names of tool schemas', () => {
+  const schema = {
+    type: 'object',
+    properties: { falcon_id: { type: 'object', properties: { wing_span: { type: 'number' } } } },
+    $defs: { beak: { type: 'string' } },
+    required: ['falcon_id'],
+  };
+  expect(
+    textsOf('messages', {
+      messages: [{ role: 'user', content: 'u' }],
+      tools: [{ name: 'look', input_schema: schema }],
+      max_tokens: 5,
+    }),
+  ).toEqual([
+    'user text u',
+    'system definition falcon_id',
+    'system definition wing_span',
+    'system definition beak',
+  ]);
+});
+
+test('a gate sees tool arguments without the escapes that JSON does not need', () => {
+  const escaped = String.raw`{"q":"caf\u00e9 \u0066alcon https:\/\/x","keep":"\"\\u0041\n\ud83d\ude00","n":10.0}`;
+  const shown = String.raw`{"q":"café falcon https://x","keep":"\"\\u0041\n\ud83d\ude00","n":10.0}`;
+  const call = (name: string, text: string) => ({
+    role: 'assistant',
+    tool_calls: [{ id: 'c1', type: 'function', function: { name, arguments: text } }],
+  });
+  expect(textsOf('chat', { messages: [call('look', escaped)] })).toEqual([`assistant arguments ${shown}`]);
+  expect(JSON.parse(shown)).toEqual(JSON.parse(escaped));
+  // Text that is no JSON has no escapes.
+  const path = String.raw`C:\users\u0041`;
+  expect(textsOf('chat', { messages: [call('cut', path)] })).toEqual([`assistant arguments ${path}`]);
 });
 
 test.each(['responses', 'native'] as const)('%s', (name) => {

@@ -1,9 +1,5 @@
 import type { Answer, House } from './house';
-import { type Check, NotTried, wanted } from './kit';
-
-const TEXTS = [
-  'Write to ada.lovelace@example.org or call +44 20 7946 0958, card 4111 1111 1111 1111, IBAN DE89370400440532013000.',
-];
+import { type Check, Skipped, skippedUnless } from './kit';
 
 interface Dialect {
   readonly name: string;
@@ -73,15 +69,16 @@ function answered({ status, text }: Answer): string {
 const splitCheck = (dialect: Dialect): Check => ({
   topic: 'masks',
   name: `cut at every place, a stream of ${dialect.name} shows what the whole answer shows`,
+  skip: (kit) =>
+    skippedUnless(
+      kit.facts().gates.filter(({ hooks }) => hooks.includes('answer')),
+      'no gate has an answer',
+    ),
   async run(kit) {
     const house = await kit.house();
     const standIn = await kit.standIn();
-    wanted(
-      kit.facts().gates.filter(({ hooks }) => hooks.includes('answer')),
-      'no gate has an answer',
-    );
     let masked = 0;
-    for (const text of kit.options.texts ?? TEXTS) {
+    for (const text of kit.texts) {
       Object.assign(standIn, { answer: text, cuts: [] });
       const whole = dialect.whole(answered(await dialect.ask(house, kit.prompt, false)));
       if (whole !== text) masked += 1;
@@ -97,7 +94,7 @@ const splitCheck = (dialect: Dialect): Check => ({
     }
     Object.assign(standIn, { answer: 'Good day.', cuts: [] });
     if (masked === 0)
-      throw new NotTried('not run', 'its masks find nothing in the texts; give others as `texts`');
+      throw new Skipped('its masks find nothing in the texts; give others as `texts` or --text');
   },
 });
 

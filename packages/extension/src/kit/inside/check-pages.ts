@@ -2,19 +2,16 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { House } from './house';
-import { type Check, type Kit, NotTried, wanted } from './kit';
+import { type Check, type Kit, Skipped } from './kit';
+import { pathsOf, skipPages } from './page-paths';
 import { productIn } from './product';
 
 const languages = ['en', 'de', 'fr', 'it', 'es'] as const;
 const CHROMIUM = '/usr/bin/chromium';
 
-/** Its pages by their addresses: those of its navigation, and those that are named. */
 async function pagesOf(kit: Kit): Promise<{ house: House; pages: readonly string[]; cookie: string }> {
   const house = await kit.house();
-  if (!kit.facts().hasModule) throw new NotTried('does not apply', 'it has no pages');
-  const own = kit.definition.navigation.map(({ href }) => href);
-  const pages = wanted([...new Set([...own, ...(kit.options.pages ?? [])])], 'it names no page');
-  return { house, pages, cookie: await house.ownerCookie() };
+  return { house, pages: pathsOf(kit), cookie: await house.ownerCookie() };
 }
 
 function keysOf(messages: object, path = ''): string[] {
@@ -29,6 +26,7 @@ const withoutPlural = (key: string): string => key.replace(/_(?:zero|one|two|few
 const shownCheck: Check = {
   topic: 'pages',
   name: 'every page is shown in five languages, without a text that is missing',
+  skip: skipPages,
   async run(kit) {
     const { house, pages, cookie } = await pagesOf(kit);
     for (const page of pages)
@@ -44,6 +42,7 @@ const shownCheck: Check = {
 const accessCheck: Check = {
   topic: 'pages',
   name: 'nobody who is not signed in sees a page of the navigation',
+  skip: skipPages,
   async run(kit) {
     const { house, pages } = await pagesOf(kit);
     const own = new Set(kit.definition.navigation.map(({ href }) => href));
@@ -59,9 +58,9 @@ const accessCheck: Check = {
 const messagesCheck: Check = {
   topic: 'texts',
   name: 'five languages have the same texts',
+  skip: (kit) => (kit.definition.messages === null ? 'it has no messages' : null),
   async run(kit) {
-    const { messages } = kit.definition;
-    if (messages === null) throw new NotTried('does not apply', 'it has no messages');
+    const messages = kit.definition.messages ?? '';
     // The folder is that which lies beside the entry, or beside the package.
     const entry = dirname(kit.extension.entry);
     const folder = [dirname(kit.extension.wrapper), entry]
@@ -101,27 +100,32 @@ interface Launcher {
   readonly chromium: { launch(options: object): Promise<Browser> };
 }
 
-/** The packages that the service is developed with, where they are there. */
-function developmentPackages(product: string): { playwright: Launcher; axe: string } {
+/** The packages that the service is developed with; null where one is missing. */
+function developmentPackages(product: string): { playwright: Launcher; axe: string } | null {
   const find = createRequire(join(product, 'package.json'));
   try {
-    if (!existsSync(CHROMIUM)) throw new Error('no Chromium');
+    if (!existsSync(CHROMIUM)) return null;
     const axe = readFileSync(find.resolve('axe-core'), 'utf8');
     return { playwright: find('playwright-core') as Launcher, axe };
   } catch {
-    throw new NotTried(
-      'not run',
-      `it needs ${CHROMIUM}, and playwright-core and axe-core beside the service`,
-    );
+    return null;
   }
 }
 
 const axeCheck: Check = {
   topic: 'pages',
   name: 'axe finds nothing to complain of',
+  skip(kit) {
+    const skipped = skipPages(kit);
+    if (skipped !== null) return skipped;
+    const missing = `it needs ${CHROMIUM}, and playwright-core and axe-core beside the service`;
+    return developmentPackages(productIn(kit.options.product)) === null ? missing : null;
+  },
   async run(kit) {
     const { house, pages, cookie } = await pagesOf(kit);
-    const { playwright, axe } = developmentPackages(productIn(kit.options.product));
+    const found = developmentPackages(productIn(kit.options.product));
+    if (found === null) throw new Skipped('the packages are gone');
+    const { playwright, axe } = found;
     const browser = await playwright.chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
     try {
       const context = await browser.newContext({ bypassCSP: true });

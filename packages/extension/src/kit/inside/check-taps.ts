@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { House } from './house';
-import { type Check, type Kit, wanted } from './kit';
+import { type Check, type Kit, Skipped, skippedUnless } from './kit';
+import { sampleRecords } from './sample-requests';
 
 const DEADLINE_MS = 60_000;
 /** A sink that is away is away for longer than one attempt. */
@@ -31,9 +32,9 @@ async function mustArrive(kit: Kit, house: House, expected: readonly string[]): 
 const tapCheck = (name: string, run: (kit: Kit, house: House) => Promise<void>): Check => ({
   topic: 'taps',
   name,
+  skip: (kit) => skippedUnless(kit.facts().taps, 'it has no taps'),
   async run(kit) {
     const house = await kit.house();
-    wanted(kit.facts().taps, 'it has no taps');
     try {
       await run(kit, house);
     } finally {
@@ -42,7 +43,42 @@ const tapCheck = (name: string, run: (kit: Kit, house: House) => Promise<void>):
   },
 });
 
+/** A tap that is fulfilled although its records went nowhere has lost them. */
+const sinkCheck: Check = {
+  topic: 'taps',
+  name: 'a delivery that its sink did not take is rejected',
+  skip: (kit) => skippedUnless(kit.facts().taps, 'it has no taps'),
+  async run(kit) {
+    for (const [position, name] of kit.facts().taps.entries()) {
+      let attempts = 0;
+      for (const sink of ['away', 'refusing'] as const) {
+        const values = [sampleRecords, '$signal'];
+        const outcome = await kit.call({ path: ['taps', position, 'deliver'], values, sink });
+        attempts += outcome.attempts;
+        if (outcome.attempts > 0 && outcome.kind === 'returned')
+          throw new Error(`${name} was fulfilled although its sink was ${sink}: its records are lost`);
+      }
+      if (attempts === 0) throw new Skipped(`${name} sends nothing by a port, fetch or a socket`);
+    }
+  },
+};
+
+const recordCheck: Check = {
+  topic: 'taps',
+  name: 'records with empty and with unknown fields are taken',
+  skip: (kit) => skippedUnless(kit.facts().taps, 'it has no taps'),
+  async run(kit) {
+    for (const [position, name] of kit.facts().taps.entries()) {
+      const path = ['taps', position, 'deliver'];
+      const { kind, error = '' } = await kit.call({ path, values: [sampleRecords, '$signal'] });
+      if (kind !== 'returned') throw new Error(`${name} did not take them: ${kind} ${error}`);
+    }
+  },
+};
+
 export const tapChecks: readonly Check[] = [
+  sinkCheck,
+  recordCheck,
   tapCheck('what was settled while the sink was away arrives afterwards', async (kit, house) => {
     tell(kit, 'down');
     const expected = [...(await settle(kit, house)), ...(await settle(kit, house))];

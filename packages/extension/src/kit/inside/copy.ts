@@ -2,6 +2,7 @@ import { cpSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } fro
 import { createRequire } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { withAgent } from './agent';
 import { meddle, type Plan } from './meddle';
 
 /** The extension beside a module that stands in its place, and lets it fail where it is told to. */
@@ -42,8 +43,9 @@ export function copyOf(path: string, plan: Plan): ExtensionCopy {
 
 /** The text of a function goes to the other process, which has none of this package's files. */
 const textOf = (entry: string, plan: Plan): string =>
-  `const meddle = ${meddle.toString()};
+  `const withAgent = ${withAgent.toString()};
+const meddle = ${meddle.toString()};
 let found = await import(${JSON.stringify(pathToFileURL(entry).href)});
 for (let depth = 0; depth < 2 && found?.default !== undefined; depth += 1) found = found.default;
-export default meddle(found, ${JSON.stringify(plan)});
+export default meddle(withAgent(found, ${JSON.stringify(plan.agent)}), ${JSON.stringify(plan)});
 `;

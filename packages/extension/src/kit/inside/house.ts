@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,6 +15,23 @@ export interface HouseOptions {
   readonly product: string;
   readonly dataFolder: string;
   readonly environment: Readonly<Record<string, string>>;
+}
+
+/** The output of a start that is refused. Runners of tests need it before their first test, so nothing waits. */
+export function refusedStart(given: HouseOptions): string {
+  const { product, dataFolder, environment } = withUsual(given);
+  mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
+  const { stdout, stderr } = spawnSync(
+    nodeOf(product),
+    ['--no-warnings', join(product, 'dist', 'bundle', 'main.js')],
+    {
+      cwd: product,
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
+      encoding: 'utf8',
+      timeout: START_DEADLINE_MS,
+    },
+  );
+  return stdout + stderr;
 }
 
 /** A process of the service, or of its command line, with what it said. */
@@ -76,6 +93,13 @@ const usual = (dataFolder: string): Record<string, string> => ({
   KEY_FAILURES_PER_MINUTE: '1000000',
 });
 
+const kitModel = {
+  kind: 'chat',
+  context_tokens: 200_000,
+  max_output_tokens: 8_000,
+  price: { input: 1, output: 2 },
+} as const;
+
 /** One model of a supplier that speaks chat alone: a million tokens cost a dollar in and two dollars out. */
 const catalogue = (supplier: string): object => ({
   version: 1,
@@ -89,13 +113,7 @@ const catalogue = (supplier: string): object => ({
     },
   },
   models: {
-    'kit-model': {
-      kind: 'chat',
-      context_tokens: 200_000,
-      max_output_tokens: 8_000,
-      price: { input: 1, output: 2 },
-      lanes: [{ provider: 'kit', model: 'kit-model', region: 'local' }],
-    },
+    'kit-model': { ...kitModel, lanes: [{ provider: 'kit', model: 'kit-model', region: 'local' }] },
   },
 });
 
@@ -147,11 +165,27 @@ export class House {
     const file = join(this.options.dataFolder, 'gateway.yaml');
     writeFileSync(file, JSON.stringify(catalogue(supplier)));
     await this.command('apply', file, '--yes');
+    await this.modelAppears('kit-model');
+  }
+
+  /** Gives it another model, from a provider of its own. */
+  async addModel(name: string, provider: object): Promise<void> {
+    const file = join(this.options.dataFolder, `${name}.yaml`);
+    const model = { ...kitModel, lanes: [{ provider: name, model: name, region: 'local' }] };
+    writeFileSync(
+      file,
+      JSON.stringify({ version: 1, providers: { [name]: provider }, models: { [name]: model } }),
+    );
+    await this.command('apply', file, '--yes');
+    await this.modelAppears(name);
+  }
+
+  private async modelAppears(name: string): Promise<void> {
     for (let waited = 0; waited < ANSWER_DEADLINE_MS; waited += 50) {
-      if ((await this.get('/v1/models/kit-model')).status === 200) return;
+      if ((await this.get(`/v1/models/${name}`)).status === 200) return;
       await delay(50);
     }
-    throw new Error('the model of the kit did not appear');
+    throw new Error(`the model ${name} did not appear`);
   }
 
   async command(...words: string[]): Promise<string> {
@@ -163,6 +197,22 @@ export class House {
 
   get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
     return answerOf(this.url + path, { headers: { authorization: `Bearer ${this.key}`, ...headers } });
+  }
+
+  /** Sends a form or JSON as a browser does from a page of the service. */
+  submit(path: string, cookie: string, body: Readonly<Record<string, string>> | string): Promise<Answer> {
+    const isJson = typeof body === 'string';
+    return answerOf(this.url + path, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: {
+        ...(cookie === '' ? {} : { cookie }),
+        accept: isJson ? 'application/json' : 'text/html',
+        origin: this.url,
+        'content-type': isJson ? 'application/json' : 'application/x-www-form-urlencoded',
+      },
+      body: isJson ? body : new URLSearchParams(body).toString(),
+    });
   }
 
   post(path: string, body: object): Promise<Answer> {

@@ -3,45 +3,44 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KitOptions, KitResult } from '../options';
 import { copyOf, type ExtensionCopy } from './copy';
-import { House } from './house';
+import type { HookCall, HookOutcome } from './agent';
+import { House, type HouseOptions, refusedStart } from './house';
 import type { Facts, FoundDefinition, Plan } from './meddle';
 import { productIn } from './product';
 import { StandIn } from './stand-in';
+import { type Tenant, tenantsOf } from './tenants';
+
+const TEXTS = [
+  'Write to ada.lovelace@example.org or call +44 20 7946 0958, card 4111 1111 1111 1111, IBAN DE89370400440532013000.',
+];
+const MAX_CALL_MS = 30_000;
 
 /** A check of an extension. It throws where it fails. */
 export interface Check {
   readonly topic: string;
   readonly name: string;
+  /** Why the check has nothing to test in this extension; null if it has. */
+  skip?(kit: Kit): string | null;
   run(kit: Kit): Promise<void>;
 }
 
-/** The check says nothing about this extension, or could not be tried here. */
-export class NotTried extends Error {
-  constructor(
-    readonly outcome: 'does not apply' | 'not run',
-    reason: string,
-  ) {
-    super(reason);
-  }
-}
+/** Thrown by a check that finds out on its way that it cannot test anything. */
+export class Skipped extends Error {}
 
-/** What it was about, or the reason why there is nothing. */
-export function wanted<Part>(parts: readonly Part[], reason: string): readonly [Part, ...Part[]] {
-  const [first, ...others] = parts;
-  if (first === undefined) throw new NotTried('does not apply', reason);
-  return [first, ...others];
-}
+export const skippedUnless = (parts: readonly unknown[], reason: string): string | null =>
+  parts.length === 0 ? reason : null;
 
 export async function resultOf(check: Check, kit: Kit): Promise<KitResult> {
   const { topic, name } = check;
   try {
-    await kit.read();
+    kit.mustBeRead();
+    const skipped = check.skip?.(kit) ?? null;
+    if (skipped !== null) throw new Skipped(skipped);
     await check.run(kit);
-    return { topic, check: name, outcome: 'held', reason: '' };
+    return { topic, check: name, outcome: 'passed', reason: '' };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    const outcome = error instanceof NotTried ? error.outcome : 'failed';
-    return { topic, check: name, outcome, reason };
+    return { topic, check: name, outcome: error instanceof Skipped ? 'skipped' : 'failed', reason };
   }
 }
 
@@ -51,7 +50,9 @@ export class Kit {
   private copy: ExtensionCopy | undefined;
   private supplier: StandIn | undefined;
   private running: House | undefined;
+  private people: readonly [Tenant, Tenant] | undefined;
   private hasFailed = false;
+  private readFailure: Error | null | undefined;
 
   constructor(
     private readonly path: string,
@@ -68,6 +69,7 @@ export class Kit {
       facts: inFolder('facts.json'),
       control: inFolder('control'),
       delivered: inFolder('delivered'),
+      agent: inFolder('agent'),
     };
   }
 
@@ -80,19 +82,55 @@ export class Kit {
     return JSON.parse(readFileSync(this.plan.definition, 'utf8')) as FoundDefinition;
   }
 
-  /** It is read by the service, which lends it what it is made of; the start is then refused for its version. */
-  async read(): Promise<void> {
-    if (existsSync(this.plan.definition)) return;
-    if (this.hasFailed) throw new NotTried('not run', 'the service cannot read it');
+  /**
+   * Has the service read the extension in two starts that are refused: the first for its version, which shows what the
+   * settings are called, the second once its parts are known. Returns why that failed, or null.
+   */
+  read(): Error | null {
+    if (this.readFailure !== undefined) return this.readFailure;
+    try {
+      const definition = this.extension.wrapperWith({ ...this.plan, host: '^0' });
+      this.mustWrite(this.plan.definition, this.optionsOf({ EXTENSIONS: definition }, 'read'));
+      const parts = this.extension.wrapperWith({ ...this.plan, isReading: true });
+      this.mustWrite(this.plan.facts, this.houseOptions(parts, 'read'));
+      return (this.readFailure = null);
+    } catch (error) {
+      return (this.readFailure = error as Error);
+    }
+  }
+
+  /** Throws the reason why the extension could not be read for the first check, and skips the others. */
+  mustBeRead(): void {
+    const failure = this.read();
+    if (failure === null) return;
+    if (this.hasFailed) throw new Skipped('the service cannot read the extension');
     this.hasFailed = true;
-    const wrapper = this.extension.wrapperWith({ ...this.plan, host: '^0' });
-    const said = await House.refused(this.optionsOf({ EXTENSIONS: wrapper }, 'read'));
-    if (!existsSync(this.plan.definition)) throw new Error(said.slice(-2_000));
-    this.hasFailed = false;
+    throw failure;
+  }
+
+  private mustWrite(file: string, options: HouseOptions): void {
+    const output = refusedStart(options);
+    if (!existsSync(file)) throw new Error(output.slice(-2_000));
+  }
+
+  /** Calls a hook of the running extension. */
+  async call(call: HookCall): Promise<HookOutcome> {
+    await this.house();
+    const response = await fetch(readFileSync(this.plan.agent, 'utf8'), {
+      method: 'POST',
+      body: JSON.stringify(call),
+      signal: AbortSignal.timeout(MAX_CALL_MS),
+    });
+    return (await response.json()) as HookOutcome;
   }
 
   get prompt(): string {
     return this.options.prompt ?? 'Hello';
+  }
+
+  /** Answers in which masks find something. */
+  get texts(): readonly string[] {
+    return this.options.texts ?? TEXTS;
   }
 
   /** What the extension adds, as it was seen at the last start. */
@@ -122,6 +160,12 @@ export class Kit {
     return House.refused(this.houseOptions(wrapper, `refused-${Object.keys(change).join('-')}`));
   }
 
+  /** Two people who own an organisation each. */
+  async tenants(): Promise<readonly [Tenant, Tenant]> {
+    const house = await this.house();
+    return (this.people ??= await tenantsOf(house, `${this.definition.id}/kit-people`));
+  }
+
   async end(): Promise<void> {
     await this.running?.stop('asked');
     await this.supplier?.stop();
@@ -130,8 +174,7 @@ export class Kit {
   }
 
   private async start(extension: string | null): Promise<House> {
-    if (this.hasFailed && extension !== null)
-      throw new NotTried('not run', 'the service does not start with it');
+    if (this.hasFailed && extension !== null) throw new Skipped('the service does not start with it');
     const { url } = await this.standIn();
     this.hasFailed = true;
     const house = await House.start(this.houseOptions(extension, 'data'));
@@ -145,7 +188,7 @@ export class Kit {
     }
   }
 
-  private houseOptions(extension: string | null, data: string) {
+  private houseOptions(extension: string | null, data: string): HouseOptions {
     const { options } = this;
     const prefix = `EXT_${this.definition.id.toUpperCase().replaceAll('-', '_')}_`;
     const settings = Object.entries(options.settings ?? {}).map(([name, value]) => [
@@ -156,7 +199,7 @@ export class Kit {
     return this.optionsOf({ ...own, ...options.environment, EXTENSIONS: extension ?? '' }, data);
   }
 
-  private optionsOf(environment: Readonly<Record<string, string>>, data: string) {
+  private optionsOf(environment: Readonly<Record<string, string>>, data: string): HouseOptions {
     return {
       product: productIn(this.options.product),
       dataFolder: join(this.folder, data),

@@ -1,4 +1,15 @@
-import type { Contributions, Extension, Gate, Mask, Need, Policy, PriceComponent, Tap } from '../../index';
+import type {
+  Contributions,
+  CredentialKind,
+  Extension,
+  Gate,
+  IdentityProvider,
+  Mask,
+  Need,
+  Policy,
+  PriceComponent,
+  Tap,
+} from '../../index';
 
 /** Where the two processes leave word for each other. */
 export interface Plan {
@@ -6,8 +17,12 @@ export interface Plan {
   readonly facts: string;
   readonly control: string;
   readonly delivered: string;
+  /** The address of the agent, once the service listens. */
+  readonly agent: string;
   /** It takes the place of the range that the extension names. */
   readonly host?: string;
+  /** The start is refused as soon as the parts of the extension are known. */
+  readonly isReading?: boolean;
 }
 
 /** What an extension says of itself. */
@@ -20,12 +35,28 @@ export interface FoundDefinition {
   readonly navigation: readonly { readonly href: string }[];
 }
 
+/** A style of suppliers that an extension adds. */
+export interface SupplierFacts {
+  readonly name: string;
+  readonly credential: CredentialKind;
+  readonly hasUnframer: boolean;
+  readonly hasOwnFormat: boolean;
+}
+
 /** What an extension adds. */
 export interface Facts {
   readonly gates: readonly { readonly name: string; readonly hooks: readonly string[] }[];
   readonly policies: readonly string[];
   readonly fees: readonly string[];
   readonly taps: readonly string[];
+  readonly jobs: readonly string[];
+  readonly commands: readonly string[];
+  readonly directories: readonly string[];
+  readonly suppliers: readonly SupplierFacts[];
+  /** All policies, in their order. */
+  readonly policyNames: readonly string[];
+  /** Policies that forbid visits. */
+  readonly visitPolicies: readonly string[];
   readonly hasModule: boolean;
   /** Ports that it asked for without having named them. */
   readonly foreignPorts: readonly string[];
@@ -116,8 +147,19 @@ export function meddle(extension: Extension<unknown, Need>, plan: Plan): Extensi
     },
   });
 
+  /** Vouches for the people of the kit, who use the pages as members of two organisations. */
+  const people: IdentityProvider = {
+    name: 'kit-people',
+    label: 'Kit',
+    authenticate({ name, password }) {
+      const profile = { subject: name, email: `${name}@kit.example`, emailVerified: true, displayName: name };
+      return Promise.resolve(/^kit-/.test(name) && password === 'kit' ? profile : null);
+    },
+  };
+
   const note = (adds: Contributions): void => {
     const { gates = [], policies = [], priceComponents = [], taps = [], module } = adds;
+    const { jobs = [], commands = [], identityProviders = [], suppliers = [] } = adds;
     const hooks = ['request', 'candidates', 'answer', 'settled'] as const;
     const facts: Facts = {
       gates: gates.map((gate) => ({
@@ -127,6 +169,17 @@ export function meddle(extension: Extension<unknown, Need>, plan: Plan): Extensi
       policies: policies.filter((policy) => policy.forbidsModel !== undefined).map(({ name }) => name),
       fees: priceComponents.map(({ name }) => name),
       taps: taps.map(({ name }) => name),
+      jobs: jobs.map(({ name }) => name),
+      commands: commands.map(({ name }) => name),
+      directories: identityProviders.map(({ name }) => name),
+      suppliers: suppliers.map((style) => ({
+        name: style.name,
+        credential: style.credential,
+        hasUnframer: style.unframer !== undefined,
+        hasOwnFormat: style.unwrap !== undefined || style.unframer !== undefined,
+      })),
+      policyNames: policies.map(({ name }) => name),
+      visitPolicies: policies.filter((policy) => policy.forbidsVisit !== undefined).map(({ name }) => name),
       hasModule: module !== undefined,
       foreignPorts: [...foreign],
     };
@@ -150,8 +203,10 @@ export function meddle(extension: Extension<unknown, Need>, plan: Plan): Extensi
       const adds = await extension.setup({ ...host, ports });
       set.adds = adds;
       note(adds);
+      if (plan.isReading === true) throw new Error('the kit has read its parts');
       return {
         ...adds,
+        identityProviders: [...(adds.identityProviders ?? []), people],
         ...(adds.gates && { gates: [...adds.gates, ...adds.gates.flatMap(twins)] }),
         ...(adds.policies && { policies: adds.policies.map(failingPolicy) }),
         ...(adds.priceComponents && { priceComponents: adds.priceComponents.map(failingFee) }),

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { SupplierSample } from '../options';
 
 const tokensOf = (text: string): number => Math.ceil(text.length / 4);
 
@@ -21,6 +22,10 @@ export class StandIn {
   /** The places at which a stream is cut. */
   cuts: readonly number[] = [];
   readonly counted: Counted[] = [];
+  /** Recorded responses, in place of its own. */
+  sample: SupplierSample | undefined;
+  /** Which of the recorded responses comes next. */
+  isStreaming = false;
 
   private constructor(
     private readonly server: Server,
@@ -49,6 +54,7 @@ export class StandIn {
     const body = Buffer.concat(chunks).toString();
     if (request.method !== 'POST') return void response.writeHead(404).end('{}');
     const { stream = false, messages = [] } = JSON.parse(body) as Asked;
+    if (this.sample !== undefined) return this.replay(this.sample, body, response);
     const { answer } = this;
     const input = messages.reduce((sum, { content }) => sum + tokensOf(JSON.stringify(content ?? '')), 0);
     const output = tokensOf(answer);
@@ -76,5 +82,11 @@ export class StandIn {
     event([{ index: 0, delta: {}, finish_reason: 'stop' }]);
     event([], { usage });
     response.end('data: [DONE]\n\n');
+  }
+
+  private replay(sample: SupplierSample, body: string, response: ServerResponse): void {
+    this.counted.push({ body, input: sample.inputTokens, output: sample.outputTokens });
+    response.writeHead(200, { 'content-type': this.isStreaming ? 'text/event-stream' : 'application/json' });
+    response.end((this.isStreaming ? sample.stream : sample.response) ?? '');
   }
 }

@@ -1,0 +1,71 @@
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { startTestApp } from '../../support/app';
+import { installOffline, packContract, runScript } from '../../support/packed-contract';
+import { makeScratchFolder } from '../../support/scratch';
+import { projectFolder } from '../../system/program';
+
+/*
+ * F4: "four of five TypeScript examples do not build outside […] every example is built and run from its packed form".
+ */
+
+const examples = join(projectFolder, 'examples/extensions');
+const scratch = makeScratchFolder('switchboard-examples-');
+let contract: string;
+
+beforeAll(async () => (contract = await packContract(scratch)));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+interface PackageFile {
+  readonly dependencies: Record<string, string>;
+  readonly devDependencies: Record<string, string>;
+}
+
+/** A copy outside of the project: the contract comes from its package, the rest as a registry would give it. */
+async function installed(name: string): Promise<string> {
+  const folder = join(scratch, name);
+  cpSync(join(examples, name), folder, { recursive: true });
+  copyFileSync(contract, join(folder, 'contract.tgz'));
+  const file = join(folder, 'package.json');
+  const { devDependencies, ...content } = JSON.parse(readFileSync(file, 'utf8')) as PackageFile;
+  content.dependencies['@switchboard/extension'] = 'file:contract.tgz';
+  writeFileSync(file, JSON.stringify(content));
+  await installOffline(folder);
+  for (const each of Object.keys(devDependencies)) {
+    const link = join(folder, 'node_modules', each);
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(join(projectFolder, 'node_modules', each), link);
+  }
+  mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true });
+  symlinkSync(join(projectFolder, 'node_modules/.bin/tsc'), join(folder, 'node_modules/.bin/tsc'));
+  return folder;
+}
+
+const settings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'kafka-tap': { EXT_KAFKA_TAP_BROKERS: '127.0.0.1:9', EXT_KAFKA_TAP_TOPIC: 'requests' },
+  'ldap-sign-in': { EXT_LDAP_SIGN_IN_URL: 'ldap://127.0.0.1:9', EXT_LDAP_SIGN_IN_BASE: 'dc=example' },
+  'personal-data': { EXT_PERSONAL_DATA_SECRET: 'a secret of sixteen or more' },
+};
+
+const names = readdirSync(examples).filter((name) => existsSync(join(examples, name, 'package.json')));
+
+test.each(names)('the example %s builds outside of the project, and the service runs it', async (name) => {
+  const folder = await installed(name);
+  await runScript(folder, 'build');
+  const app = await startTestApp({ environment: { EXTENSIONS: folder, ...settings[name] } });
+  try {
+    expect((await fetch(`${app.url}/health/ready`)).status).toBe(200);
+  } finally {
+    await app.close();
+  }
+});
