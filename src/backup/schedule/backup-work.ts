@@ -75,7 +75,7 @@ export class BackupWork {
     const newest = backups.at(-1)?.manifest;
     if (newest === undefined) return true;
     if (Date.now() - Date.parse(newest.endedAt) >= this.settings.backupEveryMs - HOUR_MS / 12) return true;
-    return !(await this.isOwn(newest, database)) || (await this.coverage(newest))?.hole !== null;
+    return !(await this.isOwn(newest, database)) || (await this.coverage(newest))?.gap !== null;
   }
 
   private async isOwn({ cluster }: Manifest, database: Database): Promise<boolean> {
@@ -87,7 +87,7 @@ export class BackupWork {
   }
 
   private coverage(manifest: Manifest): ReturnType<typeof coverageOf> {
-    return coverageOf(this.opened.target, this.opened.key, manifest);
+    return coverageOf(this.archive, manifest, 'newest');
   }
 
   /** What the target has. */

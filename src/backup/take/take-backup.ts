@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { DAY_MS } from '../../kernel';
 import { takeBaseBackup } from '../../platform';
-import { BackupError } from '../backup-error';
+import { BackupError, DamagedObject } from '../backup-error';
 import { inventory } from '../backups';
 import { BACKUPS, type ClusterFacts, folderOf, FORMAT, type Manifest, writeManifest } from '../manifest';
 import { FileCheck } from '../parts/file-list';
@@ -65,7 +65,10 @@ export async function takeBackup(options: TakeOptions): Promise<Taken> {
 
 /** The newest of two installations would be restored as that of either. */
 async function refuseOthers({ target, key }: TakeOptions, own: string): Promise<void> {
-  const newest = (await inventory(target, key)).backups.at(-1)?.manifest;
+  const { backups, unreadable } = await inventory(target, key);
+  const foreign = [...unreadable.values()].find((problem) => !(problem instanceof DamagedObject));
+  if (backups.length === 0 && foreign !== undefined) throw foreign;
+  const newest = backups.at(-1)?.manifest;
   const there = newest?.cluster?.systemIdentifier;
   if (there !== undefined && there !== own)
     throw new BackupError(

@@ -23,7 +23,7 @@ export const backupVerify: Command = {
     const settings = loadSettings(context.environment, { makesSecrets: false });
     yieldsToService(settings);
     return withTarget(settings, positionals[0], async (opened) => {
-      const choice = await chooseBackup(opened.target, opened.key, choiceOf(values));
+      const choice = await chooseBackup(opened.target, opened.key, { ...choiceOf(values), takesGap: true });
       const at = timeIn(values.at);
       const { restored, examined, holds } = await untilAsked((signal) =>
         verifyBackup({
@@ -47,6 +47,11 @@ export const backupVerify: Command = {
         `backup:verify: ${choice.manifest.id} as of ${restored.moment.toISOString()}: ` +
           `${examined.length - broken.length} of ${examined.length} hold\n`,
       );
+      const gap = choice.coverage?.gap;
+      if (gap)
+        context.write(
+          `The log is complete to ${choice.coverage.until.toISOString()}: its segment ${gap.segment} ${gap.problem}.\n`,
+        );
       if (choice.manifest.cluster === null) context.write(FILES_ONLY);
       if (!holds)
         context.writeStderr(`The backup ${choice.manifest.id} does not hold: ${broken.join('; ')}.\n`);
