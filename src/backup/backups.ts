@@ -1,5 +1,13 @@
 import { BackupError, UnreadableObject } from './backup-error';
-import { BACKUPS, folderOf, type Manifest, readManifest, readVerified, type VerifiedMark } from './manifest';
+import {
+  BACKUPS,
+  folderOf,
+  type Manifest,
+  momentOf,
+  readManifest,
+  readVerified,
+  type VerifiedMark,
+} from './manifest';
 import type { BackupKey } from './seal/backup-key';
 import type { BackupTarget } from './target/backup-target';
 import { type Coverage, type ReadingDepth, WalArchive } from './wal/wal-archive';
@@ -61,6 +69,8 @@ export interface Choice {
   readonly manifest: Manifest;
   /** Null: the backup stands alone. */
   readonly coverage: Coverage | null;
+  /** Where the replay of the log ends; absent: as far as the log goes. */
+  readonly at?: Date;
 }
 
 /**
@@ -81,13 +91,28 @@ export async function chooseBackup(
   const { at } = wish;
   const fitting = at === undefined ? known : known.filter(({ manifest }) => new Date(manifest.endedAt) <= at);
   const manifest = fitting.at(-1)?.manifest;
+  const coverage =
+    manifest === undefined ? null : await coverageOf(new WalArchive(target, key), manifest, 'all');
+  const isCovered =
+    manifest !== undefined && (at === undefined || at <= (coverage?.until ?? momentOf(manifest)));
+  const alone = isCovered ? undefined : backupAt(known, at);
+  if (alone !== undefined) return alone;
   if (manifest === undefined)
     throw new BackupError(
       `${at?.toISOString()} lies before the end of the first backup: the earliest moment is ${known[0]!.manifest.endedAt}.`,
     );
-  const coverage = await coverageOf(new WalArchive(target, key), manifest, 'all');
   refuseUncovered(manifest, coverage, wish);
-  return { manifest, coverage };
+  return { manifest, coverage, ...(at === undefined ? {} : { at }) };
+}
+
+/** A moment while a backup was taken can be that of the backup itself, which is restored without any log. */
+function backupAt(known: readonly KnownBackup[], at: Date | undefined): Choice | undefined {
+  if (at === undefined) return undefined;
+  const manifest = known.findLast(
+    (each) => momentOf(each.manifest) <= at && at < new Date(each.manifest.endedAt),
+  )?.manifest;
+  if (manifest === undefined) return undefined;
+  return { manifest, coverage: { segments: [], until: momentOf(manifest), gap: null } };
 }
 
 export function coverageOf(
@@ -96,7 +121,7 @@ export function coverageOf(
   depth: ReadingDepth,
 ): Promise<Coverage | null> {
   if (manifest.cluster === null) return Promise.resolve(null);
-  return archive.coverage(manifest.cluster, new Date(manifest.endedAt), depth);
+  return archive.coverage(manifest.cluster, momentOf(manifest), depth);
 }
 
 function refuseUncovered(
@@ -104,9 +129,14 @@ function refuseUncovered(
   coverage: Coverage | null,
   { at, takesGap = false }: { readonly at?: Date; readonly takesGap?: boolean },
 ): void {
-  const until = coverage?.until ?? new Date(manifest.endedAt);
+  const until = coverage?.until ?? momentOf(manifest);
   const gap = coverage?.gap ?? null;
   const reason = gap === null ? '' : ` The segment ${gap.segment} of the log ${gap.problem}.`;
+  if (at !== undefined && until < new Date(manifest.endedAt))
+    throw new BackupError(
+      `${at.toISOString()} is not covered: the backup ${manifest.id} leads to one moment only, ${until.toISOString()}, ` +
+        `as no log follows it. Leave out --at to restore it.${reason}`,
+    );
   if (at !== undefined && at > until)
     throw new BackupError(
       `${at.toISOString()} is not covered: the archive reaches to ${until.toISOString()} from the backup ${manifest.id}.${reason}`,

@@ -26,8 +26,11 @@ export interface Manifest {
   readonly format: typeof FORMAT;
   readonly id: string;
   readonly product: string;
-  /** By the clock of the database: what was committed before the first is in it; restores reach from the second on. */
+  /** By the clock of the database, like the next two. */
   readonly startedAt: string;
+  /** All that was committed by this moment is in the backup; absent from backups of earlier versions. */
+  readonly completeUntil?: string;
+  /** Nothing that was committed after this moment is in the backup: restores to a given moment reach from it on. */
   readonly endedAt: string;
   readonly keyFingerprint: string;
   /** Null: the database is a server of the operator's own, whose backups are made elsewhere. */
@@ -35,6 +38,10 @@ export interface Manifest {
   /** Of the data folder. */
   readonly files: readonly StoredFile[];
 }
+
+/** The moment that a backup holds without any log. */
+export const momentOf = ({ completeUntil, startedAt }: Manifest): Date =>
+  new Date(completeUntil ?? startedAt);
 
 export const BACKUPS = 'backups/';
 export const folderOf = (id: string): string => `${BACKUPS}${id}/`;

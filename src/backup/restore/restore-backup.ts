@@ -2,7 +2,7 @@ import { mkdirSync, openSync, closeSync, writeFileSync, writeSync } from 'node:f
 import { dirname, join, resolve } from 'node:path';
 import { RestoredPostgres, takesRestore } from '../../platform';
 import { BackupError, UnreadableObject } from '../backup-error';
-import { type ClusterFacts, folderOf, type Manifest } from '../manifest';
+import { type ClusterFacts, folderOf, type Manifest, momentOf } from '../manifest';
 import { FileCheck } from '../parts/file-list';
 import { PartStore } from '../parts/part-store';
 import type { StoredFile } from '../parts/part-writer';
@@ -94,8 +94,7 @@ async function restoreCluster(
       return found.content;
     },
   });
-  const moment =
-    at ?? latest([lastTransaction, options.coverage?.until ?? null, new Date(manifest.startedAt)]);
+  const moment = at ?? latest([lastTransaction, options.coverage?.until ?? momentOf(manifest)]);
   const mark = {
     version: 1,
     backup: manifest.id,

@@ -29,7 +29,7 @@ interface LogGap {
 /** The segments that a restore of a backup can replay. */
 export interface Coverage {
   readonly segments: readonly string[];
-  /** Any moment from the backup's end to this can be restored. */
+  /** Any moment from the backup's end to this can be restored; without a log only this one. */
   readonly until: Date;
   /** Null if the log is complete to its newest segment. */
   readonly gap: LogGap | null;
@@ -92,7 +92,7 @@ export class WalArchive {
   /** What the archive adds to a backup. The segments in which a backup was taken are in the backup as well. */
   async coverage(
     { timeline, startLsn, endLsn, segmentBytes }: ClusterFacts,
-    endedAt: Date,
+    completeUntil: Date,
     depth: ReadingDepth = 'newest',
   ): Promise<Coverage> {
     const known = await this.segments(timeline);
@@ -107,7 +107,7 @@ export class WalArchive {
     const until = newest.until ?? (await this.newestMoment(spare)).until;
     return {
       segments,
-      until: until !== null && until > endedAt ? until : endedAt,
+      until: until !== null && until > completeUntil ? until : completeUntil,
       gap: newest.gap ?? unreadable ?? missing,
     };
   }

@@ -25,8 +25,7 @@ export const backupList: Command = {
       for (const { manifest, verified } of backups) {
         const coverage = await coverageOf(archive, manifest, values.quick ? 'newest' : 'all');
         const facts = [
-          `from ${manifest.endedAt}`,
-          ...(coverage === null ? ['files only'] : [`to ${coverage.until.toISOString()}`]),
+          ...momentsOf(manifest.endedAt, coverage?.until ?? null),
           megabytes(storedBytesOf(manifest)),
           verified === null ? 'not verified' : `verified ${verified.at}`,
           ...(coverage?.gap
@@ -42,3 +41,9 @@ export const backupList: Command = {
     });
   },
 };
+
+function momentsOf(endedAt: string, until: Date | null): string[] {
+  if (until === null) return [`from ${endedAt}`, 'files only'];
+  if (until < new Date(endedAt)) return [`as of ${until.toISOString()}, without a log`];
+  return [`from ${endedAt}`, `to ${until.toISOString()}`];
+}

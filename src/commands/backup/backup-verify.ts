@@ -5,7 +5,7 @@ import { entities } from '../../boot/app.module';
 import { loadSettings, Logger } from '../../platform';
 import { type Command, UsageError } from '../command';
 import { untilAsked, yieldsToService } from './beside-the-service';
-import { choiceOf, timeIn } from './restore';
+import { choiceOf } from './restore';
 import { progressTo } from './said';
 
 export const backupVerify: Command = {
@@ -24,7 +24,6 @@ export const backupVerify: Command = {
     yieldsToService(settings);
     return withTarget(settings, positionals[0], async (opened) => {
       const choice = await chooseBackup(opened.target, opened.key, { ...choiceOf(values), takesGap: true });
-      const at = timeIn(values.at);
       const { restored, examined, holds } = await untilAsked((signal) =>
         verifyBackup({
           ...opened,
@@ -35,7 +34,6 @@ export const backupVerify: Command = {
           logger: Logger.create(settings, { write: (line) => context.writeStderr(line) }),
           progress: progressTo(context),
           signal,
-          ...(at === undefined ? {} : { at }),
         }),
       );
       for (const { name, wrong } of examined) {

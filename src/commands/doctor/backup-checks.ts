@@ -49,7 +49,7 @@ async function judged(
     return fail(what, found, 'Look for the job "backup" in the log of the service, or run "backup".');
   const coverage = await coverageOf(new WalArchive(target, key), newest, 'all');
   const reach =
-    coverage === null ? found : `${found}; any moment to ${coverage.until.toISOString()} can be restored`;
+    coverage === null ? found : `${found}; the log is complete to ${coverage.until.toISOString()}`;
   if (coverage?.gap)
     return warn(
       what,

@@ -27,6 +27,7 @@ const manifestAt = (id: string, number: number): Manifest => ({
   id,
   product: '1.0.0',
   startedAt: minute(number - 1).toISOString(),
+  completeUntil: minute(number).toISOString(),
   endedAt: minute(number).toISOString(),
   keyFingerprint: key.fingerprint,
   cluster: {
