@@ -10,6 +10,8 @@ import { isHistory, isSegment, readLsn, segmentAfter, segmentAt } from './segmen
 interface SegmentFacts {
   /** All that was committed before this moment is in the archive up to this segment; null where none is known. */
   readonly coveredUntil: string | null;
+  /** The position of the log at that moment; absent from segments of earlier versions. */
+  readonly coveredLsn?: string;
 }
 
 export const WAL = 'wal/';
@@ -104,10 +106,10 @@ export class WalArchive {
     const end = unreadable === null ? needed.length : needed.indexOf(unreadable.segment);
     const newest = await this.newestMoment(needed.slice(0, end));
     const segments = [...spare, ...needed.slice(0, newest.end)];
-    const until = newest.until ?? (await this.newestMoment(spare)).until;
+    const vouched = newest.moment ?? (await this.newestMoment(spare)).moment;
     return {
       segments,
-      until: until !== null && until > completeUntil ? until : completeUntil,
+      until: vouched === null ? completeUntil : later(vouched, completeUntil, readLsn(endLsn)),
       gap: newest.gap ?? unreadable ?? missing,
     };
   }
@@ -143,21 +145,33 @@ export class WalArchive {
   /** The newest moment that one of the segments vouches for, and where the log ends if one on the way is unreadable. */
   private async newestMoment(
     names: readonly string[],
-  ): Promise<{ readonly until: Date | null; readonly end: number; readonly gap: LogGap | null }> {
+  ): Promise<{ readonly moment: LogMoment | null; readonly end: number; readonly gap: LogGap | null }> {
     let [end, gap] = [names.length, null as LogGap | null];
     for (let at = names.length - 1; at >= 0; at -= 1) {
       const segment = names[at]!;
       try {
-        const coveredUntil = (await this.get(segment))?.coveredUntil ?? null;
-        if (coveredUntil !== null) return { until: new Date(coveredUntil), end, gap };
+        const { coveredUntil = null, coveredLsn } = (await this.get(segment)) ?? {};
+        if (coveredUntil !== null) {
+          const lsn = coveredLsn === undefined ? null : readLsn(coveredLsn);
+          return { moment: { at: new Date(coveredUntil), lsn }, end, gap };
+        }
       } catch (error) {
         if (!(error instanceof UnreadableObject)) throw error;
         [end, gap] = [at, { segment, problem: error.problem }];
       }
     }
-    return { until: null, end, gap };
+    return { moment: null, end, gap };
   }
 }
+
+interface LogMoment {
+  readonly at: Date;
+  readonly lsn: bigint | null;
+}
+
+/** The moment that lies behind in the log: a clock that was set back makes it the earlier one. */
+const later = ({ at, lsn }: LogMoment, completeUntil: Date, endLsn: bigint): Date =>
+  (lsn !== null && lsn > endLsn) || at > completeUntil ? at : completeUntil;
 
 /** The segments from the first one on without one missing. */
 function consecutive(
