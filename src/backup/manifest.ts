@@ -1,5 +1,5 @@
 import { parseJsonText } from '../kernel';
-import { BackupError } from './backup-error';
+import { BackupError, DamagedObject } from './backup-error';
 import type { StoredFile } from './parts/part-writer';
 import type { BackupKey } from './seal/backup-key';
 import { otherKey } from './seal/sealed-object';
@@ -26,8 +26,11 @@ export interface Manifest {
   readonly format: typeof FORMAT;
   readonly id: string;
   readonly product: string;
-  /** By the clock of the database: what was committed before the first is in it; restores reach from the second on. */
+  /** By the clock of the database, like the next two. */
   readonly startedAt: string;
+  /** All that was committed by this moment is in the backup; absent from backups of earlier versions. */
+  readonly completeUntil?: string;
+  /** Nothing that was committed after this moment is in the backup: restores to a given moment reach from it on. */
   readonly endedAt: string;
   readonly keyFingerprint: string;
   /** Null: the database is a server of the operator's own, whose backups are made elsewhere. */
@@ -35,6 +38,10 @@ export interface Manifest {
   /** Of the data folder. */
   readonly files: readonly StoredFile[];
 }
+
+/** The moment that a backup holds without any log. */
+export const momentOf = ({ completeUntil, startedAt }: Manifest): Date =>
+  new Date(completeUntil ?? startedAt);
 
 export const BACKUPS = 'backups/';
 export const folderOf = (id: string): string => `${BACKUPS}${id}/`;
@@ -50,7 +57,7 @@ export async function readManifest(target: BackupTarget, key: BackupKey, id: str
   const name = manifestOf(id);
   const bytes = await target.get(name);
   if (bytes === null) throw new BackupError(`There is no backup ${id} in ${target.place}.`);
-  return verified(key, name, bytes) as Manifest;
+  return verified(key, name, bytes, id) as Manifest;
 }
 
 /** A backup was restored and examined at this time. */
@@ -72,7 +79,7 @@ export async function readVerified(
   id: string,
 ): Promise<VerifiedMark | null> {
   const bytes = await target.get(verifiedOf(id));
-  return bytes === null ? null : (verified(key, verifiedOf(id), bytes) as VerifiedMark);
+  return bytes === null ? null : (verified(key, verifiedOf(id), bytes, id) as VerifiedMark);
 }
 
 /** Two lines: the content, and a signature over the first. */
@@ -81,16 +88,17 @@ function signed(key: BackupKey, content: object): Buffer {
   return Buffer.from(`${line}\n${JSON.stringify({ signature: key.sign(line) })}\n`);
 }
 
-function verified(key: BackupKey, name: string, bytes: Buffer): unknown {
+function verified(key: BackupKey, name: string, bytes: Buffer, id: string): unknown {
   const [line = '', second = ''] = bytes.toString('utf8').split('\n');
   const [content, signature] = [parsed(line), parsed(second)];
-  if (!isObject(content) || !isObject(signature))
-    throw new BackupError(`${name} is damaged: it cannot be read.`);
+  if (!isObject(content) || !isObject(signature)) throw new DamagedObject(name, 'it cannot be read.');
   const { keyFingerprint, format } = content;
   if (typeof keyFingerprint === 'string' && keyFingerprint !== key.fingerprint)
     throw otherKey(name, keyFingerprint, key);
   if (signature['signature'] !== key.sign(line))
-    throw new BackupError(`${name} is damaged: its signature does not hold.`);
+    throw new DamagedObject(name, 'its signature does not hold.');
+  if (content['id'] !== id)
+    throw new DamagedObject(name, `it belongs to the backup ${JSON.stringify(content['id'])}.`);
   if (format !== undefined && format !== FORMAT)
     throw new BackupError(
       `${name} was written by a later version of the product (format ${JSON.stringify(format)}).`,

@@ -31,7 +31,7 @@ export async function pruneBackups({
   now,
   isTrial = false,
 }: PruneOptions): Promise<Pruned> {
-  const { backups, unfinished } = await inventory(target, key);
+  const { backups, unfinished, unreadable } = await inventory(target, key);
   const oldest = now.getTime() - keepMs;
   const whole = backups.map(({ manifest }) => manifest);
   // The newest from before the retention leads to its first moments; the newest verified one is what is known to work.
@@ -44,9 +44,14 @@ export async function pruneBackups({
       manifest === proven ||
       manifest === whole.at(-1),
   );
-  const gone = whole.filter((manifest) => !kept.includes(manifest)).map(({ id }) => id);
+  const [expired, spoilt] = [true, false].map((isOld) =>
+    [...unreadable.keys()].filter((id) => timeOf(id) <= oldest === isOld),
+  ) as [string[], string[]];
+  const gone = [...whole.filter((manifest) => !kept.includes(manifest)).map(({ id }) => id), ...expired];
   const given = [...unfinished.keys()].filter((id) => !(now.getTime() - timeOf(id) < UNFINISHED_MS));
-  const segments = (await target.list(WAL)).map(({ name }) => name).filter((name) => isSpent(name, kept));
+  // A backup whose manifest is repaired, or read with its own key, needs a log that nothing else needs.
+  const log = spoilt.length > 0 ? [] : await target.list(WAL);
+  const segments = log.map(({ name }) => name).filter((name) => isSpent(name, kept));
   if (!isTrial) {
     for (const id of [...gone, ...given]) await removeBackup(target, id);
     for (const name of segments) await target.delete(name);

@@ -181,8 +181,11 @@ function workOnceReleased(
 }
 
 /** Only the node that has the embedded database makes backups of it. */
-async function startBackups(application: INestApplication, { folder }: OpeningDatabase): Promise<void> {
-  if (folder !== undefined) await application.get(BackupKeeper).start(folder);
+async function startBackups(
+  application: INestApplication,
+  { folder, ownerUrl }: OpeningDatabase,
+): Promise<void> {
+  if (folder !== undefined) await application.get(BackupKeeper).start({ folder, ownerUrl });
 }
 
 function startBackgroundWork(

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { BackupError } from '../backup-error';
+import { BackupError, DamagedObject } from '../backup-error';
 import type { BackupKey } from '../seal/backup-key';
 import { seal, unseal } from '../seal/sealed-object';
 import type { BackupTarget } from '../target/backup-target';
@@ -47,9 +47,9 @@ export class PartStore {
     const object = this.objectOf(name);
     const sealed = await this.target.get(object);
     if (sealed === null) throw new BackupError(`${object} is missing, so this backup is not whole.`);
-    if (digestOf(sealed) !== sha256) throw new BackupError(`${object} is damaged: its checksum is another.`);
+    if (digestOf(sealed) !== sha256) throw new DamagedObject(object, 'its checksum is another.');
     const content = await unseal(this.key, object, sealed);
-    if (content.length !== bytes) throw new BackupError(`${object} is damaged: its length is another.`);
+    if (content.length !== bytes) throw new DamagedObject(object, 'its length is another.');
     return content;
   }
 

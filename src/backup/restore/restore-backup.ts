@@ -1,8 +1,8 @@
 import { mkdirSync, openSync, closeSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { RestoredPostgres, takesRestore } from '../../platform';
-import { BackupError } from '../backup-error';
-import { type ClusterFacts, folderOf, type Manifest } from '../manifest';
+import { BackupError, UnreadableObject } from '../backup-error';
+import { type ClusterFacts, folderOf, type Manifest, momentOf } from '../manifest';
 import { FileCheck } from '../parts/file-list';
 import { PartStore } from '../parts/part-store';
 import type { StoredFile } from '../parts/part-writer';
@@ -10,8 +10,8 @@ import { type TarEntry, TarReader, type TarVisitor } from '../parts/tar-reader';
 import type { BackupKey } from '../seal/backup-key';
 import type { BackupTarget } from '../target/backup-target';
 import { PASSWORDS } from '../take/data-files';
-import { isHistory } from '../wal/segments';
-import { type Coverage, WalArchive } from '../wal/wal-archive';
+import { isHistory, readLsn, segmentAt, timelineOf } from '../wal/segments';
+import { type ArchivedSegment, type Coverage, WalArchive } from '../wal/wal-archive';
 
 export interface RestoreProgress {
   readonly step: 'files' | 'database' | 'log';
@@ -85,19 +85,16 @@ async function restoreCluster(
     ...(at === undefined ? {} : { until: at }),
     ...(signal === undefined ? {} : { signal }),
     async fetch(name) {
-      if (!isHistory(name) && !segments.has(name)) return null;
-      const found = await archive.get(name);
-      if (found === null) {
-        if (isHistory(name)) return null;
-        throw new BackupError(`The segment ${name} of the log has gone from ${target.place}.`);
-      }
+      if (isHistory(name)) return historyFile(archive, cluster, name);
+      if (!segments.has(name)) return null;
+      const found = await segmentOf(archive, cluster, name);
+      if (found === null) return null;
       doneBytes += found.content.length;
       progress?.({ step: 'log', doneBytes, expectedBytes: segments.size * cluster.segmentBytes });
       return found.content;
     },
   });
-  const moment =
-    at ?? latest([lastTransaction, options.coverage?.until ?? null, new Date(manifest.startedAt)]);
+  const moment = at ?? latest([lastTransaction, options.coverage?.until ?? momentOf(manifest)]);
   const mark = {
     version: 1,
     backup: manifest.id,
@@ -107,6 +104,40 @@ async function restoreCluster(
   writeFileSync(join(into, RESTORED_FILE), `${JSON.stringify(mark)}\n`, { mode: 0o600, flush: true });
   place.finish();
   return { moment, lastTransaction, segments: given };
+}
+
+/** Null: the server takes its own copy, which came with the base backup. */
+async function segmentOf(
+  archive: WalArchive,
+  { timeline, endLsn, segmentBytes }: ClusterFacts,
+  name: string,
+): Promise<ArchivedSegment | null> {
+  const isSpare = name <= segmentAt(timeline, readLsn(endLsn) - 1n, segmentBytes);
+  try {
+    const segment = await archive.get(name);
+    if (segment !== null || isSpare) return segment;
+    throw new BackupError(`The segment ${name} of the log is no longer in the target.`);
+  } catch (error) {
+    if (isSpare && error instanceof UnreadableObject) return null;
+    throw error;
+  }
+}
+
+/** Its existence alone tells the server that a timeline is taken. */
+const TAKEN = Buffer.from('# taken by another restore\n');
+
+async function historyFile(
+  archive: WalArchive,
+  { timeline }: ClusterFacts,
+  name: string,
+): Promise<Buffer | null> {
+  const history = await archive.get(name).catch((error: unknown) => {
+    if (error instanceof UnreadableObject) return null;
+    throw error;
+  });
+  if (history !== null) return history.content;
+  // The history of the backup's own timeline came with the base backup.
+  return timelineOf(name) > timeline && (await archive.hasTimeline(name)) ? TAKEN : null;
 }
 
 const latest = (moments: readonly (Date | null)[]): Date =>

@@ -5,7 +5,7 @@ import { openTarget } from '../target/open-target';
 import { type BackupState, NO_BACKUPS } from './backup-state';
 import { BackupWork } from './backup-work';
 
-/** An archive is behind by this, and by the minute after which a segment is closed at the latest. */
+/** The archive is behind by this, and by the minute after which a segment is closed at the latest. */
 const SHIP_EVERY_MS = 5_000;
 const SHIPPING = 'shipping';
 const LONGEST_RUN_MS = DAY_MS / 2;
@@ -20,6 +20,7 @@ export class BackupKeeper implements BeforeApplicationShutdown {
   private readonly troubles = new Map<string, string>();
   private timer: NodeJS.Timeout | undefined;
   private shipping: Promise<void> | undefined;
+  private work: BackupWork | undefined;
   private readonly stopping = new AbortController();
 
   constructor(
@@ -35,36 +36,43 @@ export class BackupKeeper implements BeforeApplicationShutdown {
   }
 
   /** Before the jobs begin. */
-  async start(serverFolder: string): Promise<void> {
+  async start(server: { readonly folder: string; readonly ownerUrl: string }): Promise<void> {
     if (this.settings.backupTarget === undefined) return;
     const opened = openTarget(this.settings);
-    const work = new BackupWork(opened, serverFolder, await this.segmentBytes(), this.settings);
+    const work = new BackupWork(opened, server, await this.segmentBytes(), this.settings);
+    this.work = work;
     this.change({ isScheduled: true });
-    this.addJob('backup', '*/10 * * * *', (signal) => work.backUp(signal, this.logger, this.database));
+    // An installation that was released from quarantine is unprotected until its first backup ends.
+    this.addJob({ name: 'backup', cron: '*/10 * * * *', isDueAtStart: true }, (signal) =>
+      work.backUp(signal, this.logger, this.database),
+    );
     if (this.settings.backupVerifyEveryMs > 0)
-      this.addJob('backup verification', '25 * * * *', (signal) => work.verify(signal));
+      this.addJob({ name: 'backup verification', cron: '25 * * * *' }, (signal) =>
+        work.verify(signal, this.database),
+      );
     // No other process has this database: whoever claimed these jobs is dead.
     await this.database.query(
       "UPDATE repeating_job SET claim = NULL, claimed_until = NULL WHERE name IN ('backup', 'backup verification')",
     );
     this.keepShipping(work);
     // The start does not wait for a store that is slow or away.
-    void this.told('backup', () => work.look()).catch(() => undefined);
+    void this.told('backup', () => work.look(this.database)).catch(() => undefined);
   }
 
   async beforeApplicationShutdown(): Promise<void> {
     clearInterval(this.timer);
     this.stopping.abort();
     await this.shipping;
+    // The segment that is open now is shipped after the next start.
+    await this.work?.mark(this.database).catch(() => undefined);
   }
 
   private addJob(
-    name: string,
-    cron: string,
+    job: { readonly name: string; readonly cron: string; readonly isDueAtStart?: true },
     work: (signal: AbortSignal) => Promise<Partial<BackupState>>,
   ): void {
-    const run = (signal: AbortSignal): Promise<void> => this.told(name, () => work(signal));
-    this.jobs.add({ name, cron, deadlineMs: LONGEST_RUN_MS, run });
+    const run = (signal: AbortSignal): Promise<void> => this.told(job.name, () => work(signal));
+    this.jobs.add({ ...job, deadlineMs: LONGEST_RUN_MS, run });
   }
 
   private keepShipping(work: BackupWork): void {
@@ -79,8 +87,8 @@ export class BackupKeeper implements BeforeApplicationShutdown {
     const before = this.troubles.get(SHIPPING);
     try {
       await this.told(SHIPPING, async () => {
-        const coveredUntil = await work.ship(this.database, this.stopping.signal);
-        return coveredUntil === null ? {} : { coveredUntil };
+        await work.ship(this.database, this.stopping.signal);
+        return {};
       });
     } catch (error) {
       if (this.stopping.signal.aborted) return;
@@ -106,16 +114,16 @@ export class BackupKeeper implements BeforeApplicationShutdown {
 
   private change(news: Partial<BackupState>): void {
     const [trouble = null] = this.troubles.values();
-    const coveredUntil = later(this.current.coveredUntil, news.coveredUntil ?? null);
+    const coveredUntil = this.work?.coveredUntil ?? null;
     this.current = { ...this.current, ...news, coveredUntil, trouble };
-    const { newestAt, verifiedAt, waiting } = this.current;
+    const { newestAt, verifiedAt, isForeign, waiting } = this.current;
     const set = (gauge: { set(labels: object, value: number): void }, at: Date | null): void => {
       if (at !== null) gauge.set({}, at.getTime() / 1_000);
     };
-    // While the target does not answer, no backup is known, and alerts have to see that.
-    set(this.metrics.backupSuccess, newestAt ?? (trouble === null ? null : new Date(0)));
+    // While the target does not answer, or has backups of the time before a restore only, alerts have to see that.
+    set(this.metrics.backupSuccess, newestAt ?? (trouble === null && !isForeign ? null : new Date(0)));
     set(this.metrics.backupVerified, verifiedAt);
-    set(this.metrics.backupCovered, coveredUntil);
+    set(this.metrics.backupCovered, coveredUntil ?? (isForeign ? new Date(0) : null));
     this.metrics.backupWaiting.set({}, waiting);
   }
 
@@ -127,7 +135,3 @@ export class BackupKeeper implements BeforeApplicationShutdown {
     return row.bytes;
   }
 }
-
-/** Shipping knows of more than a look at the target, and looks overlap with it. */
-const later = (one: Date | null, other: Date | null): Date | null =>
-  one === null || (other !== null && other > one) ? other : one;

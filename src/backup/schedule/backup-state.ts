@@ -6,6 +6,8 @@ export interface BackupState {
   readonly newestAt: Date | null;
   /** The newest backup that was restored and examined. */
   readonly verifiedAt: Date | null;
+  /** Backups are there, and none is of this database: it was restored, and its first backup is still to come. */
+  readonly isForeign: boolean;
   /** Any moment from the oldest backup to this can be restored. */
   readonly coveredUntil: Date | null;
   /** Segments of the log that wait to be shipped. */
@@ -18,6 +20,7 @@ export const NO_BACKUPS: BackupState = {
   isScheduled: false,
   newestAt: null,
   verifiedAt: null,
+  isForeign: false,
   coveredUntil: null,
   waiting: 0,
   trouble: null,

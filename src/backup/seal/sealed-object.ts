@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
-import { BackupError } from '../backup-error';
+import { DamagedObject, UnreadableObject } from '../backup-error';
 import type { BackupKey } from './backup-key';
 
 const compress = promisify(zstdCompress);
@@ -59,8 +59,14 @@ async function passThrough(
 
 /** Refuses what was not sealed with this key under this name, or is not whole. */
 export async function unseal(key: BackupKey, name: string, sealed: Buffer): Promise<Buffer> {
+  const packed = await decrypt(key, name, sealed);
+  return decompress(packed, { maxOutputLength: MOST_BYTES, chunkSize: PIECE_BYTES });
+}
+
+/** Refuses the same as `unseal`, and takes less time, as the content stays compressed. */
+export async function decrypt(key: BackupKey, name: string, sealed: Buffer): Promise<Buffer> {
   if (sealed.length < HEAD_BYTES + TAG_BYTES || !sealed.subarray(0, MARK.length).equals(MARK))
-    throw new BackupError(`${name} is damaged: it is not a part of a backup, or it was cut off.`);
+    throw new DamagedObject(name, 'it is not a part of a backup, or it was cut off.');
   const fingerprint = sealed.subarray(MARK.length, MARK.length + FINGERPRINT_BYTES).toString('hex');
   if (fingerprint !== key.fingerprint) throw otherKey(name, fingerprint, key);
   const head = sealed.subarray(0, HEAD_BYTES);
@@ -74,13 +80,14 @@ export async function unseal(key: BackupKey, name: string, sealed: Buffer): Prom
   try {
     decipher.final();
   } catch (cause) {
-    throw new BackupError(`${name} is damaged: its bytes are not those that were written.`, { cause });
+    throw new DamagedObject(name, 'its bytes are not those that were written.', { cause });
   }
-  return decompress(packed, { maxOutputLength: MOST_BYTES, chunkSize: PIECE_BYTES });
+  return packed;
 }
 
-export const otherKey = (name: string, fingerprint: string, key: BackupKey): BackupError =>
-  new BackupError(
-    `${name} was made with another BACKUP_KEY: its fingerprint is ${fingerprint}, ` +
-      `that of the key in use is ${key.fingerprint}.`,
+export const otherKey = (name: string, fingerprint: string, key: BackupKey): UnreadableObject =>
+  new UnreadableObject(
+    name,
+    'was made with another BACKUP_KEY',
+    `its fingerprint is ${fingerprint}, that of the key in use is ${key.fingerprint}.`,
   );

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { DAY_MS } from '../../kernel';
 import { takeBaseBackup } from '../../platform';
-import { BackupError } from '../backup-error';
+import { BackupError, DamagedObject } from '../backup-error';
 import { inventory } from '../backups';
 import { BACKUPS, type ClusterFacts, folderOf, FORMAT, type Manifest, writeManifest } from '../manifest';
 import { FileCheck } from '../parts/file-list';
@@ -11,7 +11,9 @@ import { PartWriter, type StoredFile } from '../parts/part-writer';
 import { TarReader } from '../parts/tar-reader';
 import type { BackupKey } from '../seal/backup-key';
 import type { BackupTarget } from '../target/backup-target';
+import { BackupClock } from './backup-clock';
 import { dataFiles, passwordsIn } from './data-files';
+import { readLsn } from '../wal/segments';
 
 interface Progress {
   readonly step: 'files' | 'database';
@@ -48,7 +50,7 @@ const BACKUP_LOCK = 5_719_039;
 export async function takeBackup(options: TakeOptions): Promise<Taken> {
   const { target, database } = options;
   await target.open();
-  if (database === null) return takeParts(options, () => Promise.resolve(new Date()));
+  if (database === null) return takeParts(options, null);
   await refuseOthers(options, (await factsOf(database.ownerUrl)).systemIdentifier);
   return withClient(database.ownerUrl, async (client) => {
     const { rows } = await client.query<{ free: boolean }>('SELECT pg_try_advisory_lock($1) AS free', [
@@ -56,16 +58,16 @@ export async function takeBackup(options: TakeOptions): Promise<Taken> {
     ]);
     if (rows[0]?.free !== true)
       throw new BackupError('Another backup is being taken. Wait until it has ended.');
-    return takeParts(options, async () => {
-      const clock = await client.query<{ now: Date }>('SELECT clock_timestamp() AS now');
-      return clock.rows[0]?.now ?? new Date();
-    });
+    return takeParts(options, new BackupClock(client));
   });
 }
 
 /** The newest of two installations would be restored as that of either. */
 async function refuseOthers({ target, key }: TakeOptions, own: string): Promise<void> {
-  const newest = (await inventory(target, key)).backups.at(-1)?.manifest;
+  const { backups, unreadable } = await inventory(target, key);
+  const foreign = [...unreadable.values()].find((problem) => !(problem instanceof DamagedObject));
+  if (backups.length === 0 && foreign !== undefined) throw foreign;
+  const newest = backups.at(-1)?.manifest;
   const there = newest?.cluster?.systemIdentifier;
   if (there !== undefined && there !== own)
     throw new BackupError(
@@ -74,21 +76,24 @@ async function refuseOthers({ target, key }: TakeOptions, own: string): Promise<
     );
 }
 
-async function takeParts(options: TakeOptions, now: () => Promise<Date>): Promise<Taken> {
+async function takeParts(options: TakeOptions, clock: BackupClock | null): Promise<Taken> {
   const { target, key, product, database } = options;
-  const startedAt = await now();
+  const startedAt = (await clock?.note()) ?? new Date();
   // Another node may be sending its own: without a database nothing says whose a try is, and it is small.
   const { id, left } = database === null ? begun(startedAt) : await continued(target, startedAt);
   const store = new PartStore(target, key, folderOf(id), left);
   // Files come first: what is in a journal by now is in the database by its end, or is charged from the journal.
   const files = await storeFiles(store, options);
-  const cluster = database === null ? null : await storeCluster(store, id, database, options);
+  const cluster =
+    database === null || clock === null ? null : await storeCluster(store, id, database, clock, options);
+  const endLsn = cluster === null ? 0n : readLsn(cluster.endLsn);
   const manifest: Manifest = {
     format: FORMAT,
     id,
     product,
     startedAt: startedAt.toISOString(),
-    endedAt: (await now()).toISOString(),
+    completeUntil: (clock?.before(endLsn) ?? startedAt).toISOString(),
+    endedAt: (clock?.after(endLsn) ?? new Date()).toISOString(),
     keyFingerprint: key.fingerprint,
     cluster,
     files,
@@ -169,6 +174,7 @@ async function storeCluster(
   store: PartStore,
   id: string,
   database: NonNullable<TakeOptions['database']>,
+  clock: BackupClock,
   { bytesPerSecond, progress, signal }: TakeOptions,
 ): Promise<ClusterFacts> {
   const writer = new PartWriter(store, 'base.tar');
@@ -181,6 +187,7 @@ async function storeCluster(
     kilobytesPerSecond: Math.round(bytesPerSecond / 1024),
     expects: (bytes) => (expectedBytes = bytes),
     async write(bytes) {
+      await clock.noteIfOld();
       if (tar.isBetween) await writer.suggestCut();
       await tar.write(bytes);
       await writer.write(bytes);
@@ -189,6 +196,9 @@ async function storeCluster(
     },
     ...(signal === undefined ? {} : { signal }),
   });
+  // The first of them lies behind the end, and nothing before the second was committed earlier than that.
+  await clock.note();
+  await clock.note();
   tar.finish();
   check.compare(base.manifest);
   const facts = await factsOf(database.ownerUrl);

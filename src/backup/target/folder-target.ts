@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { access, constants, mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { errorCode } from '../../platform';
-import { BackupError } from '../backup-error';
+import { BackupError, DamagedObject } from '../backup-error';
 import type { BackupTarget, StoredObject } from './backup-target';
 
 const DRAFT = '.draft-';
@@ -61,6 +61,8 @@ export class FolderTarget implements BackupTarget {
       return await readFile(this.pathOf(name));
     } catch (error) {
       if (errorCode(error) === 'ENOENT') return null;
+      if (errorCode(error) === 'EIO')
+        throw new DamagedObject(name, 'its disk cannot read it.', { cause: error });
       throw explained(error, this.place);
     }
   }

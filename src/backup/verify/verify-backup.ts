@@ -24,7 +24,6 @@ export interface VerifyOptions {
   readonly target: BackupTarget;
   readonly key: BackupKey;
   readonly choice: Choice;
-  readonly at?: Date;
   /** The restored database lies below this folder for the moment. */
   readonly scratch: string;
   readonly settings: Settings;
@@ -51,7 +50,7 @@ const MOST_TOLD = 20;
 
 /** Restores a backup aside, examines what came of it as `money:verify` and `audit:verify` do, and removes it again. */
 export async function verifyBackup(options: VerifyOptions): Promise<Verification> {
-  const { target, key, choice, at, scratch, progress, signal } = options;
+  const { target, key, choice, scratch, progress, signal } = options;
   await mkdir(scratch, { recursive: true, mode: 0o711 });
   const folder = await mkdtemp(join(scratch, 'verify-'));
   try {
@@ -60,7 +59,6 @@ export async function verifyBackup(options: VerifyOptions): Promise<Verification
       target,
       key,
       into: folder,
-      ...(at === undefined ? {} : { at }),
       ...(progress === undefined ? {} : { progress }),
       ...(signal === undefined ? {} : { signal }),
     });

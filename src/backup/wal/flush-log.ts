@@ -14,13 +14,15 @@ export async function flushLog(
   { ownerUrl, folder }: { readonly ownerUrl: string; readonly folder: string },
   archive: WalArchive,
   { timeline, segmentBytes }: { readonly timeline: number; readonly segmentBytes: number },
-): Promise<Date | null> {
+): Promise<void> {
   const shipper = new WalShipper({ folder: archiveFolderOf(folder), archive, segmentBytes });
   const client = new Client({ connectionString: ownerUrl });
   client.on('error', () => undefined);
   await client.connect();
   try {
-    shipper.mark(await markOf(async (sql) => (await client.query<{ at: Date; lsn: string }>(sql)).rows));
+    await shipper.mark(
+      await markOf(async (sql) => (await client.query<{ at: Date; lsn: string }>(sql)).rows),
+    );
     // A segment without a record is not closed.
     await client.query("SELECT pg_create_restore_point('flush')");
     const { rows } = await client.query<{ lsn: string }>('SELECT pg_switch_wal()::text AS lsn');
@@ -35,7 +37,6 @@ export async function flushLog(
     await client.end().catch(() => undefined);
   }
   await shipper.ship();
-  return shipper.coveredUntil;
 }
 
 async function isArchived(client: Client, segment: string): Promise<boolean> {

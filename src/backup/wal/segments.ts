@@ -27,6 +27,9 @@ export function readLsn(text: string): bigint {
   return BigInt(`0x${high}`) * inFile + BigInt(`0x${low}`);
 }
 
+export const writeLsn = (lsn: bigint): string =>
+  `${(lsn / inFile).toString(16).toUpperCase()}/${(lsn % inFile).toString(16).toUpperCase()}`;
+
 export const timelineOf = (name: string): number => parseInt(name.slice(0, 8), 16);
 
 const numberOf = (name: string, segmentBytes: number): bigint =>

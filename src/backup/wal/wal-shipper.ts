@@ -1,8 +1,8 @@
-import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { HOUR_MS } from '../../kernel';
+import { HOUR_MS, parseJsonText } from '../../kernel';
 import { errorCode } from '../../platform';
-import { endOfSegment, isHistory, isSegment, readLsn } from './segments';
+import { endOfSegment, isHistory, isSegment, readLsn, writeLsn } from './segments';
 import type { WalArchive } from './wal-archive';
 
 /** Everything that was committed before this moment lies before this place of the log. */
@@ -25,25 +25,26 @@ const DRAFT = /^archtemp\./;
 
 /** Moves finished segments of the write-ahead log from the server's folder into the target. */
 export class WalShipper {
-  private marks: LogMark[] = [];
-  /** The newest moment up to which the archive is whole. */
-  coveredUntil: Date | null = null;
+  private marks: LogMark[] | undefined;
 
   constructor(private readonly options: WalShipperOptions) {}
 
-  mark(mark: LogMark): void {
-    this.marks.push(mark);
-    if (this.marks.length > MOST_MARKS) this.marks = this.marks.filter((_, place) => place % 2 === 1);
+  /** Marks outlive the process: the segment that is open when it ends is shipped by the next one. */
+  async mark(mark: LogMark): Promise<void> {
+    const marks = [...(await this.knownMarks()), mark];
+    this.marks = marks.length > MOST_MARKS ? marks.filter((_, place) => place % 2 === 1) : marks;
+    await this.saveMarks();
   }
 
-  /** Ships what waits, the oldest first. Returns how many segments went. */
-  async ship(signal?: AbortSignal): Promise<number> {
-    let shipped = 0;
+  /** Ships what waits, the oldest first, and reports each segment that went. */
+  async ship(
+    shipped: (segment: string, coveredUntil: Date | null) => void = () => undefined,
+    signal?: AbortSignal,
+  ): Promise<void> {
     for (const name of await this.waiting()) {
       signal?.throwIfAborted();
-      if (await this.shipOne(name)) shipped += 1;
+      await this.shipOne(name, shipped);
     }
-    return shipped;
   }
 
   /** The names of what waits, the oldest first. */
@@ -56,36 +57,68 @@ export class WalShipper {
     return names.filter((name) => isSegment(name) || isHistory(name)).sort();
   }
 
-  private async shipOne(name: string): Promise<boolean> {
+  private async shipOne(
+    name: string,
+    shipped: (segment: string, coveredUntil: Date | null) => void,
+  ): Promise<void> {
     const path = join(this.options.folder, name);
     let content: Buffer;
     try {
       content = await readFile(path);
     } catch (error) {
       // A command beside the service may have been faster.
-      if (errorCode(error) === 'ENOENT') return false;
+      if (errorCode(error) === 'ENOENT') return;
       throw error;
     }
-    const coveredUntil = isSegment(name)
-      ? this.vouchedBy(endOfSegment(name, this.options.segmentBytes))
-      : null;
-    await this.options.archive.put(name, content, { coveredUntil: coveredUntil?.toISOString() ?? null });
+    const mark = isSegment(name) ? await this.vouchedBy(endOfSegment(name, this.options.segmentBytes)) : null;
+    await this.options.archive.put(name, content, {
+      coveredUntil: mark?.at.toISOString() ?? null,
+      ...(mark === null ? {} : { coveredLsn: writeLsn(mark.lsn) }),
+    });
     await rm(path, { force: true });
-    if (coveredUntil !== null) this.coveredUntil = coveredUntil;
-    return true;
+    shipped(name, mark?.at ?? null);
   }
 
-  private vouchedBy(end: bigint): Date | null {
-    const newest = this.marks.findLast(({ lsn }) => lsn <= end);
-    if (newest === undefined) return null;
-    this.marks = this.marks.filter(({ at }) => at >= newest.at);
-    return newest.at;
+  /** The last mark in the order in which they were made: a clock can be set back. */
+  private async vouchedBy(end: bigint): Promise<LogMark | null> {
+    const marks = await this.knownMarks();
+    const newest = marks.findLastIndex(({ lsn }) => lsn <= end);
+    if (newest < 0) return null;
+    this.marks = marks.slice(newest);
+    return this.marks[0]!;
+  }
+
+  private get marksFile(): string {
+    return `${this.options.folder}-marks.json`;
+  }
+
+  private async knownMarks(): Promise<readonly LogMark[]> {
+    this.marks ??= readMarks(await readFile(this.marksFile, 'utf8').catch(() => '[]'));
+    return this.marks;
+  }
+
+  /** A mark that cannot be saved only makes the log of this process reach less far after its end. */
+  private async saveMarks(): Promise<void> {
+    const lines = this.marks?.map(({ at, lsn }) => [at.toISOString(), writeLsn(lsn)]);
+    const draft = `${this.marksFile}.${process.pid}`;
+    await writeFile(draft, JSON.stringify(lines), { mode: 0o600 })
+      .then(() => rename(draft, this.marksFile))
+      .catch(() => rm(draft, { force: true }).catch(() => undefined));
   }
 
   private async removeOld(name: string): Promise<void> {
     const path = join(this.options.folder, name);
     const seen = await stat(path).catch(() => null);
     if (seen !== null && Date.now() - seen.mtimeMs > HOUR_MS) await rm(path, { force: true });
+  }
+}
+
+function readMarks(text: string): LogMark[] {
+  try {
+    const lines = parseJsonText(text) as readonly (readonly [string, string])[];
+    return lines.map(([at, lsn]) => ({ at: new Date(at), lsn: readLsn(lsn) }));
+  } catch {
+    return [];
   }
 }
 

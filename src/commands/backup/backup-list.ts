@@ -1,33 +1,49 @@
 import { parseArgs } from 'node:util';
-import { coverageOf, inventory, storedBytesOf, withTarget } from '../../backup';
+import { coverageOf, inventory, storedBytesOf, WalArchive, withTarget } from '../../backup';
 import { loadSettings } from '../../platform';
 import { type Command, UsageError } from '../command';
 import { megabytes } from './said';
 
 export const backupList: Command = {
-  usage: 'backup:list [TARGET]',
+  usage: 'backup:list [TARGET] [--quick]',
   summary:
-    'Lists the backups of a target: when each ended, what it takes, until when its log reaches, when it was verified.',
+    'Lists the backups of a target: when each ended, what it takes, until when its log reaches, when it was verified. ' +
+    'Reads the entire log to find damage; --quick reads its newest segments only.',
   run(words, context) {
-    const { positionals } = parseArgs({ args: words, allowPositionals: true });
+    const { values, positionals } = parseArgs({
+      args: words,
+      options: { quick: { type: 'boolean', default: false } },
+      allowPositionals: true,
+    });
     if (positionals.length > 1) throw new UsageError('Name one target.');
     const settings = loadSettings(context.environment, { makesSecrets: false });
     return withTarget(settings, positionals[0], async ({ target, key }) => {
-      const { backups, unfinished } = await inventory(target, key);
+      const { backups, unfinished, unreadable } = await inventory(target, key);
+      const [problem] = unreadable.values();
+      if (backups.length === 0 && problem !== undefined) throw problem;
+      const archive = new WalArchive(target, key);
       for (const { manifest, verified } of backups) {
-        const coverage = await coverageOf(target, key, manifest);
+        const coverage = await coverageOf(archive, manifest, values.quick ? 'newest' : 'all');
         const facts = [
-          `from ${manifest.endedAt}`,
-          ...(coverage === null ? ['files only'] : [`to ${coverage.until.toISOString()}`]),
+          ...momentsOf(manifest.endedAt, coverage?.until ?? null),
           megabytes(storedBytesOf(manifest)),
           verified === null ? 'not verified' : `verified ${verified.at}`,
-          ...(coverage?.hole ? [`the log lacks ${coverage.hole}`] : []),
+          ...(coverage?.gap
+            ? [`the log is complete to there: ${coverage.gap.segment} ${coverage.gap.problem}`]
+            : []),
         ];
         context.write(`${manifest.id}  ${facts.join(', ')}\n`);
       }
+      for (const { message } of unreadable.values()) context.write(`${message}\n`);
       for (const id of unfinished.keys()) context.write(`${id}  not finished\n`);
       context.write(`backup:list: ${backups.length} in ${target.place}, key ${key.fingerprint}\n`);
       return 0;
     });
   },
 };
+
+function momentsOf(endedAt: string, until: Date | null): string[] {
+  if (until === null) return [`from ${endedAt}`, 'files only'];
+  if (until < new Date(endedAt)) return [`as of ${until.toISOString()}, without a log`];
+  return [`from ${endedAt}`, `to ${until.toISOString()}`];
+}

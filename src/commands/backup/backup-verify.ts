@@ -5,7 +5,7 @@ import { entities } from '../../boot/app.module';
 import { loadSettings, Logger } from '../../platform';
 import { type Command, UsageError } from '../command';
 import { untilAsked, yieldsToService } from './beside-the-service';
-import { choiceOf, timeIn } from './restore';
+import { choiceOf } from './restore';
 import { progressTo } from './said';
 
 export const backupVerify: Command = {
@@ -23,8 +23,7 @@ export const backupVerify: Command = {
     const settings = loadSettings(context.environment, { makesSecrets: false });
     yieldsToService(settings);
     return withTarget(settings, positionals[0], async (opened) => {
-      const choice = await chooseBackup(opened.target, opened.key, choiceOf(values));
-      const at = timeIn(values.at);
+      const choice = await chooseBackup(opened.target, opened.key, { ...choiceOf(values), takesGap: true });
       const { restored, examined, holds } = await untilAsked((signal) =>
         verifyBackup({
           ...opened,
@@ -35,7 +34,6 @@ export const backupVerify: Command = {
           logger: Logger.create(settings, { write: (line) => context.writeStderr(line) }),
           progress: progressTo(context),
           signal,
-          ...(at === undefined ? {} : { at }),
         }),
       );
       for (const { name, wrong } of examined) {
@@ -47,6 +45,11 @@ export const backupVerify: Command = {
         `backup:verify: ${choice.manifest.id} as of ${restored.moment.toISOString()}: ` +
           `${examined.length - broken.length} of ${examined.length} hold\n`,
       );
+      const gap = choice.coverage?.gap;
+      if (gap)
+        context.write(
+          `The log is complete to ${choice.coverage.until.toISOString()}: its segment ${gap.segment} ${gap.problem}.\n`,
+        );
       if (choice.manifest.cluster === null) context.write(FILES_ONLY);
       if (!holds)
         context.writeStderr(`The backup ${choice.manifest.id} does not hold: ${broken.join('; ')}.\n`);

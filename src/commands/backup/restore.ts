@@ -22,12 +22,10 @@ export const restore: Command = {
     return withTarget(settings, positionals[0], async (opened) => {
       const choice = await chooseBackup(opened.target, opened.key, choiceOf(values));
       context.writeStderr(`Backup: ${choice.manifest.id} of ${choice.manifest.product}\n`);
-      const at = timeIn(values.at);
       const restored = await restoreBackup({
         ...opened,
         ...choice,
         into,
-        ...(at === undefined ? {} : { at }),
         progress: progressTo(context),
       });
       if (choice.manifest.cluster === null) context.write(filesOnly(into, restored.moment));
@@ -51,7 +49,7 @@ export function choiceOf({ at, id }: { at?: string | undefined; id?: string | un
 }
 
 /** A time without a zone would be another one on each machine. */
-export function timeIn(text: string | undefined): Date | undefined {
+function timeIn(text: string | undefined): Date | undefined {
   if (text === undefined) return undefined;
   const isWhole = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:?\d\d)$/.test(text);
   const time = new Date(text);

@@ -1,4 +1,4 @@
-import { coverageOf, inventory, withTarget } from '../../backup';
+import { coverageOf, inventory, WalArchive, withTarget } from '../../backup';
 import { fail, type Finding, ok, reasonOf, warn } from '../../checks';
 import { MINUTE_MS } from '../../kernel';
 import type { Settings } from '../../platform';
@@ -32,8 +32,11 @@ async function judged(
   what: string,
   { target, key }: Parameters<Parameters<typeof withTarget>[2]>[0],
 ): Promise<Finding> {
-  const { backups } = await inventory(target, key);
+  const { backups, unreadable } = await inventory(target, key);
+  const [spoilt] = unreadable.values();
   const newest = backups.at(-1)?.manifest;
+  if (newest === undefined && spoilt !== undefined)
+    return fail(what, spoilt.message, 'No other backup is there: run "backup".');
   if (newest === undefined)
     return warn(
       what,
@@ -44,15 +47,17 @@ async function judged(
   const found = `the newest ended ${newest.endedAt}`;
   if (age > 2 * backupEveryMs)
     return fail(what, found, 'Look for the job "backup" in the log of the service, or run "backup".');
-  const coverage = await coverageOf(target, key, newest);
+  const coverage = await coverageOf(new WalArchive(target, key), newest, 'all');
   const reach =
-    coverage === null ? found : `${found}; any moment to ${coverage.until.toISOString()} can be restored`;
-  if (coverage?.hole)
+    coverage === null ? found : `${found}; the log is complete to ${coverage.until.toISOString()}`;
+  if (coverage?.gap)
     return warn(
       what,
-      `${reach}, where the log lacks ${coverage.hole}`,
-      'Run "backup": it begins a chain without a hole.',
+      `${reach}; the segment ${coverage.gap.segment} of the log ${coverage.gap.problem}`,
+      'Run "backup": a log without a gap begins with it.',
     );
+  if (spoilt !== undefined)
+    return warn(what, `${reach}; ${spoilt.message}`, 'Delete its folder: the other backups do not need it.');
   const verified = backups.findLast(({ verified: mark }) => mark !== null)?.verified?.at;
   const isProven = verified !== undefined && Date.now() - Date.parse(verified) < 2 * backupVerifyEveryMs;
   if (!isProven && backupVerifyEveryMs > 0)

@@ -63,6 +63,13 @@ export class JobRows {
     );
   }
 
+  async makeDue(jobs: readonly RegisteredJob[]): Promise<void> {
+    if (jobs.length === 0) return;
+    await this.answer('UPDATE repeating_job SET due_at = now() WHERE name = ANY($1) AND due_at > now()', [
+      jobs.map(({ name }) => name),
+    ]);
+  }
+
   /** Removes what no version runs any more, and what extensions have left behind: these announce themselves again. */
   async forget(known: readonly string[]): Promise<void> {
     await this.answer(

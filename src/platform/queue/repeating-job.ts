@@ -28,6 +28,8 @@ export interface RegisteredJob extends RepeatingJobRule {
   readonly run: Run;
   /** It is not the service's own: it has places of its own, and no node is restarted for it. */
   readonly isForeign?: true;
+  /** Runs as soon as the jobs start, whatever its schedule says. */
+  readonly isDueAtStart?: true;
 }
 
 export function jobsOf(instance: object): RegisteredJob[] {

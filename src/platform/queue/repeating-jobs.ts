@@ -148,6 +148,7 @@ export class RepeatingJobs implements OnApplicationBootstrap, OnModuleDestroy, B
   private async announce(jobs: readonly RegisteredJob[]): Promise<void> {
     await this.rows.announce(jobs);
     await this.rows.forget(this.names);
+    if (!this.announced) await this.rows.makeDue(jobs.filter(({ isDueAtStart }) => isDueAtStart === true));
     this.announced = true;
   }
 

@@ -156,12 +156,12 @@ describe('the log in a target', () => {
     expect(await archive.coverage(cluster!, endedAt)).toEqual({
       segments: ['000000010000000000000002', '000000010000000000000003'],
       until: new Date('2026-11-01T00:01:00.000Z'),
-      hole: null,
+      gap: null,
     });
     await put(5, '2026-11-01T00:03:00.000Z');
     expect(await archive.coverage(cluster!, endedAt)).toMatchObject({
       until: new Date('2026-11-01T00:01:00.000Z'),
-      hole: '000000010000000000000004',
+      gap: { segment: '000000010000000000000004', problem: 'is missing, and later ones are there' },
     });
   });
 

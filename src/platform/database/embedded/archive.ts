@@ -5,17 +5,17 @@ import type { ServerAccount } from './account';
 /** A finished segment of the write-ahead log waits here until it is shipped to where backups are kept. */
 export const archiveFolderOf = (folder: string): string => join(folder, 'archive');
 
-/** A segment is closed after this time at the latest, so that no more than that is missing in the archive. */
-const SEGMENT_TIME = '1min';
-
-/** The server archives by a module that comes with it: it copies, makes durable, and renames. */
+/**
+ * The server archives by a module that comes with it: it copies, makes durable, and renames. The service closes the
+ * segments, as the server's own timer compares wall clocks and stops while one that was set back catches up.
+ */
 export function archiveSettings(folder: string | null): string[] {
   if (folder === null) return ['archive_mode=off'];
   return [
     'archive_mode=on',
     'archive_library=basic_archive',
     `basic_archive.archive_directory=${folder}`,
-    `archive_timeout=${SEGMENT_TIME}`,
+    'archive_timeout=0',
   ];
 }
 

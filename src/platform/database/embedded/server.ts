@@ -51,7 +51,6 @@ export async function startOrAdopt(launch: Launch, port?: number): Promise<Runni
     const server = spawnServer(launch, port ?? (await freePort()));
     try {
       if (await becomesReady(launch, server)) {
-        lookAgain(server);
         return server;
       }
     } catch (error) {
@@ -63,14 +62,6 @@ export async function startOrAdopt(launch: Launch, port?: number): Promise<Runni
     if (attempt === portAttempts || !/could not bind|Address already in use/.test(said))
       throw new Error(said);
   }
-}
-
-/**
- * The checkpointer leaves archive_timeout out of its first sleep, as it begins while recovery ends: segments would stay
- * open for the five minutes of checkpoint_timeout. This signal wakes it.
- */
-function lookAgain({ pid }: Postmaster): void {
-  process.kill(pid, 'SIGHUP');
 }
 
 /** A server that a killed process left behind may have been started with other settings. */

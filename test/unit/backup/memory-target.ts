@@ -1,0 +1,34 @@
+import type { BackupTarget, StoredObject } from '../../../src/backup/target/backup-target';
+
+/** A target whose objects a test can spoil without a disk. */
+export class MemoryTarget implements BackupTarget {
+  readonly place = 'memory';
+  private readonly objects = new Map<string, Buffer>();
+
+  open(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  put(name: string, bytes: Buffer): Promise<void> {
+    this.objects.set(name, Buffer.from(bytes));
+    return Promise.resolve();
+  }
+
+  get(name: string): Promise<Buffer | null> {
+    return Promise.resolve(this.objects.get(name) ?? null);
+  }
+
+  list(prefix: string): Promise<StoredObject[]> {
+    const names = [...this.objects.keys()].filter((name) => name.startsWith(prefix)).sort();
+    return Promise.resolve(names.map((name) => ({ name, bytes: this.objects.get(name)!.length })));
+  }
+
+  delete(name: string): Promise<void> {
+    this.objects.delete(name);
+    return Promise.resolve();
+  }
+
+  close(): void {
+    // Nothing is open.
+  }
+}
