@@ -1217,6 +1217,16 @@ export interface Tables {
     muted_notices: string[];
     user_id: number;
   };
+  wallet_handover: {
+    expected_nano: string;
+    from_wallet: string;
+    kind: string;
+    opened_at: Date;
+    parts: number;
+    ref: string;
+    spent_nano: string;
+    to_wallet: string;
+  };
   webchat_key: {
     key_id: number;
     session_id: string;

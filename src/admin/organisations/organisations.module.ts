@@ -38,6 +38,7 @@ export class OrganisationsModule implements OnModuleInit {
       await this.keys.moveOrganisations(tx, sourceIds, targetId);
       for (const id of sourceIds) await this.limits.remove(tx, { kind: 'organisation', id });
     });
+    this.merges.beforehand((payers) => this.handover.callBack(payers));
     // Each former payer hands over to the named one; without one, all accounts keep paying as before.
     this.merges.also(async (tx, { sourceIds, targetId, payers, billingUserId, afterwards }) => {
       if (billingUserId === null) return;
@@ -47,6 +48,11 @@ export class OrganisationsModule implements OnModuleInit {
         const isEnded = await this.handover.carryOut(tx, { from, to: billingUserId, kind: 'merge', ref });
         if (isEnded) afterwards(() => this.handover.tell(from));
       }
+      // The notification of the transfer makes nodes return what they drew meanwhile.
+      afterwards(async () => {
+        await this.handover.callBack([...before]);
+        await this.handover.followAll();
+      });
     });
     this.merges.also(async (tx, { sourceIds, targetId }) => {
       await tx.query(

@@ -10,7 +10,7 @@ export interface WalletTransfer {
   readonly ref: string;
 }
 
-/** Moves a wallet's balance, or its debt, by one ledger transaction; money held for requests in flight stays. */
+/** Moves a wallet's balance, or its debt, by one ledger transaction; `followTransfer` moves what nodes still hold. */
 export async function transferWallet(tx: Tx, { from, to, kind, ref }: WalletTransfer): Promise<Nano> {
   const rows = await tx.query<{ moved: string }[]>('SELECT money_transfer($1, $2, $3, $4) AS moved', [
     from,
@@ -19,4 +19,25 @@ export async function transferWallet(tx: Tx, { from, to, kind, ref }: WalletTran
     ref,
   ]);
   return BigInt(rows[0]?.moved ?? 0);
+}
+
+interface FollowedTransfer {
+  readonly to: number | null;
+  /** Spending of the former wallet since the last time: requests that were in flight at the transfer. */
+  readonly spent: Nano;
+  readonly isOpen: boolean;
+}
+
+/** Moves what nodes returned to a wallet since its transfer. */
+export async function followTransfer(tx: Tx, from: number): Promise<FollowedTransfer> {
+  const [row] = await tx.query<{ to_wallet: string | null; spent: string | null; is_open: boolean }[]>(
+    'SELECT * FROM money_follow($1)',
+    [from],
+  );
+  const to = row?.to_wallet ?? null;
+  return {
+    to: to === null ? null : Number(to),
+    spent: BigInt(row?.spent ?? 0),
+    isOpen: row?.is_open ?? false,
+  };
 }

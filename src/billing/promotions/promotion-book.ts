@@ -98,6 +98,11 @@ export class PromotionBook {
     );
   }
 
+  /** Requests that were in flight at a hand-over spend the promotions that it handed over. */
+  async spendHandedOver(tx: Tx, to: number, spent: Nano): Promise<void> {
+    if (spent > 0n) await this.spend(tx, 'c.holder_wallet_id = $1', to, spent);
+  }
+
   /** Money held for requests in flight stays until they settle; a later run takes it. */
   async reclaimAll(grantId: number | null, signal?: AbortSignal): Promise<void> {
     let last = { walletId: 0, grantId: 0 };
@@ -205,27 +210,38 @@ export class PromotionBook {
       [walletId],
     );
     const spent = BigInt(now?.spent ?? 0);
-    let left = spent - BigInt(mark?.spent ?? 0);
+    const left = spent - BigInt(mark?.spent ?? 0);
     if (left <= 0n) return;
+    await this.spend(
+      tx,
+      `(c.wallet_id = $1 AND c.holder_wallet_id IS NULL) OR c.holder_wallet_id = $1`,
+      walletId,
+      left,
+    );
+    await tx.query('UPDATE promotion_wallet SET spent = $2 WHERE wallet_id = $1', [
+      walletId,
+      spent.toString(),
+    ]);
+  }
+
+  /** Takes spending from the promotions that a condition selects, the earliest expiry first. */
+  private async spend(tx: Tx, condition: string, walletId: number, amount: Nano): Promise<void> {
+    let left = amount;
     const credits = await readRows<Credit>(
       tx,
       `SELECT c.grant_id, c.wallet_id, c.remaining FROM promotion_credit c JOIN promotion_grant g ON g.id = c.grant_id
-        WHERE ((c.wallet_id = $1 AND c.holder_wallet_id IS NULL) OR c.holder_wallet_id = $1) AND c.remaining > 0
-        ORDER BY g.expires_at NULLS LAST, g.id, c.wallet_id`,
+        WHERE (${condition}) AND c.remaining > 0
+        ORDER BY g.expires_at NULLS LAST, g.id, c.wallet_id FOR NO KEY UPDATE OF c`,
       [walletId],
     );
     for (const { grantId, walletId: granted, remaining } of credits) {
+      if (left <= 0n) return;
       const taken = left < BigInt(remaining) ? left : BigInt(remaining);
       left -= taken;
       await tx.query(
         'UPDATE promotion_credit SET remaining = remaining - $3::bigint WHERE grant_id = $1 AND wallet_id = $2',
         [grantId, granted, taken.toString()],
       );
-      if (left === 0n) break;
     }
-    await tx.query('UPDATE promotion_wallet SET spent = $2 WHERE wallet_id = $1', [
-      walletId,
-      spent.toString(),
-    ]);
   }
 }

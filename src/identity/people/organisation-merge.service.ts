@@ -69,6 +69,7 @@ const movePeople = `
 @Injectable()
 export class OrganisationMerge {
   private readonly moves: ((tx: Tx, moves: MergeMoves) => Promise<void>)[] = [];
+  private readonly preparations: ((formerPayers: readonly number[]) => Promise<void>)[] = [];
 
   constructor(
     private readonly database: Database,
@@ -79,6 +80,11 @@ export class OrganisationMerge {
   /** Other modules move themselves what they keep by organisation, in the transaction of the merge. */
   also(move: (tx: Tx, moves: MergeMoves) => Promise<void>): void {
     this.moves.push(move);
+  }
+
+  /** Work to do before the transaction of a merge, for the payers that it replaces. */
+  beforehand(prepare: (formerPayers: readonly number[]) => Promise<void>): void {
+    this.preparations.push(prepare);
   }
 
   async data(id: number): Promise<MergeData> {
@@ -125,6 +131,7 @@ export class OrganisationMerge {
 
   async merge(plan: MergePlan, mayGrantRole: (role: Role) => boolean): Promise<void> {
     refuseInvalidPlan(plan);
+    await this.prepare(plan);
     const told: (() => Promise<void>)[] = [];
     const afterwards: MergeMoves['afterwards'] = (work) => void told.push(work);
     await this.database.transaction(async (tx) => {
@@ -157,6 +164,16 @@ export class OrganisationMerge {
       });
     });
     for (const tell of told) await tell();
+  }
+
+  private async prepare({ targetId, sourceIds, billingUserId }: MergePlan): Promise<void> {
+    if (billingUserId === null) return;
+    const payers = await this.database.query<{ id: number }>(
+      `SELECT DISTINCT billing_user_id AS id FROM organisation
+        WHERE id = ANY ($1::integer[]) AND billing_user_id <> $2`,
+      [[targetId, ...sourceIds], billingUserId],
+    );
+    for (const prepare of this.preparations) await prepare(payers.map(({ id }) => id));
   }
 
   private async name(tx: Tx, { billingUserId }: MergePlan, target: Organisation): Promise<void> {

@@ -60,6 +60,7 @@ const jobs: Readonly<Record<string, ActionName | { readonly none: string }>> = {
   'usage-days': { none: 'sums of records that are there' },
   'verify-audit': 'log.break-found',
   'verify-money': { none: 'it only reads' },
+  'wallet-handovers': { none: 'the merge is on record; the ledger has the money that followed' },
 };
 
 let app: TestApp;

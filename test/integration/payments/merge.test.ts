@@ -1,8 +1,10 @@
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { KeepPaymentHolders1764700300000 } from '../../../migrations/1764700300000-keep-payment-holders';
-import { AutomaticTopUp, verifyMoney } from '#product/billing';
+import { randomUUID } from 'node:crypto';
+import { AutomaticTopUp, Escrow, verifyMoney, WalletHandover } from '#product/billing';
 import { Outbox } from '#product/platform';
+import { ordinaryOutcome } from '../../../proofs/money/record';
 import { until } from '../../support/until';
 import { type Payer, PaymentHouse } from './payment-house';
 
@@ -251,5 +253,103 @@ describe('the money of a merged organisation', () => {
     expect(await balances()).toEqual([0n, 0n]);
     await spend(-8n * USD);
     await owner.end();
+  });
+
+  /** "Merging organisations under traffic leaves $17.97 of $64 in the former payer's own wallet for good." */
+  describe('under traffic', () => {
+    let escrow: Escrow;
+    beforeEach(() => {
+      escrow = house.app.application.get(Escrow, { strict: false });
+    });
+
+    const hold = (wallet: Payer, usd: number) =>
+      escrow.hold({
+        requestId: randomUUID(),
+        amount: BigInt(usd) * USD,
+        refs: [{ kind: 'wallet', id: wallet.userId }],
+      });
+    const settle = async (held: Awaited<ReturnType<typeof hold>>, wallet: Payer, usd: number) =>
+      held.settle(ordinaryOutcome({ walletId: wallet.userId, costNano: BigInt(usd) * USD }));
+    const state = async ({ userId }: Payer) => {
+      const rows = await house.rows<{ balance: string; escrowed: string }>(
+        `SELECT (w.limit_nano - coalesce(r.limit_nano, 0) - w.spent)::text AS balance, w.escrowed::text
+           FROM spending_window w LEFT JOIN spending_rule r ON r.kind = w.kind AND r.owner_id = w.owner_id
+          WHERE w.kind = 'wallet' AND w.owner_id = $1`,
+        [userId],
+      );
+      return rows.map(({ balance, escrowed }) => [BigInt(balance) / USD, BigInt(escrowed) / USD])[0];
+    };
+    const followed = async (wallet: Payer, expected: readonly bigint[]) => {
+      await until(async () => {
+        await house.app.application.get(WalletHandover, { strict: false }).followAll();
+        return String(await state(wallet)) === String(expected);
+      });
+    };
+
+    test('slices are called back before the transfer: only money of requests in flight stays', async () => {
+      await house.topUp(former, 64);
+      const inFlight = await hold(former, 3);
+      await settle(await hold(former, 2), former, 1);
+      await until(async () => (await house.balance(former)) === 63n * USD);
+      // The node holds a slice of more than the request in flight needs.
+      expect((await state(former))![1]).toBeGreaterThan(10n);
+      await merge();
+      await followed(former, [3n, 3n]);
+      expect(await state(payer)).toEqual([60n, 0n]);
+      // A later credit of the former payer is their own.
+      await house.rows(`SELECT money_credit($1, $2, 'adjustment', 'adjustment', $3)`, [
+        former.userId,
+        (5n * USD).toString(),
+        randomUUID(),
+      ]);
+      inFlight.release();
+      await followed(former, [5n, 0n]);
+      expect(await state(payer)).toEqual([63n, 0n]);
+      expect(await house.rows('SELECT * FROM wallet_handover')).toEqual([]);
+    });
+
+    test('money that requests in flight leave follows, and what they spend does not', async () => {
+      await house.topUp(former, 64);
+      const [cheap, dear] = [await hold(former, 10), await hold(former, 5)];
+      await merge();
+      await settle(cheap, former, 4);
+      await settle(dear, former, 7);
+      await followed(former, [0n, 0n]);
+      expect(await state(payer)).toEqual([53n, 0n]);
+      const { checks } = await verifyMoney(house.app.database);
+      expect(checks.filter(({ wrong }) => wrong.length > 0)).toEqual([]);
+    });
+
+    test('a second merge takes money that returns to the newest payer', async () => {
+      await house.topUp(former, 64);
+      const inFlight = await hold(former, 10);
+      await merge();
+      const first = payer;
+      [source, target] = [target, await organisation()];
+      payer = await house.payer({ organisationId: target, role: 'org_owner' });
+      await merge();
+      inFlight.release();
+      await followed(former, [0n, 0n]);
+      await followed(first, [0n, 0n]);
+      expect(await state(payer)).toEqual([64n, 0n]);
+    });
+
+    test('requests in flight spend the promotions that the merge handed over', async () => {
+      const made = await house.send('POST', '/dashboard/admin/promotions', operator, {
+        name: 'Hello',
+        scope: 'user',
+        user_id: former.userId,
+        amount: '20',
+        expires_at: new Date(Date.now() + 86_400_000).toISOString(),
+      });
+      const inFlight = await hold(former, 6);
+      await merge();
+      await settle(inFlight, former, 6);
+      await followed(former, [0n, 0n]);
+      expect(await state(payer)).toEqual([14n, 0n]);
+      const path = `/dashboard/admin/promotions/${String(made.body['id'])}/update`;
+      expect((await house.send('POST', path, operator, { end: true })).status).toBe(200);
+      expect((await state(payer))![0]).toBe(0n);
+    });
   });
 });

@@ -140,7 +140,7 @@ export class Escrow implements HoldKeeper {
   /** More of these is free than before: for requests that wait, here and on other nodes. */
   private freed(slices: readonly Slice[]): void {
     if (this.line.length > 0) this.serveSoon();
-    for (const slice of slices) if (slice.recalledUntil > 0) this.allocator.spare(slice);
+    for (const slice of slices) if (slice.recalledUntil > 0 || slice.isRetired) this.allocator.spare(slice);
   }
 
   /** This fault says why nothing may be held at present. */

@@ -177,7 +177,7 @@ export class SliceAllocator {
     if (this.line.waitsFor(key)) void this.draw();
   }
 
-  /** Hands back what became free in a recalled slice, unless a request here can use it soon. */
+  /** Hands back what became free in a recalled or retired slice, unless a request here can use it soon. */
   spare(slice: Slice): void {
     if (this.stopped || slice.lapsed || this.handingBack !== undefined) return;
     if (!this.mayGo(slice)) return;
@@ -225,7 +225,9 @@ export class SliceAllocator {
    * the other node, unless the order of the leases favours this one and more is about to become free here.
    */
   private mayGo(slice: Slice): boolean {
-    if (slice.free <= 0n || slice.recalledUntil < this.clock.elapsedMs()) return false;
+    if (slice.free <= 0n) return false;
+    if (slice.isRetired) return true;
+    if (slice.recalledUntil < this.clock.elapsedMs()) return false;
     return slice.yields || slice.held === 0n || !this.line.waitsFor(slice.key);
   }
 

@@ -27,6 +27,7 @@ export class SliceBook {
     const before = this.byScope.get(scopeKey(ref));
     if (before !== undefined && before.window?.id === window?.id) return before;
     const slice = (window && this.byWindow.get(window.id)) ?? new Slice(ref, window, elapsed);
+    slice.isRetired = false;
     this.byScope.set(slice.key, slice);
     if (window !== null) this.byWindow.set(window.id, slice);
     return slice;
@@ -35,6 +36,7 @@ export class SliceBook {
   /** Forgets which window the scope is in; what the slice holds lives on until it is settled. */
   retire(key: number): Slice | undefined {
     const slice = this.byScope.get(key);
+    if (slice !== undefined) slice.isRetired = true;
     this.byScope.delete(key);
     return slice;
   }

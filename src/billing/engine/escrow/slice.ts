@@ -30,6 +30,8 @@ export class Slice {
   recalledUntil = 0;
   /** The node that recalls comes first when both starve. */
   yields = false;
+  /** New holds take another slice: whatever becomes free here is handed back. */
+  isRetired = false;
   lastUsedAt = 0;
   lowWater: Nano = 0n;
   /** The limit was lowered below what is drawn: free money here goes back first. */
