@@ -101,6 +101,7 @@ import { CreateQuarantine1764900005100 } from './1764900005100-create-quarantine
 import { KnowClientCertificates1764900007100 } from './1764900007100-know-client-certificates';
 import { TellContentToTelemetry1764900009110 } from './1764900009110-tell-content-to-telemetry';
 import { NameThePepper1764900009200 } from './1764900009200-name-the-pepper';
+import { RecordExcess1765000700000 } from './1765000700000-record-excess';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -204,6 +205,7 @@ export const migrations = [
   KnowClientCertificates1764900007100,
   TellContentToTelemetry1764900009110,
   NameThePepper1764900009200,
+  RecordExcess1765000700000,
   // New ones go above this line; what takes away goes below it, a release later.
   LoadMoneyFunctions1763800310000,
 ];

@@ -1,4 +1,4 @@
-import type { LoggedRequest } from '../../audit';
+import { cellIn, type LoggedRequest } from '../../audit';
 import type { AutoDecision } from '../../autorouter';
 import { completionTokens, promptTokens } from '../../kernel';
 import {
@@ -188,6 +188,7 @@ function itemsOf(entry: LoggedRequest, texts: KeptTexts, localisation: Localisat
     ...given('usage-source', entry.usageSource === 'none' ? null : entry.usageSource),
     ...given('price', idText(entry.priceId)),
     ...given('fees', entry.surcharges?.map(({ name }) => name).join(', ') ?? null),
+    ...given('excess', entry.excess === null ? null : String(cellIn(entry.excess))),
     item('settled', { kind: 'time', value: entry.settledAt }),
     ...given('dropped', dropped.length === 0 ? null : dropped.join(', ')),
     item('content', text(texts(entry))),

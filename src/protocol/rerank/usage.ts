@@ -1,5 +1,5 @@
 import { usageOf, type UsageReading } from '../../kernel';
-import { CountReader, inputOf, invalid, isRecord, okUnlessEmpty, pick, unreadable } from '../usage';
+import { CountReader, isRecord, pick, reported, soleInput, unlessRead, unreadable } from '../usage';
 
 /** Usage of a rerank answer: billed units among the metadata, or a plain usage object. */
 export function findRerankUsage(body: unknown): unknown {
@@ -10,11 +10,10 @@ export function findRerankUsage(body: unknown): unknown {
 export function normaliseRerankUsage(raw: unknown): UsageReading {
   if (!isRecord(raw)) return unreadable(raw);
   const counts = new CountReader();
-  const units = counts.of(raw.search_units, 'search_units');
-  const tokens = inputOf(counts, raw);
-  if (counts.fault !== undefined) return invalid(counts.fault);
-  if (units !== undefined && units > 0) {
-    return { kind: 'ok', usage: usageOf({ calls: units, inputTokens: tokens ?? 0 }) };
-  }
-  return tokens === undefined ? { kind: 'absent' } : okUnlessEmpty({ inputTokens: tokens });
+  const units = counts.of(raw.search_units, 'search_units') ?? 0;
+  const { tokens, doubt } = soleInput(counts, raw);
+  const { ignored } = counts;
+  const read = { calls: Math.max(1, units), inputTokens: tokens ?? 0 };
+  if (units > 0 && ignored === null && doubt === undefined) return { kind: 'ok', usage: usageOf(read) };
+  return reported(read, { ignored, doubt, missing: unlessRead(tokens, counts) });
 }
