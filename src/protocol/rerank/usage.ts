@@ -1,9 +1,15 @@
 import { usageOf, type UsageReading } from '../../kernel';
 import { CountReader, isRecord, pick, reported, soleInput, unlessRead, unreadable } from '../usage';
 
-/** Usage of a rerank answer: billed units among the metadata, or a plain usage object. */
+/**
+ * Usage of a rerank answer: billed units and tokens among the metadata, or a plain usage object. Suppliers that sell by
+ * the search unit report tokens beside it.
+ */
 export function findRerankUsage(body: unknown): unknown {
-  return pick(body, 'meta', 'billed_units') ?? pick(body, 'usage');
+  const units = pick(body, 'meta', 'billed_units');
+  const tokens = pick(body, 'meta', 'tokens');
+  if (isRecord(units) && isRecord(tokens)) return { ...tokens, ...units };
+  return units ?? pick(body, 'usage');
 }
 
 /** Sold by the search unit or by the token; a search unit is a call. */
