@@ -104,6 +104,7 @@ import { NameThePepper1764900009200 } from './1764900009200-name-the-pepper';
 import { ChooseUnknownFields1765000000100 } from './1765000000100-choose-unknown-fields';
 import { RecordExtensionMigrations1765000200000 } from './1765000200000-record-extension-migrations';
 import { FollowWalletHandovers1765000600000 } from './1765000600000-follow-wallet-handovers';
+import { RecordExcess1765000700000 } from './1765000700000-record-excess';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -210,6 +211,7 @@ export const migrations = [
   ChooseUnknownFields1765000000100,
   RecordExtensionMigrations1765000200000,
   FollowWalletHandovers1765000600000,
+  RecordExcess1765000700000,
   // New ones go above this line; what takes away goes below it, a release later.
   LoadMoneyFunctions1763800310000,
 ];

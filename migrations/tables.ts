@@ -920,6 +920,7 @@ export interface Tables {
     department_id: string | null;
     dropped: unknown;
     end_user: string | null;
+    excess: unknown;
     failover: boolean;
     finish_reason: string | null;
     first_token_ms: number | null;

@@ -39,5 +39,6 @@ export const ordinaryOutcome = (rest: Partial<SettleOutcome> = {}): SettleOutcom
   clientRequestId: null,
   surcharges: null,
   gates: null,
+  excess: null,
   ...rest,
 });

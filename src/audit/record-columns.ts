@@ -75,6 +75,7 @@ const recordColumns = {
   clientRequestId: 'text',
   surcharges: 'json',
   gates: 'json',
+  excess: 'json',
 } as const satisfies Readonly<Record<Exclude<keyof RequestRecord, 'settlementId'>, ColumnKind>>;
 
 export type RecordField = keyof typeof recordColumns;

@@ -71,6 +71,8 @@ export interface RequestRecord extends Attribution, UsageCounts {
   readonly surcharges: readonly RecordedFee[] | null;
   /** The verdicts of gates in their order; null where none was asked. */
   readonly gates: readonly GateRecord[] | null;
+  /** Reported quantities beyond the request or its hold, by kind: not charged; null if there are none. */
+  readonly excess: Readonly<Record<string, number>> | null;
 }
 
 /** The facts of the end of a request, without its identity and time. */

@@ -3,6 +3,7 @@ import { CatalogueService, type ModelAudience, type ModelView } from '../catalog
 import { answersAuto, AutoPolicies } from '../autorouter';
 import { AUTO, callableModels } from '../gateway';
 import { fault } from '../kernel';
+import { SupplierStyles } from '../routing';
 
 /** A model that a person may chat with, and what it asks for at least. */
 export interface ChatModel {
@@ -20,13 +21,16 @@ export class ChatModels {
   constructor(
     private readonly catalogue: CatalogueService,
     private readonly policies: AutoPolicies,
+    private readonly styles: SupplierStyles,
   ) {}
 
   /** They are in the order of the catalogue; `auto` comes first where there is a choice and it is not switched off. */
   async for(person: Person): Promise<ChatModel[]> {
     const caller = { allowedModels: null, allowedRegions: null, attribution: person };
     const { snapshot } = this.catalogue;
-    const models = callableModels(caller, snapshot, { kind: 'chat' }).map((model) => this.chatModel(model));
+    const models = callableModels(caller, snapshot, { kind: 'chat' })
+      .filter((model) => this.styles.kindOf(model) === 'chat')
+      .map((model) => this.chatModel(model));
     if (models.length < 2 || snapshot.model(AUTO) !== undefined || !(await this.mayChoose(person)))
       return models;
     const takesImages = models.some((model) => model.takesImages);

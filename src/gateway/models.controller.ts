@@ -3,6 +3,7 @@ import { CatalogueService, type ModelView, presentPrice } from '../catalogue';
 import { fault, type JsonFields, type PriceFactor, ratesPaid } from '../kernel';
 import { type Caller, priceFactorAt } from '../keys';
 import { AUTO } from './intake';
+import { SupplierStyles } from '../routing';
 import { Access, type HttpRequest } from '../web';
 import { callableModels, RegisteredChooser, sharedFacts } from './admission';
 import { callerOf } from './intake';
@@ -20,6 +21,7 @@ export class ModelsController {
   constructor(
     private readonly catalogue: CatalogueService,
     private readonly chooser: RegisteredChooser,
+    private readonly styles: SupplierStyles,
   ) {}
 
   @Get('/v1/models')
@@ -57,7 +59,7 @@ export class ModelsController {
     const caller = callerOf(request);
     const found = this.catalogue.snapshot.model(name);
     const model = this.callable(caller).find(({ id }) => id === found?.id);
-    if (model !== undefined) return present(model, this.priceOf(model, paidBy(caller)));
+    if (model !== undefined) return this.present(model, paidBy(caller));
     const auto = name === AUTO ? await this.chooser.modelFor(caller) : null;
     if (auto === null) throw fault('model_not_found', { param: 'model' });
     return auto;
@@ -68,6 +70,10 @@ export class ModelsController {
   @Access.probe()
   hello(): void {
     return;
+  }
+
+  private present(model: ModelView, paid: PriceFactor): JsonFields {
+    return present(model, this.styles.kindOf(model), this.priceOf(model, paid));
   }
 
   /** The price in force of the cheapest lane, as the caller pays it; null where no lane can be sold now. */
@@ -87,7 +93,7 @@ export class ModelsController {
     const paid = paidBy(caller);
     const models = this.callable(caller).map((model) => ({
       id: model.name,
-      shown: () => present(model, this.priceOf(model, paid)),
+      shown: () => this.present(model, paid),
     }));
     const auto = await this.chooser.modelFor(caller);
     return auto === null ? models : [...models, { id: AUTO, shown: () => auto }];
@@ -111,7 +117,7 @@ function sizeOf(limit: string | undefined): number {
   });
 }
 
-function present(model: ModelView, price: JsonFields | null) {
+function present(model: ModelView, kind: string, price: JsonFields | null) {
   return {
     id: model.name,
     object: 'model',
@@ -120,7 +126,7 @@ function present(model: ModelView, price: JsonFields | null) {
     created: Math.floor(model.createdAt / 1_000),
     created_at: new Date(model.createdAt).toISOString(),
     display_name: model.displayName,
-    kind: model.kind,
+    kind,
     context_tokens: model.contextTokens,
     max_output_tokens: model.maxOutputTokens,
     input_modalities: model.inputModalities,

@@ -8,7 +8,7 @@ import {
   type UseName,
 } from '../kernel';
 import type { DialectName } from './canonical';
-import { type CountReader, detailsIn, isRecord, pick } from './usage';
+import { type CountReader, isRecord, pick } from './usage';
 
 /** A tool that the supplier may run, and how often: decided where the request is measured. */
 export interface AllowedTool {
@@ -229,7 +229,7 @@ export class ServedUses {
 const SEARCHES: readonly UseName[] = ['web_search', 'web_search_low', 'web_search_medium', 'web_search_high'];
 
 /** These are kinds of one thing: the size that was asked for is the one that is billed. */
-const FAMILIES: readonly (readonly UseName[])[] = [SEARCHES, CONTAINERS, PICTURES];
+export const FAMILIES: readonly (readonly UseName[])[] = [SEARCHES, CONTAINERS, PICTURES];
 
 function itemUse(item: JsonFields): UseName | undefined {
   if (item.type === 'image_generation_call') return pictureUse(item);
@@ -293,7 +293,9 @@ function callsIn(counts: CountReader, details: JsonFields): UseCounts | null {
   for (const [field, value] of Object.entries(details)) {
     const use = entryOf(COUNTED_CALLS, field);
     if (use === null || (use === undefined && !field.endsWith('_calls'))) continue;
-    const count = counts.of(value, `server_side_tool_usage_details.${field}`) ?? 0;
+    // Names that a supplier makes up would be series of a metric without end.
+    const name = use === undefined ? '*' : field;
+    const count = counts.of(value, `server_side_tool_usage_details.${name}`) ?? 0;
     if (count > 0) add(uses, use ?? 'other_tool', count);
   }
   return isEmpty(uses) ? null : uses;
@@ -303,7 +305,7 @@ function callsIn(counts: CountReader, details: JsonFields): UseCounts | null {
 export function usesIn(counts: CountReader, raw: JsonFields): UseCounts | null {
   if (isRecord(raw.server_side_tool_usage_details))
     return callsIn(counts, raw.server_side_tool_usage_details);
-  const tools = detailsIn(raw.server_tool_use);
+  const tools = counts.detailsIn(raw.server_tool_use, 'server_tool_use');
   const searches =
     counts.of(tools.web_search_requests, 'server_tool_use.web_search_requests') ??
     counts.of(raw.num_search_queries, 'num_search_queries') ??

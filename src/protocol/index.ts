@@ -4,7 +4,7 @@ export { findTranscriptionUsage, normaliseTranscriptionUsage, speechUsageByChara
 export { checkCompletionsAnswer } from './chat/check-answer';
 export { type AnswerForm, membersLacking, mendedUsage } from './complete-answer';
 export { checkEmbeddingsAnswer } from './embeddings/check-answer';
-export { type AllowedTool, askedFees, ServedUses } from './fees';
+export { type AllowedTool, askedFees, FAMILIES, ServedUses } from './fees';
 export { findImageUsage, normaliseImageUsage } from './image/usage';
 export { findEmbeddingsUsage, normaliseEmbeddingsUsage } from './embeddings/usage';
 export { gemini, type SupplierSide } from './gemini/gemini';

@@ -7,6 +7,7 @@ import {
   type SupplierError,
 } from './canonical';
 import { ServedUses } from './fees';
+import { isRecord } from './usage';
 
 /** No answer calls more tools at once. */
 const MOST_CALLS = 256;
@@ -66,9 +67,9 @@ export abstract class EventWatcher implements StreamWatcher {
   protected abstract usageIn(event: JsonObject): unknown;
   protected abstract normaliseUsage(raw: unknown): UsageReading;
 
-  /** The latest report stands. */
-  protected mergeUsage(_earlier: unknown, later: unknown): unknown {
-    return later;
+  /** The latest report stands, unless it is none. */
+  protected mergeUsage(earlier: unknown, later: unknown): unknown {
+    return isRecord(later) || !isRecord(earlier) ? later : earlier;
   }
 
   protected called(id: unknown): void {

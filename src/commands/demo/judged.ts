@@ -298,6 +298,7 @@ function factsOf(organisationId: number, { key, tokensIn, served, explanation }:
     clientRequestId: null,
     surcharges: null,
     gates: null,
+    excess: null,
   };
 }
 

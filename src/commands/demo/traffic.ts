@@ -148,6 +148,7 @@ function factsOf(
     clientRequestId: null,
     surcharges: null,
     gates: null,
+    excess: null,
   };
 }
 

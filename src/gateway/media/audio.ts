@@ -97,8 +97,15 @@ export function soldAudio(
   const isByMinute = price.perMinuteNano > 0n;
   if (isByMinute ? reported.audioMilliseconds > 0 : promptTokens(reported) > 0) return reading;
   const { source: _source, ...counts } = reported;
+  const ignored = ignoredIn(reading);
   const estimated = isByMinute
     ? { audioMilliseconds: recording.estimateMs }
     : { inputTokens: recording.inputEstimate, outputTokens: Math.ceil(textBytes / 4) };
-  return { kind: 'ok', usage: usageOf({ ...counts, ...estimated }, 'estimated') };
+  const usage = usageOf({ ...counts, ...estimated }, 'estimated');
+  return { kind: 'ok', usage: ignored === undefined ? usage : { ...usage, ignored } };
+}
+
+function ignoredIn(reading: UsageReading): readonly string[] | undefined {
+  if (reading.kind === 'ok') return reading.usage.ignored;
+  return reading.kind === 'invalid' ? [reading.field] : undefined;
 }

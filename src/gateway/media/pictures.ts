@@ -41,10 +41,13 @@ const isSoldByTokens = ({ images, imageOutput, output }: PriceRates): boolean =>
 export function soldPictures(reading: UsageReading, price: PriceRates): UsageReading {
   if (reading.kind !== 'ok' || !isSoldByTokens(price)) return reading;
   const { usage } = reading;
-  if (usage.images === null || totalTokens(usage) > 0) return reading;
+  const isUnread = usage.missing === 'output' || usage.missing === 'both';
+  if (usage.images === null || (totalTokens(usage) > 0 && !isUnread)) return reading;
   const tokens = Object.entries(usage.images).reduce((sum, [key, count]) => {
     const [quality = ''] = key.split('/');
     return sum + (entryOf(TOKENS_OF_QUALITY, quality) ?? TOKENS_OF_QUALITY['high']!) * (count ?? 0);
   }, 0);
-  return { kind: 'ok', usage: { ...usage, imageOutputTokens: tokens, source: 'estimated' } };
+  const { missing, ...counts } = usage;
+  const estimated = { ...counts, imageOutputTokens: tokens, source: 'estimated' as const };
+  return { kind: 'ok', usage: missing === 'both' ? { ...estimated, missing: 'input' } : estimated };
 }

@@ -164,7 +164,7 @@ function pictureUsage(answer: JsonFields | null, request: JsonFields): UsageRead
   const images = { [pictureKey(answer, request)]: made };
   const reading = normaliseImageUsage(findImageUsage(answer));
   // The pictures are there, whatever is said of them.
-  const unread = reading.kind === 'invalid' ? { doubt: reading.reason } : {};
+  const unread = reading.kind === 'invalid' ? { ignored: [reading.field] } : {};
   const reported = reading.kind === 'ok' ? reading.usage : { ...usageOf({}), ...unread };
   return { kind: 'ok', usage: { ...reported, calls: made, images } };
 }

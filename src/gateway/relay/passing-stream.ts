@@ -91,7 +91,7 @@ export class PassingStream implements LaneStream {
     return {
       by: answer,
       status: answer.status,
-      usage: chargedUsage(this.usage(), call, answer.outbound),
+      usage: this.usage(),
       finishReason: watcher.finishReason,
       calls: [...watcher.calls],
       seals: watcher.seals,
@@ -109,10 +109,11 @@ export class PassingStream implements LaneStream {
   }
 
   private usage(): Usage {
-    const { routed } = this.answer;
+    const { routed, outbound } = this.answer;
     const { usage, outputBytes, coveredBytes } = this.tap.watcher;
     const counted = usageOfStream(usage, routed, outputBytes, coveredBytes);
-    return this.tap.watcher.served.join(counted, routed.call.fees.uses);
+    const served = this.tap.watcher.served.join(counted, routed.call.fees.uses);
+    return chargedUsage(served, this.answer, outbound);
   }
 }
 

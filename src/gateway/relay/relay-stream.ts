@@ -92,9 +92,9 @@ async function continueElsewhere(
 
 /** A supplier that failed before any output delivered nothing; one whose caller left may have worked. */
 function chargeable(delivery: Delivery, answer: LaneAnswer, attempts: Attempts): Delivery {
-  const { stream, routed, outbound } = answer;
+  const { stream, outbound } = answer;
   if (delivery.problem === null || stream?.useful === true || attempts.stopped) return delivery;
-  return { ...delivery, usage: chargedUsage(usageOf({ calls: 0 }, 'estimated'), routed.call, outbound) };
+  return { ...delivery, usage: chargedUsage(usageOf({ calls: 0 }, 'estimated'), answer, outbound) };
 }
 
 function pipe(

@@ -70,7 +70,7 @@ function passOn(answer: LaneAnswer, bytes: Buffer, readError: ReadError): Delive
   // Speech is counted here, as no reliable report exists.
   const isCounted = speech !== null && reading.kind === 'ok';
   const read = isCounted ? reading.usage : usageOfWhole(reading, routed, written);
-  const usage = chargedUsage(withServedUses(read, call, told), call, answer.outbound);
+  const usage = chargedUsage(withServedUses(read, call, told), answer, answer.outbound);
   return {
     by: answer,
     status: answer.status,
@@ -132,9 +132,10 @@ function render(answer: LaneAnswer, decoded: readonly DecodedAnswer[]): Delivery
   const operation = textOperation(call.operation);
   const answers = decoded.map(({ events }) => answerIn(events));
   const reported = decoded.map(({ usage }) => usage).findLast(({ kind }) => kind !== 'absent');
-  const usage = usageOfWhole(reported ?? { kind: 'absent' }, routed, () =>
+  const read = usageOfWhole(reported ?? { kind: 'absent' }, routed, () =>
     answers.reduce((sum, each) => sum + textBytesOf(each), 0),
   );
+  const usage = chargedUsage(read, answer, outbound);
   const encoded = answers.map((each) =>
     operation.dialect.encodeAnswer(
       { ...each, usage },
@@ -152,7 +153,7 @@ function render(answer: LaneAnswer, decoded: readonly DecodedAnswer[]): Delivery
   return {
     by: answer,
     status: answer.status,
-    usage: chargedUsage(usage, call, outbound),
+    usage,
     finishReason: finish.raw ?? finish.unified,
     calls: call.auto === null ? [] : encoded.flatMap(({ body }) => operation.dialect.callsIn(body)),
     firstTokenMs: null,

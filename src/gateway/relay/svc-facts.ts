@@ -2,9 +2,8 @@ import { completionTokens, costOf, formatUsd, monotonicMs, promptTokens, type Us
 import type { Dropped, JsonObject } from '../../protocol';
 import type { LaneAnswer } from '../attempt';
 import { droppedNames } from '../reply/svc-headers';
-import { chargedUsage } from '../settle';
 
-/** The `svc` object: the same as the `x-svc-*` trailers, for clients that cannot read trailers. */
+/** The `svc` object, from charged usage: the same as the `x-svc-*` trailers, for clients that cannot read trailers. */
 export function svcFacts(answer: LaneAnswer, usage: Usage, lost: readonly Dropped[]): JsonObject {
   const dropped = droppedNames(lost);
   const { routed, route, failover } = answer;
@@ -21,6 +20,6 @@ export function svcFacts(answer: LaneAnswer, usage: Usage, lost: readonly Droppe
     latency_ms: Math.round(monotonicMs() - startedMs),
     input_tokens: promptTokens(usage),
     output_tokens: completionTokens(usage),
-    cost_usd: formatUsd(costOf(chargedUsage(usage, routed.call, answer.outbound), price.rates, priceFactor)),
+    cost_usd: formatUsd(costOf(usage, price.rates, priceFactor)),
   };
 }

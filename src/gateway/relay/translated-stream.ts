@@ -21,7 +21,7 @@ function encoderOptions(
     lane: markOf(answer.route.lane.provider),
     includeUsage: call.includeUsage,
     inputTokens: call.inputEstimate,
-    estimate: () => estimateUsage(call, textBytes()),
+    estimate: () => chargedUsage(estimateUsage(call, textBytes()), answer, answer.outbound),
     facts: (usage) => usage && svcFacts(answer, usage, lost()),
   };
 }
@@ -98,13 +98,12 @@ export class TranslatedStream implements LaneStream {
         ? null
         : failureOf({ told: this.problem, broken }, this.firstOutputAt !== null, this.sawEvent);
     const { answer } = this;
-    const { outbound, routed } = answer;
-    const { call } = routed;
+    const { call } = answer.routed;
     const problem = failure && answer.secrets.blankedFault(failure);
     return {
       by: answer,
       status: answer.status,
-      usage: chargedUsage(this.counted(), call, outbound),
+      usage: this.counted(),
       finishReason: this.finishReason,
       calls: this.calls,
       firstTokenMs:
@@ -118,7 +117,9 @@ export class TranslatedStream implements LaneStream {
 
   private counted(): Usage {
     const { decoder, outputBytes, coveredBytes } = this;
-    return usageOfStream(decoder.usage, this.answer.routed, outputBytes, coveredBytes);
+    const { answer } = this;
+    const usage = usageOfStream(decoder.usage, answer.routed, outputBytes, coveredBytes);
+    return chargedUsage(usage, answer, answer.outbound);
   }
 
   /** These parts did not arrive as they were, there or back. */

@@ -1,10 +1,10 @@
 import {
-  checkPlausible,
   completionTokens,
+  isPlausible,
+  type Modes,
   type PriceRates,
   promptTokens,
   servedModes,
-  totalTokens,
   unpricedFee,
   type Usage,
   usageOf,
@@ -12,8 +12,10 @@ import {
 } from '../../kernel';
 import { ServedUses } from '../../protocol';
 import { type RoutedCall, usageLimitsOf } from '../admission';
+import type { LaneTry } from '../attempt';
 import type { Call } from '../intake';
 import { isText } from '../operations/operation';
+import { withinHold } from './within-hold';
 
 const BYTES_PER_TOKEN = 4;
 
@@ -25,31 +27,47 @@ export const estimateUsage = (call: Call, deliveredBytes: number): Usage =>
   );
 
 /**
- * Each side of an implausible report is charged up to its bound, and told. Without a report the output is charged by
- * estimate, as in a stream.
+ * Usage of a non-streaming answer. Without a report it is estimated, and so is a side that a report does not count.
+ * `deliveredBytes` is called only for an estimate.
  */
 export function usageOfWhole(reading: UsageReading, routed: RoutedCall, deliveredBytes: () => number): Usage {
-  return believed(reading, routed) ?? estimateUsage(routed.call, deliveredBytes());
+  const isComplete = reading.kind === 'ok' && reading.usage.missing === undefined;
+  return readOrEstimated(reading, routed, isComplete ? 0 : deliveredBytes());
 }
 
-function believed(reading: UsageReading, routed: RoutedCall): Usage | null {
-  if (reading.kind !== 'ok') return null;
-  const checked = checkPlausible(reading, usageLimitsOf(routed));
-  if (checked.kind !== 'ok') return withinBounds(reading.usage, routed);
-  const isBeyond = routed.call.measure !== null && totalTokens(checked.usage) > routed.held.tokens;
-  return isBeyond ? { ...checked.usage, doubt: checked.usage.doubt ?? BEYOND } : checked.usage;
+function readOrEstimated(reading: UsageReading, routed: RoutedCall, deliveredBytes: number): Usage {
+  if (reading.kind === 'ok' && reading.usage.missing === undefined) return believed(reading.usage, routed);
+  const estimate = estimateUsage(routed.call, deliveredBytes);
+  if (reading.kind === 'ok') return believed(completed(reading.usage, estimate), routed);
+  return reading.kind === 'absent' ? estimate : { ...estimate, ignored: [reading.field] };
 }
 
-const BEYOND = 'more tokens than were held for';
+/** Fills a missing side with the estimate. A grand total is divided: the output as estimated, the rest is input. */
+function completed({ missing, totalOfBoth, ...usage }: Usage, estimate: Usage): Usage {
+  if (missing === undefined) return usage;
+  const [read, written] = [promptTokens(usage), completionTokens(usage)];
+  let [input, output] = [promptTokens(estimate), completionTokens(estimate)];
+  if (totalOfBoth !== undefined) {
+    output = Math.max(written, Math.min(output, totalOfBoth));
+    input = totalOfBoth - output;
+  }
+  const inputTokens = missing === 'output' ? 0 : Math.max(0, input - read);
+  const outputTokens = missing === 'input' ? 0 : Math.max(0, output - written);
+  return {
+    ...usage,
+    inputTokens: usage.inputTokens + inputTokens,
+    outputTokens: usage.outputTokens + outputTokens,
+    source: missing === 'both' ? 'estimated' : 'partial',
+    doubt: usage.doubt ?? (missing === 'both' ? NO_COUNT : `no usable count of the ${missing}`),
+  };
+}
 
-/** Usage that no such call can have had costs what it could have used, and no less than an estimate. */
-function withinBounds(reported: Usage, { call, held }: RoutedCall): Usage {
-  const written = held.tokens - held.inputBound;
-  const input = Math.min(promptTokens(reported), Math.max(held.inputBound, call.inputEstimate));
-  const output = Math.min(completionTokens(reported), written);
-  const { uses, modes, images, parts } = reported;
-  const counts = { inputTokens: input, outputTokens: output, uses, modes, images, parts };
-  return { ...usageOf(counts, 'estimated'), doubt: 'more tokens than such a request can use' };
+const NO_COUNT = 'no usable count of input and output';
+
+/** More than such a request can use is charged only up to its bounds. */
+function believed(usage: Usage, routed: RoutedCall): Usage {
+  if (isPlausible(usage, usageLimitsOf(routed))) return usage;
+  return { ...usage, source: 'estimated', doubt: 'more tokens than such a request can use' };
 }
 
 /**
@@ -62,22 +80,26 @@ export function usageOfStream(
   deliveredBytes: number,
   coveredBytes = deliveredBytes,
 ): Usage {
-  const usage = believed(reading, routed);
-  if (usage === null) return estimateUsage(routed.call, deliveredBytes);
-  if (usage.source !== 'partial' && deliveredBytes <= coveredBytes) return usage;
+  const usage = readOrEstimated(reading, routed, deliveredBytes);
+  if (reading.kind !== 'ok') return usage;
+  if (reading.usage.source !== 'partial' && deliveredBytes <= coveredBytes) return usage;
   const missing = Math.ceil(deliveredBytes / BYTES_PER_TOKEN) - completionTokens(usage);
   return { ...usage, outputTokens: usage.outputTokens + Math.max(0, missing), source: 'partial' };
 }
 
-/** Usage for charging: where the supplier does not report its mode, the requested mode counts. */
+const NO_MODES: Modes = Object.freeze({});
+
+/**
+ * Usage for charging. Where the supplier does not report its mode, the requested mode counts; what contradicts the
+ * request or itself is kept within the hold.
+ */
 export function chargedUsage(
   usage: Usage,
-  { fees }: Call,
+  by: Pick<LaneTry, 'routed' | 'route'>,
   { translation }: { readonly translation: object | null },
 ): Usage {
-  const asked = translation === null ? fees.modes : {};
-  const modes = servedModes(usage.modes, asked);
-  return modes === usage.modes ? usage : { ...usage, modes };
+  const modes = servedModes(usage.modes, translation === null ? by.routed.call.fees.modes : NO_MODES);
+  return withinHold(modes === usage.modes ? usage : { ...usage, modes }, by);
 }
 
 /** The usage includes uses of tools that a whole answer shows and its report does not count. */

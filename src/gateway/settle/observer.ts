@@ -79,15 +79,31 @@ export class Observer {
     );
   }
 
-  /** A supplier's report contradicts itself. */
+  /** A supplier's report contradicts itself, has unusable details, or goes beyond the request. */
   private alertDoubtful({ by, usage }: Delivery): void {
-    if (usage.doubt === undefined) return;
+    const { doubt, ignored, excess } = usage;
+    if (doubt === undefined && ignored === undefined && excess === undefined) return;
     const { lane } = by.route;
-    const provider = lane.provider.name;
-    this.metrics.doubtfulUsage.inc({ provider, model: lane.upstreamModel });
-    this.warn(
-      `the usage that ${provider} reported for ${lane.upstreamModel} looks wrong (${usage.doubt}): its larger figures were charged`,
-    );
+    const [provider, model] = [lane.provider.name, lane.upstreamModel];
+    const { metrics } = this;
+    if (doubt !== undefined) {
+      metrics.doubtfulUsage.inc({ provider, model });
+      this.warn(
+        `the usage that ${provider} reported for ${model} looks wrong (${doubt}): its larger figures were charged, up to the hold`,
+      );
+    }
+    for (const field of ignored ?? []) {
+      metrics.ignoredUsageDetails.inc({ provider, model, field });
+      this.warn(
+        `${field} in the usage that ${provider} reported for ${model} is not a count: it was ignored, and the rest charged`,
+      );
+    }
+    for (const kind of Object.keys(excess ?? {})) {
+      metrics.excessUsage.inc({ provider, model, kind });
+      this.warn(
+        `${provider} reported more ${kind} for ${model} than was requested or held for: the excess is in the record of the request and was not charged`,
+      );
+    }
   }
 
   /** Each message once in a while, so that one lane's mistakes do not hide those of another. */

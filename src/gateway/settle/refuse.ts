@@ -61,6 +61,7 @@ export async function recordRefusal(
     clientRequestId,
     surcharges: null,
     gates: recorded(call?.gates),
+    excess: null,
   };
   const kept = hold?.settle(record);
   if (hold !== null && kept !== undefined) gates.saw(hold, record, kept);

@@ -152,6 +152,7 @@ function settle(delivery: Delivery, attempts: readonly AttemptRecord[], gates: S
     clientRequestId: inbound.clientRequestId,
     surcharges: feesOf(price, usage, inbound.priceFactor),
     gates: recorded(call.gates),
+    excess: usage.excess ?? null,
   };
   const kept = held.hold.settle(record);
   gates.saw(held.hold, record, kept);
@@ -207,7 +208,7 @@ function settleAbandoned(
   const delivery = {
     by,
     status: problem.status,
-    usage: chargedUsage(usage, call, untranslated),
+    usage: chargedUsage(usage, by, untranslated),
     finishReason: null,
     calls: [],
     firstTokenMs: null,

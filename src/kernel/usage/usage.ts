@@ -79,10 +79,21 @@ export interface UsageCounts {
   readonly parts: readonly UsagePart[] | null;
 }
 
+/** A side of a report whose count is missing or unusable. */
+export type UsageSide = 'input' | 'output' | 'both';
+
 export interface Usage extends UsageCounts {
   readonly source: UsageSource;
-  /** The report looks wrong for this reason; it is charged at its larger figures all the same. */
+  /** Reason why the report looks wrong; its larger figures are charged, up to the hold. */
   readonly doubt?: string;
+  /** Names of the details of the report that could not be used. */
+  readonly ignored?: readonly string[];
+  /** Reported quantities beyond the request or its hold, which are recorded and not charged. */
+  readonly excess?: Readonly<Record<string, number>>;
+  /** Side that the report does not count and that has to be estimated; its parts are counted already. */
+  readonly missing?: UsageSide;
+  /** Grand total of the report, if both sides are missing. */
+  readonly totalOfBoth?: number;
 }
 
 export const NO_USAGE: UsageCounts = Object.freeze({
@@ -108,7 +119,8 @@ export const NO_USAGE: UsageCounts = Object.freeze({
 export type UsageReading =
   | { readonly kind: 'ok'; readonly usage: Usage }
   | { readonly kind: 'absent' }
-  | { readonly kind: 'invalid'; readonly reason: string };
+  /** No figure of it can be used; `field` names what was unusable. */
+  | { readonly kind: 'invalid'; readonly field: string };
 
 /** No report may exceed this in one bucket; it also keeps every bucket inside a four-byte column. */
 export const COUNT_CAP = 1_000_000_000;
@@ -198,15 +210,9 @@ const ABSURD_FACTOR = 10;
 const UNKNOWN_CONTEXT = 2_000_000;
 
 /**
- * Refuses counts that no such call can have used; the caller then estimates. Any call may read all that its model can;
- * more than that is believed only where it was to be expected, from what was held.
+ * Any call can have read all that its model can. More than that is believed only if it was to be expected, from what
+ * was held.
  */
-export function checkPlausible(
-  reading: UsageReading,
-  { contextTokens, heldTokens }: UsageLimits,
-): UsageReading {
-  if (reading.kind !== 'ok') return reading;
-  const most = Math.max(contextTokens ?? UNKNOWN_CONTEXT, ABSURD_FACTOR * heldTokens);
-  const total = totalTokens(reading.usage);
-  return total <= most ? reading : { kind: 'invalid', reason: `${total} tokens exceed ${most}` };
+export function isPlausible(usage: UsageCounts, { contextTokens, heldTokens }: UsageLimits): boolean {
+  return totalTokens(usage) <= Math.max(contextTokens ?? UNKNOWN_CONTEXT, ABSURD_FACTOR * heldTokens);
 }

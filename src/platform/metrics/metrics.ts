@@ -75,8 +75,18 @@ export class Metrics extends MoneyMetrics {
   );
   readonly doubtfulUsage = this.counter(
     'gateway_doubtful_usage_total',
-    'Reports of usage that contradict themselves; the larger figures were charged.',
+    'Reports of usage that contradict themselves; the larger figures were charged, up to the hold.',
     ['provider', 'model'],
+  );
+  readonly ignoredUsageDetails = this.counter(
+    'gateway_ignored_usage_details_total',
+    'Details of usage reports that could not be used, such as a negative count; the rest was charged.',
+    ['provider', 'model', 'field'],
+  );
+  readonly excessUsage = this.counter(
+    'gateway_excess_usage_total',
+    'Reports of usage beyond the request or its hold; the excess is recorded and was not charged.',
+    ['provider', 'model', 'kind'],
   );
   readonly usageMissing = this.counter('gateway_usage_missing_total', 'Answers that ended without usage.', [
     'provider',

@@ -1,4 +1,4 @@
-import type { LoggedRequest } from '../../audit';
+import { cellIn, type LoggedRequest } from '../../audit';
 import type { AutoDecision } from '../../autorouter';
 import { completionTokens, promptTokens } from '../../kernel';
 import {
@@ -191,6 +191,7 @@ function itemsOf(entry: LoggedRequest, texts: KeptTexts, localisation: Localisat
       label: translate('request-log.fee', { name }),
       figure: nano === undefined ? text(null) : ({ kind: 'cost', value: BigInt(nano) } as const),
     })),
+    ...given('excess', entry.excess === null ? null : String(cellIn(entry.excess))),
     item('settled', { kind: 'time', value: entry.settledAt }),
     ...given('dropped', dropped.length === 0 ? null : dropped.join(', ')),
     item('content', text(texts(entry))),

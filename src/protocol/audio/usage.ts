@@ -1,5 +1,5 @@
 import { usageOf, type Usage, type UsageReading } from '../../kernel';
-import { CountReader, detailsIn, invalid, isRecord, okUnlessEmpty, pick, unreadable } from '../usage';
+import { CountReader, isRecord, pick, splitTotals, unreadable } from '../usage';
 
 /** Usage of a transcription; where there is none, the length of the recording stands beside the text. */
 export function findTranscriptionUsage(body: unknown): unknown {
@@ -13,27 +13,29 @@ export function findTranscriptionUsage(body: unknown): unknown {
 export function normaliseTranscriptionUsage(raw: unknown): UsageReading {
   if (!isRecord(raw)) return unreadable(raw);
   const counts = new CountReader();
-  const details = detailsIn(raw.input_token_details);
-  const prompt = detailsIn(raw.prompt_tokens_details);
-  const audioMilliseconds =
-    counts.milliseconds(raw.seconds, 'seconds') ??
-    counts.milliseconds(raw.prompt_audio_seconds, 'prompt_audio_seconds');
-  const input = counts.of(raw.input_tokens, 'input_tokens') ?? counts.of(raw.prompt_tokens, 'prompt_tokens');
-  const output =
-    counts.of(raw.output_tokens, 'output_tokens') ?? counts.of(raw.completion_tokens, 'completion_tokens');
-  const audio =
-    counts.of(details.audio_tokens, 'input_token_details.audio_tokens') ??
-    counts.of(prompt.audio_tokens, 'prompt_tokens_details.audio_tokens') ??
-    0;
-  if (counts.fault !== undefined) return invalid(counts.fault);
-  if (audioMilliseconds === undefined && input === undefined) return { kind: 'absent' };
-  if (audio > (input ?? 0)) return invalid('audio_tokens exceed the input');
-  return okUnlessEmpty({
-    inputTokens: (input ?? 0) - audio,
-    audioInputTokens: audio,
-    outputTokens: output ?? 0,
-    audioMilliseconds: audioMilliseconds ?? 0,
-  });
+  const details = counts.detailsIn(raw.input_token_details, 'input_token_details');
+  const prompt = counts.detailsIn(raw.prompt_tokens_details, 'prompt_tokens_details');
+  return splitTotals(
+    {
+      input: counts.of(raw.input_tokens, 'input_tokens') ?? counts.of(raw.prompt_tokens, 'prompt_tokens'),
+      output:
+        counts.of(raw.output_tokens, 'output_tokens') ??
+        counts.of(raw.completion_tokens, 'completion_tokens'),
+      total: counts.of(raw.total_tokens, 'total_tokens'),
+      cacheRead: undefined,
+      cacheWrite: undefined,
+      audioInput:
+        counts.of(details.audio_tokens, 'input_token_details.audio_tokens') ??
+        counts.of(prompt.audio_tokens, 'prompt_tokens_details.audio_tokens'),
+      image: undefined,
+      reasoning: undefined,
+      audioOutput: undefined,
+      audioMilliseconds:
+        counts.milliseconds(raw.seconds, 'seconds') ??
+        counts.milliseconds(raw.prompt_audio_seconds, 'prompt_audio_seconds'),
+    },
+    counts,
+  );
 }
 
 /** The characters of the request are known exactly, so this is no estimate. */

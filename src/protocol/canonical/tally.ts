@@ -21,12 +21,15 @@ export class Tally {
     this.add('approximated', at, reason);
   }
 
-  /** Puts what the target knows into the body, counts the rest, and refuses for what cannot be done without. */
+  /**
+   * Puts what the target knows into the body, counts the rest, and refuses for what cannot be done without. The region
+   * is obeyed by the choice of the lane.
+   */
   carry(target: DialectName, body: JsonObject, opaque: readonly Opaque[] | undefined): void {
     for (const { dialects, field, at, value, essential } of opaque ?? []) {
       if (dialects.includes(target) && field !== '__proto__') body[field] = value;
       else if (essential) throw unsupported(at, `This model cannot be asked for ${at}.`, essential.details);
-      else this.dropped(at, 'unknown to the target');
+      else this.add(at === 'region' ? 'fulfilled' : 'dropped', at, 'unknown to the target');
     }
   }
 

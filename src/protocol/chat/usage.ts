@@ -7,19 +7,19 @@ import {
   type UsageReading,
 } from '../../kernel';
 import { usesIn, withModes } from '../fees';
-import { CountReader, detailsIn, invalid, isRecord, pick, splitTotals, unreadable } from '../usage';
+import { CountReader, isRecord, pick, splitTotals, unreadable } from '../usage';
 
 /** The usage object of a chat answer or chunk; one supplier puts it in an envelope of its own. */
 export function findChatUsage(body: unknown): unknown {
   return withModes(pick(body, 'usage') ?? pick(body, 'x_groq', 'usage'), body);
 }
 
-/** It reads chat and legacy completions, with the names that compatible suppliers use for the same facts. */
+/** Reads chat and legacy completions, with the names that compatible suppliers use for the same facts. */
 export function normaliseChatUsage(raw: unknown): UsageReading {
   if (!isRecord(raw)) return unreadable(raw);
   const counts = new CountReader();
-  const prompt = detailsIn(raw.prompt_tokens_details);
-  const completion = detailsIn(raw.completion_tokens_details);
+  const prompt = counts.detailsIn(raw.prompt_tokens_details, 'prompt_tokens_details');
+  const completion = counts.detailsIn(raw.completion_tokens_details, 'completion_tokens_details');
   const miss = counts.of(raw.prompt_cache_miss_tokens, 'prompt_cache_miss_tokens');
   const cacheRead =
     counts.of(prompt.cached_tokens, 'prompt_tokens_details.cached_tokens') ??
@@ -32,31 +32,29 @@ export function normaliseChatUsage(raw: unknown): UsageReading {
     (miss === undefined ? undefined : miss + (cacheRead ?? 0));
   // The tokens of a search are read at the price of input, and stand in no total.
   const cited = counts.of(raw.citation_tokens, 'citation_tokens') ?? 0;
-  const input = prompted === undefined ? undefined : prompted + cited;
   const total = counts.of(raw.total_tokens, 'total_tokens');
   const output = counts.of(raw.completion_tokens, 'completion_tokens');
-  const totals = {
-    input,
-    output,
-    total: total === undefined ? undefined : total + cited,
-    cacheRead,
-    cacheWrite:
-      counts.of(prompt.cache_write_tokens, 'prompt_tokens_details.cache_write_tokens') ??
-      counts.of(raw.cache_creation_input_tokens, 'cache_creation_input_tokens'),
-    audioInput: counts.of(prompt.audio_tokens, 'prompt_tokens_details.audio_tokens'),
-    image: counts.of(prompt.image_tokens, 'prompt_tokens_details.image_tokens'),
-    reasoning:
-      counts.of(completion.reasoning_tokens, 'completion_tokens_details.reasoning_tokens') ??
-      counts.of(raw.reasoning_tokens, 'reasoning_tokens'),
-    audioOutput: counts.of(completion.audio_tokens, 'completion_tokens_details.audio_tokens'),
-    imageOutput: counts.of(completion.image_tokens, 'completion_tokens_details.image_tokens'),
-    uses: usesIn(counts, raw),
-    modes: readModes(raw),
-  };
-  if (counts.fault !== undefined) return invalid(counts.fault);
-  if (input === undefined && output === undefined) return { kind: 'absent' };
-  if (output === undefined) return invalid('completion_tokens is missing');
-  return splitTotals(totals);
+  return splitTotals(
+    {
+      input: prompted === undefined ? undefined : prompted + cited,
+      output,
+      total: total === undefined ? undefined : total + cited,
+      cacheRead,
+      cacheWrite:
+        counts.of(prompt.cache_write_tokens, 'prompt_tokens_details.cache_write_tokens') ??
+        counts.of(raw.cache_creation_input_tokens, 'cache_creation_input_tokens'),
+      audioInput: counts.of(prompt.audio_tokens, 'prompt_tokens_details.audio_tokens'),
+      image: counts.of(prompt.image_tokens, 'prompt_tokens_details.image_tokens'),
+      reasoning:
+        counts.of(completion.reasoning_tokens, 'completion_tokens_details.reasoning_tokens') ??
+        counts.of(raw.reasoning_tokens, 'reasoning_tokens'),
+      audioOutput: counts.of(completion.audio_tokens, 'completion_tokens_details.audio_tokens'),
+      imageOutput: counts.of(completion.image_tokens, 'completion_tokens_details.image_tokens'),
+      uses: usesIn(counts, raw),
+      modes: readModes(raw),
+    },
+    counts,
+  );
 }
 
 /** It writes usage as a chat caller expects it: totals with the parts inside them. */

@@ -1,5 +1,5 @@
 import { totalTokens, type UsageCounts, type UsageReading } from '../../kernel';
-import { CountReader, inputOf, invalid, isRecord, okUnlessEmpty, pick, unreadable } from '../usage';
+import { CountReader, isRecord, pick, reported, soleInput, unlessRead, unreadable } from '../usage';
 
 /** Usage of an embeddings answer; some suppliers report billed units among their metadata instead. */
 export function findEmbeddingsUsage(body: unknown): unknown {
@@ -10,11 +10,12 @@ export function normaliseEmbeddingsUsage(raw: unknown): UsageReading {
   if (!isRecord(raw)) return unreadable(raw);
   const counts = new CountReader();
   const units = isRecord(raw.billed_units) ? raw.billed_units : raw;
-  const input = inputOf(counts, units);
-  const image = counts.of(units.image_tokens, 'image_tokens');
-  if (counts.fault !== undefined) return invalid(counts.fault);
-  if (input === undefined && image === undefined) return { kind: 'absent' };
-  return okUnlessEmpty({ inputTokens: input ?? 0, imageTokens: image ?? 0 });
+  const image = counts.of(units.image_tokens, 'image_tokens') ?? 0;
+  const { tokens, doubt } = soleInput(counts, units, image);
+  return reported(
+    { inputTokens: tokens ?? 0, imageTokens: image },
+    { ignored: counts.ignored, doubt, missing: unlessRead(tokens, counts) },
+  );
 }
 
 /** Both figures are equal: an embedding has no output tokens. */

@@ -1,5 +1,5 @@
 import type { UsageReading, UseCounts } from '../../kernel';
-import { CountReader, invalid, isRecord, okUnlessEmpty, pick, unreadable } from '../usage';
+import { CountReader, isRecord, pick, splitTotals, unreadable } from '../usage';
 
 /** Searches that grounded an answer stand beside its usage. */
 export function findGeminiUsage(body: unknown): unknown {
@@ -28,54 +28,46 @@ export function normaliseGeminiUsage(raw: unknown): UsageReading {
   if (!isRecord(raw)) return unreadable(raw);
   const counts = new CountReader();
   const prompt = counts.of(raw.promptTokenCount, 'promptTokenCount');
-  const cached = counts.of(raw.cachedContentTokenCount, 'cachedContentTokenCount') ?? 0;
   const toolPrompt = counts.of(raw.toolUsePromptTokenCount, 'toolUsePromptTokenCount') ?? 0;
-  // Left out when the model was stopped before it said anything.
-  const candidates = counts.of(raw.candidatesTokenCount, 'candidatesTokenCount') ?? 0;
+  const cached = counts.of(raw.cachedContentTokenCount, 'cachedContentTokenCount') ?? 0;
   const thoughts = counts.of(raw.thoughtsTokenCount, 'thoughtsTokenCount') ?? 0;
-  if (counts.fault !== undefined) return invalid(counts.fault);
-  if (prompt === undefined)
-    return candidates + thoughts > 0 ? invalid('promptTokenCount is missing') : { kind: 'absent' };
-  if (cached > prompt) return invalid('cachedContentTokenCount exceeds promptTokenCount');
-  const fresh = prompt - cached;
-  const audioIn = freshOf('AUDIO', raw.promptTokensDetails, raw.cacheTokensDetails);
-  const imageIn = freshOf('IMAGE', raw.promptTokensDetails, raw.cacheTokensDetails);
-  const audioOut = tokensOf('AUDIO', raw.candidatesTokensDetails);
-  const imageOut = tokensOf('IMAGE', raw.candidatesTokensDetails);
-  if (audioIn === undefined || audioOut === undefined || imageOut === undefined || imageIn === undefined)
-    return invalid('a modality has no count');
-  const audioInputTokens = Math.min(audioIn, fresh);
-  const imageTokens = Math.min(imageIn, fresh - audioInputTokens);
-  const audioOutputTokens = Math.min(audioOut, candidates);
-  const imageOutputTokens = Math.min(imageOut, candidates - audioOutputTokens);
-  return okUnlessEmpty({
-    inputTokens: fresh - audioInputTokens - imageTokens + toolPrompt,
-    cacheReadTokens: cached,
-    outputTokens: candidates - audioOutputTokens - imageOutputTokens,
-    reasoningTokens: thoughts,
-    audioInputTokens,
-    audioOutputTokens,
-    imageTokens,
-    imageOutputTokens,
-    uses: groundedBy(raw.grounding),
-  });
+  // Left out when the model was stopped before it said anything.
+  const candidates = counts.of(raw.candidatesTokenCount ?? 0, 'candidatesTokenCount');
+  const cachedDetails = raw.cacheTokensDetails;
+  const freshOf = (modality: string): number =>
+    Math.max(
+      0,
+      tokensOf(counts, modality, raw.promptTokensDetails, 'promptTokensDetails') -
+        tokensOf(counts, modality, cachedDetails, 'cacheTokensDetails'),
+    );
+  const madeOf = (modality: string): number =>
+    tokensOf(counts, modality, raw.candidatesTokensDetails, 'candidatesTokensDetails');
+  return splitTotals(
+    {
+      // Cached content is part of the prompt, which is no smaller.
+      input: prompt === undefined ? undefined : Math.max(prompt, cached) + toolPrompt,
+      output: candidates === undefined ? undefined : candidates + thoughts,
+      total: counts.of(raw.totalTokenCount, 'totalTokenCount'),
+      cacheRead: cached,
+      cacheWrite: undefined,
+      audioInput: freshOf('AUDIO'),
+      image: freshOf('IMAGE'),
+      reasoning: thoughts,
+      audioOutput: madeOf('AUDIO'),
+      imageOutput: madeOf('IMAGE'),
+      uses: groundedBy(raw.grounding),
+    },
+    counts,
+  );
 }
 
-/** So many tokens of a modality stand among the details, without those that came from the cache. */
-function freshOf(modality: string, details: unknown, cachedDetails: unknown): number | undefined {
-  const all = tokensOf(modality, details);
-  const cached = tokensOf(modality, cachedDetails);
-  return all === undefined || cached === undefined ? undefined : Math.max(0, all - cached);
-}
-
-function tokensOf(modality: string, details: unknown): number | undefined {
+/** Tokens of a modality among the details; those without a usable count are left out. */
+function tokensOf(counts: CountReader, modality: string, details: unknown, name: string): number {
   if (!Array.isArray(details)) return 0;
   let sum = 0;
   for (const detail of details as readonly unknown[]) {
-    if (!isRecord(detail) || detail.modality !== modality) continue;
-    const counts = new CountReader();
-    sum += counts.of(detail.tokenCount, 'tokenCount') ?? 0;
-    if (counts.fault !== undefined) return undefined;
+    if (isRecord(detail) && detail.modality === modality)
+      sum += counts.of(detail.tokenCount, `${name}.${modality}`) ?? 0;
   }
   return sum;
 }

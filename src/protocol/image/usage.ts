@@ -1,5 +1,5 @@
 import type { UsageReading } from '../../kernel';
-import { CountReader, detailsIn, invalid, isRecord, okUnlessEmpty, pick, unreadable } from '../usage';
+import { CountReader, isRecord, pick, splitTotals, unreadable } from '../usage';
 
 export function findImageUsage(body: unknown): unknown {
   return pick(body, 'usage');
@@ -9,23 +9,37 @@ export function findImageUsage(body: unknown): unknown {
 export function normaliseImageUsage(raw: unknown): UsageReading {
   if (!isRecord(raw)) return unreadable(raw);
   const counts = new CountReader();
-  const given = detailsIn(raw.input_tokens_details);
-  const made = detailsIn(raw.output_tokens_details);
-  const input = counts.of(raw.input_tokens, 'input_tokens');
-  const output = counts.of(raw.output_tokens, 'output_tokens');
-  const image = counts.of(given.image_tokens, 'input_tokens_details.image_tokens') ?? 0;
-  const cached = counts.of(given.cached_tokens, 'input_tokens_details.cached_tokens') ?? 0;
+  const given = counts.detailsIn(raw.input_tokens_details, 'input_tokens_details');
+  const made = counts.detailsIn(raw.output_tokens_details, 'output_tokens_details');
   const text = counts.of(made.text_tokens, 'output_tokens_details.text_tokens') ?? 0;
-  if (counts.fault !== undefined) return invalid(counts.fault);
-  if (input === undefined && output === undefined) return { kind: 'absent' };
-  if (output === undefined) return invalid('output_tokens is missing');
-  if (image + cached > (input ?? 0)) return invalid('image_tokens exceed the input');
-  if (text > output) return invalid('text_tokens exceed the output');
-  return okUnlessEmpty({
-    inputTokens: (input ?? 0) - image - cached,
-    cacheReadTokens: cached,
-    imageTokens: image,
-    outputTokens: text,
-    imageOutputTokens: output - text,
-  });
+  const output = counts.of(raw.output_tokens, 'output_tokens');
+  const total = counts.of(raw.total_tokens, 'total_tokens');
+  // A report of pictures that were made from nothing but text may leave the input out.
+  const unread = total === undefined && output !== undefined ? 0 : undefined;
+  const reading = splitTotals(
+    {
+      input: counts.of(raw.input_tokens ?? unread, 'input_tokens'),
+      output: output === undefined ? undefined : Math.max(output, text),
+      total,
+      cacheRead: counts.of(given.cached_tokens, 'input_tokens_details.cached_tokens'),
+      cacheWrite: undefined,
+      audioInput: undefined,
+      image: counts.of(given.image_tokens, 'input_tokens_details.image_tokens'),
+      reasoning: undefined,
+      audioOutput: undefined,
+    },
+    counts,
+  );
+  if (reading.kind !== 'ok') return reading;
+  const { outputTokens, reasoningTokens } = reading.usage;
+  const written = Math.min(text, outputTokens);
+  return {
+    kind: 'ok',
+    usage: {
+      ...reading.usage,
+      outputTokens: written,
+      reasoningTokens: 0,
+      imageOutputTokens: outputTokens + reasoningTokens - written,
+    },
+  };
 }

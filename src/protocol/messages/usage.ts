@@ -1,5 +1,6 @@
 import {
   completionTokens,
+  isCount,
   readModes,
   totalTokens,
   USAGE_BUCKETS,
@@ -10,7 +11,7 @@ import {
   type UsageReading,
 } from '../../kernel';
 import { usesIn } from '../fees';
-import { CountReader, detailsIn, invalid, isRecord, okUnlessEmpty, pick, unreadable } from '../usage';
+import { CountReader, isRecord, missingSide, pick, reported, unreadable } from '../usage';
 
 /** Marks what only the beginning of a stream said. Joining it with a later report leaves the mark behind. */
 const BEGUN = Symbol('begun');
@@ -21,54 +22,76 @@ export function findMessagesUsage(event: unknown): unknown {
   return isRecord(begun) ? { ...begun, [BEGUN]: true } : (begun ?? pick(event, 'usage'));
 }
 
+/** Names of details that a later report spoiled, whose earlier figures stand. */
+const SPOILED = Symbol('spoiled');
+
 /**
  * A stream reports twice: `message_start` what went in, `message_delta` what came out and, with some
- * suppliers, what went in once more. Each field's latest figure stands; a zero or a missing field does not
- * take back what was said. Joined before normalising, because the cache write total and its two parts may
- * arrive in different events.
+ * suppliers, what went in once more. Each field's latest figure stands; a zero, a missing field or a value that is no
+ * count does not take back what was said. Joined before normalising, because the cache write total and its two parts
+ * may arrive in different events.
  */
 export function mergeMessagesUsage(earlier: unknown, later: unknown): unknown {
-  if (!isRecord(later)) return later ?? earlier;
-  if (!isRecord(earlier)) return earlier === undefined || earlier === null ? later : earlier;
+  if (!isRecord(later)) return isRecord(earlier) ? spoiledBy(earlier, later) : (later ?? earlier);
+  if (!isRecord(earlier)) return later;
   const merged = new Map(Object.entries(earlier));
+  const spoiled = [...spoiledIn(earlier)];
   for (const [name, value] of Object.entries(later)) {
-    if (isRecord(value)) merged.set(name, mergeMessagesUsage(earlier[name], value));
-    else if ((value !== null && value !== 0) || !merged.has(name)) merged.set(name, value);
+    const before = earlier[name];
+    if (isCount(before) && value !== null && !isCount(value)) spoiled.push(name);
+    else if (isRecord(value)) {
+      const joined = mergeMessagesUsage(before, value);
+      merged.set(name, joined);
+      spoiled.push(...spoiledIn(joined).map((part) => `${name}.${part}`));
+    } else if ((value !== null && value !== 0) || !merged.has(name)) merged.set(name, value);
   }
-  return Object.fromEntries(merged);
+  const joined = Object.fromEntries(merged);
+  return spoiled.length === 0 ? joined : { ...joined, [SPOILED]: spoiled };
 }
+
+interface SpoiledUsage {
+  readonly [SPOILED]?: readonly string[];
+}
+const NO_NAMES: readonly string[] = [];
+
+const namesIn = ({ [SPOILED]: names = NO_NAMES }: SpoiledUsage): readonly string[] => names;
+const spoiledIn = (usage: unknown): readonly string[] => (isRecord(usage) ? namesIn(usage) : NO_NAMES);
+
+const spoiledBy = (earlier: object, later: unknown) =>
+  later === undefined || later === null
+    ? earlier
+    : { ...earlier, [SPOILED]: [...spoiledIn(earlier), 'usage'] };
 
 /** Here input excludes what was read from or written to the cache, so nothing is subtracted. */
 export function normaliseMessagesUsage(raw: unknown): UsageReading {
   if (!isRecord(raw)) return unreadable(raw);
   const counts = new CountReader();
+  for (const name of spoiledIn(raw)) counts.ignore(name);
   const { input, output, ...told } = bucketsIn(counts, raw);
-  const iterations = iterationsIn(raw);
+  const iterations = iterationsIn(counts, raw);
   const uses = usesIn(counts, raw);
-  if (counts.fault !== undefined) return invalid(counts.fault);
-  if (input === undefined && output === undefined) return { kind: 'absent' };
-  if (input === undefined) return invalid('input_tokens is missing');
-  if (output === undefined) return invalid('output_tokens is missing');
-  if (told.reasoningTokens > output) return invalid('thinking_tokens exceed output_tokens');
-  const top = { ...told, inputTokens: input, outputTokens: output - told.reasoningTokens };
-  const { counts: larger, doubt: otherwise } = largerOf(top, iterations.answers);
-  const doubt = iterations.fault ?? otherwise;
-  const reading = okUnlessEmpty({
-    ...larger,
-    uses,
-    modes: readModes(raw),
-    parts: iterations.beside,
-  });
-  if (reading.kind !== 'ok') return reading;
-  const usage = doubt === undefined ? reading.usage : { ...reading.usage, doubt };
+  const visible = (output ?? 0) - told.reasoningTokens;
+  const top = { ...told, inputTokens: input ?? 0, outputTokens: Math.max(0, visible) };
+  const { counts: larger, doubt } = largerOf(top, iterations.answers);
+  const reading = reported(
+    { ...larger, uses, modes: readModes(raw), parts: iterations.beside },
+    {
+      ignored: counts.ignored,
+      doubt: doubt ?? iterations.doubt ?? (output !== undefined && visible < 0 ? MORE_THOUGHTS : undefined),
+      missing: larger === top ? missingSide(input, output) : undefined,
+    },
+  );
   // Before anything is written, its count means nothing.
-  return { kind: 'ok', usage: Reflect.get(raw, BEGUN) === true ? { ...usage, source: 'partial' } : usage };
+  if (reading.kind !== 'ok' || Reflect.get(raw, BEGUN) !== true) return reading;
+  return { kind: 'ok', usage: { ...reading.usage, source: 'partial' } };
 }
+
+const MORE_THOUGHTS = 'output_tokens_details.thinking_tokens is larger than output_tokens';
 
 /** The counts of the whole answer, or of one iteration of it. */
 function bucketsIn(counts: CountReader, raw: Readonly<Record<string, unknown>>) {
-  const writing = detailsIn(raw.cache_creation);
-  const details = detailsIn(raw.output_tokens_details);
+  const writing = counts.detailsIn(raw.cache_creation, 'cache_creation');
+  const details = counts.detailsIn(raw.output_tokens_details, 'output_tokens_details');
   const short = counts.of(writing.ephemeral_5m_input_tokens, 'cache_creation.ephemeral_5m_input_tokens') ?? 0;
   const long = counts.of(writing.ephemeral_1h_input_tokens, 'cache_creation.ephemeral_1h_input_tokens') ?? 0;
   const written = counts.of(raw.cache_creation_input_tokens, 'cache_creation_input_tokens') ?? 0;
@@ -90,28 +113,27 @@ const MOST_ITERATIONS = 1_000;
  * Compactions and advice stand in the list of iterations alone, and are billed beside the answer. The
  * answer's own tokens are in the counts of the whole as well.
  */
-function iterationsIn({ iterations }: Readonly<Record<string, unknown>>) {
-  // A value that is no count takes nothing away from the whole.
-  const counts = new CountReader();
+function iterationsIn(counts: CountReader, { iterations }: Readonly<Record<string, unknown>>) {
   const beside: UsagePart[] = [];
   const answers: Partial<UsageCounts>[] = [];
-  if (!Array.isArray(iterations)) return { beside: null, answers, fault: undefined };
-  if (iterations.length > MOST_ITERATIONS) counts.fault ??= 'iterations are too many';
+  if (!Array.isArray(iterations)) return { beside: null, answers, doubt: undefined };
+  counts.prefix = 'iterations.';
   for (const iteration of iterations.slice(0, MOST_ITERATIONS) as unknown[]) {
     if (!isRecord(iteration)) continue;
     const { input = 0, output = 0, reasoningTokens, ...cached } = bucketsIn(counts, iteration);
-    const thoughts = Math.min(reasoningTokens, output);
     const spent = {
       ...cached,
       inputTokens: input,
-      outputTokens: output - thoughts,
-      reasoningTokens: thoughts,
+      outputTokens: Math.max(0, output - reasoningTokens),
+      reasoningTokens,
     };
     const kind = typeof iteration.type === 'string' ? iteration.type.slice(0, LONGEST_WORD) : 'unknown';
     if (ANSWERS.has(kind)) answers.push(spent);
     else beside.push({ kind, model: modelIn(iteration), ...withoutZeros(spent) });
   }
-  return { beside: beside.length === 0 ? null : beside, answers, fault: counts.fault };
+  counts.prefix = '';
+  const doubt = iterations.length > MOST_ITERATIONS ? 'iterations are too many' : undefined;
+  return { beside: beside.length === 0 ? null : beside, answers, doubt };
 }
 
 const ANSWERS: ReadonlySet<string> = new Set(['message', 'fallback_message']);

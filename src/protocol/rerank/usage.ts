@@ -1,20 +1,25 @@
 import { usageOf, type UsageReading } from '../../kernel';
-import { CountReader, inputOf, invalid, isRecord, okUnlessEmpty, pick, unreadable } from '../usage';
+import { CountReader, isRecord, pick, reported, soleInput, unlessRead, unreadable } from '../usage';
 
-/** Usage of a rerank answer: billed units among the metadata, or a plain usage object. */
+/**
+ * Usage of a rerank answer: billed units and tokens among the metadata, or a plain usage object. Suppliers that sell by
+ * the search unit report tokens beside it.
+ */
 export function findRerankUsage(body: unknown): unknown {
-  return pick(body, 'meta', 'billed_units') ?? pick(body, 'usage');
+  const units = pick(body, 'meta', 'billed_units');
+  const tokens = pick(body, 'meta', 'tokens');
+  if (isRecord(units) && isRecord(tokens)) return { ...tokens, ...units };
+  return units ?? pick(body, 'usage');
 }
 
 /** Sold by the search unit or by the token; a search unit is a call. */
 export function normaliseRerankUsage(raw: unknown): UsageReading {
   if (!isRecord(raw)) return unreadable(raw);
   const counts = new CountReader();
-  const units = counts.of(raw.search_units, 'search_units');
-  const tokens = inputOf(counts, raw);
-  if (counts.fault !== undefined) return invalid(counts.fault);
-  if (units !== undefined && units > 0) {
-    return { kind: 'ok', usage: usageOf({ calls: units, inputTokens: tokens ?? 0 }) };
-  }
-  return tokens === undefined ? { kind: 'absent' } : okUnlessEmpty({ inputTokens: tokens });
+  const units = counts.of(raw.search_units, 'search_units') ?? 0;
+  const { tokens, doubt } = soleInput(counts, raw);
+  const { ignored } = counts;
+  const read = { calls: Math.max(1, units), inputTokens: tokens ?? 0 };
+  if (units > 0 && ignored === null && doubt === undefined) return { kind: 'ok', usage: usageOf(read) };
+  return reported(read, { ignored, doubt, missing: unlessRead(tokens, counts) });
 }

@@ -7,7 +7,7 @@ import {
   type UsageReading,
 } from '../../kernel';
 import { usesIn, withModes } from '../fees';
-import { CountReader, detailsIn, invalid, isRecord, pick, splitTotals, unreadable } from '../usage';
+import { CountReader, isRecord, pick, splitTotals, unreadable } from '../usage';
 
 /** The usage object of an answer or of the closing events of a stream. */
 export function findResponsesUsage(event: unknown): unknown {
@@ -18,26 +18,25 @@ export function findResponsesUsage(event: unknown): unknown {
 export function normaliseResponsesUsage(raw: unknown): UsageReading {
   if (!isRecord(raw)) return unreadable(raw);
   const counts = new CountReader();
-  const input = detailsIn(raw.input_tokens_details);
-  const output = detailsIn(raw.output_tokens_details);
-  const totals = {
-    input: counts.of(raw.input_tokens, 'input_tokens'),
-    output: counts.of(raw.output_tokens, 'output_tokens'),
-    total: counts.of(raw.total_tokens, 'total_tokens'),
-    cacheRead: counts.of(input.cached_tokens, 'input_tokens_details.cached_tokens'),
-    cacheWrite: counts.of(input.cache_write_tokens, 'input_tokens_details.cache_write_tokens'),
-    audioInput: counts.of(input.audio_tokens, 'input_tokens_details.audio_tokens'),
-    image: counts.of(input.image_tokens, 'input_tokens_details.image_tokens'),
-    reasoning: counts.of(output.reasoning_tokens, 'output_tokens_details.reasoning_tokens'),
-    audioOutput: counts.of(output.audio_tokens, 'output_tokens_details.audio_tokens'),
-    imageOutput: counts.of(output.image_tokens, 'output_tokens_details.image_tokens'),
-    uses: usesIn(counts, raw),
-    modes: readModes(raw),
-  };
-  if (counts.fault !== undefined) return invalid(counts.fault);
-  if (totals.input === undefined && totals.output === undefined) return { kind: 'absent' };
-  if (totals.output === undefined) return invalid('output_tokens is missing');
-  return splitTotals(totals);
+  const input = counts.detailsIn(raw.input_tokens_details, 'input_tokens_details');
+  const output = counts.detailsIn(raw.output_tokens_details, 'output_tokens_details');
+  return splitTotals(
+    {
+      input: counts.of(raw.input_tokens, 'input_tokens'),
+      output: counts.of(raw.output_tokens, 'output_tokens'),
+      total: counts.of(raw.total_tokens, 'total_tokens'),
+      cacheRead: counts.of(input.cached_tokens, 'input_tokens_details.cached_tokens'),
+      cacheWrite: counts.of(input.cache_write_tokens, 'input_tokens_details.cache_write_tokens'),
+      audioInput: counts.of(input.audio_tokens, 'input_tokens_details.audio_tokens'),
+      image: counts.of(input.image_tokens, 'input_tokens_details.image_tokens'),
+      reasoning: counts.of(output.reasoning_tokens, 'output_tokens_details.reasoning_tokens'),
+      audioOutput: counts.of(output.audio_tokens, 'output_tokens_details.audio_tokens'),
+      imageOutput: counts.of(output.image_tokens, 'output_tokens_details.image_tokens'),
+      uses: usesIn(counts, raw),
+      modes: readModes(raw),
+    },
+    counts,
+  );
 }
 
 export function renderResponsesUsage(usage: UsageCounts) {

@@ -1,5 +1,5 @@
 import type * as contract from '#extension';
-import type { CredentialKind, LaneView, ProviderView } from '../../catalogue';
+import type { CredentialKind, LaneView, ModelKind, ModelView, ProviderView } from '../../catalogue';
 import { ExtensionRefused, type Owned } from '../../extensions';
 import { fault } from '../../kernel';
 import type { Wire } from '../../vendors';
@@ -109,6 +109,13 @@ export class SupplierStyles {
     const usual = this.dialectFor(provider, 'chat');
     const hasChoice = this.dialectFor(provider, 'responses') === 'responses';
     return wire === null || hasChoice || usual === undefined || usual === wire ? null : usual;
+  }
+
+  /** Kind of a model as callers see it: one whose lanes serve agents alone answers no other route. */
+  kindOf({ kind, lanes }: Pick<ModelView, 'kind' | 'lanes'>): ModelKind | 'native' {
+    const servesAgentsOnly = ({ provider }: LaneView): boolean =>
+      this.dialectFor(provider, 'chat') === undefined && this.dialectFor(provider, 'native') !== undefined;
+    return kind === 'chat' && lanes.length > 0 && lanes.every(servesAgentsOnly) ? 'native' : kind;
   }
 
   /** A provider would be asked in this dialect; undefined when it does not serve the operation. */

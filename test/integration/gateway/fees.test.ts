@@ -252,7 +252,7 @@ describe('suppliers bill fees beside the tokens of text', () => {
       ).toMatchObject({ status: 200, record: { uses: null } });
     const details = { constructor: 2, mystery_calls: 1 };
     supplier.answer = responsesAnswer([], { server_side_tool_usage_details: details });
-    expect((await ask('responses', { model, input: 'x', max_output_tokens: 50 })).record).toMatchObject({
+    expect((await ask('responses', { model, input: 'x', max_output_tokens: 20_000 })).record).toMatchObject({
       uses: { other_tool: 1 },
     });
   });
@@ -328,16 +328,17 @@ describe('suppliers bill fees beside the tokens of text', () => {
   });
 
   test.each([
-    ['no report', {}],
-    ['a report that cannot be read', { usage: { input_tokens: 5, output_tokens: 'many' } }],
-  ])('pictures sold by their tokens are never free: %s', async (_what, told) => {
+    ['no report', {}, 0],
+    // G5: the readable input counts, and only the output is estimated.
+    ['a report that cannot be read', { usage: { input_tokens: 5, output_tokens: 'many' } }, 5],
+  ])('pictures sold by their tokens are never free: %s', async (_what, told, inputTokens) => {
     const model = await modelWith({ input: usd('5'), output: usd('40') }, 'chatty', 'image');
     supplier.answer = { created: 1, data: [{ b64_json: 'aGk=' }], ...told };
     const { record } = await ask('images/generations', { model, prompt: 'x', quality: 'medium' });
     expect(record).toMatchObject({
       image_output_tokens: 1_584,
       usage_source: 'estimated',
-      cost_nano: '63360000',
+      cost_nano: String(63_360_000 + inputTokens * 5_000),
     });
   });
 
@@ -355,7 +356,7 @@ describe('suppliers bill fees beside the tokens of text', () => {
         reasoning_tokens: 73_248,
       },
     });
-    const { record } = await ask('chat/completions', { model, messages, max_tokens: 50 });
+    const { record } = await ask('chat/completions', { model, messages, max_tokens: 80_000 });
     expect(record).toMatchObject({
       usage_source: 'supplier',
       input_tokens: 7_407,

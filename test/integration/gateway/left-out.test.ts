@@ -83,6 +83,19 @@ describe('what a request is answered without is told', () => {
     expect([told.status, told.head]).toEqual([200, []]);
   });
 
+  // B12: "`x-svc-dropped: region` on every call with `region`, though the region was obeyed".
+  test.each([
+    ['/v1/chat/completions', 'on-chat'],
+    ['/v1/messages', 'on-chat'],
+    ['/v1/messages', 'on-messages'],
+    ['/v1/chat/completions', 'on-messages'],
+  ])('x-svc-dropped lacks a region that was obeyed, on %s for %s', async (path, model) => {
+    const answer = await send(path, { model, ...ask, region: 'eu' });
+    expect([answer.status, answer.head]).toEqual([200, []]);
+    const sent = (await supplier.requests()).at(-1);
+    expect(sent?.body).not.toHaveProperty('region');
+  });
+
   test('fields that steer, on a lane of the same dialect', async () => {
     const steering = ['api_base', 'base_url', 'fallbacks', 'models', 'provider', 'mock_response', 'timeout'];
     const fields = Object.fromEntries(steering.map((name) => [name, 'x']));

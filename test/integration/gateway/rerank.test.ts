@@ -54,6 +54,15 @@ describe('reranking', () => {
       },
     );
 
+    // B12: "rerank's `x-svc-input-tokens` is 0 while the body says 8".
+    test('reports the input tokens that the body reports', async () => {
+      const answer = await rank(path, {});
+      const body = (await answer.json()) as { readonly meta: { tokens: { input_tokens: number } } };
+      expect(body.meta.tokens.input_tokens).toBeGreaterThan(0);
+      expect(answer.headers.get('x-svc-input-tokens')).toBe(String(body.meta.tokens.input_tokens));
+      expect(await recordOf(answer)).toMatchObject({ calls: 1, cost_nano: '2000000' });
+    });
+
     test('is put in order where the supplier keeps to neither', async () => {
       const results = [0.2, 0.9, 0.5].map((relevance_score, index) => ({ index, relevance_score }));
       await supplier.addFault({ fault: { kind: 'status', status: 200, body: { id: 'x', results } } });

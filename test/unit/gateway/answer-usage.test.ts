@@ -31,6 +31,14 @@ describe('a stream tells its usage', () => {
   test('that reported nothing, or what cannot be: input and output are counted', () => {
     const counted = usageOf({ inputTokens: 70, outputTokens: 11 }, 'estimated');
     expect(read(undefined, 41)).toEqual(counted);
-    expect(read({ input_tokens: -1, output_tokens: 3 }, 41)).toEqual(counted);
+    expect(read('much', 41)).toEqual({ ...counted, ignored: ['usage'] });
+  });
+
+  // G5: "an unusable detail is ignored, the rest counts".
+  test('with one unusable count: the rest counts, and only the input is estimated', () => {
+    expect(read({ input_tokens: -1, output_tokens: 3 }, 41)).toMatchObject({
+      ...usageOf({ inputTokens: 70, outputTokens: 3 }, 'partial'),
+      ignored: ['input_tokens'],
+    });
   });
 });

@@ -45,8 +45,8 @@ describe('a recording is sold by its sound', () => {
     const counted = soldAudio({ kind: 'absent' }, recording, byMinute, 0);
     expect(counted).toMatchObject({ kind: 'ok', usage: { source: 'estimated' } });
     expect(soldAudio(told({ audioMilliseconds: 311_000 }), recording, byMinute, 0)).toEqual(counted);
-    const invalid: UsageReading = { kind: 'invalid', reason: 'x' };
-    expect(soldAudio(invalid, recording, byMinute, 0)).toEqual(counted);
+    const invalid: UsageReading = { kind: 'invalid', field: 'usage' };
+    expect(soldAudio(invalid, recording, byMinute, 0)).toMatchObject(counted);
   });
 
   test('is never more than was held for it', () => {

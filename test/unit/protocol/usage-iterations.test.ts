@@ -43,7 +43,7 @@ describe('iterations of an answer', () => {
       const iterations = [{ ...message, ...wrong }];
       const usage = read({ input_tokens: 100, output_tokens: 10, iterations });
       expect(usage).toMatchObject({ inputTokens: 100, outputTokens: 10 });
-      expect(usage.doubt).toMatch(/not a count/);
+      expect(usage.ignored).toEqual([`iterations.${Object.keys(wrong)[0]}`]);
     },
   );
 });

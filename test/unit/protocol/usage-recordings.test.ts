@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { usageOf, type UsageCounts, type UsageReading, type UsageSource } from '../../../src/kernel';
+import {
+  type Usage,
+  usageOf,
+  type UsageCounts,
+  type UsageReading,
+  type UsageSource,
+} from '../../../src/kernel';
 import { findTranscriptionUsage, normaliseTranscriptionUsage } from '../../../src/protocol/audio/usage';
 import { findChatUsage, normaliseChatUsage } from '../../../src/protocol/chat/usage';
 import { findEmbeddingsUsage, normaliseEmbeddingsUsage } from '../../../src/protocol/embeddings/usage';
@@ -14,7 +20,10 @@ interface Recording {
   name: string;
   body: unknown;
   reading:
-    | { kind: 'ok'; counts: Partial<UsageCounts>; source?: UsageSource; doubt?: string }
+    | ({ kind: 'ok'; counts: Partial<UsageCounts>; source?: UsageSource } & Pick<
+        Usage,
+        'doubt' | 'ignored' | 'missing' | 'totalOfBoth'
+      >)
     | { kind: 'absent' }
     | { kind: 'invalid' };
 }
@@ -40,12 +49,10 @@ describe.each(Object.keys(readers))('%s', (dialect) => {
     '%s',
     (_name, { body, reading }) => {
       const read = readers[dialect]?.(body);
-      if (reading.kind === 'ok')
-        expect(read).toEqual({
-          kind: 'ok',
-          usage: { ...usageOf(reading.counts, reading.source), doubt: reading.doubt },
-        });
-      else expect(read?.kind).toBe(reading.kind);
+      if (reading.kind === 'ok') {
+        const { kind, counts, source, ...notes } = reading;
+        expect(read).toEqual({ kind, usage: { ...usageOf(counts, source), ...notes } });
+      } else expect(read?.kind).toBe(reading.kind);
     },
   );
 });

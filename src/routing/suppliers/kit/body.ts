@@ -11,6 +11,9 @@ export interface PreparedBody {
   readonly dropped: readonly Dropped[];
 }
 
+/** The region of a request is obeyed by the choice of its lane. */
+const lossOfSteering = (name: string): Dropped['loss'] => (name === 'region' ? 'fulfilled' : 'dropped');
+
 /** Collects what has to change in a body, and what of it is lost by that. */
 export class BodyEdits {
   readonly set: Record<string, unknown> = {};
@@ -18,7 +21,8 @@ export class BodyEdits {
   readonly dropped: Dropped[] = [];
 
   constructor(readonly parsed: JsonBody['text']['body']) {
-    for (const name of Object.keys(parsed)) if (isSteering(name)) this.drop(name, 'steers routing');
+    for (const name of Object.keys(parsed))
+      if (isSteering(name)) this.drop(name, 'steers routing', lossOfSteering(name));
   }
 
   has(name: string): boolean {
@@ -95,7 +99,13 @@ function formBody({ body, lane }: OutgoingCall): PreparedBody {
   const fields: (readonly [string, string])[] = [['model', lane.upstreamModel]];
   for (const [name, value] of body.fields) {
     if (isSteering(withoutListMark(name)))
-      dropped.push({ loss: 'dropped', path: name, reason: 'steers routing', at: name, count: 1 });
+      dropped.push({
+        loss: lossOfSteering(name),
+        path: name,
+        reason: 'steers routing',
+        at: name,
+        count: 1,
+      });
     else if (name !== 'model') fields.push([name, value]);
   }
   return { ...encodeForm({ fields, files: body.files }), dropped };
