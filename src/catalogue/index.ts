@@ -17,6 +17,7 @@ export { type StoredTokenEvent, type TokenEvent, TokenEvents } from './credentia
 export { CredentialStore, type CredentialState, type PooledToken } from './credential-store.service';
 export { CatalogueModule } from './catalogue.module';
 export { chosenWire } from './chosen-wire';
+export { factsOfLane, isAnthropicApi } from './facts-of-lane';
 export { departmentsOf, listAccess, type ListedAccess } from './access-list';
 export { CatalogueService } from './catalogue.service';
 export { listAliases } from './catalogue-lists';

@@ -1,8 +1,8 @@
 import type { Lane, Model, ModelAlias, Price, PriceSchedule, Provider } from './entities';
 import { allows, type ModelPolicy } from './model-policy';
 import type { Row } from '../platform';
-import { laneFacts } from '../vendors';
 import { chosenWire } from './chosen-wire';
+import { factsOfLane } from './facts-of-lane';
 import { ratesOf } from './price-codec';
 import type {
   LaneView,
@@ -223,7 +223,7 @@ function laneViews(
     .flatMap(({ id, providerId, upstreamModel, region, priority, weight, retries, enabled, ...lane }) => {
       const provider = providers.get(providerId);
       if (!enabled || provider?.visible !== true) return [];
-      const facts = laneFacts(lane.facts ?? upstreamModel, model.facts);
+      const facts = factsOfLane({ facts: lane.facts, upstreamModel }, model, provider);
       const wire = chosenWire(lane, model, provider);
       return [Object.freeze({ id, provider, upstreamModel, region, priority, weight, retries, facts, wire })];
     })

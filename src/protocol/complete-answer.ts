@@ -5,7 +5,7 @@ import { renderChatUsage } from './chat/usage';
 import { renderEmbeddingsUsage } from './embeddings/usage';
 import { messagesId } from './messages/stream-encoder';
 import { renderMessagesUsage } from './messages/usage';
-import { responsesId } from './responses/envelope';
+import { fieldsLacking, responsesId } from './responses/envelope';
 import { renderResponsesUsage } from './responses/usage';
 import { isRecord } from './usage';
 
@@ -16,12 +16,15 @@ export type AnswerForm = DialectName | 'completions' | 'embeddings';
 export interface AnswerFacts {
   readonly usage: Usage;
   readonly requestId: string;
+  /** Fields of the request that a response repeats. */
+  readonly request: JsonObject;
 }
 
 /** The members of an answer that are missing, or say other tokens than the bill; empty for most answers. */
 export function membersLacking(form: AnswerForm, answer: JsonFields, facts: AnswerFacts): JsonObject {
   return {
     ...absent(answer, namedIn(form, answer, facts)),
+    ...(form === 'responses' ? fieldsLacking(answer, answer.status ?? 'completed', facts.request) : {}),
     ...listLacking(form, answer),
     ...usageLacking(form, answer, facts.usage),
   };

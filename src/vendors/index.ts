@@ -15,6 +15,8 @@ export {
 } from './facts';
 export { factsOf, knownModels } from './find-facts';
 export { type LaneFacts, laneFacts, UNKNOWN_FACTS, windowOf } from './lane-facts';
+export type { VendorWithGenerations } from './assumed-facts';
+export { isEnded } from './models/ended';
 export { type ToldDifference, toldDifferences } from './told-differences';
 export { readToldModel, readToldPage, type ToldModel } from './told-models';
 export { forbidsThinking, THINKING_BESIDE_ANSWER, THINKING_FIELDS, thinkingBeside } from './output-fields';

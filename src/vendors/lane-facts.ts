@@ -1,3 +1,4 @@
+import { assumedFacts, type VendorWithGenerations } from './assumed-facts';
 import type { FactsOverride, ModelFacts } from './facts';
 import { factsOf } from './find-facts';
 
@@ -5,14 +6,25 @@ import { factsOf } from './find-facts';
 export interface LaneFacts extends FactsOverride {
   /** The row of the table; null: nothing is known but the operator's word. */
   readonly known: string | null;
+  /** Id of the model that an unknown one of its vendor is treated like. */
+  readonly assumed?: string;
 }
 
 export const UNKNOWN_FACTS: LaneFacts = Object.freeze({ known: null });
 
-/** `name` is the supplier's name of the model, or the id that a lane says it stands for. */
-export function laneFacts(name: string, override: FactsOverride): LaneFacts {
+/**
+ * `name` is the supplier's name of the model, or the id that a lane says it stands for. With a vendor, an unknown
+ * name is treated like the vendor's newest known generation.
+ */
+export function laneFacts(
+  name: string,
+  override: FactsOverride,
+  vendor: VendorWithGenerations | null = null,
+): LaneFacts {
   const row = factsOf(name);
-  if (row === null) return Object.keys(override).length === 0 ? UNKNOWN_FACTS : { ...override, known: null };
+  const assumed = row === null && vendor !== null ? assumedFacts(name, vendor) : null;
+  if (row === null && assumed === null && Object.keys(override).length === 0) return UNKNOWN_FACTS;
+  if (row === null) return { ...assumed, ...override, known: null };
   return { ...factsAlone(row), ...override, known: row.id };
 }
 

@@ -2,6 +2,7 @@ import { Controller, Query, Req } from '@nestjs/common';
 import {
   aliasesVersion,
   chosenWire,
+  factsOfLane,
   listAliases,
   type ListedModel,
   type ListedProvider,
@@ -24,7 +25,7 @@ import {
 import { formatUsd, line, oneOf, rowId } from '../../kernel';
 import { Database, type Page as Rows, Takes } from '../../platform';
 import { ModelLists, SupplierStyles } from '../../routing';
-import { factsOf, overrideFields, WIRES } from '../../vendors';
+import { overrideFields, WIRES } from '../../vendors';
 import {
   Access,
   addressOf,
@@ -177,7 +178,7 @@ export class CataloguePagesController {
         providers: providers.map(({ name: value }) => ({ value, selected: value === lane.provider })),
         wires: WIRES.map((value) => ({ value, selected: value === lane.wire })),
         ...this.wireOf(lane, model, providers),
-        isUnknown: lane.provider !== '' && factsOf(lane.facts ?? lane.upstreamModel) === null,
+        ...knowledgeOf(lane, model, providers),
       })),
       states: MODEL_STATES.map((value) => ({ value, selected: value === model.state })),
       versions: {
@@ -248,6 +249,18 @@ export class CataloguePagesController {
   private statesFor(chosen: string | undefined) {
     return MODEL_STATES.map((value) => ({ value, selected: value === chosen }));
   }
+}
+
+/** Whether the page says that the lane's model is unknown, or which model's facts are assumed. */
+function knowledgeOf(
+  lane: Pick<SheetLane, 'provider' | 'facts' | 'upstreamModel'>,
+  model: Pick<ModelSheet['model'], 'facts' | 'kind'>,
+  providers: readonly ListedProvider[],
+): { readonly isUnknown?: boolean; readonly assumed?: string } {
+  const provider = providers.find(({ name }) => name === lane.provider);
+  if (provider === undefined) return {};
+  const { known, assumed } = factsOfLane(lane, model, provider);
+  return assumed === undefined ? { isUnknown: known === null } : { assumed };
 }
 
 const nano = (text: string | null): bigint | null => (text === null ? null : BigInt(text));

@@ -4,11 +4,12 @@ import {
   type CurrentLane,
   type CurrentModel,
   type CurrentProvider,
+  factsOfLane,
   readCurrent,
 } from '../../catalogue';
 import { DAY_MS } from '../../kernel';
 import type { SupplierStyles } from '../../routing';
-import { factsOf, laneFacts, type LaneFacts } from '../../vendors';
+import type { LaneFacts } from '../../vendors';
 import { comparedWithVendors, differencesOf } from '../models-compare';
 import { type CheckContext, type Finding, ok, warn } from '../../checks';
 
@@ -28,6 +29,7 @@ export async function modelsKnown({ database, styles }: CheckContext): Promise<F
   const served = lanesServed(await database.transaction((tx) => readCurrent(tx)));
   return [
     ...unknownModels(served),
+    ...assumedModels(served),
     ...ignoredWires(served, styles),
     ...endingModels(served, Date.now()),
     ...unpricedLength(served),
@@ -65,7 +67,7 @@ function lanesServed({ models, providers }: Current): ServedLane[] {
       model.lanes.flatMap((lane) => {
         const provider = providers.get(lane.provider);
         if (!lane.enabled || provider?.visible !== true || provider.style === 'sandbox') return [];
-        return [{ model, lane, provider, facts: laneFacts(lane.facts ?? lane.upstreamModel, model.facts) }];
+        return [{ model, lane, provider, facts: factsOfLane(lane, model, provider) }];
       }),
     );
 }
@@ -84,14 +86,25 @@ function ignoredWires(served: readonly ServedLane[], styles: SupplierStyles): Fi
 
 function unknownModels(served: readonly ServedLane[]): Finding[] {
   const unknown = served.filter(
-    ({ lane, model }) =>
-      factsOf(lane.facts ?? lane.upstreamModel) === null && Object.keys(model.facts).length === 0,
+    ({ facts, model }) =>
+      facts.known === null && facts.assumed === undefined && Object.keys(model.facts).length === 0,
   );
   if (unknown.length === 0) return [];
   const advice =
     'Nothing is left out of their requests, and no window lowers what they set aside. Name the model they stand for ' +
     '(facts of the lane), or say what is known (facts of the model): docs/vendors.md';
   return [warn('models', `not in the table of known models: ${namesOf(unknown)}`, advice)];
+}
+
+function assumedModels(served: readonly ServedLane[]): Finding[] {
+  const assumed = served.flatMap(({ lane, facts }) =>
+    facts.assumed === undefined ? [] : [`${lane.upstreamModel} (like ${facts.assumed})`],
+  );
+  if (assumed.length === 0) return [];
+  const found = `facts are assumed, the names are not in the table of known models: ${[...new Set(assumed)].join(', ')}`;
+  const advice =
+    'Name the model they stand for (facts of the lane), or say what is known (facts of the model): docs/vendors.md';
+  return [warn('assumed models', found, advice)];
 }
 
 function endingModels(served: readonly ServedLane[], now: number): Finding[] {

@@ -7,15 +7,16 @@ import type { Operation } from '../operations/operation';
 export function echoOf({ operation, inbound }: Call): JsonObject {
   if (operation.keepsAnswers !== true) return {};
   const { body, previousResponseId } = inbound;
-  const store = typeof body.store === 'boolean' ? body.store : null;
+  // Answers are kept here unless the caller forbids it; suppliers are always sent store: false.
+  const store = typeof body.store === 'boolean' ? body.store : true;
   return { previous_response_id: previousResponseId ?? null, store };
 }
 
 /** A longer field is not repeated: every event that holds the response would hold it as well. */
 const MOST_REPEATED_BYTES = 1024 * 1024;
 
-/** A translated answer repeats all of them: its supplier knows none. */
-export const echoOfTranslated = (call: Call): JsonObject =>
+/** All fields of the request that an answer can repeat, as the caller sent them. */
+export const requestEcho = (call: Call): JsonObject =>
   call.operation.keepsAnswers === true ? { ...repeatable(call), ...echoOf(call) } : {};
 
 function repeatable({ inbound }: Call): JsonObject {

@@ -4,7 +4,7 @@ import { answeredName } from '../admission';
 import { type Delivery, failureOf, hidesUsage, type LaneAnswer, type LaneStream } from '../attempt';
 import { textOperation } from '../operations/operation';
 import { chargedUsage, usageOfStream } from '../settle';
-import { echoOf } from './echo';
+import { echoOf, requestEcho } from './echo';
 import { StreamMending } from './stream-mending';
 import { svcFacts } from './svc-facts';
 import { Tap } from './tap';
@@ -47,6 +47,7 @@ export class PassingStream implements LaneStream {
       model: named ?? route.lane.upstreamModel,
       inputTokens: call.inputEstimate,
       echo: this.echo,
+      request: form === 'responses' ? requestEcho(call) : null,
     });
     return mender === null
       ? undefined

@@ -27,7 +27,7 @@ import { separateChoices } from '../operations/answer-shapes/chat-choices';
 import { completionOf } from '../operations/answer-shapes/completions';
 import { isText, type Operation, textOperation } from '../operations/operation';
 import { chargedUsage, usageOfWhole, withServedUses } from '../settle';
-import { answerId, echoOf, echoOfTranslated } from './echo';
+import { answerId, echoOf, requestEcho } from './echo';
 import { applyEdits, type Edit, memberEdits } from './edits';
 
 /** Reads a whole answer; nothing of it leaves before settlement. A failure in its place is the lane's. */
@@ -106,7 +106,9 @@ function shaped({ routed, route }: LaneAnswer, bytes: Buffer, told: JsonFields, 
   const answer = shape?.(told, inbound.body) ?? told;
   const isNamed = form !== undefined || answer.model !== undefined;
   const lacking =
-    form === undefined ? {} : membersLacking(form, answer, { usage, requestId: inbound.requestId });
+    form === undefined
+      ? {}
+      : membersLacking(form, answer, { usage, requestId: inbound.requestId, request: requestEcho(call) });
   if (answer !== told)
     return Buffer.from(JSON.stringify({ ...answer, ...lacking, ...(isNamed ? { model } : {}) }));
   if (!isNamed) return bytes;
@@ -141,7 +143,7 @@ function render(answer: LaneAnswer, decoded: readonly DecodedAnswer[]): Delivery
       { ...each, usage },
       {
         ...answerId(operation),
-        echo: echoOfTranslated(call),
+        echo: requestEcho(call),
         requestId: call.inbound.requestId,
         model: answeredName(routed) ?? (each.model || answer.route.lane.upstreamModel),
         lane: markOf(answer.route.lane.provider),

@@ -4,7 +4,7 @@ import { answeredName } from '../admission';
 import { type Delivery, failureOf, type LaneAnswer, type LaneStream, markOf } from '../attempt';
 import { textOperation } from '../operations/operation';
 import { chargedUsage, estimateUsage, usageOfStream } from '../settle';
-import { answerId, echoOfTranslated } from './echo';
+import { answerId, requestEcho } from './echo';
 import { svcFacts } from './svc-facts';
 
 function encoderOptions(
@@ -15,7 +15,7 @@ function encoderOptions(
   const { call } = answer.routed;
   return {
     ...answerId(call.operation),
-    echo: echoOfTranslated(call),
+    echo: requestEcho(call),
     requestId: call.inbound.requestId,
     model: answeredName(answer.routed) ?? undefined,
     lane: markOf(answer.route.lane.provider),

@@ -8,55 +8,112 @@ import {
   present,
   signatureFor,
 } from '../canonical';
+import { secondsNow } from '../chat/stream-encoder';
 import { isRecord } from '../usage';
 import { incompleteReason } from './finish';
 import { renderResponsesUsage } from './usage';
 
 export const responsesId = (id: string): string => (id.startsWith('resp_') ? id : `resp_${id}`);
 
-/** The answer repeats these fields of the request, with their defaults. */
+/** Fields of a response that repeat the request, with the value that applies if the request leaves them out. */
 const REPEATED: JsonObject = {
+  background: false,
+  frequency_penalty: 0,
   instructions: null,
   max_output_tokens: null,
+  max_tool_calls: null,
   metadata: {},
   parallel_tool_calls: true,
+  presence_penalty: 0,
   previous_response_id: null,
+  prompt_cache_key: null,
   reasoning: { effort: null, summary: null },
-  store: null,
+  safety_identifier: null,
+  service_tier: 'default',
+  store: true,
   temperature: 1,
   text: { format: { type: 'text' } },
   tool_choice: 'auto',
   tools: [],
+  top_logprobs: 0,
   top_p: 1,
   truncation: 'disabled',
 };
 
-/** These are repeated where the request has them. */
-const FURTHER = ['max_tool_calls', 'prompt_cache_key', 'safety_identifier', 'service_tier', 'user'];
+/** Fields that a response has in any case; https://www.openresponses.org/specification requires all of them. */
+const OWN_FIELDS: JsonObject = {
+  object: 'response',
+  completed_at: null,
+  error: null,
+  incomplete_details: null,
+  usage: null,
+};
 
-/** The answer repeats what was asked, with the defaults of what was left open. */
-const repeated = (asked: unknown, usual: unknown): unknown =>
-  isRecord(asked) && isRecord(usual) ? { ...usual, ...asked } : (asked ?? usual);
+/** A supplier's null stands for these; for others it counts as a field left out. */
+const NULLABLE: ReadonlySet<string> = new Set(
+  ['metadata', 'reasoning', ...Object.keys(OWN_FIELDS)].concat(
+    Object.keys(REPEATED).filter((name) => REPEATED[name] === null),
+  ),
+);
+
+/** Merges a requested object into its default; other requested values replace the default. */
+const repeated = (requested: unknown, usual: unknown): unknown =>
+  isRecord(requested) && isRecord(usual) ? { ...usual, ...requested } : (requested ?? usual);
+
+/** Tools of a response name all their fields, null if the request leaves them out. */
+const completeTool = (tool: unknown): unknown =>
+  isRecord(tool) && tool.type === 'function'
+    ? { description: null, parameters: null, strict: null, ...tool }
+    : tool;
+
+const isCompleteTool = (tool: unknown): boolean =>
+  !isRecord(tool) ||
+  tool.type !== 'function' ||
+  ['description', 'parameters', 'strict'].every((name) => tool[name] !== undefined);
+
+const completeTools = (tools: unknown): unknown => (Array.isArray(tools) ? tools.map(completeTool) : tools);
+
+function repeatedFields(request: JsonObject): JsonObject {
+  const fields = Object.entries(REPEATED).map(
+    ([name, usual]) => [name, repeated(request[name], usual)] as const,
+  );
+  const { user } = request;
+  return { ...Object.fromEntries(fields), tools: completeTools(request.tools ?? []), ...present({ user }) };
+}
+
+/** Fields that the specification requires and a supplier of this dialect leaves out; empty for most suppliers. */
+export function fieldsLacking(response: JsonObject, status: unknown, request: JsonObject): JsonObject {
+  const lacks = (name: string): boolean =>
+    response[name] === undefined || (response[name] === null && !NULLABLE.has(name));
+  const all: JsonObject = { ...OWN_FIELDS, ...REPEATED };
+  const lacking = Object.keys(all).filter(lacks);
+  const values = lacking.length === 0 ? {} : { ...OWN_FIELDS, ...repeatedFields(request) };
+  const fields: JsonObject = Object.fromEntries(lacking.map((name) => [name, values[name]]));
+  if (fields.completed_at === null && status === 'completed') fields.completed_at = secondsNow();
+  const { tools } = response;
+  if (Array.isArray(tools) && !tools.every(isCompleteTool)) fields.tools = completeTools(tools);
+  return fields;
+}
 
 /** The response object while the answer is on its way. */
-export function envelope(id: string, model: string, createdAt: number, echo: JsonObject = {}): JsonObject {
-  const defaults = Object.entries(REPEATED).map(
-    ([name, usual]) => [name, repeated(echo[name], usual)] as const,
-  );
-  const further = FURTHER.flatMap((name) => (echo[name] === undefined ? [] : [[name, echo[name]] as const]));
-  return {
-    id,
-    object: 'response',
-    created_at: createdAt,
-    status: 'in_progress',
-    error: null,
-    incomplete_details: null,
-    model,
-    output: [],
-    usage: null,
-    ...Object.fromEntries([...defaults, ...further]),
-  };
-}
+export const envelope = (
+  id: string,
+  model: string,
+  createdAt: number,
+  request: JsonObject = {},
+): JsonObject => ({
+  id,
+  object: 'response',
+  created_at: createdAt,
+  completed_at: null,
+  status: 'in_progress',
+  error: null,
+  incomplete_details: null,
+  model,
+  output: [],
+  usage: null,
+  ...repeatedFields(request),
+});
 
 /** The same object once the answer is there. */
 export function closed(
@@ -71,6 +128,7 @@ export function closed(
   const facts = options.facts?.(usage);
   return {
     ...open,
+    completed_at: reason === undefined ? (options.createdAt ?? secondsNow()) : null,
     status: reason === undefined ? 'completed' : 'incomplete',
     incomplete_details: reason === undefined ? null : { reason },
     output,

@@ -18,6 +18,8 @@ export interface StreamFacts {
   readonly inputTokens: number;
   /** A response repeats this of its request. */
   readonly echo: JsonObject;
+  /** All fields of the request that a response can repeat; null leaves responses without them. */
+  readonly request: JsonObject | null;
 }
 
 /** The usage of a whole answer, and where in its event it stands or belongs. */

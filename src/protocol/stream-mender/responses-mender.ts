@@ -1,7 +1,7 @@
 import { formatEvent } from '../../kernel';
 import { type JsonObject } from '../canonical';
 import { secondsNow } from '../chat/stream-encoder';
-import { envelope, responsesId } from '../responses/envelope';
+import { envelope, fieldsLacking, responsesId } from '../responses/envelope';
 import { isRecord } from '../usage';
 import {
   isAbsent,
@@ -98,7 +98,7 @@ export class ResponsesMender implements StreamMender {
     this.hasBegun = true;
     this.sequence = typeof number === 'number' ? number - 1 : 0;
     const { id, created_at: createdAt } = this.names();
-    const response = envelope(id, this.facts.model, createdAt, this.facts.echo);
+    const response = envelope(id, this.facts.model, createdAt, this.facts.request ?? this.facts.echo);
     const data = JSON.stringify({ type: 'response.created', sequence_number: this.sequence, response });
     this.before = formatEvent({ event: 'response.created', data });
   }
@@ -123,6 +123,8 @@ export class ResponsesMender implements StreamMender {
     if (isAbsent(response.status)) members.status = status;
     if (response.model === undefined) members.model = this.facts.model;
     if (!Array.isArray(response.output)) members.output = [];
+    const { request } = this.facts;
+    if (request !== null) Object.assign(members, fieldsLacking(response, response.status ?? status, request));
     for (const [name, value] of Object.entries(this.facts.echo))
       if (response[name] !== value) members[name] = value;
     if (response !== event.response) return lacks.add([], event, { response: members });

@@ -123,21 +123,33 @@ const gpt6: readonly ModelFacts[] = [
     id: 'gpt-6.1-sol',
     source: 'https://docs.laozhang.ai/en/announcements/gpt-6-1-sol-2026-10',
   }),
-  // The way to tell it to think was found nowhere.
-  reasoning({
-    id: 'gpt-6.2-sol',
-    window: 1_050_000,
-    thinking: { unasked: true, canStop: false },
-    source: 'https://vercel.com/ai-gateway/models/gpt-6.2-sol.md',
-  }),
-  since56({
-    id: 'gpt-6.1-terra',
-    source:
-      'https://documentation.s3ns.fr/gemini-enterprise-agent-platform/models/partner-models/openai/gpt-6-1-terra',
-  }),
+  alwaysThinking({ id: 'gpt-6.2-astra', source: `${DOCS}/models/gpt-6.2-astra` }),
+  alwaysThinking({ id: 'gpt-6.2-sol', source: `${DOCS}/models/gpt-6.2-sol` }),
+  since56({ id: 'gpt-6.1-terra', chat: 'tools-refused', source: `${DOCS}/models/gpt-6.1-terra` }),
   since56({ id: 'gpt-6-sol', source: 'https://github.com/onyx-dot-app/onyx/issues/15008' }),
   since56({ id: 'gpt-6-luna', source: 'https://github.com/genkit-ai/genkit/pull/6303' }),
 ];
+
+/** Models for approved customers; the SDK lists them for the Responses API only. */
+const special: readonly ModelFacts[] = [
+  'gpt-daybreak-blue-latest',
+  'gpt-daybreak-red-latest',
+  'gpt-5.6-cyber',
+  'gpt-6-cyber',
+  'gpt-rosalind-research',
+  'gpt-6-rosalind',
+  'gpt-6.2-astra-law',
+].map((id) =>
+  reasoning({
+    id,
+    window: undefined,
+    maxOutput: undefined,
+    thinking: { efforts: ['low', 'medium', 'high', 'xhigh'], unasked: true, canStop: false },
+    sampling: 'refused',
+    chat: 'refused',
+    source: 'npm:openai@7.59.0 (ResponsesModel)',
+  }),
+);
 
 const gpt5: readonly ModelFacts[] = [
   since56({ id: 'gpt-5.6-sol', aliases: ['gpt-5.6'], source: TOOLS_AND_EFFORT }),
@@ -315,9 +327,12 @@ const single = (id: string, source: string, rest: Partial<ModelFacts> = {}): Mod
 const IMAGES = 'npm:@ai-sdk/openai@4.0.118 (model catalogue)';
 
 const others: readonly ModelFacts[] = [
+  single('gpt-audio-mini', DEPRECATIONS, { aliases: ['gpt-audio-mini-2025-12-15'], ends: '2027-01-20' }),
+  single('omni-moderation-latest', `${DOCS}/guides/moderation`, { aliases: ['omni-moderation-2024-09-26'] }),
+  single('text-embedding-ada-002', `${DOCS}/guides/embeddings`, { window: 8_191 }),
   single('text-embedding-3-large', `${DOCS}/guides/embeddings`, { window: 8_191 }),
   single('text-embedding-3-small', `${DOCS}/guides/embeddings`, { window: 8_191 }),
-  single('gpt-image-2', IMAGES),
+  single('gpt-image-2', IMAGES, { aliases: ['gpt-image-2-2026-04-21'] }),
   single('gpt-image-2.5-sunburst', IMAGES, { aliases: ['gpt-image-2.5-sunburst-2026-09-08'] }),
   single('gpt-image-2.5-flare', IMAGES, { aliases: ['gpt-image-2.5-flare-2026-09-08'] }),
   single('gpt-image-2.6-sunburst', IMAGES),
@@ -327,12 +342,15 @@ const others: readonly ModelFacts[] = [
   single('chatgpt-image-latest', DEPRECATIONS, { ends: '2026-12-01' }),
   single('tts-1', DEPRECATIONS, { ends: '2027-01-06' }),
   single('tts-1-hd', DEPRECATIONS, { ends: '2027-01-06' }),
-  single('gpt-4o-mini-tts', DEPRECATIONS, { ends: '2027-01-06' }),
+  single('gpt-4o-mini-tts', DEPRECATIONS, { aliases: ['gpt-4o-mini-tts-2025-12-15'], ends: '2027-01-06' }),
   single('whisper-1', DEPRECATIONS, { ends: '2027-02-26' }),
   single('gpt-4o-transcribe', DEPRECATIONS, { ends: '2027-02-26' }),
-  single('gpt-4o-mini-transcribe', DEPRECATIONS, { ends: '2027-02-26' }),
+  single('gpt-4o-mini-transcribe', DEPRECATIONS, {
+    aliases: ['gpt-4o-mini-transcribe-2025-12-15'],
+    ends: '2027-02-26',
+  }),
   single('gpt-4o-transcribe-diarize', DEPRECATIONS, { ends: '2027-02-26' }),
   single('gpt-transcribe', IMAGES),
 ];
 
-export const openaiModels: readonly ModelFacts[] = [...gpt6, ...gpt5, ...earlier, ...others];
+export const openaiModels: readonly ModelFacts[] = [...gpt6, ...special, ...gpt5, ...earlier, ...others];

@@ -132,3 +132,16 @@ test('a wire that the provider of a lane does not speak is told beside it', asyn
   await house.admin.post('/dashboard/admin/models/update', { model: 'acme/model-09', lanes });
   expect((await page()).split(told)).toHaveLength(2);
 });
+
+test('the page of a model says that facts of an unknown name behind profile openai are assumed (row A4)', async () => {
+  const page = (): Promise<string> => read('/dashboard/admin/models/edit?model=acme%2Fmodel-10');
+  const lanes = [{ provider: 'acme', upstream_model: 'gpt-7-nova', region: 'eu' }];
+  await house.admin.post('/dashboard/admin/models/update', { model: 'acme/model-10', lanes });
+  expect(await page()).toContain('Not in the table of known models');
+  await house.app.database.query(
+    `UPDATE provider SET settings = settings || '{"profile": "openai"}' WHERE name = 'acme'`,
+  );
+  const shown = await page();
+  expect(shown).toContain('Assumed: treated like gpt-6.2-astra');
+  expect(shown).not.toContain('Not in the table of known models');
+});

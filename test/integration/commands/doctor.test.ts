@@ -92,8 +92,9 @@ test('an open quarantine fails, with the way to its end', async () => {
 
 test('models that end, are unknown or lack rates of long requests are told', async () => {
   const file = `version: 1
-providers: { a: { style: openai-style, base_url: "http://127.0.0.1:${port}", settings: { anonymous: true } } }
+providers: { a: { style: openai-style, base_url: "http://127.0.0.1:${port}", settings: { anonymous: true } }, o: { style: openai-style, base_url: "http://127.0.0.1:${port}", settings: { anonymous: true, profile: openai } } }
 models:
+  newer: { lanes: [{ provider: o, model: gpt-7-nova, region: eu }], price: { input: 1, output: 0 } }
   ended: { lanes: [{ provider: a, model: x, region: eu }], price: { input: 1, output: 0 }, facts: { ends: 2026-01-31, replaced_by: y } }
   long: { lanes: [{ provider: a, model: house-5, region: eu, facts: gpt-5.5 }], price: { input: 1, output: 0 } }
   tiered: { lanes: [{ provider: a, model: gpt-5.5, region: eu }], price: { input: 1, output: 1, tiers: [{ above_input_tokens: 272000, input: 2, output: 2 }] } }
@@ -105,6 +106,9 @@ models:
     'warn the last day of x (a) is 2026-01-31, then y answers at its own rates',
   );
   expect(found.get('models')).toMatch(/^warn not in the table of known models: .*gpt-5\.5-of-the-house$/);
+  expect(found.get('assumed models')).toMatch(
+    /^warn facts are assumed.*: gpt-7-nova \(like gpt-6.2-astra\)$/,
+  );
   expect(found.get('price long')).toMatch(/^warn its vendor takes 2 times the input and 1\.5 times/);
   expect([found.get('price tiered'), found.get('model long')]).toEqual([undefined, undefined]);
 });

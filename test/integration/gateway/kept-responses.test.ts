@@ -135,8 +135,8 @@ describe('answers of /v1/responses that are kept', () => {
       expect(text).toMatch(/Remember 4711.*Noted: 0815.*And\?/s);
       expect(text).not.toContain('pirate');
       expect(sent.previous_response_id).toBeUndefined();
-      expect([first.store, first.previous_response_id]).toEqual([null, null]);
-      expect([next.store, next.previous_response_id]).toEqual([null, first.id]);
+      expect([first.store, first.previous_response_id]).toEqual([true, null]);
+      expect([next.store, next.previous_response_id]).toEqual([true, first.id]);
       await ask(manner, { model, previous_response_id: next.id, input: [say('Third')] });
       expect(JSON.stringify(await sentLast())).toMatch(/4711.*0815.*And\?.*Twice.*Third/s);
     });

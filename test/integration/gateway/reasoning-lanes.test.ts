@@ -284,7 +284,7 @@ describe('reasoning and lanes', () => {
     await post('responses', { model, input, ...rest });
     const sent = heard('messages-a');
     expect(blocksIn(sent)[0]).toEqual(thinking('Think.', 'sig-think'));
-    expect(sent.thinking).toMatchObject({ type: 'enabled' });
+    expect(sent.thinking).toMatchObject({ type: 'adaptive' });
     // A text that was changed has no signature.
     const changed = JSON.parse(JSON.stringify(input).replace('Think.', 'Thought.')) as object[];
     await post('responses', { model, input: changed, ...rest });

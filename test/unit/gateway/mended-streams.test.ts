@@ -10,7 +10,7 @@ const charged = usageOf({ inputTokens: 7, outputTokens: 3 });
 
 /** The stream as its caller gets it, with the usage that is charged by default. */
 function pass(dialect: DialectName, pieces: readonly Buffer[], usage: (tap: Tap) => Usage = () => charged) {
-  const facts = { requestId: 'r', named: null, model: 'ours', inputTokens: 9, echo: {} };
+  const facts = { requestId: 'r', named: null, model: 'ours', inputTokens: 9, echo: {}, request: null };
   const mender = streamMender(dialect, facts)!;
   const tap: Tap = new Tap({
     dialect: dialects[dialect],

@@ -1,4 +1,4 @@
-import type { ProviderView } from '../../../catalogue';
+import { isAnthropicApi } from '../../../catalogue';
 import { dialects } from '../../../protocol';
 import {
   authorisation,
@@ -41,11 +41,12 @@ export const messagesStyle: SupplierStyle = {
   credential: 'header',
   needsCredential: ({ settings }) => settings.anonymous !== true,
   operations: () => messagesOperations,
-  fields: (provider) => ({ validates: isAnthropic(provider), own: () => [] }),
+  // Anthropic's own API refuses unknown fields; other services of this dialect ignore them.
+  fields: (provider) => ({ validates: isAnthropicApi(provider), own: () => [] }),
   target: ({ provider, upstreamModel, facts }) => ({
     model: upstreamModel,
     facts,
-    cacheMark: isAnthropic(provider),
+    cacheMark: isAnthropicApi(provider),
   }),
   pictures: ({ facts }) => picturesOf('anthropic', facts),
   prepare: prepareMessages,
@@ -57,13 +58,6 @@ export const messagesStyle: SupplierStyle = {
   },
   readError: dialects.messages.readError,
 };
-
-/** Its own interface refuses unknown fields; other services that speak this dialect read what they like. */
-function isAnthropic({ settings: { profile }, baseUrl }: ProviderView): boolean {
-  return profile === undefined
-    ? /(^|\.)anthropic\.com$/.test(new URL(baseUrl).hostname)
-    : profile === 'anthropic';
-}
 
 /**
  * It serves thinking that is bound to its conversation (typings of @anthropic-ai/sdk 1.14.0, read on 26 November 2026).
@@ -86,7 +80,7 @@ export function prepareMessages(call: OutgoingCall): ReturnType<SupplierStyle['p
   const body = jsonBody(call, (edits) => {
     editMessages(edits, call);
     edits.dropOwnLabels();
-    if (!isAnthropic(call.lane.provider)) edits.dropSteeringLabels();
+    if (!isAnthropicApi(call.lane.provider)) edits.dropSteeringLabels();
   });
   return prepared(call, endpoint(call.lane.provider, '/v1', path), body, {
     'anthropic-version': DEFAULT_VERSION,
