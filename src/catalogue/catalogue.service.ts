@@ -1,6 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@nestjs/common';
 import { monotonicMs } from '../kernel';
-import { Database, Notifications, RevisionWatch } from '../platform';
+import { Database, Notifications, OwnWrites, RevisionWatch } from '../platform';
 import type { CatalogueSnapshot } from './snapshot';
 import { loadSnapshot } from './snapshot-loader';
 import type { Resolution } from './views';
@@ -21,7 +21,9 @@ export class CatalogueService implements OnModuleInit, BeforeApplicationShutdown
   constructor(
     private readonly database: Database,
     notifications: Notifications,
+    writes: OwnWrites,
   ) {
+    writes.add(() => this.watch.caughtUp());
     this.watch = new RevisionWatch(database, notifications, {
       subject: 'The catalogue',
       channel: 'catalogue',

@@ -4,7 +4,7 @@ import type { Attribution } from '../audit';
 import { type LimitRef, limitRefs } from '../billing';
 import { PayerService, type Standing } from '../identity';
 import { type Fault, fault, fromUnknown, regionsNamed, withDeadline } from '../kernel';
-import { Database, Notifications, RevisionWatch, type Row, Settings } from '../platform';
+import { Database, Notifications, OwnWrites, RevisionWatch, type Row, Settings } from '../platform';
 import type { Caller } from './caller';
 import { KeyCache, type KeyVerdict } from './key-cache';
 import { type KeyChange, readKeyChange } from './key-change';
@@ -38,7 +38,9 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
     notifications: Notifications,
     private readonly payers: PayerService,
     private readonly settings: Settings,
+    writes: OwnWrites,
   ) {
+    writes.add(() => this.watch.caughtUp());
     this.watch = new RevisionWatch(database, notifications, {
       subject: 'The register of keys',
       channel: 'keys',

@@ -23,6 +23,7 @@ export { languageCookie, localeOf, PageRenderer, type PortalPlace } from './page
 export { csvLine, csvRows, csvTable, type CsvTable, type FileColumns } from './routes/csv';
 export { csvFile } from './routes/csv.interceptor';
 export { done, type Done } from './routes/done';
+export { OwnWritesInterceptor } from './routes/own-writes.interceptor';
 export { Action, Csv, Data, Page, Redirects } from './routes/kinds';
 export { PortalHosts } from './portal-hosts';
 export { PathId, PathText, PathToken, QueryText } from './parameters';

@@ -1,5 +1,16 @@
 import type { ServerResponse } from 'node:http';
-import { Controller, Delete, Get, HttpCode, Param, Patch, Post, Req, Res } from '@nestjs/common';
+import {
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Param,
+  Patch,
+  Post,
+  Req,
+  Res,
+  UseInterceptors,
+} from '@nestjs/common';
 import { CatalogueService } from '../../catalogue';
 import { choiceField, platformScope, textField } from '../../kernel';
 import {
@@ -19,6 +30,7 @@ import {
   Audited,
   Idempotency,
   objectCodec,
+  OwnWritesInterceptor,
   type HttpRequest,
   pageRequestOf,
   presentPage,
@@ -35,6 +47,7 @@ const byTheService = { none: 'KeyManagement writes the entry in the transaction 
 /** Keys, managed with the root key: those of the whole platform. */
 @Controller('/v1/manage/keys')
 @Access.rootKey()
+@UseInterceptors(OwnWritesInterceptor)
 export class ManageKeysController {
   constructor(
     private readonly keys: KeyManagement,

@@ -7,6 +7,7 @@ import { ClockWatch } from './clock-watch';
 import { Database } from './database';
 import { DatabaseGauges } from './database-gauges';
 import { Notifications } from './notifications';
+import { OwnWrites } from './own-writes';
 import { QuarantineState } from './quarantine-state';
 
 interface DatabaseModuleOptions {
@@ -43,6 +44,7 @@ export class DatabaseModule {
         Database,
         ClockWatch,
         DatabaseGauges,
+        OwnWrites,
         {
           provide: QuarantineState,
           inject: [Database],
@@ -62,7 +64,7 @@ export class DatabaseModule {
             ),
         },
       ],
-      exports: [TypeOrmModule, Database, ClockWatch, Notifications, QuarantineState],
+      exports: [TypeOrmModule, Database, ClockWatch, Notifications, OwnWrites, QuarantineState],
     };
   }
 }

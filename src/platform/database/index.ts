@@ -26,6 +26,7 @@ export type { InstalledTables } from './migrate-extensions';
 export { moveDatabase, type MoveProgress, problemOfTarget } from './move';
 export { MigrationFailed } from './run-migrations';
 export { Notifications } from './notifications';
+export { OwnWrites } from './own-writes';
 export { attachDatabase, type OpenDatabase, type OpeningDatabase, startDatabase } from './open-database';
 export { survivesLostConnections } from './pool-options';
 export { QuarantineState } from './quarantine-state';

@@ -38,6 +38,7 @@ export class RevisionWatch {
   private refreshedAt = -Infinity;
   private refreshing?: Promise<void>;
   private refreshAgain = false;
+  private applying: Promise<void> = Promise.resolve();
   private polling?: Promise<void>;
   private away = false;
 
@@ -75,6 +76,12 @@ export class RevisionWatch {
     return monotonicMs() - this.confirmedAt <= milliseconds;
   }
 
+  /** Settles once the copy is of the newest revision. */
+  async caughtUp(): Promise<void> {
+    await this.applying;
+    await this.refresh();
+  }
+
   private receive(payload: string): void {
     const [, number, change] = /^(\d+) (.*)$/s.exec(payload) ?? [];
     if (number === undefined || change === undefined || this.seen === null) return this.doubt();
@@ -82,7 +89,7 @@ export class RevisionWatch {
     if (revision <= this.seen) return;
     if (revision > this.seen + 1n) return this.doubt();
     this.seen = revision;
-    this.take(change, revision).catch((error: unknown) => {
+    this.applying = this.take(change, revision).catch((error: unknown) => {
       this.seen = null;
       this.behind = true;
       this.gone(error);

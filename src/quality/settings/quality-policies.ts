@@ -1,5 +1,5 @@
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
-import { Database, Notifications, readRows, type Row, type Tx } from '../../platform';
+import { Database, Notifications, OwnWrites, readRows, type Row, type Tx } from '../../platform';
 import {
   envelopeOf,
   isSampling,
@@ -33,7 +33,10 @@ export class QualityPolicies implements OnApplicationBootstrap {
   constructor(
     private readonly database: Database,
     private readonly notifications: Notifications,
-  ) {}
+    writes: OwnWrites,
+  ) {
+    writes.add(() => this.reload());
+  }
 
   async onApplicationBootstrap(): Promise<void> {
     await this.notifications.on(CHANNEL, () => this.reloadSoon());

@@ -26,6 +26,7 @@ import { FormPipe, PagePipe } from '../validation';
 import { CsvInterceptor, fileNameMetadata } from './csv.interceptor';
 import { DoneInterceptor } from './done';
 import { type PageOptions, type PageView, viewMetadata } from './page-view';
+import { OwnWritesInterceptor } from './own-writes.interceptor';
 import { PageInterceptor } from './page.interceptor';
 
 /*
@@ -85,7 +86,7 @@ export const Action = (
     SetMetadata(filesMetadata, takesFiles),
     SetMetadata(bodyMetadata, body),
     SetMetadata(pageFormMetadata, page),
-    UseInterceptors(PortalBodyInterceptor, DoneInterceptor),
+    UseInterceptors(PortalBodyInterceptor, DoneInterceptor, OwnWritesInterceptor),
     Audited(audit),
     UsePipes(FormPipe),
   );

@@ -1,4 +1,4 @@
-import { Notifications } from '#inside/platform/database/index';
+import { Notifications, OwnWrites } from '#inside/platform/database/index';
 import { CatalogueService } from '#product/catalogue';
 import { priceRates } from '#product/kernel';
 import { type Proxy, proxyTo } from '../../support/proxy';
@@ -32,7 +32,7 @@ async function startNode(): Promise<Node> {
     if (isLook && !looksAnyTime && !isTold) return Promise.reject(new Error('it is not time to look'));
     return query(sql, parameters);
   });
-  const catalogue = new CatalogueService(database, notifications);
+  const catalogue = new CatalogueService(database, notifications, new OwnWrites(database, notifications));
   await catalogue.onModuleInit();
   return {
     catalogue,

@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { withDeadline } from '../../kernel';
+import { Database } from './database';
+import { Notifications } from './notifications';
+
+const CHANNEL = 'own_writes';
+const MAX_WAIT_MS = 1_000;
+
+/**
+ * Brings the copies of this node up to the changes that it has committed, so that a change that was answered is in
+ * force on the node that answered it.
+ */
+@Injectable()
+export class OwnWrites {
+  private readonly copies = new Set<() => Promise<void>>();
+  private readonly waiting = new Map<string, () => void>();
+  private listening: Promise<unknown> | null = null;
+
+  constructor(
+    private readonly database: Database,
+    private readonly notifications: Notifications,
+  ) {}
+
+  /** `catchUp` settles once the copy has everything that was committed and announced before. */
+  add(catchUp: () => Promise<void>): void {
+    this.copies.add(catchUp);
+  }
+
+  /** False if a copy is not up to date within a second, such as while announcements are not received. */
+  async apply(): Promise<boolean> {
+    try {
+      await withDeadline(MAX_WAIT_MS, this.appliedByAll());
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  private async appliedByAll(): Promise<void> {
+    await this.announced();
+    await Promise.all([...this.copies].map((catchUp) => catchUp()));
+  }
+
+  /** PostgreSQL delivers announcements in the order of commits: all before this one have been received. */
+  private async announced(): Promise<void> {
+    this.listening ??= this.notifications.on(CHANNEL, (id) => this.waiting.get(id)?.());
+    await this.listening;
+    const id = randomUUID();
+    try {
+      const received = new Promise<void>((resolve) => this.waiting.set(id, resolve));
+      await this.database.query('SELECT pg_notify($1, $2)', [CHANNEL, id]);
+      await withDeadline(MAX_WAIT_MS, received);
+    } finally {
+      this.waiting.delete(id);
+    }
+  }
+}
