@@ -1,3 +1,4 @@
+import { installedPostgresVersion, postgresMajorOf } from '../platform';
 import { BackupError, UnreadableObject } from './backup-error';
 import {
   BACKUPS,
@@ -91,6 +92,7 @@ export async function chooseBackup(
   const { at } = wish;
   const fitting = at === undefined ? known : known.filter(({ manifest }) => new Date(manifest.endedAt) <= at);
   const manifest = fitting.at(-1)?.manifest;
+  refuseOtherPostgres(manifest ?? known[0]!.manifest);
   const coverage =
     manifest === undefined ? null : await coverageOf(new WalArchive(target, key), manifest, 'all');
   const isCovered =
@@ -103,6 +105,19 @@ export async function chooseBackup(
     );
   refuseUncovered(manifest, coverage, wish);
   return { manifest, coverage, ...(at === undefined ? {} : { at }) };
+}
+
+/** Its files would be unpacked for nothing: the server of another major version cannot read them. */
+function refuseOtherPostgres({ id, product, cluster }: Manifest): void {
+  if (cluster === null) return;
+  const installed = installedPostgresVersion();
+  const major = postgresMajorOf(cluster.postgres);
+  if (major === postgresMajorOf(installed)) return;
+  throw new BackupError(
+    `The backup ${id} is of PostgreSQL ${cluster.postgres}, and this build has PostgreSQL ${installed}, which cannot ` +
+      `read its files. Restore it with a build that has PostgreSQL ${major}, such as version ${product}, and move the ` +
+      'database with "database:move": docs/upgrade.md.',
+  );
 }
 
 /** A moment while a backup was taken can be that of the backup itself, which is restored without any log. */

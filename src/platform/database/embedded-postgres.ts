@@ -1,10 +1,10 @@
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { Client } from 'pg';
 import { MINUTE_MS } from '../../kernel';
 import { type ServerAccount, serverAccount } from './embedded/account';
 import { archiveFolderOf, archiveSettings, makeArchiveFolder } from './embedded/archive';
-import { usableBinaries } from './embedded/binaries';
+import { installedPostgresVersion, postgresMajorOf, usableBinaries } from './embedded/binaries';
 import {
   type ClusterPaths,
   clusterPaths,
@@ -25,7 +25,14 @@ import { claimFolder, folderOwner } from './embedded/owner-file';
 import { livePostmaster, startOrAdopt, stopServer, withClient } from './embedded/server';
 import { Supervisor, type SupervisorEvent, type SupervisorOptions } from './embedded/supervisor';
 
-export { archiveFolderOf, DataFolderInUse, EmbeddedPostgresFailure, type SupervisorEvent };
+export {
+  archiveFolderOf,
+  DataFolderInUse,
+  EmbeddedPostgresFailure,
+  installedPostgresVersion,
+  postgresMajorOf,
+  type SupervisorEvent,
+};
 
 export interface EmbeddedPostgresOptions {
   /** The server keeps everything in the folder "postgres" below this one, or says there where it does. */
@@ -126,6 +133,7 @@ async function runServer(
   account: ServerAccount | undefined,
   { durable = true, archives = false, supervision }: EmbeddedPostgresOptions,
 ): Promise<EmbeddedPostgres> {
+  refuseOtherMajor(paths);
   const binaries = usableBinaries(copiesFolder, account);
   const passwords = loadPasswords(paths);
   if (!existsSync(paths.data)) {
@@ -150,6 +158,19 @@ async function runServer(
     exited: supervisor.exited,
     stop: () => supervisor.stop(),
   };
+}
+
+/** The server itself would end with a FATAL in its log. */
+function refuseOtherMajor({ data }: ClusterPaths): void {
+  const file = join(data, 'PG_VERSION');
+  if (!existsSync(file)) return;
+  const stored = readFileSync(file, 'utf8').trim();
+  const installed = installedPostgresVersion();
+  if (postgresMajorOf(stored) === postgresMajorOf(installed)) return;
+  throw new EmbeddedPostgresFailure(
+    `The database in ${data} is of PostgreSQL ${stored}, and this build has PostgreSQL ${installed}, which cannot read ` +
+      'its files. Start the build before this one again, and move the database with "database:move": docs/upgrade.md.',
+  );
 }
 
 /** A start would make an empty database beside half a restored one. */

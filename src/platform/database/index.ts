@@ -12,7 +12,9 @@ export {
   archiveFolderOf,
   DataFolderInUse,
   EmbeddedPostgresFailure,
+  installedPostgresVersion,
   isEmbeddedPostgresRunning,
+  postgresMajorOf,
   runningEmbeddedPostgres,
   startEmbeddedPostgres,
 } from './embedded-postgres';

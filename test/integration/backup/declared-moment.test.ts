@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { startEmbeddedPostgres } from '#inside/platform/database/embedded-postgres';
@@ -80,3 +80,13 @@ test('a one-off backup to a slow store declares the moment that its data holds',
     await server.stop();
   }
 }, 180_000);
+
+test('a data folder of another major version of PostgreSQL is refused in words', async () => {
+  const dataFolder = join(folder, 'other-major');
+  const cluster = join(dataFolder, 'postgres', 'cluster');
+  mkdirSync(cluster, { recursive: true });
+  writeFileSync(join(cluster, 'PG_VERSION'), '17\n');
+  await expect(startEmbeddedPostgres({ dataFolder, durable: false })).rejects.toThrow(
+    /is of PostgreSQL 17, and this build has PostgreSQL 18\.\d+, which cannot read its files\. .*"database:move"/,
+  );
+});

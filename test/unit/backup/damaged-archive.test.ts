@@ -192,3 +192,22 @@ test('a target of which another key was used is refused as before', async () => 
   const other = new BackupKey('another key of the tests, just as long as it');
   await expect(chooseBackup(target, other, {})).rejects.toThrow('was made with another BACKUP_KEY');
 });
+
+/*
+ * Finding C7: "A backup of PostgreSQL 18 restored by a build with another major version ends in a raw FATAL; compare the
+ * manifest's version first". Requirement: "Version check before any download."
+ */
+test.each(['17.6', '19.0'])('a backup of PostgreSQL %s is refused before any download', async (postgres) => {
+  const target = new MemoryTarget();
+  const manifest = { ...older, cluster: { ...older.cluster!, postgres } };
+  await writeManifest(target, key, manifest);
+  await new WalArchive(target, key).put(segmentOf(3), Buffer.from('segment 3'), { coveredUntil: null });
+  target.reads.length = 0;
+  await expect(chooseBackup(target, key, {})).rejects.toThrow(
+    new RegExp(
+      `The backup ${older.id} is of PostgreSQL ${postgres}, and this build has PostgreSQL 18\\.\\d+, which cannot read ` +
+        `its files\\. Restore it with a build that has PostgreSQL ${parseInt(postgres, 10)}, .*"database:move"`,
+    ),
+  );
+  expect(target.reads).toEqual([`backups/${older.id}/manifest.json`]);
+});

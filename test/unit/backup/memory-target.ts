@@ -3,6 +3,8 @@ import type { BackupTarget, StoredObject } from '../../../src/backup/target/back
 /** A target whose objects a test can spoil without a disk. */
 export class MemoryTarget implements BackupTarget {
   readonly place = 'memory';
+  /** The names of the objects that were downloaded. */
+  readonly reads: string[] = [];
   private readonly objects = new Map<string, Buffer>();
 
   open(): Promise<void> {
@@ -15,6 +17,7 @@ export class MemoryTarget implements BackupTarget {
   }
 
   get(name: string): Promise<Buffer | null> {
+    this.reads.push(name);
     return Promise.resolve(this.objects.get(name) ?? null);
   }
 

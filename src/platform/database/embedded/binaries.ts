@@ -27,6 +27,16 @@ export function usableBinaries(copiesFolder: string, account: ServerAccount | un
   );
 }
 
+/** The version of PostgreSQL that this build brings, such as 18.4. */
+export function installedPostgresVersion(): string {
+  const manifest = readFileSync(join(installedBinaries(), '..', 'package.json'), 'utf8');
+  const { version } = parseJsonText(manifest) as { readonly version: string };
+  return version.split('.').slice(0, 2).join('.');
+}
+
+/** Files of one major version cannot be read by another. */
+export const postgresMajorOf = (version: string): number => parseInt(version, 10);
+
 function installedBinaries(): string {
   const platform = `${process.platform}-${process.arch}`;
   try {
