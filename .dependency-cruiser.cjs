@@ -206,8 +206,8 @@ module.exports = {
       name: 'contract-stands-alone',
       comment: 'the host depends on the contract of extensions, which depends on nothing',
       severity: 'error',
-      from: { path: '^packages/extension/', pathNot: '^packages/extension/src/kit/' },
-      to: { pathNot: '^(packages/extension/(?!src/kit/)|node_modules/@nestjs/common/)' },
+      from: { path: '^packages/extension/', pathNot: '^packages/extension/src/(kit|testing)/' },
+      to: { pathNot: '^(packages/extension/(?!src/(kit|testing)/)|node_modules/@nestjs/common/)' },
     },
     {
       name: 'kit-stands-alone',
@@ -215,6 +215,16 @@ module.exports = {
       severity: 'error',
       from: { path: '^packages/extension/src/kit/' },
       to: { pathNot: '^packages/extension/', dependencyTypesNot: ['core'] },
+    },
+    {
+      name: 'test-host-stands-alone',
+      comment: 'the test double of the host is given to teams: it has the contract, and their own Nest',
+      severity: 'error',
+      from: { path: '^packages/extension/src/testing/' },
+      to: {
+        pathNot: '^(packages/extension/(?!src/kit/)|node_modules/(@nestjs/(common|core)|rxjs)/)',
+        dependencyTypesNot: ['core'],
+      },
     },
     {
       name: 'migrations-stand-alone',

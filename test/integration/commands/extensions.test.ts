@@ -124,7 +124,7 @@ test('extension:list says what each needs, adds and has for migrations', async (
     code: 0,
     complaint: '',
     output: [
-      'Contract 1.0.0; 1 extension',
+      'Contract 1.1.0; 1 extension',
       '',
       'command-notes 1.0.0',
       `  from        ${notes.path}`,
@@ -136,7 +136,7 @@ test('extension:list says what each needs, adds and has for migrations', async (
       '',
     ].join('\n'),
   });
-  expect((await house.run(['extension:list'])).output).toBe('Contract 1.0.0; 0 extensions\n');
+  expect((await house.run(['extension:list'])).output).toBe('Contract 1.1.0; 0 extensions\n');
 });
 
 describe('extension:drop', () => {

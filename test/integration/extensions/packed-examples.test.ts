@@ -3,6 +3,7 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -33,7 +34,7 @@ interface PackageFile {
 
 /** A copy outside of the project: the contract comes from its package, the rest as a registry would give it. */
 async function installed(name: string): Promise<string> {
-  const folder = join(scratch, name);
+  const folder = join(mkdtempSync(join(scratch, 'example-')), name);
   cpSync(join(examples, name), folder, { recursive: true });
   copyFileSync(contract, join(folder, 'contract.tgz'));
   const file = join(folder, 'package.json');
@@ -58,6 +59,14 @@ const settings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 const names = readdirSync(examples).filter((name) => existsSync(join(examples, name, 'package.json')));
+
+// F2: "supertest example in 1 s".
+test('the tests of cost-centres run against the test double, without the service', async () => {
+  const folder = await installed('cost-centres');
+  await runScript(folder, 'build');
+  const { output } = await runScript(folder, 'test');
+  expect(output).toMatch(/^ℹ pass 3$|^# pass 3$/m);
+});
 
 test.each(names)('the example %s builds outside of the project, and the service runs it', async (name) => {
   const folder = await installed(name);
