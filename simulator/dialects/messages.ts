@@ -62,9 +62,10 @@ export const messages: Handler = ({ body, key, settings, usageVariant }): Reply 
   }
   const answer = answerTo(conversation);
   const show = showOf(body, key, settings);
+  const review = reviewOf(body, answer);
   return body['stream'] === true
-    ? streamed(answer, show, usageVariant)
-    : jsonReply(whole(answer, show, usageVariant), { tempo: answer.tempo });
+    ? streamed(answer, { show, review }, usageVariant)
+    : jsonReply({ ...whole(answer, show, usageVariant), ...review }, { tempo: answer.tempo });
 };
 
 export const countTokensOfMessages: Handler = ({ body, settings }): Reply => {
@@ -72,6 +73,15 @@ export const countTokensOfMessages: Handler = ({ body, settings }): Reply => {
   if (complaint) return errorReply('messages', complaint);
   return jsonReply({ input_tokens: promptTokensOf(readMessages(body)) });
 };
+
+/** The review of tool calls that a request asks for with `safeguards`, as Claude Code 2.1.332 reads it. */
+function reviewOf(body: JsonObject, { calls }: Answer): object {
+  if (listOf(body['safeguards']).length === 0) return {};
+  const verdict = { type: 'evaluated', outcome: 'not_flagged' };
+  const verdicts = Object.fromEntries(calls.map(({ key }) => [`toolu_${key}`, verdict]));
+  const status = { type: 'available', tool_uses: verdicts };
+  return { safeguard_results: [{ type: 'dangerous_tool_use', status }] };
+}
 
 function whole(answer: Answer, show: Show, variant: UsageVariant | undefined): object {
   const thinking = answer.reasoning.join('');
@@ -95,7 +105,11 @@ function toolBlock(call: ToolCall, input: object): object {
   return { type: 'tool_use', id: `toolu_${call.key}`, name: call.name, input };
 }
 
-function streamed(answer: Answer, show: Show, variant: UsageVariant | undefined): StreamReply {
+function streamed(
+  answer: Answer,
+  { show, review }: { readonly show: Show; readonly review: object },
+  variant: UsageVariant | undefined,
+): StreamReply {
   const started = messagesUsage({ ...answer.usage, output: 1, reasoning: 0 }, variant);
   const message = {
     id: `msg_${answer.key}`,
@@ -109,7 +123,7 @@ function streamed(answer: Answer, show: Show, variant: UsageVariant | undefined)
   };
   const ended = namedFrame({
     type: 'message_delta',
-    delta: { stop_reason: finishes[answer.finish], stop_sequence: answer.stopSequence ?? null },
+    delta: { stop_reason: finishes[answer.finish], stop_sequence: answer.stopSequence ?? null, ...review },
     usage: messagesUsage(answer.usage, variant),
   });
   const frames = [

@@ -7,7 +7,7 @@ import { fieldSet, firstOf, unknownField, type Check } from './strict';
 const fields = fieldSet(
   'model messages max_tokens system metadata stop_sequences stream temperature top_k top_p tools tool_choice ' +
     'thinking service_tier container context_management mcp_servers output_config output_format inference_geo ' +
-    'cache_control speed',
+    'cache_control speed safeguards',
 );
 const toolFields = fieldSet(
   'name description input_schema cache_control type defer_loading strict eager_input_streaming input_examples ' +

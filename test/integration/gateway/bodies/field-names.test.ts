@@ -218,6 +218,16 @@ describe('the names of fields in a request', () => {
     expect(await sent()).toEqual([{ ...question, model: 'sim-plain' }]);
   });
 
+  test('the sandbox reviews tool calls if safeguards asks for it', async () => {
+    const safeguards = [{ type: 'dangerous_tool_use', classifier_context: { v: 1 } }];
+    const body = { model: 'sim-small', max_tokens: 50, messages, safeguards };
+    expect(await (await post(body, '/v1/messages')).json()).toMatchObject({
+      safeguard_results: [{ type: 'dangerous_tool_use', status: { type: 'available', tool_uses: {} } }],
+    });
+    const stream = await post({ ...body, stream: true }, '/v1/messages');
+    expect(await stream.text()).toContain('safeguard_results');
+  });
+
   test('a structure that no lane enforces is refused by the name of its field, and nothing is sent', async () => {
     expect(
       (await chat({ ...question, model: 'plain', guided_json: { type: 'object' } })).error,
