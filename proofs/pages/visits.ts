@@ -25,6 +25,7 @@ const visit = (as: Role, route: string, more = ''): Visit => ({ as, route, path:
 export async function visitsOf({ world, people }: DemoSite): Promise<Visit[]> {
   return [
     ...publicPages(),
+    ...developmentPages(world),
     ...(await accountPages(world)),
     ...(await dashboardPages(world, people)),
     ...(await administrationPages(world, people)),
@@ -41,10 +42,17 @@ async function extensionPages({ url }: World): Promise<Visit[]> {
   return pages.flatMap((page) => [visit('owner', page), visit('operator', page)]);
 }
 
+/** The start prints the token that opens them. */
+function developmentPages({ gateway }: World): Visit[] {
+  const [, token = ''] = /\/dev\/outbox\?token=(\S+)/.exec(gateway.node.program.text) ?? [];
+  const cookies = { svc_development: token };
+  return ['/dev/components', '/dev/outbox'].map((path) => ({ ...visit('anonymous', path), cookies }));
+}
+
 const publicPages = (): Visit[] => [
   ...[
     ...['/', '/features', '/security', '/controls', '/certifications', '/developers', '/guide', '/pricing'],
-    ...['/api-docs', '/api-docs/errors', '/api-docs/try', '/models-public', '/dev/components', '/dev/outbox'],
+    ...['/api-docs', '/api-docs/errors', '/api-docs/try', '/models-public'],
     ...['aup', 'billing', 'cookies', 'dpa', 'privacy', 'refund', 'security', 'terms'].map(
       (name) => `/legal/${name}`,
     ),

@@ -1,11 +1,13 @@
 import { fstatSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { ownProcess, processEnvironment, Settings } from '../platform';
+import { ownProcess, processEnvironment, type Settings, supervised } from '../platform';
+import { developmentToken, isForDevelopment } from '../web';
 import type { FirstKeys } from './first-boot';
 import type { RunningService } from './start-service';
 
 /** The start message for a person. Keys are told here once and nowhere else: a journal would keep them. */
 export function announce(service: RunningService, settings: Settings, milliseconds: number): void {
+  if (isForDevelopment(settings) && (supervised()?.number ?? 1) === 1) announceOutbox(settings);
   // The supervisor speaks for its processes, but only one of them knows the keys that it made.
   if (ownProcess !== null && service.firstKeys === null) return;
   const lines = [`${settings.brandName} is ready at ${service.url} (${(milliseconds / 1000).toFixed(1)} s).`];
@@ -30,6 +32,11 @@ export function announce(service: RunningService, settings: Settings, millisecon
   }
   process.stdout.write(`\n${lines.join('\n')}\n\n`);
 }
+
+const announceOutbox = (settings: Settings): void => {
+  const token = developmentToken(settings);
+  process.stdout.write(`\nMails of this development start: ${settings.baseUrl}/dev/outbox?token=${token}\n`);
+};
 
 /** systemd names the device and the inode of its journal to what it starts (systemd.exec(5), $JOURNAL_STREAM). */
 function isJournal(): boolean {

@@ -1,12 +1,16 @@
 import { join } from 'node:path';
-import { Controller, Query } from '@nestjs/common';
+import { Controller, Query, UseGuards } from '@nestjs/common';
 import { IsOptional, Matches, Outbox, type OutboxMail, Settings } from '../platform';
-import { Access, Page } from '../web';
+import { Access, DevelopmentGuard, Page } from '../web';
 
 class OutboxQuery {
   @IsOptional()
   @Matches(/^[\w-]{1,100}$/)
   id?: string;
+
+  /** The guard has checked it. */
+  @IsOptional()
+  token?: string;
 }
 
 interface Gallery {
@@ -20,6 +24,7 @@ const link = /https?:\/\/[^\s<>"]+/g;
 
 /** Developers look at these pages and customers never see them: mounted in development on this machine alone. */
 @Controller('/dev')
+@UseGuards(DevelopmentGuard)
 export class DevelopmentController {
   constructor(
     private readonly outbox: Outbox,

@@ -1,6 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { isLoopback, isLoopbackOrigin, Settings } from '../platform';
-import { WebModule } from '../web';
+import type { Settings } from '../platform';
+import { isForDevelopment, WebModule } from '../web';
 import { AccountModule } from './account/account.module';
 import { ActivityModule } from './activity/activity.module';
 import { BillingPagesModule } from './billing/billing.module';
@@ -18,10 +18,6 @@ import { HelpModule } from './help/help.module';
 import { NoticesModule } from './notices/notices.module';
 import { ResellerModule } from './reseller/reseller.module';
 import { WebchatModule } from './webchat/webchat.module';
-
-/** A page that shows every mail must be out of reach of everybody but the developer at this machine. */
-const isForDevelopment = ({ environment, host, baseUrl, portalOrigins }: Settings): boolean =>
-  environment === 'development' && isLoopback(host) && [baseUrl, ...portalOrigins].every(isLoopbackOrigin);
 
 @Module({})
 export class PortalModule {

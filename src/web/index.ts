@@ -6,6 +6,7 @@ export { extensionActions, verifyExtensions } from './extensions/verify-extensio
 export { Audited, type AuditRule } from './audited';
 export { ClientAddress } from './client-address';
 export { addCookie, cookieOf, privateCookieName, sessionCookieName, setCookie } from './cookies';
+export { DevelopmentGuard, developmentToken, isForDevelopment } from './development';
 export { type HttpRequest, pathOf, portalHostOf, queryOf, wantsPage } from './http-request';
 export { type Codec, objectCodec } from './idempotency/codec';
 export { sealedAnswers } from './idempotency/answer-store';

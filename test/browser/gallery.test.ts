@@ -3,7 +3,10 @@ import { checkViewings, describeWithBrowser, launchBrowser, withPage } from './b
 import { checkPage, noFaults } from '../support/browser/page-gate';
 import { startPages, type Pages } from './pages';
 
-const paths = ['/', '/dev/components', '/dev/outbox', '/absent', '/dev/outbox?id=~'];
+const paths = ['/', '/dev/components?', '/dev/outbox?', '/absent', '/dev/outbox?id=~&'];
+
+const withToken = (path: string, { token }: Pages): string =>
+  path.includes('?') ? `${path}token=${token}` : path;
 
 describeWithBrowser('pages in a real browser', () => {
   let browser: Browser;
@@ -19,12 +22,12 @@ describeWithBrowser('pages in a real browser', () => {
   });
 
   test.each(paths)('%s is accessible, obeys the policy and fits', async (path) => {
-    expect(await checkViewings(browser, server.url + path)).toEqual(noFaults);
+    expect(await checkViewings(browser, server.url + withToken(path, server))).toEqual(noFaults);
   });
 
   test('an open dialog is accessible too', async () => {
     const faults = await withPage(browser, { theme: 'dark', width: 360 }, (page) =>
-      checkPage(page, `${server.url}/dev/components`, async () => {
+      checkPage(page, `${server.url}/dev/components?token=${server.token}`, async () => {
         await page.click('[data-dialog-open=delete]');
       }),
     );

@@ -21,6 +21,7 @@ describeWithBrowser('what app.js adds', () => {
     await server?.stop();
   });
   beforeEach(async () => {
+    await context.addCookies([{ name: 'svc_development', value: server.token, url: server.url }]);
     await page.goto(`${server.url}/dev/components`);
     await page.waitForSelector('[data-theme-switch]:not([hidden])');
   });
@@ -164,7 +165,7 @@ describeWithBrowser('a page without JavaScript', () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
     try {
       const page = await context.newPage();
-      await page.goto(`${server.url}/dev/components`);
+      await page.goto(`${server.url}/dev/components?token=${server.token}`);
       expect(await page.isVisible('[data-theme-switch]')).toBe(false);
       expect(await page.isVisible('.chart-scrub >> nth=0')).toBe(false);
       for (const dead of ['[role=tab]', '[data-copy]', '[data-dialog-open]', '[data-live-pause]'])

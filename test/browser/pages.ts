@@ -1,9 +1,12 @@
-import { Mailer, Outbox } from '#product/platform';
+import { Mailer, Outbox, Settings } from '#product/platform';
+import { developmentToken } from '#product/web';
 import { startTestApp } from '../support/app';
 import { until } from '../support/until';
 
 export interface Pages {
   readonly url: string;
+  /** Opens the pages below `/dev`. */
+  readonly token: string;
   stop(): Promise<void>;
 }
 
@@ -19,5 +22,6 @@ export async function startPages(): Promise<Pages> {
   // The mail goes through the queue, which says nothing when it is done.
   const outbox = app.application.get(Outbox, { strict: false });
   await until(async () => (await outbox.list()).length > 0);
-  return { url: app.url, stop: () => app.close() };
+  const token = developmentToken(app.application.get(Settings));
+  return { url: app.url, token, stop: () => app.close() };
 }

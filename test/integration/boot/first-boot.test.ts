@@ -156,6 +156,27 @@ test('two nodes on one empty database make one set of keys, show it once, and it
   await stop(again);
 }, 90_000);
 
+test('a development start prints the address of the outbox with the token that opens it', async () => {
+  const own = await createTestDatabase();
+  const data = makeScratchFolder('switchboard-development-');
+  const service = Program.node('bundle/main.js', [], {
+    ...{ NODE_ENV: 'development', HOST: '127.0.0.1', PORT: '0', METRICS_PORT: '0', SANDBOX: 'off' },
+    ...{ DATA_FOLDER: data, DATABASE_URL: own.url, MIGRATION_DATABASE_URL: own.ownerUrl },
+  });
+  try {
+    const [, url = ''] = await service.find(/ is ready at (http:\S+)/);
+    const [, path = ''] = /(\/dev\/outbox\?token=\S+)/.exec(service.text) ?? [];
+    const statusOf = async (address: string): Promise<number> => (await fetch(address)).status;
+    expect([await statusOf(url + path), await statusOf(`${url}/dev/outbox`)]).toEqual([200, 403]);
+    await service.stop();
+  } finally {
+    service.kill();
+    await service.ended;
+    await own.drop();
+    rmSync(data, { recursive: true, force: true });
+  }
+}, 60_000);
+
 test('where standard output is the journal of systemd, the first keys go to a file of the data folder', async () => {
   const own = await createTestDatabase();
   const place = makeScratchFolder('switchboard-journal-');

@@ -1,3 +1,5 @@
+import { Settings } from '#product/platform';
+import { developmentToken } from '#product/web';
 import { startTestApp, type TestApp } from '../../support/app';
 import { ask } from './raw-exchange';
 
@@ -73,11 +75,52 @@ test.each([
   try {
     const headers = { host: new URL(more.BASE_URL).host, accept: 'text/html' };
     const port = new URL(app.url).port;
-    for (const path of ['/dev/outbox', '/dev/components'])
-      expect((await ask(`http://127.0.0.1:${port}`, { path, headers })).status).toBe(status);
+    const token = developmentToken(app.application.get(Settings));
+    for (const path of ['/dev/outbox', '/dev/components']) {
+      const answer = await ask(`http://127.0.0.1:${port}`, { path: `${path}?token=${token}`, headers });
+      expect(answer.status).toBe(status);
+    }
   } finally {
     await app.close();
   }
+});
+
+describe('finding E6: /dev without BASE_URL, on a machine with a proxy', () => {
+  let app: TestApp;
+  let token: string;
+  beforeAll(async () => {
+    app = await startTestApp({ environment: { NODE_ENV: 'development' } });
+    token = developmentToken(app.application.get(Settings));
+  });
+  afterAll(() => app.close());
+
+  const statusOf = async (path: string, headers: Record<string, string> = {}): Promise<number> =>
+    (await ask(app.url, { path, headers: { accept: 'text/html', ...headers } })).status;
+
+  test('a token printed at the start guards /dev', async () => {
+    for (const path of ['/dev/outbox', '/dev/components'])
+      for (const query of ['', '?token=', `?token=${token}x`, `?token=${token.toLowerCase()}`])
+        expect([path, query, await statusOf(path + query)]).toEqual([path, query, 403]);
+    const opened = await ask(app.url, {
+      path: `/dev/outbox?token=${token}`,
+      headers: { accept: 'text/html' },
+    });
+    const [cookie = ''] = [opened.headers['set-cookie'] ?? []].flat().map((line) => line.split(';')[0] ?? '');
+    expect([opened.status, await statusOf('/dev/components', { cookie })]).toEqual([200, 200]);
+  });
+
+  test.each([
+    ['x-forwarded-for', '203.0.113.7'],
+    ['x-forwarded-proto', 'https'],
+    ['x-forwarded-host', 'portal.example'],
+    ['forwarded', 'for=203.0.113.7'],
+    ['via', '1.1 proxy'],
+    ['x-real-ip', '203.0.113.7'],
+    ['cf-connecting-ip', '203.0.113.7'],
+  ])('/dev is refused when any forwarding header is present: %s', async (name, value) => {
+    expect(await statusOf(`/dev/outbox?token=${token}`, { [name]: value })).toBe(404);
+    expect(await statusOf('/dev/outbox', { [name]: value, cookie: `svc_development=${token}` })).toBe(404);
+  });
 });
 
 test('a public BASE_URL is production: a loopback name is none of them, unless the setting says so', async () => {
