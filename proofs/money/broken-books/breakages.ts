@@ -1,3 +1,4 @@
+import { agreementBreakages } from './agreement-breakages';
 import { type Breakage, some } from './breakage';
 import { invoiceBreakages } from './invoice-breakages';
 
@@ -155,6 +156,7 @@ export const breakages: readonly Breakage[] = [
           RETURNING 'dimension wallet, number ' || number AS told`,
   },
   ...invoiceBreakages,
+  ...agreementBreakages,
   // Limits and what is held of them.
   {
     what: 'a wallet spent less',

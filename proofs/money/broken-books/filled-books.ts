@@ -1,21 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { writtenRecord } from '#product/audit';
 import { Limits, MoneyWatch, PostgresMoneyStore } from '#product/billing';
 import { CatalogueService } from '#product/catalogue';
-import { UserAccount } from '#product/identity';
-import { costOf, NO_USAGE, parseUsd, platformScope, type Role, uuidv7 } from '#product/kernel';
-import { KeysService, type NewKey } from '#product/keys';
-import { startTestApp, type TestApp } from '../../../test/support/app';
-import { signIn } from '../../../test/support/people';
+import { costOf, NO_USAGE, parseUsd, uuidv7 } from '#product/kernel';
 import { administer, type TestDatabase } from '../../../test/support/postgres';
-import { deliver, ProcessorSimulator } from '../../../simulator/processor/processor-simulator';
-import { startSimulator } from '../../../test/support/simulator';
 import { ordinaryOutcome } from '../record';
-
-interface Person {
-  readonly id: number;
-  readonly cookie: string;
-}
+import { BooksWriter, type Person, writeBooks } from './books-writer';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -26,31 +15,11 @@ const MARKUP = 1_100_000;
  * mark-ups, tags and fees. There are summed days, top-ups with a refund and a dispute, promotions, a raise, a
  * merge and a node that died.
  */
-export async function fillBooks(database: TestDatabase): Promise<void> {
-  const supplier = await startSimulator();
-  const processor = await ProcessorSimulator.start();
-  const app = await startTestApp({
-    sandboxUrl: supplier.url,
-    sharedDatabase: database,
-    environment: processor.environment,
-  });
-  try {
-    await new Filling(app, processor, database).all();
-  } finally {
-    await app.close();
-    await processor.stop();
-    await supplier.stop();
-  }
-}
+export const fillBooks = (database: TestDatabase): Promise<void> =>
+  writeBooks(database, (...parts) => new Filling(...parts));
 
-class Filling {
-  constructor(
-    private readonly app: TestApp,
-    private readonly processor: ProcessorSimulator,
-    private readonly database: TestDatabase,
-  ) {}
-
-  async all(): Promise<void> {
+class Filling extends BooksWriter {
+  async write(): Promise<void> {
     const operator = await this.person('operator', 'platform_admin');
     const [north, south, west] = [
       await this.organisation(operator, 'north'),
@@ -68,6 +37,7 @@ class Filling {
     await this.spending(operator, { north, south, ann, ben });
     await this.merge(operator, south, west, ben);
     await this.invoices(operator);
+    await this.rerate();
     await this.heldByTheDead(ben);
     await this.app.application.get(MoneyWatch, { strict: false }).look(true);
   }
@@ -76,18 +46,14 @@ class Filling {
     const refunded = await this.topUp(ann, 100);
     await this.topUp(ann, 20);
     const disputed = await this.topUp(ben, 50);
+    const ordered = await this.topUp(ben, 40);
     await this.topUp(cara, 30);
     const { account } = this.processor;
     account.back.refund(refunded, 1_000);
     account.back.dispute(disputed);
     await this.deliverAll();
-    await this.post(operator, '/dashboard/admin/billing/adjust', {
-      amount: '100',
-      direction: 'credit',
-      reason: 'a courtesy',
-      token: randomUUID(),
-      user_id: String(ben.id),
-    });
+    await this.refund(operator, ordered, '7.5');
+    await this.adjust(operator, ben, '100', 'credit');
     await this.post(operator, `/dashboard/admin/users/${ann.id}/credit-limit`, { credit_limit: '25' });
   }
 
@@ -96,14 +62,8 @@ class Filling {
       [ann, false],
       [ben, true],
     ] as const) {
-      const { id } = await this.post(operator, '/dashboard/admin/promotions', {
-        name: 'Hello',
-        scope: 'user',
-        user_id: person.id,
-        amount: '50',
-        expires_at: new Date(Date.now() + DAY_MS).toISOString(),
-      });
-      if (ends) await this.post(operator, `/dashboard/admin/promotions/${String(id)}/update`, { end: true });
+      const id = await this.promotion(operator, person, '50');
+      if (ends) await this.post(operator, `/dashboard/admin/promotions/${id}/update`, { end: true });
     }
   }
 
@@ -218,14 +178,6 @@ class Filling {
     return row ?? { payment_id: 0 };
   }
 
-  private async merge(operator: Person, target: number, source: number, payer: Person): Promise<void> {
-    await this.post(operator, '/dashboard/admin/organisations/merge', {
-      target_org_id: String(target),
-      source_org_ids: String(source),
-      billing_user_id: String(payer.id),
-    });
-  }
-
   /** A node that keeps a journal, and is not heard of any more. */
   private async heldByTheDead({ id }: Person): Promise<void> {
     const store = new PostgresMoneyStore(this.app.database);
@@ -236,81 +188,5 @@ class Filling {
       this.database.ownerUrl,
       `UPDATE escrow_lease SET expires_at = now() - interval '1 s' WHERE node = 'lost-node'`,
     );
-  }
-
-  private async person(name: string, role: Role, organisationId: number | null = null): Promise<Person> {
-    const accounts = this.app.database.source.getRepository(UserAccount);
-    const user = accounts.create({
-      email: `${name}@example.com`,
-      displayName: name,
-      status: 'active',
-      role,
-      organisationId,
-    });
-    await accounts.insert(user);
-    return { id: user.id, cookie: await signIn(this.app, user.id) };
-  }
-
-  private async organisation(operator: Person, name: string): Promise<number> {
-    return Number((await this.post(operator, '/dashboard/admin/organisations', { name, slug: name }))['id']);
-  }
-
-  private async pays(organisation: number, person: Person): Promise<void> {
-    await this.app.database.query('UPDATE organisation SET billing_user_id = $2 WHERE id = $1', [
-      organisation,
-      person.id,
-    ]);
-  }
-
-  private key(
-    person: Person,
-    organisationId: number | null,
-    projectId: number | null,
-    limits: Partial<NewKey>,
-  ): Promise<string> {
-    return this.app.database.transaction(async (tx) => {
-      const issued = await this.app.application.get(KeysService, { strict: false }).issue(platformScope, tx, {
-        ...{ userId: person.id, organisationId, departmentId: null, projectId },
-        ...limits,
-        ...{ kind: 'client', name: 'filled', createdBy: 'proof' },
-      });
-      return issued.text;
-    });
-  }
-
-  private async call(key: string, rest: object, text: string): Promise<void> {
-    const response = await fetch(`${this.app.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ max_tokens: 300, messages: [{ role: 'user', content: text }], ...rest }),
-    });
-    const answer = await response.text();
-    if (response.status !== 200) throw new Error(`a call was refused: ${response.status} ${answer}`);
-  }
-
-  private async topUp(payer: Person, amount: number): Promise<string> {
-    const { url } = await this.post(payer, '/api/billing/checkout', { amount });
-    const session = String(url).split('/').at(-1) ?? '';
-    this.processor.account.pay(session);
-    await this.deliverAll();
-    return String(this.processor.account.sessions.get(session)?.['payment_intent']);
-  }
-
-  private async deliverAll(): Promise<void> {
-    for (const event of this.processor.account.events.splice(0)) await deliver(this.app.url, event);
-  }
-
-  private async post(by: Person, path: string, json: object): Promise<Record<string, unknown>> {
-    const response = await fetch(this.app.url + path, {
-      method: 'POST',
-      headers: {
-        ...{ cookie: by.cookie, origin: this.app.url, 'sec-fetch-site': 'same-origin' },
-        'content-type': 'application/json',
-      },
-      body: JSON.stringify(json),
-    });
-    const text = await response.text();
-    if (response.status !== 200) throw new Error(`${path}: ${response.status} ${text.slice(0, 300)}`);
-    return text.startsWith('{') ? (JSON.parse(text) as Record<string, unknown>) : {};
   }
 }

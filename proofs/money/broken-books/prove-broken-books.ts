@@ -6,6 +6,9 @@ import type { Proof } from '../proof';
 import { breakAndVerify, verifyCopy } from './break-books';
 import { breakages } from './breakages';
 import { fillBooks } from './filled-books';
+import { writeRandomBooks } from './random-books';
+
+const RANDOM_BOOKS = 10;
 
 /** Everything that can be done to filled books by hand is found, and nothing in books that are well. */
 export async function proveBrokenBooks(proof: Proof, seed: string): Promise<void> {
@@ -24,6 +27,14 @@ export async function proveBrokenBooks(proof: Proof, seed: string): Promise<void
     proof.add(breakage.what, told, named ? 'named' : `not named, exit code ${code}`, named && code === 1);
   }
   await filled.drop();
+  for (let number = 1; number <= RANDOM_BOOKS; number += 1) {
+    const books = await newDatabase(proof);
+    await writeRandomBooks(books, number);
+    const { code, output } = await verifyCopy(books);
+    const result = output.trim().split('\n').at(-1) ?? '';
+    proof.add(`healthy books, written at random by seed ${number}`, '0 reported', result, code === 0);
+    await books.drop();
+  }
 }
 
 async function newDatabase({ postgres }: Proof): Promise<TestDatabase> {

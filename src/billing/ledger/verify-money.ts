@@ -1,6 +1,7 @@
 import type { Database, Tx } from '../../platform';
 import { paymentChecks } from '../processor/payment-checks';
 import { promotionChecks } from '../promotions/promotion-checks';
+import { agreementChecks } from './checks/agreements';
 import { invoiceChecks } from './checks/invoice-checks';
 import { accountSums, ledgerChecks } from './checks/ledger-checks';
 import { limitChecks, recordedSince } from './checks/limit-checks';
@@ -111,6 +112,7 @@ const moneyChecks = [
   ...invoiceChecks,
   ...paymentChecks,
   ...promotionChecks,
+  ...agreementChecks,
 ];
 
 async function allChecks(tx: Tx, since: string | null): Promise<MoneyReport> {

@@ -170,7 +170,7 @@ export class ProcessorInbox {
     const entered = await tx.query<object[]>(
       `INSERT INTO processor_event (event_id, type, payment_intent_id, fact) VALUES ($1, $2, $3, $4)
        ON CONFLICT (event_id) DO NOTHING RETURNING event_id`,
-      [id, type, intentOf(fact), fact === null ? null : JSON.stringify(fact)],
+      [id, type, intentOf(fact), fact === null ? null : JSON.stringify({ ...fact, live })],
     );
     if (entered.length === 0) return { outcome: 'repeated', problem: null, payment: null };
     const done = await this.act(tx, live, fact);

@@ -99,7 +99,7 @@ test('the file has what was paid and every conversation, pictures included', asy
   const paymentId = randomUUID();
   const picture = Buffer.from('not really a picture');
   await app.database.transaction(async (tx) => {
-    const amount = { net: 2_000n, fee: 110n, gross: 2_110n };
+    const amount = { net: 2_000n, fee: 106n, gross: 2_106n };
     await tx.query('INSERT INTO billing_account (wallet_id) VALUES ($1)', [userId]);
     const payment = { publicId: paymentId, walletId: userId, kind: 'checkout', live: false } as const;
     await app.application.get(Payments, { strict: false }).add(tx, { ...payment, amount, startedBy: userId });
@@ -114,7 +114,7 @@ test('the file has what was paid and every conversation, pictures included', asy
   });
   const file = (await browser.get('/account/data')).json();
   expect(file['payments']).toMatchObject([
-    { id: paymentId, status: 'open', credit: 20, fee: 1.1, charged: 21.1, paid_at: null },
+    { id: paymentId, status: 'open', credit: 20, fee: 1.06, charged: 21.06, paid_at: null },
   ]);
   const attachments = [{ name: 'a.png', type: 'image/png', data: picture.toString('base64') }];
   const conversations = file['conversations'] as { title: string }[];

@@ -43,7 +43,7 @@ const credit = (person: Person, dollars: string) =>
         walletId: person.id,
         amount: parseUsd(dollars),
         against: 'adjustment',
-        kind: 'adjustment',
+        kind: 'gift',
         ref: `${person.id} ${Math.random()}`,
       }),
     { withoutActivity: 'a fixture' },
@@ -234,7 +234,7 @@ test('who leaves the invoices owes it in the wallet, and what was in flight foll
     -person.id,
     '-1000',
     'adjustment',
-    'adjustment',
+    'late-usage',
     `late ${person.id}`,
   ]);
   await service(Invoices).followFormer();

@@ -10,6 +10,11 @@ beforeAll(async () => {
 });
 afterAll(() => filled.drop());
 
+/** Names of the invariants that breakages have broken. */
+const broken = new Set<string>();
+const brokenIn = (output: string): string[] =>
+  [...output.matchAll(/^BROKEN +(.*)$/gm)].map(([, name = '']) => name);
+
 test('an undamaged copy reports nothing', async () => {
   const { code, output } = await verifyCopy(filled);
   expect(output.match(/^BROKEN.*(\n +.*)*/gm)).toBeNull();
@@ -17,7 +22,8 @@ test('an undamaged copy reports nothing', async () => {
 });
 
 test.each(breakages)('found: $what', async (breakage) => {
-  const { code, named, told } = await breakAndVerify(filled, breakage, 'one');
+  const { code, named, told, output } = await breakAndVerify(filled, breakage, 'one');
+  for (const name of brokenIn(output)) broken.add(name);
   expect(code).toBe(1);
   expect([told, named]).toEqual([told, true]);
 });
@@ -34,3 +40,10 @@ test.each(['two', 'three', 'four', 'five', 'six'])(
     }
   },
 );
+
+test('every invariant of money:verify is broken by at least one breakage', async () => {
+  const { output } = await verifyCopy(filled);
+  const names = [...output.matchAll(/^holds +(.*)$/gm)].map(([, name = '']) => name);
+  expect(names.length).toBeGreaterThan(40);
+  expect(names.filter((name) => !broken.has(name))).toEqual([]);
+});

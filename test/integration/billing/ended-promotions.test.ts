@@ -65,7 +65,7 @@ describe('a promotion that has ended', () => {
           walletId,
           amount: 100n * CENT,
           against: 'adjustment',
-          kind: 'adjustment',
+          kind: 'gift',
           ref: uuidv7(),
         }),
       { withoutActivity: 'a gift of the test' },

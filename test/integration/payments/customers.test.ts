@@ -131,5 +131,6 @@ describe('customers that the processor does not know any more', () => {
     expect(await house.rows('SELECT polled_at FROM payment WHERE session_id = $1', [session])).toEqual([
       { polled_at: null },
     ]);
+    await house.rows('UPDATE payment SET live_mode = false WHERE session_id = $1', [session]);
   });
 });

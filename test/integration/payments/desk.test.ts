@@ -209,6 +209,8 @@ describe('the operators’ desk, mails and the check of the processor', () => {
         [payer.userId, net],
       );
     expect(await mine()).toEqual([]);
+    const back = `live_mode = false, payment_intent_id = replace(payment_intent_id, '_gone', '')`;
+    await house.rows(`UPDATE payment SET ${back} WHERE wallet_id = $1`, [payer.userId]);
   });
 
   test('reconciliation finds what we and the processor tell differently, over several pages of its list', async () => {

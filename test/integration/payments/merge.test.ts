@@ -252,6 +252,7 @@ describe('the money of a merged organisation', () => {
     }
     expect(await balances()).toEqual([0n, 0n]);
     await spend(-8n * USD);
+    await owner.query('UPDATE promotion_wallet SET spent = 0 WHERE wallet_id = $1', [payer.userId]);
     await owner.end();
   });
 
@@ -297,7 +298,7 @@ describe('the money of a merged organisation', () => {
       await followed(former, [3n, 3n]);
       expect(await state(payer)).toEqual([60n, 0n]);
       // A later credit of the former payer is their own.
-      await house.rows(`SELECT money_credit($1, $2, 'adjustment', 'adjustment', $3)`, [
+      await house.rows(`SELECT money_credit($1, $2, 'adjustment', 'gift', $3)`, [
         former.userId,
         (5n * USD).toString(),
         randomUUID(),

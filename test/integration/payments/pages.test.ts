@@ -64,7 +64,7 @@ describe('the pages of billing', () => {
   /** A day of usage, as settlements leave it: booked in the ledger and summed by hours. */
   async function use(one: Payer, day: string, nano: bigint): Promise<void> {
     await house.app.database.transaction((tx) =>
-      tx.query(`SELECT money_credit($1, $2, 'adjustment', 'adjustment', $3)`, [
+      tx.query(`SELECT money_credit($1, $2, 'adjustment', 'usage-of-a-day', $3)`, [
         one.userId,
         (-nano).toString(),
         `${one.userId}-${day}`,
@@ -283,6 +283,7 @@ describe('the pages of billing', () => {
     for (const text of await documents()) expect(text).toContain('test cards');
     await house.rows('UPDATE payment SET live_mode = true WHERE wallet_id = $1', [payer.userId]);
     for (const text of await documents()) expect(text).not.toContain('test cards');
+    await house.rows('UPDATE payment SET live_mode = false WHERE wallet_id = $1', [payer.userId]);
   });
 
   test('names of any letters print, with a font inside that knows them', async () => {

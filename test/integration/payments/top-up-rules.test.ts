@@ -63,7 +63,7 @@ test('a debt that a credit limit covers is shown as one, and requests are not sa
         walletId: payer.userId,
         amount: -30_000_000_000n,
         against: 'adjustment',
-        kind: 'adjustment',
+        kind: 'debt',
         ref: `debt of ${payer.userId}`,
       }),
     { withoutActivity: 'a debt of the test' },
