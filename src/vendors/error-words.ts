@@ -138,6 +138,12 @@ const anthropic = [
     '2026-11-26',
     ['reason', 'enforced_spend_limit_reached', 'account', 429],
   ),
+  ...of('anthropic', 'npm:@anthropic-ai/sdk@1.14.0 (resources/shared)', '2026-11-28', [
+    'reason',
+    'contract_spend_limit_reached',
+    'account',
+    429,
+  ]),
   ...of('anthropic', 'https://github.com/anthropics/claude-code/issues/66314', '2026-06-08', [
     'words',
     /^your credit balance is too low to access the (?:anthropic|claude) api\b/i,

@@ -5,7 +5,7 @@ import { type AnswerReading, readAnswer, textOf } from '../read-answer';
 import { isRecord } from '../usage';
 import { checkChatAnswer } from './check-answer';
 import { readChatError } from './errors';
-import { BROKEN_OFF, readFinish } from './finish';
+import { isBrokenOff, readFinish } from './finish';
 import { ChoiceReader } from './read-choice';
 import { findChatUsage, normaliseChatUsage } from './usage';
 
@@ -18,7 +18,7 @@ function read({ body, emission, tally }: AnswerReading): Fault | undefined {
   emission.start(textOf(body.id), textOf(body.model));
   const wrong = new ChoiceReader(emission, tally).read(choice.message);
   if (wrong) return wrong;
-  if (choice.finish_reason === BROKEN_OFF) return fault('upstream_error');
+  if (isBrokenOff(choice.finish_reason)) return fault('upstream_error');
   emission.report(normaliseChatUsage(findChatUsage(body)));
   emission.end(readFinish(typeof choice.finish_reason === 'string' ? choice.finish_reason : null));
   return undefined;

@@ -1,7 +1,9 @@
 import { type Finish, finishOf, type UnifiedFinish } from '../canonical';
 
-/** Some suppliers say so where their model failed in the middle. */
-export const BROKEN_OFF = 'error';
+/** Reasons of answers that failed in the middle; DeepSeek sends the second when its servers are overloaded. */
+const BROKEN_OFF: ReadonlySet<unknown> = new Set(['error', 'insufficient_system_resource']);
+
+export const isBrokenOff = (reason: unknown): boolean => BROKEN_OFF.has(reason);
 
 const UNIFIED: Readonly<Record<string, UnifiedFinish>> = {
   stop: 'stop',

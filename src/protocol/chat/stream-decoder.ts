@@ -3,7 +3,7 @@ import { type JsonObject, supplierFault } from '../canonical';
 import { brokenStream, StreamReader } from '../stream-reader';
 import { isRecord, pick } from '../usage';
 import { readChatError } from './errors';
-import { BROKEN_OFF, readFinish } from './finish';
+import { isBrokenOff, readFinish } from './finish';
 import { ChoiceReader } from './read-choice';
 import { writtenInChat } from './written';
 import { findChatUsage, normaliseChatUsage } from './usage';
@@ -57,7 +57,7 @@ export class ChatStreamDecoder extends StreamReader {
     const delta = choice.delta ?? choice.message;
     const wrong = isRecord(delta) ? this.choice.read(delta) : undefined;
     if (wrong) return this.emission.fault(wrong);
-    if (choice.finish_reason === BROKEN_OFF) return this.emission.fault(fault('upstream_error'));
+    if (isBrokenOff(choice.finish_reason)) return this.emission.fault(fault('upstream_error'));
     if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '')
       this.finish = choice.finish_reason;
   }
