@@ -66,9 +66,10 @@ function problemIn(
   if (layout !== undefined && !existsSync(join(projectFolder, 'views', 'layouts', `${layout}.hbs`)))
     return `names the layout ${layout}, which the host does not have`;
   try {
-    const { program, keys, partials } = ownTemplate(id, body);
+    const { program, keys, partials, raw } = ownTemplate(id, body);
     const key = keys.find((name) => !isKnown(name));
     if (key !== undefined) return `uses the key ${key}, which neither its messages nor the host's have`;
+    if (raw !== undefined) return `prints ${raw} without escaping: write it with two braces`;
     const partial = partials.find((name) => !hasPartial(id, name, templates));
     if (partial !== undefined) return `uses the partial ${partial}, which there is not`;
     Handlebars.precompile(program, { knownHelpers: helperNames(), knownHelpersOnly: true });
@@ -92,7 +93,8 @@ export function ownTemplate(id: string, source: string) {
   const reader = new OwnTexts(id);
   const program = Handlebars.parse(source);
   reader.accept(program);
-  return { program, keys: reader.keys, partials: reader.partials };
+  const { keys, partials, raw } = reader;
+  return { program, keys, partials, raw };
 }
 
 type Call = hbs.AST.MustacheStatement | hbs.AST.SubExpression;
@@ -100,6 +102,8 @@ type Call = hbs.AST.MustacheStatement | hbs.AST.SubExpression;
 class OwnTexts extends Handlebars.Visitor {
   readonly keys: string[] = [];
   readonly partials: string[] = [];
+  /** The first value that `{{{…}}}` or `{{&…}}` prints as markup. */
+  raw: string | undefined;
 
   constructor(private readonly id: string) {
     super();
@@ -107,6 +111,8 @@ class OwnTexts extends Handlebars.Visitor {
 
   override MustacheStatement(call: hbs.AST.MustacheStatement): void {
     super.MustacheStatement(call);
+    // Text of a user would be markup of the page, whose buttons act for whoever opens it.
+    if (!call.escaped) this.raw ??= String((call.path as hbs.AST.PathExpression).original);
     this.takeText(call);
   }
 

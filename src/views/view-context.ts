@@ -42,6 +42,8 @@ export interface ViewContext {
   path: string;
   query: Readonly<Record<string, string>>;
   requestId: string;
+  /** The value that marks elements on which htmx acts. Others cannot know it, as it belongs to the session. */
+  hostMark: string;
   /** It stands in place of the installation's own name and look. */
   brand?: { name: string; logo?: string; styleSheet?: string };
   baseUrl: string;
@@ -76,6 +78,7 @@ export function defaultViewContext(overrides: Partial<ViewContext> = {}): ViewCo
     path: '/',
     query: {},
     requestId: '',
+    hostMark: '',
     baseUrl: '',
     fragment: false,
     hasSession: false,

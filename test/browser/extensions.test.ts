@@ -1,9 +1,18 @@
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { startTestApp, type TestApp } from '../support/app';
 import { builtExtension, type ExtensionFolder } from '../support/extension-folder';
 import { addUser, signIn } from '../support/people';
 import { noFaults } from '../support/browser/page-gate';
 import { checkViewings, describeWithBrowser, giveCookie, launchBrowser } from './browser';
+
+/* "`hx-post` with `hx-trigger="load"` gets past CSP: one link opened by the owner promoted a user". */
+const FOREIGN = `
+<div class="foreign" hx-post="/set-language" hx-trigger="load"></div>
+<div class="foreign" data-host-mark="" hx-post="/set-language" hx-trigger="load"></div>
+<div hx-boost="true"><a class="foreign" href="/dashboard">x</a></div>
+`;
 
 describeWithBrowser('pages of an extension', () => {
   let browser: Browser;
@@ -13,6 +22,7 @@ describeWithBrowser('pages of an extension', () => {
 
   beforeAll(async () => {
     desk = builtExtension('test/fixtures/extensions/desk');
+    appendFileSync(join(desk.path, 'views', 'notes.hbs'), FOREIGN);
     [browser, app] = await Promise.all([
       launchBrowser(),
       startTestApp({ environment: { EXTENSIONS: desk.path, LOG_LEVEL: 'error' } }),
@@ -24,6 +34,24 @@ describeWithBrowser('pages of an extension', () => {
     await browser.close();
     await app.close();
     desk.remove();
+  });
+
+  test('acts on no markup of htmx that lacks the mark of the host', async () => {
+    const context = await browser.newContext();
+    await giveCookie(context, app.url, session);
+    const page = await context.newPage();
+    const posted: string[] = [];
+    page.on('request', (request) => void (request.method() === 'POST' && posted.push(request.url())));
+    await page.goto(`${app.url}/x/desk`);
+    // htmx leaves this attribute on each element that it acts on, before it triggers anything.
+    const powered = (selector: string): Promise<number> =>
+      page.locator(`${selector}[data-htmx-powered]`).count();
+    expect(await powered('.foreign')).toBe(0);
+    expect(await page.locator('.foreign').count()).toBe(3);
+    expect(posted).toEqual([]);
+    await page.goto(`${app.url}/dashboard/admin`);
+    expect(await powered('#traffic')).toBe(1);
+    await context.close();
   });
 
   test('a form works without scripts, and says what is wrong', async () => {

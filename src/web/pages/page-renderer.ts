@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { canonicalZone, type ErrorPageModel, type Fault, renderPageModel } from '../../kernel';
 import { ResellerDomains } from '../../identity';
@@ -121,6 +122,7 @@ export class PageRenderer {
       path: pathOf(request),
       query: Object.fromEntries(queryOf(request)),
       requestId: request.requestId,
+      hostMark: hostMarkOf(cookieOf(headers, sessionCookieName(this.settings)) ?? '', this.settings),
       hasSession: Boolean(cookieOf(headers, sessionCookieName(this.settings))),
       ...this.hostOf(request),
       fragment: headers['hx-request'] === 'true',
@@ -140,6 +142,10 @@ export class PageRenderer {
     return refusal === undefined ? forms : { ...forms, refused: refusedForm(refusal, texts) };
   }
 }
+
+/** The mark of another session is another one, so that nobody can write it into the page of somebody else. */
+const hostMarkOf = (session: string, { sessionSecret }: Settings): string =>
+  createHmac('sha256', sessionSecret).update(`host mark ${session}`).digest('base64url').slice(0, 22);
 
 /** The locale is the signed-in person's, a visitor's choice, or the first of the browser's that there is. */
 export function localeOf(request: HttpRequest): Locale {

@@ -59,6 +59,21 @@ const moduleWith =
 
 const ownNest = JSON.stringify(resolve('node_modules/@nestjs/common'));
 
+/* "A page of an extension may print `{{{…}}}`": "`{{{` and `{{&` are refused at load". */
+describe('a template that prints a value without escaping refuses the start', () => {
+  test.each([
+    ['{{{note.title}}}', 'note.title'],
+    ['{{&note.title}}', 'note.title'],
+    ['{{#if note}}\n{{{t "heading"}}}{{/if}}', 't'],
+  ])('%s', async (text, name) => {
+    const folder = deskWith(edited('views/note.hbs', '{{#section', `${text}\n{{#section`));
+    expect(await refusalOf(folder)).toBe(
+      `The extension desk cannot be used: its template note prints ${name} without escaping: ` +
+        'write it with two braces',
+    );
+  });
+});
+
 describe('the start is refused, with the name of the extension,', () => {
   test.each([
     [
