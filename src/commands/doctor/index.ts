@@ -39,6 +39,7 @@ import {
 } from './database-checks';
 import { extensionLogins, roleRights } from './role-checks';
 import { backupsMade } from './backup-checks';
+import { unknownFieldsHandled } from './field-checks';
 import { loadedStyles } from '../extensions/loaded';
 import { modelsKnown, vendorsAgree } from './model-checks';
 
@@ -100,6 +101,7 @@ const databaseChecks: readonly (readonly [string, Check])[] = [
   ['certificates', providersCertified],
   ['HTTP/2', http2Ignored],
   ['models', modelsKnown],
+  ['unknown request fields', unknownFieldsHandled],
   ['credentials', credentialsAccepted],
 ];
 

@@ -4,7 +4,10 @@ import type { LaneFacts } from '../../vendors';
 /** Callers may rely on these facts whichever lane serves them: a fact is null where lanes differ or one is unknown. */
 export function sharedFacts(lanes: readonly LaneView[]) {
   const shared = <Value>(factOf: (facts: LaneFacts) => Value | undefined): Value | null => {
-    const [first, ...others] = lanes.map(({ facts }) => factOf(facts));
+    // Assumed facts decide how a lane is called, and are no promise to callers.
+    const [first, ...others] = lanes.map(({ facts }) =>
+      facts.assumed === undefined ? factOf(facts) : undefined,
+    );
     const text = JSON.stringify(first);
     return first === undefined || others.some((other) => JSON.stringify(other) !== text) ? null : first;
   };

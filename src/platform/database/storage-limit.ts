@@ -1,6 +1,6 @@
 /** Old rows are removed after an owner has added this share of the limit, as a sum per write would be too slow. */
 const SHARE_BEFORE_TRIM = 1 / 16;
-/** The rest absorbs the growth on up to four nodes until the next look. */
+/** The rest absorbs the growth on about three nodes until the next check. */
 const SHARE_AFTER_TRIM = 3 / 4;
 const MAX_OWNERS = 10_000;
 

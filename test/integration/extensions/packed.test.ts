@@ -63,7 +63,10 @@ test('the declarations speak of nothing that lies outside of the package', () =>
       ),
     ]
       .map(([, from = '', reference = '']) => from + reference)
-      .filter((from) => !/^\.{1,2}\/[\w./-]+$|^@nestjs\/(?:common|core)$|^node:http$/.test(from) || from.includes('src'))
+      .filter(
+        (from) =>
+          !/^\.{1,2}\/[\w./-]+$|^@nestjs\/(?:common|core)$|^node:http$/.test(from) || from.includes('src'),
+      )
       .map((from) => `${file}: ${from}`),
   );
   expect(outside).toEqual([]);

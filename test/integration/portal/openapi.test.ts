@@ -159,6 +159,7 @@ describe('the gateway', () => {
       max_parallel: 4,
       answer_model: 'supplier',
       continue_streams: 'off',
+      unknown_fields: 'drop',
       model_budgets: [{ model: 'sim-small', limit: 1 }],
       metadata: { team: 'a' },
       expires_at: '2199-01-01T00:00:00Z',

@@ -287,7 +287,8 @@ models:
 `;
   const known =
     'window, widened, max_output, thinking, sampling, forced_tools, prefill, chat, chat_refuses, schema, ' +
-    'reasoning_history, drops_blocks, pictures, long_context, ends, replaced_by, wire';
+    'reasoning_history, drops_blocks, pictures, long_context, harmless_fields, rounds, thinks_outside_max_tokens, ' +
+    'ends, replaced_by, wire';
   expect(faultsOf(text)).toEqual([
     '19 models.large.lanes[0].facts: nothing is known of a model "gpt-6.1-soll"; did you mean "gpt-6.1-sol"?',
     '20 models.large.lanes[0].wire: expected one of chat, responses',
