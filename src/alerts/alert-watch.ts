@@ -19,6 +19,8 @@ const DAYS_KEPT_EVERY_MS = 15 * MINUTE_MS;
 export class AlertWatch {
   /** When this node last did each thing: another one that takes over looks at once. */
   private readonly doneAt = new Map<string, number>();
+  /** Reason of the last failure that was logged, by kind; absent after a success. */
+  private readonly loggedFailures = new Map<string, string>();
 
   constructor(
     private readonly database: Database,
@@ -57,10 +59,11 @@ export class AlertWatch {
         // Most kinds find nothing and have nothing that could be over.
         if (conditions.length > 0 || open.has(kind.name))
           await this.book.enter(kind, conditions, { rules, channels, now });
+        this.loggedFailures.delete(kind.name);
       } catch (error) {
         failed.push(error);
         this.retry(kind);
-        this.logger.warn('alerts of a kind could not be looked for', { kind: kind.name, error });
+        this.logFailure(kind, error);
       }
     }
     if (this.isDue('tidying', TIDIED_EVERY_MS, now)) await this.tidy(now);
@@ -78,6 +81,14 @@ export class AlertWatch {
 
   private retry({ name }: AlertKind): void {
     this.doneAt.delete(name);
+  }
+
+  /** A failure that lasts, such as a BASE_URL without an address, is logged once and not with each retry. */
+  private logFailure({ name }: AlertKind, error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (this.loggedFailures.get(name) === reason) return;
+    this.loggedFailures.set(name, reason);
+    this.logger.warn('alerts of a kind could not be looked for', { kind: name, error });
   }
 
   private async tidy(now: Date): Promise<void> {

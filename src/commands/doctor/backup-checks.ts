@@ -1,10 +1,13 @@
-import { coverageOf, inventory, WalArchive, withTarget } from '../../backup';
+import { coverageOf, inventory, type OpenedTarget, WalArchive, withTarget } from '../../backup';
 import { fail, type Finding, ok, reasonOf, warn } from '../../checks';
 import { MINUTE_MS } from '../../kernel';
 import type { Settings } from '../../platform';
 
 /** The log is shipped every few seconds, a minute after it was written at the latest; an outage of that is told. */
 const LOG_LATE_MS = 15 * MINUTE_MS;
+
+/** Name of an object that is written and deleted, because a list alone says nothing about the right to write. */
+const WRITE_CHECK = 'write-check';
 
 /** A backup that is only thought to be there is found out about here, and not when it is needed. */
 export async function backupsMade(settings: Settings): Promise<Finding> {
@@ -30,9 +33,16 @@ export async function backupsMade(settings: Settings): Promise<Finding> {
 async function judged(
   { backupEveryMs, backupVerifyEveryMs }: Settings,
   what: string,
-  { target, key }: Parameters<Parameters<typeof withTarget>[2]>[0],
+  { target, key }: OpenedTarget,
 ): Promise<Finding> {
   const { backups, unreadable } = await inventory(target, key);
+  const writeError = await checkWrites(target);
+  if (writeError !== null)
+    return fail(
+      what,
+      `${target.place} cannot be written: ${reasonOf(writeError)}`,
+      'Give this user, or BACKUP_TARGET_KEY, the right to write and delete there: until then no backup is stored.',
+    );
   const [spoilt] = unreadable.values();
   const newest = backups.at(-1)?.manifest;
   if (newest === undefined && spoilt !== undefined)
@@ -69,4 +79,15 @@ async function judged(
   if (coverage !== null && Date.now() - coverage.until.getTime() > LOG_LATE_MS)
     return warn(what, reach, 'Start the service, which ships the log; where it runs, look into its log.');
   return ok(what, reach);
+}
+
+/** Returns the error of a write or of the removal of what was written; null if both succeed. */
+async function checkWrites(target: OpenedTarget['target']): Promise<unknown> {
+  try {
+    await target.put(WRITE_CHECK, Buffer.from(new Date().toISOString()));
+    await target.delete(WRITE_CHECK);
+    return null;
+  } catch (error) {
+    return error;
+  }
 }

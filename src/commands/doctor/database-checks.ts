@@ -4,7 +4,8 @@ import { foreignMasterKeyIn } from '../../catalogue';
 import { isProven } from '../../identity';
 import { DAY_MS } from '../../kernel';
 import { foreignPepperIn } from '../../keys';
-import { CLOCK_TOLERANCE_MS, type Row } from '../../platform';
+import { CLOCK_TOLERANCE_MS, type Database, type Row } from '../../platform';
+import { readRestoredMark } from '../../quarantine';
 import { fail, type Finding, ok, type CheckContext, warn } from '../../checks';
 
 const CLOCK_NOTICE_MS = 2_000;
@@ -20,6 +21,16 @@ export async function databaseAnswers({ database, settings }: CheckContext): Pro
   if ((row?.number ?? 0) < OLDEST_POSTGRES)
     return fail(what, `PostgreSQL ${row?.version}`, 'PostgreSQL 15 or newer is needed.');
   return ok(what, `${kind} PostgreSQL ${row?.version} answers`);
+}
+
+/** True if the database has no table of the service: no start has created them yet. */
+export async function isDatabaseEmpty(database: Database): Promise<boolean> {
+  const [row] = await database.query<{ tables: number }>(
+    `SELECT count(*)::integer AS tables FROM pg_class
+      WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND relname = ANY ($1)`,
+    [database.source.entityMetadatas.map(({ tableName }) => tableName)],
+  );
+  return row?.tables === 0;
 }
 
 /** The tables themselves are judged: the list of migrations belongs to another role than the service's. */
@@ -148,8 +159,15 @@ export async function jobsSucceed({ database }: CheckContext): Promise<Finding> 
 }
 
 /** A node that starts serves nobody before an owner has decided. */
-export async function released({ database }: CheckContext): Promise<Finding> {
+export async function released({ database, settings }: CheckContext): Promise<Finding> {
   const what = 'quarantine';
+  const mark = readRestoredMark(settings.dataFolder);
+  if (mark !== null)
+    return fail(
+      what,
+      `${settings.dataFolder} was restored to ${mark.moment.toISOString()}: the first start begins its quarantine`,
+      'Start the service, then release it with "quarantine release" or on its page: docs/quarantine.md.',
+    );
   const [open] = await database.rows<Row<'quarantine', 'moment'>>(
     'SELECT moment FROM quarantine WHERE released_at IS NULL',
   );

@@ -19,7 +19,7 @@ import {
   suppliersPaid,
   suppliersReachable,
 } from '../../checks';
-import type { Settings } from '../../platform';
+import { errorCode, type Settings } from '../../platform';
 import type { Command, CommandContext } from '../command';
 import { inspectDatabase, installationOf, settingsOfInstallation } from '../with-database';
 import {
@@ -29,6 +29,7 @@ import {
   addressesDiffer,
   databaseAnswers,
   hostsProven,
+  isDatabaseEmpty,
   jobsRun,
   jobsSucceed,
   nodesCounted,
@@ -107,6 +108,14 @@ const databaseChecks: readonly (readonly [string, Check])[] = [
 
 const vendorLists = ['vendors', vendorsAgree] as const;
 
+const emptyDatabase = fail(
+  'database',
+  'has no tables of the service: no version has been started with it',
+  'Check that DATABASE_URL names the database of this installation, or start the service once.',
+);
+
+const INVALID_PARAMETER = '22023';
+
 async function database(
   settings: Settings,
   asksVendors: boolean,
@@ -114,6 +123,7 @@ async function database(
 ): Promise<Finding[]> {
   try {
     return await inspectDatabase(settings, async (opened) => {
+      if (await isDatabaseEmpty(opened)) return [emptyDatabase];
       const findings: Finding[] = [];
       const styles = await loadedStyles(settings, commandContext);
       // One after the other: each may depend on what the one before found out about the connection.
@@ -122,6 +132,8 @@ async function database(
       return findings;
     });
   } catch (error) {
+    // A server that no version was started with does not know the role of the service.
+    if (errorCode(error) === INVALID_PARAMETER) return [emptyDatabase];
     return [
       fail('database', reasonOf(error), 'Check DATABASE_URL, or what keeps the embedded one from starting.'),
     ];
@@ -132,8 +144,20 @@ async function examine(what: string, check: Check, patient: CheckContext): Promi
   try {
     return [await check(patient)].flat();
   } catch (error) {
-    return [fail(what, reasonOf(error), 'This could not be examined; mend what is above first.')];
+    return [fail(what, describeError(error), 'Skipped: fix the failures above first.')];
   }
+}
+
+/** PostgreSQL codes: undefined_table, undefined_column, undefined_function. */
+const SCHEMA_ERRORS: readonly string[] = ['42P01', '42703', '42883'];
+
+const INSUFFICIENT_PRIVILEGE = '42501';
+
+function describeError(error: unknown): string {
+  const code = errorCode(error);
+  if (SCHEMA_ERRORS.includes(code)) return 'needs a table or column that the database does not have yet';
+  if (code === INSUFFICIENT_PRIVILEGE) return 'the database login may not read what is checked';
+  return reasonOf(error);
 }
 
 function lineOf({ verdict, what, found, advice }: Finding): string {

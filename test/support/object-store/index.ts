@@ -17,6 +17,7 @@ export interface StandInOptions {
 export type Fault =
   | 'slow-down'
   | 'internal-error'
+  | 'access-denied'
   | 'error-behind-200'
   | 'garbage'
   | 'hang'
@@ -123,6 +124,7 @@ export class ObjectStoreStandIn {
       return void response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway');
     try {
       if (fault === 'slow-down') throw new Refusal(503, 'SlowDown', 'Please reduce your request rate.');
+      if (fault === 'access-denied') throw new Refusal(403, 'AccessDenied', 'Access Denied');
       if (fault === 'internal-error')
         throw new Refusal(500, 'InternalError', 'We encountered an internal error.');
       const answer = this.answer(request, asked, Buffer.concat(pieces));
