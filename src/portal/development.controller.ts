@@ -5,7 +5,7 @@ import { Access, Page } from '../web';
 
 class OutboxQuery {
   @IsOptional()
-  @Matches(/^[\w-]{1,100}$/)
+  @Matches(/^[\w-]{1,100}$/, 'the id of a mail')
   id?: string;
 }
 

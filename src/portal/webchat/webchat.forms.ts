@@ -48,7 +48,7 @@ export class WebchatQuery {
 
 /** A person judges an answer with this form; `none` takes it back. */
 export class AnswerFeedbackForm {
-  @Matches(/^[1-9]\d{0,17}$/)
+  @Matches(/^[1-9]\d{0,17}$/, 'the id of a message, in digits')
   message: string;
 
   @IsIn(verdicts)

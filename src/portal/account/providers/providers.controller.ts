@@ -46,7 +46,7 @@ class StartQuery {
   portal?: string;
 
   @IsOptional()
-  @Matches(/^[\w-]{43}$/)
+  @Matches(/^[\w-]{43}$/, '43 characters of base64url')
   binding?: string;
 }
 

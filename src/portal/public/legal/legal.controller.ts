@@ -8,7 +8,7 @@ import { legalDocuments, LegalLibrary } from './legal-library';
 class LegalQuery {
   /** An earlier version; without it, the one in force. */
   @IsOptional()
-  @Matches(/^[\w.-]{1,40}$/)
+  @Matches(/^[\w.-]{1,40}$/, 'a version of the document, like 2027-01-31')
   version?: string;
 }
 
