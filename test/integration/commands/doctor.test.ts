@@ -38,7 +38,7 @@ test('an installation without models fails, with a word on what to do', async ()
   expect(code).toBe(1);
   expect(found.get('catalogue')).toBe('fail no active model has a lane and a price');
   expect(output).toContain('      Describe suppliers, models and prices in a gateway.yaml');
-  expect(output).toMatch(/doctor: \d+ ok, 2 to look at, 1 failed\n$/);
+  expect(output).toMatch(/doctor: \d+ ok, 3 to look at, 1 failed\n$/);
 });
 
 test('a sound one passes in every point', async () => {
@@ -49,6 +49,17 @@ test('a sound one passes in every point', async () => {
     'setting names': 'ok no misspelt variable',
     'audit seal': 'ok entries are sealed as they come',
     backups: 'ok the database is a server of your own: its backups are not seen from here',
+    'legal texts': `warn placeholders are open in ${[
+      'aup',
+      'billing',
+      'dpa',
+      'privacy',
+      'refund',
+      'security',
+      'terms',
+    ]
+      .map((name) => `/legal/${name}`)
+      .join(', ')}`,
     quarantine: 'ok none is open',
     'audit chain': 'ok not checked yet: the first night does',
     'base URL': 'ok http://localhost:3000',

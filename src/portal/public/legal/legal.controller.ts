@@ -12,6 +12,11 @@ class LegalQuery {
   version?: string;
 }
 
+/** What an operator has yet to fill in; `doctor` names the texts that still have one. */
+const PLACEHOLDER = /\*{0,2}\[OPERATOR:[^\]]*\]\*{0,2}/g;
+/** Templates are in English only. */
+const NOT_STATED = '(not yet stated by the operator)';
+
 @Controller()
 export class LegalController {
   constructor(private readonly library: LegalLibrary) {}
@@ -28,7 +33,7 @@ export class LegalController {
       path,
       titleKey: `public.link.${path}`,
       language,
-      ...renderMarkdown(text, { copyLabel: 'Copy' }),
+      ...renderMarkdown(text.replaceAll(PLACEHOLDER, NOT_STATED), { copyLabel: 'Copy' }),
       legal: {
         ...facts,
         language,
