@@ -33,6 +33,11 @@ const LONGEST_MODEL = 256;
 const Flag = (): PropertyDecorator =>
   Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value));
 
+export class ConversationListQuery {
+  @IsCursor()
+  cursor?: string;
+}
+
 export class WebchatQuery {
   @IsCursor()
   cursor?: string;
