@@ -19,7 +19,7 @@ const wanted = {
 
 /** A model for trying the administration; never called: its mark hides lanes and redirect from the snapshot. Under the catalogue's lock. */
 export async function ensureAdminFixture(tx: Tx, name: string): Promise<FixtureOutcome> {
-  checkName(name);
+  checkName(name, 'model');
   const known = await tx.findOneBy(Model, { name });
   if (known === null) {
     if (await tx.existsBy(ModelAlias, { name }))

@@ -1,6 +1,6 @@
 import { Injectable, Optional } from '@nestjs/common';
 import { IsNull } from 'typeorm';
-import { defineTransitions, fault, refuseStale, regionNamed, regionsNamed } from '../kernel';
+import { defineTransitions, fault, missingFields, refuseStale, regionNamed, regionsNamed } from '../kernel';
 import { AddressGuard, Settings, type Tx } from '../platform';
 import type { Wire } from '../vendors';
 import { given, lockCatalogue, modelCalled, modelNamed } from './catalogue-lock';
@@ -106,11 +106,12 @@ export class CatalogueEditor {
         await this.checkLinks(tx, { ...known, kind: input.kind });
       return this.change(tx, Model, known.id, input);
     }
-    checkName(input.name);
-    if (await tx.existsBy(ModelAlias, { name: input.name })) throw nameTaken('An alias has this name.');
+    checkName(input.name, 'model');
+    if (await tx.existsBy(ModelAlias, { name: input.name }))
+      throw nameTaken('model', 'An alias has this name.');
     const { kind, ownedBy } = input;
     if (kind === undefined || ownedBy === undefined) {
-      throw fault('missing_fields', { details: { required: ['kind', 'owned_by'] } });
+      throw missingFields({ kind, owned_by: ownedBy });
     }
     return tx.save(Model, { displayName: input.name, ...given(input), kind, ownedBy });
   }
@@ -150,14 +151,14 @@ export class CatalogueEditor {
   /** `shown` is the version of the names that its author saw. The same name again changes nothing. */
   async addAlias(tx: Tx, name: string, modelName: string, shown?: string): Promise<void> {
     await lockCatalogue(tx);
-    checkName(name);
+    checkName(name, 'alias');
     const model = await modelNamed(tx, modelName);
     const known = await tx.findOneBy(ModelAlias, { name });
     if (known?.modelId === model.id) return;
     const aliases = await tx.findBy(ModelAlias, { modelId: model.id });
     refuseStale(shown, aliasesVersion(aliases.map((alias) => alias.name)));
-    if (known !== null) throw nameTaken('The alias points at another model.');
-    if (await tx.existsBy(Model, { name })) throw nameTaken('A model has this name.');
+    if (known !== null) throw nameTaken('alias', 'The alias points at another model.');
+    if (await tx.existsBy(Model, { name })) throw nameTaken('alias', 'A model has this name.');
     await tx.insert(ModelAlias, { name, modelId: model.id });
   }
 
@@ -309,6 +310,6 @@ function routeOf(lane: Pick<Lane, 'providerId' | 'upstreamModel' | 'region'>): s
   return JSON.stringify([lane.providerId, lane.upstreamModel, lane.region]);
 }
 
-function nameTaken(message: string): Error {
-  return fault('alias_redirect_conflict', { param: 'name', message });
+function nameTaken(param: 'model' | 'alias', message: string): Error {
+  return fault('alias_redirect_conflict', { param, message });
 }

@@ -8,17 +8,17 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$/;
 /** Stands for the model that the router picks, so no model and no alias may take it. */
 const RESERVED = 'auto';
 
-/** Callers send these names of models and aliases as `model`. */
-export function checkName(name: string): void {
+/** Checks the name of a model or an alias, which callers send as `model`; `param` is its field in the request. */
+export function checkName(name: string, param: 'model' | 'alias'): void {
   if (name === RESERVED) {
     throw fault('alias_redirect_conflict', {
-      param: 'name',
+      param,
       message: `"${RESERVED}" is a name of the service itself.`,
     });
   }
   if (!NAME.test(name)) {
     throw fault('validation_error', {
-      param: 'name',
+      param,
       message:
         'A model name has up to 128 letters, digits and . _ : / @ + - and begins with a letter or digit.',
     });

@@ -5,7 +5,7 @@ import { Access, DevelopmentGuard, Page } from '../web';
 
 class OutboxQuery {
   @IsOptional()
-  @Matches(/^[\w-]{1,100}$/)
+  @Matches(/^[\w-]{1,100}$/, 'the id of a mail')
   id?: string;
 
   /** The guard has checked it. */

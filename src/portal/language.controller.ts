@@ -22,7 +22,7 @@ class LanguageForm {
 
   /** The page it was chosen on: a path of ours, never an address. */
   @IsOptional()
-  @Matches(/^\/(?![/\\])[\w./-]{0,500}$/)
+  @Matches(/^\/(?![/\\])[\w./-]{0,500}$/, 'a path of the portal, like /dashboard')
   next?: string;
 }
 

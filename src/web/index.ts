@@ -16,7 +16,14 @@ export { pageRequestOf, presentPage } from './lists';
 export { IsCursor, IsFilterText } from './list-query';
 export { localPath } from './local-path';
 export { serveAssets } from './pages/assets';
-export { addressOf, type ListDescription, type ListPageModel, listPage, scopeWords } from './pages/list-page';
+export {
+  addressOf,
+  type ListDescription,
+  listData,
+  type ListPageModel,
+  listPage,
+  scopeWords,
+} from './pages/list-page';
 export { type Localisation, localisationOf } from './pages/localisation';
 export { monthOfBudgets, monthWords, periodLabel, periodWords } from './pages/period-words';
 export { PageFrames } from './pages/page-frame';

@@ -42,7 +42,13 @@ export const Flag = (): PropertyDecorator =>
   );
 
 export const Line = (most: number): PropertyDecorator =>
-  applyDecorators(Transform(trimmed), IsString(), MinLength(1), MaxLength(most), Matches(/^[^\p{Cc}]+$/u));
+  applyDecorators(
+    Transform(trimmed),
+    IsString(),
+    MinLength(1),
+    MaxLength(most),
+    Matches(/^[^\p{Cc}]+$/u, 'one line without control characters'),
+  );
 
 /** An empty text means none. */
 export const LineOrNone = (most: number): PropertyDecorator =>

@@ -9,7 +9,7 @@ import {
   reordered,
   writeModelOrder,
 } from '../../catalogue';
-import { fault } from '../../kernel';
+import { fault, missingFields } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { Access, Action, type Done, type HttpRequest, PathText, wantsPage } from '../../web';
 import { changed } from './answers';
@@ -43,8 +43,7 @@ export class ModelsController {
   async create(@Body() form: ModelChangeForm, @Req() request: HttpRequest): Promise<Done> {
     const sheet = await this.database.transaction(async (tx) => {
       const { kind, owned_by: ownedBy } = form;
-      if (kind === undefined || ownedBy === undefined)
-        throw fault('missing_fields', { details: { required: ['kind', 'owned_by'] } });
+      if (kind === undefined || ownedBy === undefined) throw missingFields({ kind, owned_by: ownedBy });
       const made = await this.sheets.create(
         tx,
         { ...modelChanges(form), name: form.model, kind, ownedBy },

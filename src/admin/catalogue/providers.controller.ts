@@ -1,7 +1,7 @@
 import { Body, Controller } from '@nestjs/common';
 import { type ActionName, ActivityLog, changesOf, type NewActivity } from '../../audit';
 import { type CredentialKind, ProviderSheets, type ProviderSheet, visibilityEffect } from '../../catalogue';
-import { fault } from '../../kernel';
+import { fault, missingFields } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { SupplierStyles } from '../../routing';
 import { Access, Action, Data, type Done, PathId, PathText } from '../../web';
@@ -29,7 +29,7 @@ export class ProvidersController {
     const sheet = await this.database.transaction(async (tx) => {
       const { name, style, base_url: baseUrl } = form;
       if (name === undefined || style === undefined || baseUrl === undefined)
-        throw fault('missing_fields', { details: { required: ['name', 'style', 'base_url'] } });
+        throw missingFields({ name, style, base_url: baseUrl });
       const secret = secretOfForm(form, this.kindFor(style));
       const identity = identityOfForm(form);
       const made = await this.sheets.create(tx, { fields: providerFields(form), secret, identity });

@@ -34,7 +34,7 @@ const IsAddresses = (): PropertyDecorator =>
     IsArray(),
     ArrayMinSize(1),
     ArrayMaxSize(MOST_AT_ONCE),
-    Matches(mailAddress, { each: true }),
+    Matches(mailAddress, 'an email address', { each: true }),
     MaxLength(254, { each: true }),
   );
 

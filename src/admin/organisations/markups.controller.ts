@@ -33,7 +33,10 @@ class MarkupForm extends ChangeForm {
         ? value.trim().replace(',', '.')
         : value,
   )
-  @Matches(/^(-(100(\.0{1,4})?|\d{1,2}(\.\d{1,4})?)|\+?(900(\.0{1,4})?|[1-8]?\d{1,2}(\.\d{1,4})?))$/)
+  @Matches(
+    /^(-(100(\.0{1,4})?|\d{1,2}(\.\d{1,4})?)|\+?(900(\.0{1,4})?|[1-8]?\d{1,2}(\.\d{1,4})?))$/,
+    'a percentage from -100 to 900, like 12.5',
+  )
   percent: string;
 
   /** An empty one is effective immediately. */

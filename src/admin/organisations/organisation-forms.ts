@@ -14,6 +14,7 @@ import {
 } from '../pages/fields';
 
 const SLUG = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+const SLUG_FORM = '1 to 63 lowercase letters, digits and hyphens, with a letter or digit at both ends';
 
 export class OrganisationParams {
   @IsId()
@@ -31,7 +32,7 @@ export class NewOrganisationForm {
   @IsLine(100)
   name: string;
 
-  @Matches(SLUG)
+  @Matches(SLUG, SLUG_FORM)
   slug: string;
 
   @IsDollars()
@@ -44,7 +45,7 @@ export class OrganisationForm extends ChangeForm {
   name?: string;
 
   @IfGiven()
-  @Matches(SLUG)
+  @Matches(SLUG, SLUG_FORM)
   slug?: string;
 
   @IsFlag()

@@ -13,6 +13,7 @@ import {
   done,
   type Done,
   type HttpRequest,
+  listData,
   listPage,
   localisationOf,
   Page,
@@ -53,7 +54,7 @@ export class OrganisationsController {
     private readonly pages: PageRenderer,
   ) {}
 
-  @Page(path, 'pages/admin/list', access())
+  @Page(path, 'pages/admin/list', access(), { data: true })
   async list(@Query() query: OrganisationListQuery, @Req() request: HttpRequest) {
     const scope = adminScope(request);
     const localisation = localisationOf(this.pages, request);
@@ -63,12 +64,11 @@ export class OrganisationsController {
       limit: ROWS_A_PAGE,
     });
     const page = { ...found, rows: await this.budgets.withBudgets('organisation', found.rows) };
-    return listPage(
-      request,
-      page,
-      organisationList(request, query.q, localisation, scope),
-      localisation.translate,
-    );
+    const description = organisationList(request, query.q, localisation, scope);
+    return {
+      ...listPage(request, page, description, localisation.translate),
+      data: listData(page, organisationFile),
+    };
   }
 
   @Csv(`${path}/export`, access(), 'organisations')

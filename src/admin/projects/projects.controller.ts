@@ -22,6 +22,7 @@ import {
   done,
   type Done,
   type HttpRequest,
+  listData,
   listPage,
   localisationOf,
   Page,
@@ -78,7 +79,7 @@ export class ProjectsController {
     private readonly pages: PageRenderer,
   ) {}
 
-  @Page(path, 'pages/admin/list', access())
+  @Page(path, 'pages/admin/list', access(), { data: true })
   async list(@Query() query: ProjectListQuery, @Req() request: HttpRequest) {
     const scope = adminScope(request);
     const localisation = localisationOf(this.pages, request);
@@ -90,7 +91,11 @@ export class ProjectsController {
     ]);
     const page = { ...found, rows: await this.budgets.withBudgets('project', found.rows) };
     const description = projectList(request, query, { organisations, scope }, localisation);
-    return { ...listPage(request, page, description, translate), help: projectHelp(closed, translate) };
+    return {
+      ...listPage(request, page, description, translate),
+      help: projectHelp(closed, translate),
+      data: listData(page, projectFile),
+    };
   }
 
   @Csv(`${path}/export`, access(), 'projects')

@@ -12,6 +12,7 @@ import {
   type CsvTable,
   Data,
   type HttpRequest,
+  listData,
   listPage,
   localisationOf,
   Page,
@@ -59,7 +60,7 @@ export class UsersController {
     private readonly settings: Settings,
   ) {}
 
-  @Page('/dashboard/admin/users', 'pages/admin/list', Access.role(userActs.view.minimum))
+  @Page('/dashboard/admin/users', 'pages/admin/list', Access.role(userActs.view.minimum), { data: true })
   async list(@Query() query: UserListQuery, @Req() request: HttpRequest) {
     const scope = adminScope(request);
     const localisation = localisationOf(this.pages, request);
@@ -73,6 +74,7 @@ export class UsersController {
     return {
       ...listPage(request, page, description, localisation.translate),
       tabs: userTabs('users', localisation.translate),
+      data: listData(page, userFile),
     };
   }
 

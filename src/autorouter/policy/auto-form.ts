@@ -10,6 +10,7 @@ import {
   nanoPerUsd,
   truth,
   typedDollars,
+  type ValidationIssue,
   whole,
   wordsOf,
 } from '../../kernel';
@@ -108,7 +109,12 @@ export function readAutoForm(
 const notOneOf = (param: string, names: readonly string[]) => ({
   param,
   message: `${param} is one of ${names.join(', ')}.`,
-  details: { reason: 'not-offered' },
+  details: {
+    reason: 'not-offered',
+    errors: [
+      { loc: ['body', param], msg: `${param} must be one of ${names.join(', ')}`, type: 'isIn' },
+    ] satisfies ValidationIssue[],
+  },
 });
 
 function known<Name extends string>(

@@ -19,7 +19,7 @@ import {
   suppliersPaid,
   suppliersReachable,
 } from '../../checks';
-import { errorCode, type Settings } from '../../platform';
+import { errorCode, servesPortal, type Settings } from '../../platform';
 import type { Command, CommandContext } from '../command';
 import { inspectDatabase, installationOf, settingsOfInstallation } from '../with-database';
 import {
@@ -41,6 +41,7 @@ import {
 import { extensionLogins, roleRights } from './role-checks';
 import { backupsMade } from './backup-checks';
 import { unknownFieldsHandled } from './field-checks';
+import { legalTexts } from './legal-checks';
 import { loadedStyles } from '../extensions/loaded';
 import { modelsKnown, vendorsAgree } from './model-checks';
 
@@ -73,6 +74,7 @@ async function surroundings(settings: Settings, { environment }: CommandContext)
     baseAddress(settings, environment),
     secretsFit(settings, environment),
     dataFolder(settings),
+    ...(servesPortal(settings) ? [legalTexts(settings)] : []),
     ...(await Promise.all([mail(settings), redis(settings), backupsMade(settings)])),
     ...(await egress(settings)),
   ];

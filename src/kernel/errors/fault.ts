@@ -71,6 +71,12 @@ export function validationFault(issues: ValidationIssue[], options: FaultOptions
   });
 }
 
+/** `missing_fields` with the names of those fields that were left out. */
+export function missingFields(fields: Readonly<Record<string, unknown>>): Fault {
+  const required = Object.keys(fields).filter((name) => fields[name] === undefined);
+  return fault('missing_fields', { details: { required } });
+}
+
 export type Place = 'path' | 'query' | 'body';
 
 const ofParameters: ReadonlySet<ErrorCode> = new Set([

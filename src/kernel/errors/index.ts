@@ -1,7 +1,15 @@
 export { catalogue, isErrorCode, publicCatalogue, publicEntry } from './catalogue';
 export type { ActionClass, ErrorCode } from './catalogue';
 export { reachableCodes } from './reachable';
-export { Fault, fault, validationFault, type FaultOptions, type Place, type ValidationIssue } from './fault';
+export {
+  Fault,
+  fault,
+  missingFields,
+  validationFault,
+  type FaultOptions,
+  type Place,
+  type ValidationIssue,
+} from './fault';
 export { fromUnknown } from './from-unknown';
 export {
   gatewayError,

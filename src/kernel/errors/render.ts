@@ -143,7 +143,7 @@ export function renderPortal(
     headers: headersOf(fault, requestId, status),
     body: {
       error: fault.humanMessage,
-      detail: (fault.code === 'validation_error' && fault.options.details?.['errors']) || fault.humanMessage,
+      detail: (status === 422 && fault.options.details?.['errors']) || fault.humanMessage,
       ...fields,
     },
   };

@@ -17,7 +17,7 @@ const trimmed = ({ value }: { value: unknown }): unknown =>
   typeof value === 'string' ? value.trim() : value;
 
 export const IsMail = (): PropertyDecorator =>
-  applyDecorators(Transform(trimmed), Matches(mailAddress), MaxLength(254));
+  applyDecorators(Transform(trimmed), Matches(mailAddress, 'an email address'), MaxLength(254));
 
 export const IsPassword = (): PropertyDecorator =>
   applyDecorators(IsString(), MinLength(1), MaxLength(PASSWORD_MOST));

@@ -3,9 +3,9 @@ import { Controller, Query, Req, Res } from '@nestjs/common';
 import { IsOptional } from '../../platform';
 import { AttemptThrottle, RegistrationService } from '../../identity';
 import { fault } from '../../kernel';
-import { Access, Action, ClientAddress, type HttpRequest, Page, PageRenderer } from '../../web';
+import { Access, Action, ClientAddress, type HttpRequest, localPath, Page, PageRenderer } from '../../web';
 import { AccountMails, laterOnRecord } from './account-mails';
-import { IsLineIfAny, IsMail, IsPassword, IsTicked, IsToken } from './fields';
+import { IsLineIfAny, IsMail, IsNext, IsPassword, IsTicked, IsToken } from './fields';
 import { FormAnswers } from './form-answers';
 import { LegalLibrary } from '../public/legal/legal-library';
 import { SignUpModel } from './sign-up-model';
@@ -31,6 +31,9 @@ class SignUpQuery {
   @IsOptional()
   @IsMail()
   email?: string;
+
+  @IsNext()
+  next?: string;
 }
 
 class VerifyForm {
@@ -66,8 +69,12 @@ export class RegistrationController {
   ) {}
 
   @Page('/signup', 'pages/account/signup', Access.anyone())
-  signUp(@Query() { notice, email }: SignUpQuery) {
-    return { ...this.model.read(), ...(notice === 'terms' && { notice }), values: { email } };
+  signUp(@Query() { notice, email, next }: SignUpQuery) {
+    return {
+      ...this.model.read(),
+      ...(notice === 'terms' && { notice }),
+      values: { email, next: localPath(next, '') },
+    };
   }
 
   @Action('/auth/register', Access.anyone(), { body: RegisterForm, audit: laterOnRecord })

@@ -71,6 +71,8 @@ const notices = new Set([
   'deleted',
   'address-changed',
   'address-restored',
+  'provider-cancelled',
+  'provider-failed',
 ]);
 
 @Controller()
@@ -93,7 +95,8 @@ export class SignInController {
   login(@Query() query: LoginQuery, @Req() request: HttpRequest) {
     const notice = notices.has(query.notice ?? '') ? query.notice : undefined;
     const next = localPath(query.next, '');
-    return { values: { next }, notice, ...this.model.of(request, next, query.with) };
+    const noticeTone = notice?.startsWith('provider-') === true ? 'info' : 'ok';
+    return { values: { next }, notice, noticeTone, ...this.model.of(request, next, query.with) };
   }
 
   @Action('/auth/login', Access.anyone(), { body: LoginForm, audit: 'session.signed-in' })

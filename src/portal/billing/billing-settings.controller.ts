@@ -14,20 +14,20 @@ const trimmed = ({ value }: { value: unknown }): unknown =>
 class InvoiceForm {
   @IsOptional()
   @Transform(trimmed)
-  @Matches(/^[^\p{Cc}]*$/u)
+  @Matches(/^[^\p{Cc}]*$/u, 'one line without control characters')
   @MaxLength(200)
   name?: string;
 
   /** It has several lines. */
   @IsOptional()
   @Transform(trimmed)
-  @Matches(/^[^\p{Cc}]*(\r?\n[^\p{Cc}]*){0,5}$/u)
+  @Matches(/^[^\p{Cc}]*(\r?\n[^\p{Cc}]*){0,5}$/u, 'up to 6 lines without control characters')
   @MaxLength(600)
   address?: string;
 
   @IsOptional()
   @Transform(trimmed)
-  @Matches(/^[\w .:/-]*$/)
+  @Matches(/^[\w .:/-]*$/, 'letters, digits, spaces and . : / _ -')
   @MaxLength(40)
   tax_id?: string;
 }

@@ -12,28 +12,28 @@ const word = /^[\w./:-]{0,100}$/;
 /** The list of models can be asked for this: all of it stands in the address. */
 export class ModelQuery {
   @IsOptional()
-  @Matches(/^[^\p{Cc}]{0,100}$/u)
+  @Matches(/^[^\p{Cc}]{0,100}$/u, 'one line of up to 100 characters')
   q?: string;
 
   @IsOptional()
-  @Matches(word)
+  @Matches(word, 'up to 100 letters, digits and . / : _ -')
   kind?: string;
 
   @IsOptional()
-  @Matches(word)
+  @Matches(word, 'up to 100 letters, digits and . / : _ -')
   modality?: string;
 
   @IsOptional()
-  @Matches(/^[^\p{Cc}]{0,100}$/u)
+  @Matches(/^[^\p{Cc}]{0,100}$/u, 'one line of up to 100 characters')
   provider?: string;
 
   @IsOptional()
-  @Matches(word)
+  @Matches(word, 'up to 100 letters, digits and . / : _ -')
   region?: string;
 
   /** It is in dollars a million input tokens. */
   @IsOptional()
-  @Matches(/^(\d{1,6}(\.\d{1,6})?)?$/)
+  @Matches(/^(\d{1,6}(\.\d{1,6})?)?$/, 'an amount of US dollars, like 0.05')
   max_price?: string;
 
   @IsOptional()
@@ -45,7 +45,7 @@ export class ModelQuery {
   sort?: string;
 
   @IsOptional()
-  @Matches(/^[1-9]\d{0,3}$/)
+  @Matches(/^[1-9]\d{0,3}$/, 'a whole number from 1 to 9999')
   page?: string;
 
   @IsOptional()

@@ -1,12 +1,18 @@
-import { Body, Controller, Req } from '@nestjs/common';
+import { Body, Controller, Query, Req } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { ChatModels, Conversations, WebchatKeys } from '../../chat';
 import { fault, toJsonNumber } from '../../kernel';
 import { Database } from '../../platform';
-import { Access, Action, actorOf, done, type Done, type HttpRequest, PathId } from '../../web';
-import { ConversationModelForm, ConversationTitleForm, NewConversationForm } from './webchat.forms';
+import { Access, Action, actorOf, Data, done, type Done, type HttpRequest, PathId } from '../../web';
+import {
+  ConversationListQuery,
+  ConversationModelForm,
+  ConversationTitleForm,
+  NewConversationForm,
+} from './webchat.forms';
 
 const PATH = '/dashboard/webchat';
+const PAGE_SIZE = 50;
 const OWN = {
   audit: { none: 'a conversation is its owner’s alone, and its requests are on record' },
 } as const;
@@ -35,6 +41,29 @@ export class ConversationsController {
       budget_used: budget === null ? null : toJsonNumber(budget.spent),
       budget_period: budget?.period ?? null,
       routes: ['POST /v1/chat/completions'],
+    };
+  }
+
+  @Data('/api/conversations', Access.session())
+  async list(@Query() query: ConversationListQuery, @Req() request: HttpRequest) {
+    const { userId } = actorOf(request);
+    const { rows, next, previous } = await this.conversations.list(userId, {
+      cursor: query.cursor ?? null,
+      limit: PAGE_SIZE,
+    });
+    return {
+      object: 'list',
+      data: rows.map(({ id, title, model, messages, costNano, createdAt, updatedAt }) => ({
+        id,
+        title,
+        model,
+        messages,
+        cost_usd: toJsonNumber(costNano),
+        created_at: createdAt.toISOString(),
+        updated_at: updatedAt.toISOString(),
+      })),
+      next_cursor: next,
+      previous_cursor: previous,
     };
   }
 

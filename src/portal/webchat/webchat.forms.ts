@@ -33,6 +33,11 @@ const LONGEST_MODEL = 256;
 const Flag = (): PropertyDecorator =>
   Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value));
 
+export class ConversationListQuery {
+  @IsCursor()
+  cursor?: string;
+}
+
 export class WebchatQuery {
   @IsCursor()
   cursor?: string;
@@ -48,7 +53,7 @@ export class WebchatQuery {
 
 /** A person judges an answer with this form; `none` takes it back. */
 export class AnswerFeedbackForm {
-  @Matches(/^[1-9]\d{0,17}$/)
+  @Matches(/^[1-9]\d{0,17}$/, 'the id of a message, in digits')
   message: string;
 
   @IsIn(verdicts)

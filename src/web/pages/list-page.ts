@@ -14,6 +14,7 @@ import {
   type Translate,
 } from '../../views';
 import { type HttpRequest, pathOf, queryOf } from '../http-request';
+import type { FileColumns } from '../routes/csv';
 import { actorOf, viewScope } from '../view-scope';
 
 /** It describes one list of the dashboard: what differs from the other ones. */
@@ -89,6 +90,16 @@ export function listPage<Row>(
     },
   };
 }
+
+/** The JSON form of a list: the fields of its file, and the cursors of the pages next to it. */
+export const listData = <Row>({ rows, next, previous }: Page<Row>, columns: FileColumns<Row>) => ({
+  object: 'list',
+  data: rows.map((row) =>
+    Object.fromEntries(Object.entries(columns).map(([name, value]) => [name, value(row)])),
+  ),
+  next_cursor: next,
+  previous_cursor: previous,
+});
 
 function hrefs<Row>(
   path: string,

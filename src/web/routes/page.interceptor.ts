@@ -10,7 +10,7 @@ import { Reflector } from '@nestjs/core';
 import { mergeMap, type Observable } from 'rxjs';
 import { portalStatusOf } from '../../kernel';
 import { extensionOf } from '../extensions/owners';
-import { queryOf, requestOf } from '../http-request';
+import { type HttpRequest, queryOf, requestOf, wantsPage } from '../http-request';
 import { encoded } from '../pages/compression';
 import { PageFrames } from '../pages/page-frame';
 import { PageRenderer } from '../pages/page-renderer';
@@ -34,7 +34,8 @@ export class PageInterceptor implements NestInterceptor {
     const view = extension === undefined ? page.view : viewOfExtension(extension, page.view);
     const response = context.switchToHttp().getResponse<ServerResponse>();
     const request = requestOf(context);
-    const asksForData = page.data === true && queryOf(request).get('format') === 'json';
+    const asksForData =
+      page.data === true && (queryOf(request).get('format') === 'json' || prefersData(page, request));
     request.isPage = !asksForData;
     return next.handle().pipe(
       mergeMap(async (answer: unknown) => {
@@ -50,6 +51,12 @@ export class PageInterceptor implements NestInterceptor {
       }),
     );
   }
+}
+
+/** Shared caches keep one answer per address, so only pages that are not cached are chosen by `Accept`. */
+function prefersData({ cacheSeconds }: PageOptions, request: HttpRequest): boolean {
+  const acceptsJson = request.headers.accept?.includes('application/json') ?? false;
+  return cacheSeconds === undefined && acceptsJson && !wantsPage(request);
 }
 
 /** A page differs by language, theme and time zone; its data does not. */

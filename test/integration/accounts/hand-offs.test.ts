@@ -1,8 +1,8 @@
 import { bindingOf } from '#product/identity';
 import type { TestApp } from '../../support/app';
 import { Browser, startAccountHouse } from './account-house';
-import { agree, HandOffHouse, isIn, type Member, proven, unproven } from './hand-off-house';
-import { base, reseller, throughProvider } from './provider-house';
+import { agree, HandOffHouse, isIn, type Member, proven, stateIn, unproven } from './hand-off-house';
+import { base, reseller, type Someone, throughProvider } from './provider-house';
 
 /**
  * A sign-in that begins on another portal than BASE_URL's (ADR 58). The attacker chooses every part of it: the portal,
@@ -269,6 +269,58 @@ describe('the token', () => {
         [hand.ours],
       );
     }
+  });
+});
+
+// 5.2.4 accept-tos: "sets a temporary cookie so the callback knows acceptance happened", on a second portal host too.
+describe('a new user of a provider on a second portal host', () => {
+  const visit = async (there: Browser, here: Browser, start: string, person: Someone) => {
+    const toBase = new URL((await there.get(start)).location ?? '');
+    const away = await here.get(toBase.pathname + toBase.search);
+    return here.page(await throughProvider(away.location ?? '', person));
+  };
+  const finish = async (there: Browser, here: Browser) => {
+    const state = stateIn(await here.page('/login/hand-off'));
+    const url = new URL(String((await agree(here, state)).json()['url']));
+    const completed = await there.get(url.pathname + url.search);
+    return [completed.location, (await there.get('/api/legal/status')).json()['accepted']];
+  };
+  const accept = async (there: Browser, next: string) => {
+    const form = { terms: 'on', provider: 'idp1', next };
+    const refresh = (await there.submit('/auth/accept-tos', form)).headers.get('refresh') ?? '';
+    return refresh.replace('0; url=', '');
+  };
+
+  test('accepts once on its sign-up page and ends where they began', async () => {
+    const person = await hand.providers.someone(1);
+    const [there, here] = [hand.providers.traveller(reseller), hand.providers.traveller()];
+    const answer = await visit(there, here, await accept(there, '/dashboard/usage'), person);
+    expect([answer.status, answer.location]).toEqual([303, '/login/hand-off']);
+    expect(await finish(there, here)).toEqual(['/dashboard/usage', true]);
+  });
+
+  test('is led back to its sign-up page without an acceptance, and ends where they began', async () => {
+    const person = await hand.providers.someone(1);
+    const [there, here] = [hand.providers.traveller(reseller), hand.providers.traveller()];
+    const refused = await visit(there, here, '/auth/idp1?next=/dashboard/usage', person);
+    expect(refused.location).toBe(`${reseller}/signup?notice=terms&next=%2Fdashboard%2Fusage`);
+    const page = await there.page('/signup?notice=terms&next=%2Fdashboard%2Fusage');
+    expect(page.text).toContain('name="next" value="/dashboard/usage"');
+    const answer = await visit(there, here, await accept(there, '/dashboard/usage'), person);
+    expect([answer.status, answer.location]).toEqual([303, '/login/hand-off']);
+    expect(await finish(there, here)).toEqual(['/dashboard/usage', true]);
+  });
+
+  test('opens no account with an acceptance of another browser', async () => {
+    const person = await hand.providers.someone(1);
+    const other = hand.providers.traveller(reseller);
+    const accepted = new URL((await other.get(await accept(other, ''))).location ?? '');
+    const [there, here] = [hand.providers.traveller(reseller), hand.providers.traveller()];
+    const toBase = new URL((await there.get('/auth/idp1')).location ?? '');
+    toBase.searchParams.set('terms', accepted.searchParams.get('terms') ?? 'none');
+    const away = await here.get(toBase.pathname + toBase.search);
+    const answer = await here.get(await throughProvider(away.location ?? '', person));
+    expect([answer.status, answer.json()['code']]).toEqual([403, 'tos_not_accepted']);
   });
 });
 

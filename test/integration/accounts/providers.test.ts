@@ -134,6 +134,31 @@ describe('what comes back opens nothing', () => {
   });
 });
 
+test.each([
+  ['access_denied', 'provider-cancelled', 'You cancelled the sign-in'],
+  ['server_error', 'provider-failed', 'could not sign you in'],
+])(
+  'leads a person back to the sign-in page in words when the provider answers %s',
+  async (error, notice, text) => {
+    const browser = house.traveller();
+    const callback = await throughProvider(
+      await start(browser, 1, '?next=/dashboard/keys'),
+      await someone(1),
+    );
+    const url = new URL(callback, base);
+    url.searchParams.delete('code');
+    url.searchParams.set('error', error);
+    const answer = await browser.page(url.pathname + url.search);
+    expect([answer.status, answer.location]).toEqual([
+      303,
+      `/login?notice=${notice}&next=%2Fdashboard%2Fkeys`,
+    ]);
+    const page = await browser.page(answer.location ?? '');
+    expect([page.status, page.text]).toEqual([200, expect.stringContaining(text)]);
+    expect((await browser.get(callback)).json()['code']).toBe('invalid_request');
+  },
+);
+
 test('an address that the provider has not verified opens no account', async () => {
   const answer = await enter(1, await someone(1, { email_verified: false }));
   expect(answer.status).toBe(403);

@@ -43,6 +43,29 @@ describe('a conversation is its person’s', () => {
   });
 });
 
+// B15: "`GET /api/conversations` and lists of people, projects, organisations have no JSON form".
+test('GET /api/conversations lists the conversations of the user only', async () => {
+  const owner = await client.newPerson();
+  const id = await begin(owner);
+  await begin();
+  const { status, body } = await client.send('GET', '/api/conversations', owner);
+  expect([status, JSON.parse(body)]).toEqual([
+    200,
+    {
+      object: 'list',
+      data: [
+        expect.objectContaining({
+          id,
+          model: expect.any(String) as string,
+          created_at: expect.stringMatching(/Z$/) as string,
+        }),
+      ],
+      next_cursor: null,
+      previous_cursor: null,
+    },
+  ]);
+});
+
 describe('titles, models and files', () => {
   test('the first words are the title, until it is renamed', async () => {
     const id = await begin();

@@ -140,6 +140,13 @@ describe('legal texts', () => {
     expect(text).toContain('A template.');
   });
 
+  // B15: "29 `[OPERATOR: …]` placeholders on seven public legal pages".
+  test.each(names)('%s shows no placeholder of the operator', async (name) => {
+    const text = await page(`/legal/${name}`);
+    expect(text).not.toContain('[OPERATOR');
+    if (name !== 'cookies') expect(text).toContain('(not yet stated by the operator)');
+  });
+
   test('of the operator take the place of the template; the one in force is shown', async () => {
     const text = await page('/legal/terms');
     expect(text).toContain('Second version.');

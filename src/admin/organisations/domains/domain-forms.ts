@@ -19,7 +19,7 @@ const IsColour = (): PropertyDecorator => (target, key) => {
     typeof value === 'string' && value.trim() !== '' ? value.trim().toLowerCase() : null,
   )(target, key);
   IsOptional()(target, key);
-  Matches(COLOUR)(target, key);
+  Matches(COLOUR, 'a colour, like #1a2b3c')(target, key);
 };
 
 export class DomainNameForm {

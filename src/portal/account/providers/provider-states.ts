@@ -79,11 +79,8 @@ export class ProviderStates {
     );
   }
 
-  private async spend(
-    request: IncomingMessage,
-    slot: ProviderSlot,
-    text: unknown,
-  ): Promise<ProviderState | null> {
+  /** Spends the state of this browser; null if `text` is another one. */
+  async spend(request: IncomingMessage, slot: ProviderSlot, text: unknown): Promise<ProviderState | null> {
     if (typeof text !== 'string' || cookieOf(request.headers, this.cookie) !== text) return null;
     const spent = await this.database.transaction((tx) => this.tokens.spend(tx, 'provider_state', text), {
       withoutActivity: 'what is changed follows',

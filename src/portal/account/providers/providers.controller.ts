@@ -17,8 +17,9 @@ import {
   portalHostOf,
   PortalHosts,
   privateCookieName,
-  wantsPage,
+  queryOf,
   QueryText,
+  wantsPage,
 } from '../../../web';
 import { LegalLibrary } from '../../public/legal/legal-library';
 import { Entrance } from '../entrance';
@@ -28,7 +29,7 @@ import { SignUpModel } from '../sign-up-model';
 import { Visitor } from '../visitor';
 import { AcceptedTerms } from './accepted-terms';
 import { IdentityLinks } from './identity-links';
-import { handOffCookie, type ProviderSlot, STATE_SECONDS } from './provider-states';
+import { handOffCookie, type ProviderIntent, type ProviderSlot, STATE_SECONDS } from './provider-states';
 import { Providers } from './providers';
 
 class StartQuery {
@@ -46,8 +47,14 @@ class StartQuery {
   portal?: string;
 
   @IsOptional()
-  @Matches(/^[\w-]{43}$/)
+  @Matches(/^[\w-]{43}$/, '43 characters of base64url')
   binding?: string;
+
+  /** Acceptance of the terms at the portal where the sign-in began, signed there. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(200)
+  terms?: string;
 }
 
 class TermsForm {
@@ -57,6 +64,9 @@ class TermsForm {
   @IsOptional()
   @IsIn(['idp1', 'idp2'])
   provider?: ProviderSlot;
+
+  @IsNext()
+  next?: string;
 }
 
 @Controller()
@@ -85,13 +95,22 @@ export class ProvidersController {
     audit: { none: 'kept in a cookie until there is an account' },
   })
   accept(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
-    const shown = { form: TermsForm, view: 'pages/account/signup', model: () => this.signUp.read() };
-    return this.answers.answer(request, response, shown, ({ terms, provider }) => {
+    const shown = {
+      form: TermsForm,
+      view: 'pages/account/signup',
+      model: ({ next = '' }: Readonly<Record<string, string>>) => ({
+        ...this.signUp.read(),
+        values: { next },
+      }),
+    };
+    return this.answers.answer(request, response, shown, ({ terms, provider, next }) => {
       const version = this.legal.currentTerms;
       if (terms === undefined) throw fault('tos_not_accepted', { param: 'terms', details: { version } });
       this.terms.remember(response, version);
       const slot = provider ?? 'idp1';
-      const onward = { address: `/auth/${slot}`, provider: this.providers.nameOf(slot) };
+      const wanted = localPath(next, '');
+      const query = wanted === '' ? '' : `?next=${encodeURIComponent(wanted)}`;
+      const onward = { address: `/auth/${slot}${query}`, provider: this.providers.nameOf(slot) };
       return Promise.resolve({ onward, body: { ok: true, version } });
     });
   }
@@ -152,9 +171,10 @@ export class ProvidersController {
     if (query.purpose === 'link') return redirect(response, '/dashboard/settings#providers-heading');
     const next = localPath(query.next, '');
     const portal = this.hosts.otherOriginOf(request);
-    if (portal !== undefined) return this.passOn(slot, portal, next, response);
+    if (portal !== undefined) return this.passOn(slot, portal, next, request, response);
     const handOff = await this.handOffOf(query, next);
-    const acceptedVersion = this.terms.read(request);
+    const acceptedVersion =
+      this.terms.read(request) ?? (handOff && this.terms.readCarried(query.terms ?? '', handOff.binding));
     const intent = { next, ...(acceptedVersion && { acceptedVersion }), ...(handOff && { handOff }) };
     redirect(response, await this.providers.leave(slot, request, response, intent), 302);
   }
@@ -167,6 +187,7 @@ export class ProvidersController {
     slot: ProviderSlot,
     portal: string,
     next: string,
+    request: HttpRequest,
     response: ServerResponse,
   ): Promise<void> {
     const query = new URLSearchParams({ next });
@@ -175,7 +196,10 @@ export class ProvidersController {
       const cookie = privateCookieName(this.settings, handOffCookie);
       addCookie(response, this.settings, cookie, kept, STATE_SECONDS);
       query.set('portal', portal);
-      query.set('binding', bindingOf(kept));
+      const binding = bindingOf(kept);
+      query.set('binding', binding);
+      const terms = this.terms.carry(request, binding);
+      if (terms !== undefined) query.set('terms', terms);
     }
     redirect(response, `${this.settings.baseUrl}/auth/${slot}?${query.toString()}`, 302);
   }
@@ -190,6 +214,8 @@ export class ProvidersController {
   private async back(slot: ProviderSlot, request: HttpRequest, response: ServerResponse): Promise<void> {
     try {
       if (portalHostOf(request) !== '') throw fault('origin_not_allowed');
+      if (wantsPage(request) && queryOf(request).has('error'))
+        return await this.leadBack(slot, request, response);
       const { identity, intent } = await this.providers.finish(slot, request, response);
       if (intent.linkUserId !== undefined) {
         if ((await this.signedInUser(request)) !== intent.linkUserId) throw fault('invalid_session');
@@ -210,8 +236,18 @@ export class ProvidersController {
     } catch (error) {
       if (!(error instanceof Fault) || error.code !== 'tos_not_accepted' || !wantsPage(request)) throw error;
       this.activity.nothingChanged();
-      redirect(response, '/signup?notice=terms');
+      redirect(response, pageFor('/signup', 'terms', request.providerState));
     }
+  }
+
+  /** A person who cancelled at the provider is led back to where they began. */
+  private async leadBack(slot: ProviderSlot, request: HttpRequest, response: ServerResponse): Promise<void> {
+    const intent = await this.providers.abandon(slot, request, response);
+    this.activity.nothingChanged();
+    if (intent.linkUserId !== undefined) return redirect(response, '/dashboard/settings#providers-heading');
+    const isCancelled = queryOf(request).get('error') === 'access_denied';
+    const notice = isCancelled ? 'provider-cancelled' : 'provider-failed';
+    redirect(response, pageFor('/login', notice, intent));
   }
 
   private async signedInUser(request: HttpRequest): Promise<number> {
@@ -220,6 +256,14 @@ export class ProvidersController {
     if (reading?.kind !== 'actor') throw fault('authentication_required');
     return reading.userId;
   }
+}
+
+/** A page at the portal where the sign-in began, which leads on to the page that was wanted there. */
+function pageFor(path: string, notice: string, { next = '', handOff }: ProviderIntent = {}): string {
+  const query = new URLSearchParams({ notice });
+  const wanted = handOff?.next ?? next;
+  if (wanted !== '') query.set('next', wanted);
+  return `${handOff?.portal ?? ''}${path}?${query.toString()}`;
 }
 
 function redirect(response: ServerResponse, location: string, status = 303): void {

@@ -4,7 +4,7 @@ import { Injectable } from '@nestjs/common';
 import type { ProvenIdentity } from '../../../identity';
 import { fault } from '../../../kernel';
 import { OutgoingClient, Settings } from '../../../platform';
-import { addCookie, type HttpRequest } from '../../../web';
+import { addCookie, type HttpRequest, queryOf } from '../../../web';
 import { GithubProvider } from './github-provider';
 import { OpenIdProvider } from './open-id-provider';
 import type { Provider } from './provider';
@@ -61,6 +61,14 @@ export class Providers {
     const identity = await this.find(slot).finish(request);
     addCookie(response, this.settings, this.states.cookie, '', 0);
     return { identity, intent: request.providerState ?? {} };
+  }
+
+  /** Ends a sign-in that the provider answered with an error (RFC 6749, 4.1.2.1); returns what it was for. */
+  async abandon(slot: ProviderSlot, request: HttpRequest, response: ServerResponse): Promise<ProviderIntent> {
+    this.find(slot);
+    const intent = await this.states.spend(request, slot, queryOf(request).get('state'));
+    addCookie(response, this.settings, this.states.cookie, '', 0);
+    return intent ?? {};
   }
 
   /** It finds one by its slot or its issuer; the issuer of one that is not set up any more stands for itself. */

@@ -12,7 +12,7 @@ class ErrorsQuery {
   class?: string;
 
   @IsOptional()
-  @Matches(/^[^\p{Cc}]{0,100}$/u)
+  @Matches(/^[^\p{Cc}]{0,100}$/u, 'one line of up to 100 characters')
   q?: string;
 
   /** It takes only codes that this version can answer with. */

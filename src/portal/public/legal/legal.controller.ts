@@ -8,9 +8,14 @@ import { legalDocuments, LegalLibrary } from './legal-library';
 class LegalQuery {
   /** An earlier version; without it, the one in force. */
   @IsOptional()
-  @Matches(/^[\w.-]{1,40}$/)
+  @Matches(/^[\w.-]{1,40}$/, 'a version of the document, like 2027-01-31')
   version?: string;
 }
+
+/** What an operator has yet to fill in; `doctor` names the texts that still have one. */
+const PLACEHOLDER = /\*{0,2}\[OPERATOR:[^\]]*\]\*{0,2}/g;
+/** Templates are in English only. */
+const NOT_STATED = '(not yet stated by the operator)';
 
 @Controller()
 export class LegalController {
@@ -28,7 +33,7 @@ export class LegalController {
       path,
       titleKey: `public.link.${path}`,
       language,
-      ...renderMarkdown(text, { copyLabel: 'Copy' }),
+      ...renderMarkdown(text.replaceAll(PLACEHOLDER, NOT_STATED), { copyLabel: 'Copy' }),
       legal: {
         ...facts,
         language,

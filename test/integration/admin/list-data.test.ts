@@ -1,0 +1,30 @@
+import { AdminHouse, type Json } from './admin-house';
+
+/** B15: "lists of people, projects, organisations have no JSON form (`Accept: application/json`)". */
+
+let administration: AdminHouse;
+beforeAll(async () => (administration = await AdminHouse.open()));
+afterAll(() => administration.close());
+
+test.each([
+  ['/dashboard/admin/users', ['user_id', 'email', 'role']],
+  ['/dashboard/admin/projects', ['name', 'organisation']],
+  ['/dashboard/admin/organisations', ['name', 'slug']],
+])('%s answers Accept: application/json with its rows', async (path, fields) => {
+  const { admin, app } = administration;
+  await app.database.query(
+    `WITH made AS (INSERT INTO organisation (name, slug) VALUES ('Listed', 'listed') ON CONFLICT DO NOTHING RETURNING id)
+     INSERT INTO project (organisation_id, name, created_by) SELECT id, 'Listed project', $1 FROM made`,
+    [admin.userId],
+  );
+  const headers = { ...admin.headers, accept: 'application/json' };
+  const answer = await fetch(admin.url + path, { headers });
+  const [status, json] = [answer.status, (await answer.json()) as Json];
+  expect({ status, json }).toMatchObject({
+    status: 200,
+    json: { object: 'list', next_cursor: null, previous_cursor: null },
+  });
+  const [row] = json['data'] as object[];
+  expect(Object.keys(row ?? {})).toEqual(expect.arrayContaining(fields));
+  expect((await admin.page(path)).headers['content-type']).toContain('text/html');
+});
