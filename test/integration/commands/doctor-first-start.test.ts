@@ -45,3 +45,17 @@ test('an empty database is one failure in words', async () => {
     await administer(house.test.ownerUrl, `DROP DATABASE ${name} WITH (FORCE)`);
   }
 });
+
+test('an open quarantine fails, with the way to its end', async () => {
+  await administer(
+    house.test.ownerUrl,
+    "INSERT INTO quarantine (moment, restored_at, ended) VALUES ('2026-01-31T12:00Z', now(), '{}')",
+  );
+  const { code, output } = await house.run(['doctor']);
+  expect(code).toBe(1);
+  expect(output).toContain(
+    'fail  quarantine: restored to 2026-01-31T12:00:00.000Z and not released: nobody is served\n',
+  );
+  expect(output).toContain('"quarantine show"');
+  await administer(house.test.ownerUrl, 'DELETE FROM quarantine');
+});

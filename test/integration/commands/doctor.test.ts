@@ -77,18 +77,6 @@ test('a sound one passes in every point', async () => {
   expect(code).toBe(0);
 });
 
-test('an open quarantine fails, with the way to its end', async () => {
-  await administer(
-    house.test.ownerUrl,
-    "INSERT INTO quarantine (moment, restored_at, ended) VALUES ('2026-01-31T12:00Z', now(), '{}')",
-  );
-  const { code, output, found } = await doctor();
-  const refusal = 'fail restored to 2026-01-31T12:00:00.000Z and not released: nobody is served';
-  expect([code, found.get('quarantine')]).toEqual([1, refusal]);
-  expect(output).toContain('"quarantine show"');
-  await administer(house.test.ownerUrl, 'DELETE FROM quarantine');
-});
-
 test('models that end, are unknown or lack rates of long requests are told', async () => {
   const file = `version: 1
 providers: { a: { style: openai-style, base_url: "http://127.0.0.1:${port}", settings: { anonymous: true } }, o: { style: openai-style, base_url: "http://127.0.0.1:${port}", settings: { anonymous: true, profile: openai } } }

@@ -137,10 +137,8 @@ describe('clients get what they need', () => {
     test.each(['2023-06-01', '2026-10-21'])(
       'the version %s and the betas reach the supplier',
       async (version) => {
-        const headers = {
-          'anthropic-version': version,
-          'anthropic-beta': 'files-api-2025-04-14,effort-2026-01-01',
-        };
+        const betas = 'files-api-2025-04-14,effort-2026-01-01';
+        const headers = { 'anthropic-version': version, 'anthropic-beta': betas };
         expect((await post('/v1/messages?beta=true', ask('on-messages', 'x'), headers)).status).toBe(200);
         expect((await sent()).headers).toMatchObject(headers);
       },
