@@ -70,7 +70,7 @@ export interface Choice {
   readonly manifest: Manifest;
   /** Null: the backup stands alone. */
   readonly coverage: Coverage | null;
-  /** Where the replay of the log ends; absent: as far as the log goes. */
+  /** End of the replay of the log; absent to replay all of it. */
   readonly at?: Date;
 }
 

@@ -24,7 +24,7 @@ export interface Caller {
   readonly answerModel: AnswerModel | null;
   /** `off` forbids that a broken stream goes on at another lane. */
   readonly continueStreams: ContinueStreams | null;
-  /** Of the key, or its organisation. Null leaves it to the installation. */
+  /** Handling of unknown request fields by the key or its organisation; null inherits from the installation. */
   readonly unknownFields: UnknownFieldMode | null;
   readonly expiresAt: number | null;
   readonly attribution: Attribution;

@@ -121,7 +121,7 @@ export class BackupWork {
     return coverageOf(this.archive, manifest, 'newest');
   }
 
-  /** What the target has of this database. A backup of the time before a restore leads to another one. */
+  /** Backups of this database in the target. A backup from before a restore belongs to another timeline. */
   async look(database: Database): Promise<Partial<BackupState>> {
     const { backups } = await inventory(this.opened.target, this.opened.key);
     const last = backups.at(-1)?.manifest;

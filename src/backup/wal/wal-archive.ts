@@ -91,7 +91,7 @@ export class WalArchive {
     return found.map(({ name }) => name.slice(prefix.length)).filter(isSegment);
   }
 
-  /** What the archive adds to a backup. The segments in which a backup was taken are in the backup as well. */
+  /** Log that the archive adds to a backup. A backup also contains the segments written during it. */
   async coverage(
     { timeline, startLsn, endLsn, segmentBytes }: ClusterFacts,
     completeUntil: Date,

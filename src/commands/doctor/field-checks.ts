@@ -6,7 +6,7 @@ const WORDS = {
   forward: 'forwarded under a hold of the complete context window',
 } as const;
 
-/** What becomes of request fields that the gateway does not know. */
+/** Reports how request fields that the gateway does not know are handled. */
 export async function unknownFieldsHandled({ database, settings }: CheckContext): Promise<Finding> {
   const [counts] = await database.query<{ readonly keys: number; readonly organisations: number }>(
     `SELECT (SELECT count(*)::integer FROM api_key WHERE unknown_fields IS NOT NULL AND status = 'active') AS keys,

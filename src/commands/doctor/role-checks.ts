@@ -6,7 +6,7 @@ interface Rights {
   readonly changesPrices: boolean;
   readonly changesSchema: boolean;
   readonly login: string;
-  /** What the login of the session is allowed to do, though the role that it works as is not. */
+  /** Rights of the session's login beyond those of the role in use. */
   readonly excess: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 /** The part of a charge, in per cent, that is the fee of a top-up. */
 const FEE_PER_CENT = 5n;
-/** Of 100 cents that are charged, this many are credited. */
+/** Cents credited per 100 cents charged. */
 export const CREDITED_PER_CENT = 100n - FEE_PER_CENT;
 
 /** A top-up of `netCents` charges the least sum, in cents, that leaves it after the fee. */

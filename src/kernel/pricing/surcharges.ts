@@ -18,7 +18,7 @@ export interface RecordedFee extends Surcharge {
   readonly cost_nano?: string;
 }
 
-/** What each fee adds to the cost of a usage. With the cost without fees, the amounts sum up to the charge. */
+/** Amount that each fee adds to the cost of a usage; with the cost without fees, the amounts sum to the charge. */
 export function feeLines(
   usage: UsageCounts,
   rates: PriceRates,

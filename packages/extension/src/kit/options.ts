@@ -1,4 +1,4 @@
-/** One exchange with a supplier whose API format is its own, as the kit plays it back. */
+/** Recorded exchange with a supplier whose API format is its own, as the kit replays it. */
 export interface SupplierSample {
   /** The provider's settings that the style reads. */
   readonly settings?: Readonly<Record<string, unknown>>;

@@ -18,7 +18,7 @@ type PortDoubles = { readonly [Name in Need]?: Partial<Ports[Name]> };
 export interface TestHostOptions {
   /** By the names that the extension's schema reads, such as `words`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** What ports answer; a method that is left out fails, and names itself. */
+  /** Results of port methods; a method that is left out fails with its name. */
   readonly ports?: PortDoubles;
   /** Texts by their keys; a key that is left out is its own text. */
   readonly texts?: Readonly<Record<string, string>>;

@@ -97,7 +97,7 @@ const pathField =
 const MAX_ROW_ID = 2_147_483_647;
 const MAX_PATH_TEXT = 256;
 
-/** What `@switchboard/extension/nest` hands out in tests: Nest's own decorators, and stand-ins for the host's. */
+/** Exports of `@switchboard/extension/nest` in tests: Nest's own decorators, and doubles of the host's. */
 export const testParts: HostParts = {
   Page: (path, view, rule) => route(Get(path), { kind: 'page', view }, rule),
   Data: (path, rule) => route(Get(path), { kind: 'data' }, rule),

@@ -12,7 +12,7 @@ class LegalQuery {
   version?: string;
 }
 
-/** What an operator has yet to fill in; `doctor` names the texts that still have one. */
+/** Placeholder that an operator has to fill in; `doctor` names the texts that still have one. */
 const PLACEHOLDER = /\*{0,2}\[OPERATOR:[^\]]*\]\*{0,2}/g;
 /** Templates are in English only. */
 const NOT_STATED = '(not yet stated by the operator)';

@@ -18,7 +18,7 @@ export const steeringFields: ReadonlySet<string> = new Set(
      vertex_ai_location vertex_ai_project vertex_credentials vertex_location vertex_project virtual_key`,
     // These say in which place.
     `allowed_model_region region region_name s3_bucket_name s3_endpoint_url s3_region_name watsonx_region_name`,
-    // These say who pays.
+    // Who pays.
     `billing_policy`,
     // These name another model, or the rule that chooses it.
     `base_model content_policy_fallbacks context_window_fallback_dict context_window_fallbacks default_fallbacks

@@ -10,7 +10,7 @@ export interface HookCall {
   readonly sink?: 'away' | 'refusing';
 }
 
-/** What a hook did. A bigint is a string that ends with `n`. */
+/** Effect of a hook. A bigint is a string that ends with `n`. */
 export interface HookOutcome {
   readonly kind: 'returned' | 'threw' | 'late';
   readonly value?: unknown;
@@ -18,7 +18,7 @@ export interface HookOutcome {
   readonly error?: string;
   /** How often the hook tried to send something while its sink was failing. */
   readonly attempts: number;
-  /** What a command wrote. */
+  /** Output of a command. */
   readonly written: string;
 }
 

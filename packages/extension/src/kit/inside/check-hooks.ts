@@ -25,7 +25,7 @@ const withHook = (kit: Kit, hook: string): readonly { readonly position: number;
 
 type Verdict = RequestVerdict | LaneVerdict;
 
-/** What is wrong with a verdict; null if nothing is. */
+/** Validation error of a verdict; null if it is valid. */
 function verdictProblem(verdict: Verdict, texts: readonly { readonly text: string }[]): string | null {
   switch (verdict?.verdict) {
     case 'abstain':
@@ -129,7 +129,7 @@ const gateChecks: readonly Check[] = [
   },
 ];
 
-/** What is wrong with spans; null if nothing is. */
+/** Validation error of spans; null if they are valid. */
 function spansProblem(spans: readonly MaskedSpan[], text: string): string | null {
   if (!Array.isArray(spans)) return 'does not return a list of spans';
   let end = 0;
