@@ -93,18 +93,19 @@ function crossFaults(settings: Settings): SettingFault[] {
   if (settings.migrationDatabaseUrl !== undefined && settings.databaseUrl === undefined) {
     faults.push({ name: 'MIGRATION_DATABASE_URL', problem: 'needs DATABASE_URL beside it' });
   }
-  faults.push(
-    ...backupFaults(settings),
-    ...processFaults(settings),
-    ...sandboxFaults(settings),
-    ...processorFaults(settings),
-    ...providerFaults(settings),
-  );
-  faults.push(...egressFaults(settings));
-  faults.push(...unsigned(settings, 'gate', 'httpGates', 'httpGateSecrets'));
-  faults.push(...unsigned(settings, 'tap', 'httpTaps', 'httpTapSecrets'));
-  faults.push(...sinkFaults(settings));
-  faults.push(...telemetryFaults(settings));
+  const checks = [
+    backupFaults,
+    processFaults,
+    sandboxFaults,
+    processorFaults,
+    providerFaults,
+    egressFaults,
+    (given: Settings) => unsigned(given, 'gate', 'httpGates', 'httpGateSecrets'),
+    (given: Settings) => unsigned(given, 'tap', 'httpTaps', 'httpTapSecrets'),
+    sinkFaults,
+    telemetryFaults,
+  ];
+  faults.push(...checks.flatMap((check) => faultsIn(check, settings)));
   if (settings.environment !== 'production') return faults;
   for (const property of secretProperties) {
     const problem = placeholderFault(settings[property]);
@@ -115,6 +116,25 @@ function crossFaults(settings: Settings): SettingFault[] {
     if (problem) faults.push({ name: nameOf(property), problem });
   }
   return faults;
+}
+
+class UnreadableSetting extends Error {}
+
+/** Faults of a check; none if it depends on a setting that cannot be read, which is in the list on its own account. */
+function faultsIn(check: (settings: Settings) => SettingFault[], settings: Settings): SettingFault[] {
+  const readable = new Proxy(settings, {
+    get(target, property): unknown {
+      const value: unknown = Reflect.get(target, property);
+      if (value === unreadable) throw new UnreadableSetting(String(property));
+      return value;
+    },
+  });
+  try {
+    return check(readable);
+  } catch (error) {
+    if (error instanceof UnreadableSetting) return [];
+    throw error;
+  }
 }
 
 /** A number that cannot be read is a fault of its own. */
