@@ -26,4 +26,4 @@ VOLUME /data
 EXPOSE 3000 9464
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:'+process.env.PORT+'/health/live').then((r)=>process.exit(r.ok?0:1),()=>process.exit(1))"]
-CMD ["node", "--max-semi-space-size=8", "--heap-growing-percent=60", "--initial-heap-size=128", "dist/bundle/main.js"]
+CMD ["node", "--max-semi-space-size=16", "--heap-growing-percent=60", "--initial-heap-size=128", "dist/bundle/main.js"]
