@@ -111,7 +111,7 @@ class OwnTexts extends Handlebars.Visitor {
 
   override MustacheStatement(call: hbs.AST.MustacheStatement): void {
     super.MustacheStatement(call);
-    // Text of a user would be markup of the page, whose buttons act for whoever opens it.
+    // An unescaped value lets one user's text add buttons that act on behalf of the user who opens the page.
     if (!call.escaped) this.raw ??= String((call.path as hbs.AST.PathExpression).original);
     this.takeText(call);
   }

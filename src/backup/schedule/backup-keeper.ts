@@ -8,7 +8,7 @@ import { BackupWork } from './backup-work';
 /** The archive is behind by this, and by the minute after which a segment is closed at the latest. */
 const SHIP_EVERY_MS = 5_000;
 const SHIPPING = 'shipping';
-const LONGEST_RUN_MS = DAY_MS / 2;
+const MAX_RUN_MS = DAY_MS / 2;
 
 /**
  * Ships the log of the embedded database, takes a backup when the newest is old, removes what retention does not need,
@@ -72,7 +72,7 @@ export class BackupKeeper implements BeforeApplicationShutdown {
     work: (signal: AbortSignal) => Promise<Partial<BackupState>>,
   ): void {
     const run = (signal: AbortSignal): Promise<void> => this.told(job.name, () => work(signal));
-    this.jobs.add({ ...job, deadlineMs: LONGEST_RUN_MS, run });
+    this.jobs.add({ ...job, deadlineMs: MAX_RUN_MS, run });
   }
 
   private keepShipping(work: BackupWork): void {

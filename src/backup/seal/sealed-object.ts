@@ -24,7 +24,7 @@ const LEVEL = 1;
 /** Many small buffers for one object would cost more in garbage collection than packing does. */
 const PIECE_BYTES = 1024 * 1024;
 /** No object of ours grows beyond it. */
-const MOST_BYTES = 64 * 1024 * 1024;
+const MAX_UNPACKED_BYTES = 64 * 1024 * 1024;
 /** A segment of the log is sealed beside requests, which go in between. */
 const STEP_BYTES = 256 * 1024;
 
@@ -60,7 +60,7 @@ async function passThrough(
 /** Refuses what was not sealed with this key under this name, or is not whole. */
 export async function unseal(key: BackupKey, name: string, sealed: Buffer): Promise<Buffer> {
   const packed = await decrypt(key, name, sealed);
-  return decompress(packed, { maxOutputLength: MOST_BYTES, chunkSize: PIECE_BYTES });
+  return decompress(packed, { maxOutputLength: MAX_UNPACKED_BYTES, chunkSize: PIECE_BYTES });
 }
 
 /** Refuses the same as `unseal`, and takes less time, as the content stays compressed. */

@@ -19,7 +19,7 @@ export interface WalShipperOptions {
 }
 
 /** Marks of half an hour, one every few seconds. */
-const MOST_MARKS = 1_000;
+const MAX_MARKS = 1_000;
 /** The server's archiver leaves such a file where it was killed. */
 const DRAFT = /^archtemp\./;
 
@@ -32,7 +32,7 @@ export class WalShipper {
   /** Marks outlive the process: the segment that is open when it ends is shipped by the next one. */
   async mark(mark: LogMark): Promise<void> {
     const marks = [...(await this.knownMarks()), mark];
-    this.marks = marks.length > MOST_MARKS ? marks.filter((_, place) => place % 2 === 1) : marks;
+    this.marks = marks.length > MAX_MARKS ? marks.filter((_, place) => place % 2 === 1) : marks;
     await this.saveMarks();
   }
 

@@ -107,7 +107,7 @@ function bucketsIn(counts: CountReader, raw: Readonly<Record<string, unknown>>) 
 }
 
 /** More than any request runs through; a longer list says nothing that can be believed. */
-const MOST_ITERATIONS = 1_000;
+const MAX_ITERATIONS = 1_000;
 
 /**
  * Compactions and advice stand in the list of iterations alone, and are billed beside the answer. The
@@ -118,7 +118,7 @@ function iterationsIn(counts: CountReader, { iterations }: Readonly<Record<strin
   const answers: Partial<UsageCounts>[] = [];
   if (!Array.isArray(iterations)) return { beside: null, answers, doubt: undefined };
   counts.prefix = 'iterations.';
-  for (const iteration of iterations.slice(0, MOST_ITERATIONS) as unknown[]) {
+  for (const iteration of iterations.slice(0, MAX_ITERATIONS) as unknown[]) {
     if (!isRecord(iteration)) continue;
     const { input = 0, output = 0, reasoningTokens, ...cached } = bucketsIn(counts, iteration);
     const spent = {
@@ -132,7 +132,7 @@ function iterationsIn(counts: CountReader, { iterations }: Readonly<Record<strin
     else beside.push({ kind, model: modelIn(iteration), ...withoutZeros(spent) });
   }
   counts.prefix = '';
-  const doubt = iterations.length > MOST_ITERATIONS ? 'iterations are too many' : undefined;
+  const doubt = iterations.length > MAX_ITERATIONS ? 'iterations are too many' : undefined;
   return { beside: beside.length === 0 ? null : beside, answers, doubt };
 }
 

@@ -9,13 +9,13 @@ export interface MeaningfulField {
   readonly vendorTakes?: true;
   /** Structured details of the refusal, by which clients recognise it. */
   readonly details?: Readonly<Record<string, unknown>>;
-  /** Clients repeat the request without the field when they are told that no lane takes it. */
+  /** Clients repeat the request without the field after a refusal that names it. */
   readonly canRetryWithout?: true;
 }
 
 const isStructure: MeaningfulField = {
   use: 'served',
-  why: 'the answer would not keep to the structure that was asked for',
+  why: 'no lane enforces the requested structure',
 };
 
 const meaning: Readonly<Record<DialectName, Readonly<Record<string, MeaningfulField>>>> = {

@@ -3,7 +3,7 @@ import { AlertHouse, DAY } from './alert-house';
 
 let house: AlertHouse;
 beforeAll(async () => {
-  // A label of more than 63 characters has no address, and no name server is asked for one.
+  // A DNS label longer than 63 characters is invalid, so the resolver rejects it without a query.
   house = await AlertHouse.open({ environment: { BASE_URL: `https://${'a'.repeat(64)}.example` } });
 });
 afterAll(() => house.close());

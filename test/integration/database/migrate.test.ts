@@ -181,7 +181,7 @@ test('an owner that is no superuser makes the tables of an extension, and its lo
   await expect(ask(applicationUrl(url), `SELECT * FROM ${role}.own`)).rejects.toThrow('permission denied');
 });
 
-test('an owner that may not make the login of an extension is told what an administrator has to run', async () => {
+test('migrate fails with the SQL for an administrator if the owner cannot create the login of an extension', async () => {
   const owner = await login('');
   await administer(ownerUrl, `GRANT switchboard_app TO ${owner.name} WITH ADMIN OPTION`);
   const { tables, role } = someExtension();

@@ -1,7 +1,7 @@
 import request from 'supertest';
 import type { Role } from '../../../src/kernel';
 
-/** What the contract suite needs of a host that runs the fixture `desk`. */
+/** Host under test that runs the fixture `desk`. */
 export interface ContractHost {
   readonly url: string;
   /** Headers of a person with this role, as a page of the host sends them. */

@@ -187,7 +187,7 @@ test('a backup that cannot be read keeps its log until its retention is over, an
   expect((await inventory(target, key)).unreadable.size).toBe(0);
 });
 
-test('a target of which another key was used is refused as before', async () => {
+test('a target that was encrypted with another key is refused', async () => {
   const target = await makeArchive();
   const other = new BackupKey('another key of the tests, just as long as it');
   await expect(chooseBackup(target, other, {})).rejects.toThrow('was made with another BACKUP_KEY');

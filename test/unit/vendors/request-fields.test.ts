@@ -46,7 +46,7 @@ function typeIn(file: string, name: string): ts.Type {
   return checker.getDeclaredTypeOfSymbol(symbol);
 }
 
-/** Every property of the type, as `holder.name`, where the table does not leave the names to the caller. */
+/** Returns every property of the type as `holder.name`, except below objects with names of the caller's choice. */
 function namesOf(root: ts.Type, free: ReadonlySet<string>): Set<string> {
   const names = new Set<string>();
   const seen = new Set<string>();
