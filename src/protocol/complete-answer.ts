@@ -32,8 +32,11 @@ export function membersLacking(form: AnswerForm, answer: JsonFields, facts: Answ
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === '';
 
-const absent = (given: JsonFields, wanted: JsonFields): JsonObject =>
-  Object.fromEntries(Object.entries(wanted).filter(([name]) => isAbsent(given[name])));
+function absent(given: JsonFields, wanted: JsonFields): JsonObject {
+  const added: Record<string, unknown> = {};
+  for (const name in wanted) if (isAbsent(given[name])) added[name] = wanted[name];
+  return added;
+}
 
 function namedIn(form: AnswerForm, answer: JsonFields, { requestId }: AnswerFacts): JsonObject {
   switch (form) {
@@ -118,11 +121,10 @@ export function mendedUsage(
   usage: Usage,
   held: JsonFields | null = told,
 ): JsonObject | null {
-  const wanted = renderers[form](usage);
-  if (told === null) return wanted;
+  if (told === null) return renderers[form](usage);
   const isSame =
     usage.parts !== null || totalsOf(form, told, usage).every(([said, charged]) => said === charged);
-  return isSame ? null : { ...held, ...wanted };
+  return isSame ? null : { ...held, ...renderers[form](usage) };
 }
 
 const renderers: Readonly<Record<AnswerForm, (usage: Usage) => JsonObject>> = {

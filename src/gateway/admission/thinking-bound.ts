@@ -16,9 +16,9 @@ export function thinkingBoundOf(call: Call, { model, lanes }: Admission, styles:
 }
 
 /** The caller's own number counts on lanes that get one of the fields which set it. */
-function requested({ thinkingBeside, ...call }: Call, lane: LaneView, styles: SupplierStyles): number {
+function requested(call: Call, lane: LaneView, styles: SupplierStyles): number {
+  const { thinkingBeside, operation, needs, inbound } = call;
   if (thinkingBeside === 0) return 0;
-  const { operation, needs, inbound } = call;
   if (!isSpoken(operation, styles.wireFor(lane, operation.name, needs))) return 0;
   const takesOne = [...THINKING_FIELDS].some(
     (name) => Object.hasOwn(inbound.body, name) && styles.takesField(lane, operation.name, name),

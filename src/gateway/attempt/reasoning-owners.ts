@@ -6,9 +6,17 @@ import { laneMark, type ReadsReasoning } from '../../protocol';
 const MOST_SEALS = 100_000;
 const NOBODY = '';
 
+const marks = new WeakMap<ProviderView, string>();
+
 /** The mark names the account that can read what it signed: a provider at its address. */
-export const markOf = ({ name, baseUrl }: Pick<ProviderView, 'name' | 'baseUrl'>): string =>
-  laneMark(`${name}\n${baseUrl}`);
+export function markOf(provider: ProviderView): string {
+  let mark = marks.get(provider);
+  if (mark === undefined) {
+    mark = laneMark(`${provider.name}\n${provider.baseUrl}`);
+    marks.set(provider, mark);
+  }
+  return mark;
+}
 
 /** One lane is shown the reasoning in a conversation that this reader lets through. */
 export interface ReasoningReader {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { type DialectName, type ReasoningBlock } from './request';
 
 /** An answer of ours says this in place of a signature that there is not. */
@@ -6,7 +6,7 @@ export const UNSIGNED = 'svc1.unsigned';
 
 const SEAL = /^svc1\.(chat|messages|responses)\.(shown|hidden)\.([0-9a-f]{12})\.([0-9a-f]{12})\.(.*)$/s;
 
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12);
+const digest = (text: string): string => hash('sha256', text).slice(0, 12);
 
 /** The mark names the account that a signature is of. */
 export const laneMark = (account: string): string => digest(account);
