@@ -12,7 +12,6 @@ const WARM_UP_MS = 3_000;
 export interface Peers {
   readonly gateway: Target;
   readonly bare: Target;
-  readonly streaming: Target;
   readonly portkey?: Target;
 }
 
@@ -38,7 +37,7 @@ export async function measureRequests(
       cpuPer(target.process, () => load.closed(request, milliseconds)),
     );
   const beside = portkey !== undefined && peers.portkey !== undefined;
-  const names = ['bare', 'gateway', 'streaming', ...(beside ? (['portkey'] as const) : [])] as const;
+  const names = ['bare', 'gateway', ...(beside ? (['portkey'] as const) : [])] as const;
   const targetOf = (name: (typeof names)[number]): Target => peers[name] ?? peers.bare;
   for (const name of names) await warm(targetOf(name), body, WARM_UP_MS);
   const cost = await interleaved(names, count, (name) => once(targetOf(name)));
@@ -52,7 +51,6 @@ export async function measureRequests(
   });
   return [
     times('CPU/request × bare proxy', ratios(cost.gateway, cost.bare), { must, aim, note }),
-    times('× a bare proxy made of streams', ratios(cost.gateway, cost.streaming), {}),
     times('bare proxy × itself a round before', noise(cost.bare), { note: 'noise of the machine' }),
     ...(beside
       ? [

@@ -94,20 +94,12 @@ export class Testbed {
     );
   }
 
-  bareProxy(): Promise<Target> {
-    return this.proxy('bare proxy', 'bare-proxy.js');
-  }
-
-  streamingProxy(): Promise<Target> {
-    return this.proxy('streaming proxy', 'streaming-proxy.js');
-  }
-
-  private async proxy(name: string, file: string): Promise<Target> {
+  async bareProxy(): Promise<Target> {
     const port = await freePort();
     return this.add(
       {
-        name,
-        words: [join(__dirname, file)],
+        name: 'bare proxy',
+        words: [join(__dirname, 'bare-proxy.js')],
         port,
         readyPath: '/',
         environment: { PORT: String(port), SUPPLIER_ORIGIN: this.supplier.origin },

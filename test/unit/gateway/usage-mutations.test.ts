@@ -16,7 +16,7 @@ import {
 } from './usage-readings';
 
 /*
- * G5 and its requirement: "the property test feeds 100,000 mutated reports of six dialects and asserts that the charge
+ * The requirement: "the property test feeds 100,000 mutated reports of six dialects and asserts that the charge
  * is never below the smallest consistent reading and never above the hold". The readings here are written apart from
  * those of the gateway.
  */
