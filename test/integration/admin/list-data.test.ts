@@ -1,6 +1,6 @@
 import { AdminHouse, type Json } from './admin-house';
 
-/** B15: "lists of people, projects, organisations have no JSON form (`Accept: application/json`)". */
+/** "lists of people, projects, organisations have no JSON form (`Accept: application/json`)". */
 
 let administration: AdminHouse;
 beforeAll(async () => (administration = await AdminHouse.open()));

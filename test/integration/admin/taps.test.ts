@@ -180,7 +180,7 @@ test('a sink of the service says what it is and where it sends, without its secr
   }
 });
 
-// E7: a tap's receiver that repeats its address.
+// A tap's receiver that repeats its address.
 test('the address of an HTTP tap appears nowhere when its receiver repeats it, and tests are limited to five a minute', async () => {
   const SECRET = 'S3cretT0ken';
   const url = `${sink.url.replace('/records', '')}/in/${SECRET}?sig=${SECRET}-2`;

@@ -2,7 +2,7 @@ import type { Person } from '../admin/house';
 import { AlertHouse, MINUTE, PATH } from './alert-house';
 
 /*
- * E7: "The sealed address of an alert channel or HTTP tap comes out again when a receiver repeats its path: on the page,
+ * "The sealed address of an alert channel or HTTP tap comes out again when a receiver repeats its path: on the page,
  * in the sealed audit log, in the log. Test messages are not limited; refusals tell organisation administrators what an
  * internal name resolves to; ALERT_ALLOW is one list for platform and customers."
  */

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => house.close());
 
-// Finding C9: "an unresolvable BASE_URL logs a stack every minute".
+// "an unresolvable BASE_URL logs a stack every minute".
 test('an unresolvable BASE_URL is logged once, not every minute', async () => {
   // Counted before the log holds back what it takes for repetitions within ten seconds.
   const warnings = jest.spyOn(house.house.app.application.get(Logger), 'warn');

@@ -7,7 +7,7 @@ import { until } from '../../support/until';
 import { type Outcome, Program } from '../../system/program';
 
 /*
- * Finding C1: "One unreadable newest log segment (cut in half, one bit flipped) makes the complete target useless:
+ * "One unreadable newest log segment (cut in half, one bit flipped) makes the complete target useless:
  * backup:list, backup:verify, restore, restore --at of an earlier moment and restore --id of an older backup all end
  * with 'is damaged'". Unit tests go through every position; here PostgreSQL replays what is left.
  */

@@ -8,7 +8,7 @@ import { rowsOf } from '../../support/postgres';
 import { makeScratchFolder } from '../../support/scratch';
 
 /*
- * Finding C2: "A restore declares a moment that it does not hold. endedAt is the clock after the last upload, the data
+ * "A restore declares a moment that it does not hold. endedAt is the clock after the last upload, the data
  * ends at the stop of the base backup: 22 committed records missing on a folder, 293 acknowledged calls (30 s) with a
  * slow store, exit 0. Every one-off backup /mnt/other has it."
  */

@@ -8,7 +8,7 @@ import { freePort } from '../../system/free-port';
 import { type Outcome, Program } from '../../system/program';
 
 /*
- * Finding C4: "A node restarted every 25 s ships nothing. Segments are closed by a monotonic timer of ours
+ * "A node restarted every 25 s ships nothing. Segments are closed by a monotonic timer of ours
  * (pg_switch_wal)". Finding C3: "The first backup starts with the release".
  */
 const folder = makeScratchFolder('switchboard-restarted-');

@@ -1,7 +1,7 @@
 import { anna, client, closeHouse, openHouse } from './chat-house';
 
 /*
- * E3: "One key fills the disk for cents: … web chat pictures 97 MB for $0.005". The same proportion at a 200th of the
+ * "One key fills the disk for cents: … web chat pictures 97 MB for $0.005". The same proportion at a 200th of the
  * size: a limit of 1 MiB per user instead of 200 MiB, and files of 250 kB.
  */
 beforeAll(() => openHouse({ CHAT_ATTACHMENTS_USER_LIMIT: '1MiB' }));

@@ -43,7 +43,7 @@ describe('a conversation is its person’s', () => {
   });
 });
 
-// B15: "`GET /api/conversations` and lists of people, projects, organisations have no JSON form".
+// "`GET /api/conversations` and lists of people, projects, organisations have no JSON form".
 test('GET /api/conversations lists the conversations of the user only', async () => {
   const owner = await client.newPerson();
   const id = await begin(owner);

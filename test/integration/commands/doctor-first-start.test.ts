@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => house.close());
 
-// Finding C8: "a restored folder before its first start is 'quarantine: none is open'".
+// "a restored folder before its first start is 'quarantine: none is open'".
 test('a restored folder before its first start fails the quarantine check', async () => {
   const folder = house.environment['DATA_FOLDER']!;
   const mark = join(folder, 'restored.json');
@@ -28,7 +28,7 @@ test('a restored folder before its first start fails the quarantine check', asyn
   expect(output).toContain('Start the service, then release it');
 });
 
-// Finding C8: "an empty database gives 17 raw SQL errors"; wanted: "failures in words".
+// "an empty database gives 17 raw SQL errors"; wanted: "failures in words".
 test('an empty database is one failure in words', async () => {
   const environment = { ...house.environment };
   const name = `empty_${randomUUID().replaceAll('-', '')}`;

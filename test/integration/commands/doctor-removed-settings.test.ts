@@ -4,7 +4,7 @@ let house: CommandHouse;
 beforeAll(async () => (house = await CommandHouse.open()));
 afterAll(() => house.close());
 
-// E5: HTTP/2 to suppliers is removed. An upgrade loses no provider: leftovers are ignored, and doctor names them.
+// HTTP/2 to suppliers is removed. An upgrade loses no provider: leftovers are ignored, and doctor names them.
 test('doctor warns of providers and variables that still ask for HTTP/2', async () => {
   const applied = await house.apply(`version: 1
 providers:

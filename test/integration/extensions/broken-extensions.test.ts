@@ -5,7 +5,7 @@ import { checkExtension, type KitResult } from '#extension/kit';
 import { projectFolder } from '../../system/program';
 
 /*
- * F1: "The kit passes broken extensions: a failing form, a tenant leak, an inline script, a throwing job, a tap that
+ * "The kit passes broken extensions: a failing form, a tenant leak, an inline script, a throwing job, a tap that
  * swallows failures, a supplier that doubles usage. […] ten broken extensions are kept and each must be caught".
  */
 

@@ -6,7 +6,7 @@ import { House } from '../admin/house';
 import { describeContract } from './contract-suite';
 
 /*
- * F2: "Decorated classes cannot be tested outside a 40 s process […] a double generated from the contract, one contract
+ * "Decorated classes cannot be tested outside a 40 s process […] a double generated from the contract, one contract
  * suite runs against double and host".
  */
 

@@ -94,7 +94,7 @@ test('several fees add up, and a share is one of the price alone', async () => {
   expect(record?.cost_nano).toBe(costBy(3_376_500_000n, 7_876_500_000n, 250n));
 });
 
-// F4: "fees are invisible to who pays them" … "fees as lines in record, page and `generations`".
+// "fees are invisible to who pays them" … "fees as lines in record, page and `generations`".
 test('the payer sees each fee as a line of the request, in the API and on the page', async () => {
   const { userId, key } = await addCustomer(app, 'reader', parseUsd('1'));
   const { record, requestId } = await ask('in-us', ['shared'], key);

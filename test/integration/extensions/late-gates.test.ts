@@ -32,7 +32,7 @@ exports.default = {
   ] }),
 };`;
 
-// F4: "synchronous gates are never late".
+// "synchronous gates are never late".
 describe('a gate that answers at once, and after its deadline,', () => {
   let house: GateHouse;
   beforeAll(async () => {
@@ -69,7 +69,7 @@ describe('a gate that answers at once, and after its deadline,', () => {
   });
 });
 
-// F4: "load errors have no stack".
+// "load errors have no stack".
 test('an extension that cannot be loaded is named in one line, and the log has its stack', async () => {
   const text = `function countWords() { return undefined.length; }
 exports.default = { id: 'failing', version: '1.0.0', host: '^1', setup: () => countWords() };`;

@@ -17,7 +17,7 @@ import { makeScratchFolder } from '../../support/scratch';
 import { projectFolder } from '../../system/program';
 
 /*
- * F4: "four of five TypeScript examples do not build outside […] every example is built and run from its packed form".
+ * "four of five TypeScript examples do not build outside […] every example is built and run from its packed form".
  */
 
 const examples = join(projectFolder, 'examples/extensions');
@@ -60,7 +60,7 @@ const settings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 const names = readdirSync(examples).filter((name) => existsSync(join(examples, name, 'package.json')));
 
-// F2: "supertest example in 1 s".
+// "supertest example in 1 s".
 test('the tests of cost-centres run against the test double, without the service', async () => {
   const folder = await installed('cost-centres');
   await runScript(folder, 'build');

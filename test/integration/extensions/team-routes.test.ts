@@ -2,7 +2,7 @@ import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer } from '../../support/customer';
 
 /*
- * F4: "Routes with a key (`/v1/x/…`) cannot know their caller; […] `Data` answers text as HTML; sub-modules cannot inject
+ * "Routes with a key (`/v1/x/…`) cannot know their caller; […] `Data` answers text as HTML; sub-modules cannot inject
  * HOST".
  */
 

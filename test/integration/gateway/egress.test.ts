@@ -128,7 +128,7 @@ describe('the way to a supplier', () => {
     expect(proxy.asked.splice(0)).toEqual([expect.stringMatching(/^CONNECT localhost:\d+ HTTP\/1.1$/)]);
   });
 
-  // E5: HTTP/2 to suppliers is removed. A provider that still asks for HTTP/2 keeps working over HTTP/1.1.
+  // HTTP/2 to suppliers is removed. A provider that still asks for HTTP/2 keeps working over HTTP/1.1.
   test('speaks HTTP/1.1 to a supplier that offers HTTP/2, also when its stored settings ask for HTTP/2', async () => {
     expect((await ask('by-formerly-http2')).status).toBe(200);
     shown.length = 0;

@@ -329,7 +329,7 @@ describe('suppliers bill fees beside the tokens of text', () => {
 
   test.each([
     ['no report', {}, 0],
-    // G5: the readable input counts, and only the output is estimated.
+    // The readable input counts, and only the output is estimated.
     ['a report that cannot be read', { usage: { input_tokens: 5, output_tokens: 'many' } }, 5],
   ])('pictures sold by their tokens are never free: %s', async (_what, told, inputTokens) => {
     const model = await modelWith({ input: usd('5'), output: usd('40') }, 'chatty', 'image');

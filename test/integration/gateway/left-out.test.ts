@@ -83,7 +83,7 @@ describe('what a request is answered without is told', () => {
     expect([told.status, told.head]).toEqual([200, []]);
   });
 
-  // B12: "`x-svc-dropped: region` on every call with `region`, though the region was obeyed".
+  // "`x-svc-dropped: region` on every call with `region`, though the region was obeyed".
   test.each([
     ['/v1/chat/completions', 'on-chat'],
     ['/v1/messages', 'on-chat'],

@@ -2,7 +2,7 @@ import { startTestApp, type TestApp } from '../../support/app';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { ModelShelf } from './model-shelf';
 
-/** B4: "A model with only OAuth lanes is listed as `kind: chat` and answers 404." */
+/** "A model with only OAuth lanes is listed as `kind: chat` and answers 404." */
 describe('kinds in the list of models', () => {
   let app: TestApp;
   let supplier: Simulator;

@@ -72,7 +72,7 @@ describe('a usage report with odd details', () => {
   };
 
   /*
-   * G5: "One odd detail in a usage report (a number as text, −1, a fraction, a missing prompt count, reasoning one above
+   * "One odd detail in a usage report (a number as text, −1, a fraction, a missing prompt count, reasoning one above
    * output) discards the complete report and charges 0.3–10 % without a log line; grand totals above their parts are
    * lost silently (4–50 %)".
    */
@@ -148,7 +148,7 @@ describe('a usage report with odd details', () => {
   };
 
   /*
-   * G6: "Tool uses and search units have no plausibility bound: one report of 1,000,000 takes a wallet of $1 to −$9,999.
+   * "Tool uses and search units have no plausibility bound: one report of 1,000,000 takes a wallet of $1 to −$9,999.
    * Bounded by what was requested and by the hold; the excess is quarantined for an operator".
    */
   test('that counts 1,000,000 tool uses is charged for those that were requested', async () => {

@@ -117,7 +117,7 @@ const wrongInResponse = (response: Json): string[] => [
   ...(response.tools as Json[]).flatMap((one) => wrongIn(one, tool).map((name) => `tools[].${name}`)),
 ];
 
-/** Findings, row A3: fields of a response object are present on every lane, native and converted. */
+/** Fields of a response object are present on every lane, native and converted. */
 describe('the Open Responses compliance suite', () => {
   let app: TestApp;
   let supplier: Simulator;

@@ -54,7 +54,7 @@ describe('reranking', () => {
       },
     );
 
-    // B12: "rerank's `x-svc-input-tokens` is 0 while the body says 8".
+    // "rerank's `x-svc-input-tokens` is 0 while the body says 8".
     test('reports the input tokens that the body reports', async () => {
       const answer = await rank(path, {});
       const body = (await answer.json()) as { readonly meta: { tokens: { input_tokens: number } } };

@@ -7,7 +7,7 @@ import { addCustomer } from '../../support/customer';
 import { startSimulator, type Simulator } from '../../support/simulator';
 
 /*
- * E3: "One key fills the disk for cents: kept idempotent answers 167 MB for $0.0006 (695 GB a day at the usual rate)".
+ * "One key fills the disk for cents: kept idempotent answers 167 MB for $0.0006 (695 GB a day at the usual rate)".
  * The same number of bytes per limit as there, at a 64th of the size: 167 answers of 16 KiB, a limit of 1 MiB.
  */
 const ANSWERS = 167;

@@ -36,7 +36,7 @@ const answers: Readonly<Record<string, object>> = {
   },
 };
 
-/** Findings, row A4: an unknown name behind `profile: openai` or `anthropic` is treated like the newest generation. */
+/** An unknown name behind `profile: openai` or `anthropic` is treated like the newest generation. */
 describe('models that the table does not know', () => {
   let app: TestApp;
   let shelf: ModelShelf;

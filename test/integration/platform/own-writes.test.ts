@@ -33,7 +33,7 @@ const statusWith = async (key: string): Promise<number> => {
   return status;
 };
 
-// Findings D2: "every change that the data plane reads is in force on the node that answered it before it answers".
+// "every change that the data plane reads is in force on the node that answered it before it answers".
 test('a change of a key is in force for the next request, again and again', async () => {
   const { key, keyId } = await addCustomer(app, 'writer', 10n ** 12n);
   const [row] = await app.database.query<{ public_id: string }>(

@@ -140,7 +140,7 @@ describe('legal texts', () => {
     expect(text).toContain('A template.');
   });
 
-  // B15: "29 `[OPERATOR: …]` placeholders on seven public legal pages".
+  // "29 `[OPERATOR: …]` placeholders on seven public legal pages".
   test.each(names)('%s shows no placeholder of the operator', async (name) => {
     const text = await page(`/legal/${name}`);
     expect(text).not.toContain('[OPERATOR');

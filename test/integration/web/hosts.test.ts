@@ -85,7 +85,7 @@ test.each([
   }
 });
 
-describe('finding E6: /dev without BASE_URL, on a machine with a proxy', () => {
+describe('/dev without BASE_URL, on a machine with a proxy', () => {
   let app: TestApp;
   let token: string;
   beforeAll(async () => {

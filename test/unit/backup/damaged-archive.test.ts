@@ -6,7 +6,7 @@ import { pruneBackups } from '../../../src/backup/prune';
 import { MemoryTarget } from './memory-target';
 
 /*
- * Finding C1: "One unreadable newest log segment (cut in half, one bit flipped) makes the complete target useless …
+ * "One unreadable newest log segment (cut in half, one bit flipped) makes the complete target useless …
  * A damaged segment is a gap like a missing one; everything before it can be listed, verified and restored."
  * Requirement: "a property test over damaged, missing, truncated and reordered objects at every position: everything
  * before the damage can be listed, verified and restored, and the declared moment is never later than the last
@@ -194,7 +194,7 @@ test('a target that was encrypted with another key is refused', async () => {
 });
 
 /*
- * Finding C7: "A backup of PostgreSQL 18 restored by a build with another major version ends in a raw FATAL; compare the
+ * "A backup of PostgreSQL 18 restored by a build with another major version ends in a raw FATAL; compare the
  * manifest's version first". Requirement: "Version check before any download."
  */
 test.each(['17.6', '19.0'])('a backup of PostgreSQL %s is refused before any download', async (postgres) => {

@@ -22,7 +22,7 @@ const check = () =>
     ),
   );
 
-// Finding C8: "doctor: a target it cannot write is a warning with exit 0".
+// "doctor: a target it cannot write is a warning with exit 0".
 test('doctor fails for a backup target that it can list and cannot write', async () => {
   store.fail('access-denied', 100, ({ method }) => method === 'PUT');
   const finding = await check();

@@ -8,7 +8,7 @@ import { makeScratchFolder } from '../../support/scratch';
 import { MemoryTarget } from './memory-target';
 
 /*
- * Finding C4: "A clock that is set back by an hour stops log shipping for an hour; doctor and the coverage metric promise
+ * "A clock that is set back by an hour stops log shipping for an hour; doctor and the coverage metric promise
  * the future, so LogNotArchived cannot fire. A node restarted every 25 s ships nothing." Requirement: "coverage never
  * lies in the future". Finding C3: "coverage counts only segments that a backup leads to".
  */

@@ -34,7 +34,7 @@ describe('a stream tells its usage', () => {
     expect(read('much', 41)).toEqual({ ...counted, ignored: ['usage'] });
   });
 
-  // G5: "an unusable detail is ignored, the rest counts".
+  // "an unusable detail is ignored, the rest counts".
   test('with one unusable count: the rest counts, and only the input is estimated', () => {
     expect(read({ input_tokens: -1, output_tokens: 3 }, 41)).toMatchObject({
       ...usageOf({ inputTokens: 70, outputTokens: 3 }, 'partial'),

@@ -205,7 +205,7 @@ test('messages', () => {
   ]);
 });
 
-// F4: "gates do not see property names of tool schemas and escaped JSON in tool arguments".
+// "gates do not see property names of tool schemas and escaped JSON in tool arguments".
 test('a gate sees the property names of tool schemas', () => {
   const schema = {
     type: 'object',

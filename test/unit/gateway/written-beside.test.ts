@@ -28,7 +28,7 @@ describe('a supplier may write beside a limited answer', () => {
     },
   );
 
-  // Findings G3: "Reasoning without a number (enable_thinking, chat_template_kwargs, thinking: enabled,
+  // "Reasoning without a number (enable_thinking, chat_template_kwargs, thinking: enabled,
   // reasoning: {enabled}, models that think unasked) is not held".
   test.each([
     [{ enable_thinking: true }],

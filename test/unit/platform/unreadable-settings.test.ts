@@ -18,7 +18,7 @@ function faultsOf(env: Record<string, string>): Record<string, string> {
   return {};
 }
 
-// Findings B14: "PROCESSOR_SECRET_KEY=sk_test_abc123 with a publishable key ends in TypeError: key2.slice is not a
+// "PROCESSOR_SECRET_KEY=sk_test_abc123 with a publishable key ends in TypeError: key2.slice is not a
 // function instead of the list of faults".
 test('an unreadable setting is in the list of faults, whatever is set beside it', () => {
   const beside: Record<string, string> = {

@@ -220,7 +220,7 @@ describe('usage that arrives twice', () => {
     expect(usage).toEqual(usageOf({ inputTokens: 900, outputTokens: 5 }));
   });
 
-  // G5: "an unusable detail is ignored, the rest counts".
+  // "an unusable detail is ignored, the rest counts".
   test('a later report that is none leaves the earlier one, and is named', () => {
     expect(joined(start, 'much')).toMatchObject({ inputTokens: 30, ignored: ['usage'] });
     expect(joined(start, { input_tokens: '31', output_tokens: 77 })).toMatchObject({

@@ -73,7 +73,7 @@ test('a fresh copy is installed and built, and the next start does nothing and s
   expect(leftovers()).toEqual([]);
 });
 
-// E10: "npm 10 ignores allowScripts, so npm start on Node 20 and 22 runs all install scripts".
+// "npm 10 ignores allowScripts, so npm start on Node 20 and 22 runs all install scripts".
 test('packages are installed without their scripts, and the needed ones are run by name', async () => {
   await bootstrap();
   expect(calls()[0]).toMatch(/^ci --include=dev --ignore-scripts /);

@@ -16,7 +16,7 @@ interface Service {
 
 const { services } = parse(text('docker-compose.yml')) as { services: Readonly<Record<string, Service>> };
 
-// E10: "image without digests, cap_drop, no-new-privileges; Redis without a password".
+// "image without digests, cap_drop, no-new-privileges; Redis without a password".
 test('every image is pinned by its digest', () => {
   const bases = [...text('Dockerfile').matchAll(/^FROM (\S+)/gm)].map(([, image = '']) => image);
   const images = Object.values(services).flatMap(({ image }) => image ?? []);
@@ -40,7 +40,7 @@ interface CheckLockfile {
   readonly unjudged: (lock: { packages: Readonly<Record<string, object>> }) => string[];
 }
 
-// E10: install scripts of packages are not run, except those that scripts/bootstrap runs by name.
+// Install scripts of packages are not run, except those that scripts/bootstrap runs by name.
 test('a package with an install script that is neither needed nor known is reported', () => {
   const { unjudged } = createRequire(__filename)(
     '../../../scripts/bootstrap/install-scripts.cjs',

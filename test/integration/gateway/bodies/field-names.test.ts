@@ -210,7 +210,7 @@ describe('the names of fields in a request', () => {
     expect(await sent()).toEqual([]);
   });
 
-  // Findings A1: "Failover is lost for Claude Code's default (auto) mode. […] removes every lane of the caller's own
+  // "Failover is lost for Claude Code's default (auto) mode. […] removes every lane of the caller's own
   // dialect that "may not get" an unknown field." Wanted: "The field is left out on that lane and named in x-svc-dropped".
   test('no lane is skipped for a field that it does not know', async () => {
     const answer = await post({ ...question, model: 'either', top_k: 3 });

@@ -196,7 +196,7 @@ describe('fields of a request that the gateway does not know', () => {
     expect([reply.status, reply.headers.get('x-svc-dropped')]).toEqual([200, null]);
   });
 
-  // Findings A1: "First lane 529 → 503, a healthy generic messages lane is never tried."
+  // "First lane 529 → 503, a healthy generic messages lane is never tried."
   test('a field of the day the client ships it does not keep the second lane from answering', async () => {
     vendor.answer = overloaded;
     const reply = await ask({ memory_graph: 1 }, {}, 'on-both');
@@ -209,7 +209,7 @@ describe('fields of a request that the gateway does not know', () => {
 
   const safeguards = [{ type: 'dangerous_tool_use', classifier_context: { v: 1, permission_mode: 'auto' } }];
 
-  // Findings A2: "Its contract: 400 invalid_request_error naming safeguards".
+  // "Its contract: 400 invalid_request_error naming safeguards".
   test.each(['on-other', 'on-chat'])('safeguards is refused by name on %s', async (model) => {
     const reply = await ask({ safeguards }, {}, model);
     const { error } = (await reply.json()) as { error: { type: string; param: string; message: string } };
@@ -228,7 +228,7 @@ describe('fields of a request that the gateway does not know', () => {
     expect((await ask({}, {}, 'on-both')).status).toBe(200);
   });
 
-  // Findings G1: "Any key can continue another key's message of the same supplier account."
+  // "Any key can continue another key's message of the same supplier account."
   test.each([{ type: 'continue', previous_message_id: 'msg_of_another' }, { type: 'create' }])(
     'thread %j is refused by name on every lane, and nothing is sent',
     async (thread) => {
@@ -239,7 +239,7 @@ describe('fields of a request that the gateway does not know', () => {
     },
   );
 
-  // Findings G2: "input_audio.data as an address (Alibaba's documented form) is held as base64 text".
+  // "input_audio.data as an address (Alibaba's documented form) is held as base64 text".
   test.each(['https://example.com/a.wav', 'oss://bucket/a.wav', 'data:;base64,https://example.com/a.wav'])(
     'sound at %s is held as the complete window',
     async (data) => {
