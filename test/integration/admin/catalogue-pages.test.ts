@@ -133,7 +133,7 @@ test('a wire that the provider of a lane does not speak is told beside it', asyn
   expect((await page()).split(told)).toHaveLength(2);
 });
 
-test('the page of a model says that facts of an unknown name behind profile openai are assumed (row A4)', async () => {
+test('the page of a model says that facts of an unknown name behind profile openai are assumed', async () => {
   const page = (): Promise<string> => read('/dashboard/admin/models/edit?model=acme%2Fmodel-10');
   const lanes = [{ provider: 'acme', upstream_model: 'gpt-7-nova', region: 'eu' }];
   await house.admin.post('/dashboard/admin/models/update', { model: 'acme/model-10', lanes });
