@@ -53,6 +53,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     MIGRATION_DATABASE_URL: ownerUrl,
     DATABASE_POOL_SIZE: '5',
     DRAIN_TIMEOUT: '5s',
+    // However slow the machine is, an answered change is in force.
+    APPLY_TIMEOUT: '1m',
     SANDBOX: 'off',
     // No test asks the network: nobody answers there.
     DNS_SERVERS: '127.0.0.1:9',

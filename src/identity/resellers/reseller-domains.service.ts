@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
 import { type Fault, fault, monotonicMs } from '../../kernel';
-import { Database, readRows, type Row, Settings, type Tx } from '../../platform';
+import { Database, OwnWrites, readRows, type Row, Settings, type Tx } from '../../platform';
 import { closestAddress, hasAddress } from '../account-address';
 import { type Accents, checkAccents } from './accent';
 import { isProven } from './host-proof';
@@ -42,7 +42,7 @@ const SELECTION = `
     FROM reseller_domain d JOIN organisation o ON o.id = d.organisation_id`;
 
 const MOST_DOMAINS = 1_000;
-/** The longest that a change takes to reach every node. */
+/** The longest that a change takes to reach every other node. */
 const FRESH_MS = 1_000;
 const LARGEST_LOGO = 64 * 1024;
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
@@ -60,7 +60,10 @@ export class ResellerDomains {
     private readonly database: Database,
     private readonly activity: ActivityLog,
     private readonly settings: Settings,
-  ) {}
+    writes: OwnWrites,
+  ) {
+    writes.add(() => this.expire());
+  }
 
   /** While the database is away, the last known hosts stay. */
   async find(host: string): Promise<ResellerDomain | undefined> {
@@ -192,6 +195,12 @@ export class ResellerDomains {
   ): Promise<void> {
     const object = { type: 'organisation', id: organisationId, label: host } as const;
     return this.activity.write(tx, { action, object, concerns: { organisationId }, changes });
+  }
+
+  private async expire(): Promise<void> {
+    // A read under way may have begun before the change.
+    await this.reading?.catch(() => undefined);
+    this.readAt = Number.NEGATIVE_INFINITY;
   }
 
   private async read(): Promise<void> {

@@ -238,6 +238,16 @@ export abstract class ServiceSettings {
   readonly databasePoolSize: number;
 
   @Setting({
+    name: 'APPLY_TIMEOUT',
+    group: 'Database',
+    describe:
+      'How long a change waits until it is in force on the node that made it; after that its response carries x-svc-applied: pending.',
+    as: duration('10ms', '1m'),
+    default: '1s',
+  })
+  readonly applyTimeoutMs: number;
+
+  @Setting({
     name: 'REDIS_URL',
     group: 'Queue',
     describe: 'Moves queue and rate counters to Redis, which more than one node needs.',

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { withDeadline } from '../../kernel';
+import { Settings } from '../config';
 import { Database } from './database';
 import { Notifications } from './notifications';
 
 const CHANNEL = 'own_writes';
-const MAX_WAIT_MS = 1_000;
 
 /**
  * Brings the copies of this node up to the changes that it has committed, so that a change that was answered is in
@@ -20,6 +20,7 @@ export class OwnWrites {
   constructor(
     private readonly database: Database,
     private readonly notifications: Notifications,
+    private readonly settings: Settings,
   ) {}
 
   /** `catchUp` settles once the copy has everything that was committed and announced before. */
@@ -27,10 +28,10 @@ export class OwnWrites {
     this.copies.add(catchUp);
   }
 
-  /** False if a copy is not up to date within a second, such as while announcements are not received. */
+  /** False if a copy is not up to date in time, such as while announcements are not received. */
   async apply(): Promise<boolean> {
     try {
-      await withDeadline(MAX_WAIT_MS, this.appliedByAll());
+      await withDeadline(this.settings.applyTimeoutMs, this.appliedByAll());
       return true;
     } catch {
       return false;
@@ -50,7 +51,7 @@ export class OwnWrites {
     try {
       const received = new Promise<void>((resolve) => this.waiting.set(id, resolve));
       await this.database.query('SELECT pg_notify($1, $2)', [CHANNEL, id]);
-      await withDeadline(MAX_WAIT_MS, received);
+      await withDeadline(this.settings.applyTimeoutMs, received);
     } finally {
       this.waiting.delete(id);
     }

@@ -6,7 +6,7 @@ import { requestOf } from '../http-request';
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** Answers a change when it is in force on this node, or says after a second that it is not yet. */
+/** Answers a change when it is in force on this node, or says after `APPLY_TIMEOUT` that it is not yet. */
 @Injectable()
 export class OwnWritesInterceptor implements NestInterceptor {
   constructor(private readonly writes: OwnWrites) {}

@@ -1,6 +1,8 @@
+import { tmpdir } from 'node:os';
 import { Notifications, OwnWrites } from '#inside/platform/database/index';
 import { CatalogueService } from '#product/catalogue';
 import { priceRates } from '#product/kernel';
+import { loadSettings } from '#product/platform';
 import { type Proxy, proxyTo } from '../../support/proxy';
 import { CatalogueHouse, connect } from './catalogue-house';
 import { until } from '../../support/until';
@@ -32,7 +34,8 @@ async function startNode(): Promise<Node> {
     if (isLook && !looksAnyTime && !isTold) return Promise.reject(new Error('it is not time to look'));
     return query(sql, parameters);
   });
-  const catalogue = new CatalogueService(database, notifications, new OwnWrites(database, notifications));
+  const writes = new OwnWrites(database, notifications, loadSettings({ DATA_FOLDER: tmpdir() }));
+  const catalogue = new CatalogueService(database, notifications, writes);
   await catalogue.onModuleInit();
   return {
     catalogue,
