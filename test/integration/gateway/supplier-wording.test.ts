@@ -159,6 +159,47 @@ describe("a supplier's wording", () => {
     });
   });
 
+  describe('with a code of its own', () => {
+    const codeFor = async (error: Json, caller: Provider = 'chat'): Promise<readonly unknown[]> => {
+      supplier.answer = {
+        status: 400,
+        body: { type: 'error', error: { message: 'No such voice.', ...error } },
+      };
+      const { code, message, details } = errorIn(await (await call(caller, 'chat')).text());
+      expect(message).toMatch(new RegExp(`^${String(code)} - .*No such voice\\.$`));
+      return [code, ((details as Json).supplier as Json).code];
+    };
+
+    test.each(['chat', 'messages', 'responses'] as const)(
+      'keeps its identity as `error.code` for a caller of %s',
+      async (caller) => {
+        const code = 'weird_vendor_code';
+        expect(await codeFor({ code }, caller)).toEqual([code, code]);
+      },
+    );
+
+    test.each([
+      ['that is a code of ours with another meaning', 'not_found', 'invalid_request'],
+      ['that is a category of ours', 'invalid_request_error', 'invalid_request'],
+      ['in another form', 'InvalidParameter', 'invalid_request'],
+      ['that is a number', -32_602, 'invalid_request'],
+    ])('%s: %s is sent as %s', async (_what, own, code) => {
+      expect(await codeFor({ code: own })).toEqual([code, own]);
+    });
+
+    test('`context_length_exceeded` stays, since clients act on it', async () => {
+      supplier.answer = {
+        status: 400,
+        body: { error: { message: 'prompt is too long: 9 tokens > 8', code: 'invalid_parameter_error' } },
+      };
+      const error = errorIn(await (await call('chat', 'chat')).text());
+      expect(error).toMatchObject({
+        code: 'context_length_exceeded',
+        details: { supplier: { code: 'invalid_parameter_error' } },
+      });
+    });
+  });
+
   test('is logged up to the point at which it repeats the request', async () => {
     supplier.answer = { status: 500, body: { error: { message: 'cannot parse "the secret plan" of x' } } };
     await (await call('chat', 'chat')).text();
