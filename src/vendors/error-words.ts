@@ -146,7 +146,7 @@ const anthropic = [
   ]),
   ...of('anthropic', 'https://github.com/anthropics/claude-code/issues/66314', '2026-06-08', [
     'words',
-    /^your credit balance is too low to access the (?:anthropic|claude) api\b/i,
+    /^your credit balance is too low\b/i,
     'account',
     400,
     'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or ' +
@@ -314,6 +314,13 @@ const general = [
     ['status', 415, 'unknown', 415],
     ['status', 429, 'rate_limit', 429],
   ),
+  ...of('any', 'https://github.com/continuedev/continue/issues/8439', '2025-10-24', [
+    'words',
+    /^insufficient (?:account )?balance\b/i,
+    'account',
+    400,
+    'Insufficient Balance',
+  ]),
   ...of('any', 'RFC 7725, section 3', '2016-02-01', ['status', 451, 'not_found', 451]),
   ...of(
     'any',

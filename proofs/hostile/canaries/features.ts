@@ -144,8 +144,9 @@ export async function exerciseErrors(speaker: Speaker, marks: Marks): Promise<vo
     };
     // Every other model belongs to the supplier that speaks the other dialect.
     for (const status of [400, 401, 403, 404, 413, 429, 500, 503, 529].flatMap((each) => [each, each])) {
-      const message = marks.make(`error text of a supplier, ${status}`);
-      const headers = { 'x-leak': marks.make('header of a supplier'), 'set-cookie': `a=${message}` };
+      const repeated = marks.make(`what an error of a supplier repeats, ${status}`);
+      const message = `cannot serve "${repeated}"`;
+      const headers = { 'x-leak': marks.make('header of a supplier'), 'set-cookie': `a=${repeated}` };
       const body = { error: { message, type: 'some_error', code: 'some_code', param: null } };
       await say(String(status), { kind: 'status', status, body, headers });
     }
@@ -153,7 +154,10 @@ export async function exerciseErrors(speaker: Speaker, marks: Marks): Promise<vo
       const body = `${marks.make('page of a supplier')}</h1>`;
       await say(`page ${status}`, { kind: 'status', status, body });
     }
-    await say('error event', { kind: 'error-event', message: marks.make('error in a stream') });
+    await say('error event', {
+      kind: 'error-event',
+      message: `failed at: ${marks.make('error in a stream')}`,
+    });
     await say(
       'broken off',
       { kind: 'cut', after: 3 },

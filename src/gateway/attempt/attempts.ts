@@ -112,11 +112,13 @@ export class Attempts {
   }
 
   /** The last lane's answer broke off in the middle. */
-  broke({ permit, status }: LaneAnswer, problem: Fault): void {
+  broke(answer: LaneAnswer, problem: Fault): void {
+    const { permit, status } = answer;
     const record = this.records.at(-1);
     if (record !== undefined) this.records[this.records.length - 1] = { ...record, outcome: problem.outcome };
     this.trace?.moved(problem);
     if (this.stopped) return;
+    this.log('stream failed', answer.route, { status, problem });
     const failure = { status: null, problem, milliseconds: 0 };
     permit.failed(monotonicMs(), { ...blameOf(this.routed.call.inbound, failure), status });
   }
@@ -175,12 +177,22 @@ export class Attempts {
   }
 
   /** Logs one line for every failover and every repeated try. */
-  private logMove(
-    { route: { lane: from }, tried }: { route: PlannedLane; tried: Judgement },
-    { lane }: PlannedLane,
+  private logMove({ route, tried }: { route: PlannedLane; tried: Judgement }, { lane }: PlannedLane): void {
+    this.log(route.lane === lane ? 'retry on the same lane' : 'failover', route, tried, {
+      to_provider: lane.provider.name,
+      to_model: lane.upstreamModel,
+      to_region: lane.region,
+    });
+  }
+
+  private log(
+    event: string,
+    { lane: from }: PlannedLane,
+    { status, problem }: Pick<Judgement, 'status' | 'problem'>,
+    more: object = {},
   ): void {
     const { call } = this.routed;
-    this.tools.logger.warn(from === lane ? 'retry on the same lane' : 'failover', {
+    this.tools.logger.warn(event, {
       request_id: call.inbound.requestId,
       client_request_id: call.inbound.clientRequestId ?? undefined,
       key_id: this.keyId,
@@ -188,12 +200,10 @@ export class Attempts {
       provider: from.provider.name,
       model: from.upstreamModel,
       region: from.region,
-      status: tried.status,
-      code: tried.problem.code,
-      cause: underlyingCause(tried.problem),
-      to_provider: lane.provider.name,
-      to_model: lane.upstreamModel,
-      to_region: lane.region,
+      status,
+      code: problem.code,
+      cause: underlyingCause(problem),
+      ...more,
     });
   }
 

@@ -6,6 +6,7 @@ export { Attempts } from './attempts';
 export type { AnswerReader, Delivery, LaneAnswer, LaneStream, LaneTry, ReadError } from './lane-answer';
 export { hidesUsage } from './outbound';
 export { markOf } from './reasoning-owners';
+export { isRefusal } from './judge';
 export { failureOf } from './stream-failure';
 export { withoutUnknown } from './without-unknown';
 

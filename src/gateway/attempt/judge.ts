@@ -60,9 +60,12 @@ const refusals: ReadonlySet<ErrorCode> = new Set([
   'invalid_request',
 ]);
 
+/** The supplier finds fault with the request, and not with itself or our account. */
+export const isRefusal = ({ code }: Fault): boolean => refusals.has(code);
+
 /** A failure inside an answer with this status: a caller's mistake stays the caller's. */
 export const judgeBegun = (status: number, problem: Fault): Judgement =>
-  refusals.has(problem.code)
+  isRefusal(problem)
     ? { kind: 'refused', status, problem }
     : { kind: 'failed', status: null, problem, pauseMs: 0 };
 

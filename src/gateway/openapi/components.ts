@@ -27,9 +27,8 @@ const factOfLanes = (type: 'array' | 'string' | 'boolean', description: string):
 
 const errorFields = {
   code: {
-    type: 'string',
-    enum: [...catalogue.keys()],
-    description: 'Read this; a supplier may add codes of its own.',
+    anyOf: [{ enum: [...catalogue.keys()] }, { type: 'string', pattern: '^[a-z][a-z0-9_]*$' }],
+    description: "Read this: a code of the catalogue, or a supplier's own for a mistake in the request.",
   },
   type: text,
   message: { type: 'string', description: 'The code, a hyphen, and the text for people.' },

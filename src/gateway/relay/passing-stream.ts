@@ -1,7 +1,14 @@
 import type { Fault, Usage } from '../../kernel';
 import { type JsonObject, streamMender } from '../../protocol';
 import { answeredName } from '../admission';
-import { type Delivery, failureOf, hidesUsage, type LaneAnswer, type LaneStream } from '../attempt';
+import {
+  type Delivery,
+  failureOf,
+  hidesUsage,
+  isRefusal,
+  type LaneAnswer,
+  type LaneStream,
+} from '../attempt';
 import { textOperation } from '../operations/operation';
 import { chargedUsage, usageOfStream } from '../settle';
 import { echoOf, requestEcho } from './echo';
@@ -27,7 +34,7 @@ export class PassingStream implements LaneStream {
       dialect: operation.dialect,
       hidesUsage: hidesUsage(call),
       manyAnswers: call.choices > 1,
-      keepsFailure: (data) => isNative && !answer.secrets.areIn(data),
+      keepsFailure: (data, problem) => isNative && isRefusal(problem) && !answer.secrets.areIn(data),
       model: isNative ? null : answeredName(answer.routed),
       facts: isNative ? null : () => svcFacts(answer, this.usage(), answer.dropped),
       mending: isNative ? undefined : this.mending(),

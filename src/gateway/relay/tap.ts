@@ -18,8 +18,8 @@ export interface TapOptions {
   readonly hidesUsage: boolean;
   /** Several answers in one stream: only the supplier can say that all of them are over. */
   readonly manyAnswers: boolean;
-  /** The supplier's own words for a failure go on as they are where this holds. */
-  readonly keepsFailure: (data: Buffer) => boolean;
+  /** Whether the supplier's own event for a failure is forwarded unchanged. */
+  readonly keepsFailure: (data: Buffer, problem: Fault) => boolean;
   /** The name of the model that every event is to carry; null leaves the supplier's. */
   readonly model: string | null;
   /** These facts are added to the event with the final usage; null leaves every byte alone. */
@@ -169,8 +169,9 @@ export class Tap {
       mending?.mend(event);
       const error = watcher.watch(event);
       if (error !== undefined) {
-        this.failurePassed = this.options.keepsFailure(scanner.data());
-        return this.fail(supplierFault(error), this.failurePassed ? scanner.blockEnd : scanner.blockStart);
+        const problem = supplierFault(error);
+        this.failurePassed = this.options.keepsFailure(scanner.data(), problem);
+        return this.fail(problem, this.failurePassed ? scanner.blockEnd : scanner.blockStart);
       }
       if (watcher.hasOutput) this.firstOutputAt ??= monotonicMs();
       if (!this.isNamed) this.name(event);

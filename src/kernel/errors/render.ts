@@ -1,6 +1,6 @@
 import { parseJsonText } from '../json/parse-json-text';
-import { type ErrorCode, errorTypeOf } from './catalogue';
-import { asValidation, type Fault, isOfParameters, type Place } from './fault';
+import { catalogue, type ErrorCode, errorTypeOf, isErrorCode } from './catalogue';
+import { asValidation, type Fault, type FaultOptions, isOfParameters, type Place } from './fault';
 
 export interface Rendered {
   status: number;
@@ -11,7 +11,8 @@ export interface Rendered {
 
 /** The `error` object of every JSON surface. */
 export interface ErrorFields {
-  code: ErrorCode;
+  /** A code of the catalogue, or a supplier's own. */
+  code: string;
   type: string;
   message: string;
   human_message: string;
@@ -38,10 +39,11 @@ function plainDetails(details: Record<string, unknown>): unknown {
 
 function fieldsOf(fault: Fault, requestId: string, type: string, humanMessage: string): ErrorFields {
   const { param, resetsAt, details } = fault.options;
+  const code = codeOf(fault);
   const fields: ErrorFields = {
-    code: fault.code,
+    code,
     type,
-    message: `${fault.code} - ${humanMessage}`,
+    message: `${code} - ${humanMessage}`,
     human_message: humanMessage,
     param: param ?? null,
     request_id: requestId,
@@ -76,11 +78,30 @@ function headersOf(fault: Fault, requestId: string, status: number): Record<stri
   return headers;
 }
 
+const CODE = /^[a-z][a-z0-9_]{0,63}$/;
+const types: ReadonlySet<string> = new Set([...catalogue.values()].map(({ type }) => type));
+/** Codes that say less than a supplier's own. Clients act on `context_length_exceeded`, so that one stays. */
+const generalCodes: ReadonlySet<ErrorCode> = new Set([
+  'invalid_request',
+  'request_rejected',
+  'request_too_large',
+]);
+
+/** A supplier's code keeps its identity if it has the form of ours and means nothing here. */
+function codeOf({ code, options }: Fault): string {
+  const own = generalCodes.has(code) ? supplierOf(options).code : undefined;
+  const isFree = typeof own === 'string' && CODE.test(own) && !isErrorCode(own) && !types.has(own);
+  return isFree ? own : code;
+}
+
+function supplierOf({ details }: FaultOptions): { message?: unknown; code?: unknown } {
+  const supplier = details?.supplier;
+  return typeof supplier === 'object' && supplier !== null ? supplier : { message: supplier };
+}
+
 /** Clients show this text and nothing else, and recognise some failures by it: the supplier's words belong in it. */
 function withSupplierWording({ humanMessage, options }: Fault): string {
-  const supplier = options.details?.supplier;
-  const wording =
-    typeof supplier === 'object' && supplier !== null && 'message' in supplier ? supplier.message : supplier;
+  const wording = supplierOf(options).message;
   return typeof wording === 'string' && wording !== '' ? `${humanMessage} ${wording}` : humanMessage;
 }
 

@@ -114,9 +114,9 @@ test.each<[DialectName, Json, string, string]>([
   expect(fault.code).toBe(code);
   // A caller must never take a supplier's complaint about us for one about the caller's own key.
   expect([401, 403]).not.toContain(fault.status);
-  expect(JSON.stringify(fault.options.details ?? {}).includes(error.message)).toBe(
-    !['auth', 'account'].includes(kind),
-  );
+  expect(
+    JSON.stringify(fault.options.details ?? {}).includes(`"message":${JSON.stringify(error.message)}`),
+  ).toBe(['invalid', 'context_length', 'content_filter'].includes(kind));
 });
 
 test.each<[DialectName, Json]>([
