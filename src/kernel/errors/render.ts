@@ -11,7 +11,8 @@ export interface Rendered {
 
 /** The `error` object of every JSON surface. */
 export interface ErrorFields {
-  code: ErrorCode;
+  /** A code of the catalogue, or the vendor's own. */
+  code: string;
   type: string;
   message: string;
   human_message: string;
@@ -37,11 +38,11 @@ function plainDetails(details: Record<string, unknown>): unknown {
 }
 
 function fieldsOf(fault: Fault, requestId: string, type: string, humanMessage: string): ErrorFields {
-  const { param, resetsAt, details } = fault.options;
+  const { param, resetsAt, details, sentCode: code = fault.code } = fault.options;
   const fields: ErrorFields = {
-    code: fault.code,
+    code,
     type,
-    message: `${fault.code} - ${humanMessage}`,
+    message: `${code} - ${humanMessage}`,
     human_message: humanMessage,
     param: param ?? null,
     request_id: requestId,
