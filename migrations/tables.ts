@@ -1023,6 +1023,14 @@ export interface Tables {
     spent: string;
     starts_at: Date;
   };
+  stored_id: {
+    expires_at: Date;
+    given_at: Date;
+    id: string;
+    key_id: number;
+    kind: string;
+    supplier: string;
+  };
   tap: {
     after_id: string;
     after_xid: string;

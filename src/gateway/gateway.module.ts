@@ -28,6 +28,7 @@ import { ResponsesController } from './responses/responses.controller';
 import { ResponsesModule } from './responses/responses.module';
 import { AnswerSampling, settleStage } from './settle';
 import { SingleShotController } from './single-shot.controller';
+import { StoredIds } from './stored/stored-ids.service';
 import { TextController } from './text.controller';
 import { Tracing } from './trace/tracing';
 
@@ -58,6 +59,7 @@ import { Tracing } from './trace/tracing';
     Gates,
     HttpGates,
     Tracing,
+    StoredIds,
     Pipeline,
     ...intakeStage,
     ...masksStage,

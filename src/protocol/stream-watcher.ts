@@ -6,6 +6,7 @@ import {
   type StreamWatcher,
   type SupplierError,
 } from './canonical';
+import { addStoredIds, type StoredKind } from '../vendors';
 import { ServedUses } from './fees';
 import { isRecord } from './usage';
 
@@ -28,10 +29,11 @@ export abstract class EventWatcher implements StreamWatcher {
   omitted: OmittedMember | null = null;
   readonly calls = new Set<string>();
   readonly seals: string[] = [];
+  readonly stored = new Map<string, StoredKind>();
   readonly served: ServedUses;
   private rawUsage: unknown = undefined;
 
-  constructor(dialect: DialectName) {
+  constructor(private readonly dialect: DialectName) {
     this.served = new ServedUses(dialect);
   }
 
@@ -78,6 +80,10 @@ export abstract class EventWatcher implements StreamWatcher {
 
   protected sealed(text: unknown): void {
     if (typeof text === 'string' && text !== '' && this.seals.length < MOST_SEALS) this.seals.push(text);
+  }
+
+  protected handsOut(event: JsonObject): void {
+    addStoredIds(this.stored, this.dialect, event);
   }
 
   protected wrote(text: unknown): void {

@@ -34,3 +34,4 @@ export {
   meaningOfField,
   requestFields,
 } from './request-fields';
+export { addStoredIds, type StoredId, type StoredKind, type StoredPlace, storedPlaces } from './stored-ids';

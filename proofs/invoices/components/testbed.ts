@@ -155,6 +155,7 @@ const environmentOf = (postgres: PostgresServer, dataFolder: string): Record<str
   KEY_RATE_LIMIT_RPM: '1000000',
   SUPPLIER_ALLOW: '127.0.0.1',
   SUPPLIER_KEY: 'sim-invoices',
+  SHARED_CONTENT: 'vs_1',
 });
 
 /** The owner of the first key pays from a wallet. */

@@ -1,5 +1,6 @@
 import type { Fault, Usage } from '../../kernel';
 import type { Dropped, SupplierError } from '../../protocol';
+import type { StoredKind } from '../../vendors';
 import type { CallSecrets, LanePermit, PlannedLane, SupplierExchange } from '../../routing';
 import type { RoutedCall } from '../admission';
 import type { LaneSpan } from '../trace/lane-span';
@@ -64,6 +65,8 @@ export interface Delivery<Body extends Buffer | string = Buffer | string> {
   readonly calls: readonly string[];
   /** Reasoning in it that only its author can read. */
   readonly seals?: readonly string[];
+  /** Ids of content that its supplier stores, if the answer was passed on. */
+  readonly stored?: ReadonlyMap<string, StoredKind>;
   readonly firstTokenMs: number | null;
   /** These parts did not reach the supplier, or were lost in translation there or back. */
   readonly dropped: readonly Dropped[];

@@ -3,7 +3,7 @@ import { type AskedFees, fault, NOTHING_ASKED, regionNamed } from '../../kernel'
 import { pick, type RequestMeasure, textAlone } from '../../protocol';
 import { AUTO } from './auto';
 import { NO_NEEDS, type WireNeeds } from '../../routing';
-import { thinkingBeside } from '../../vendors';
+import { type StoredId, thinkingBeside } from '../../vendors';
 import { type Recording, recordingIn } from '../media/audio';
 import { inputEstimateOf, textBound } from '../media/input-size';
 import { type Speech, speechIn } from '../media/speech';
@@ -46,6 +46,8 @@ export interface Call {
   readonly calls: number;
   /** Names that the route does not know: only some suppliers get them. */
   readonly unknown: UnknownNames;
+  /** Ids of content that a supplier stores. */
+  readonly stored: readonly StoredId[];
   /** Unknown names are forwarded, so that only the model's own limits bound the cost. */
   readonly isUnbounded: boolean;
   /** This recording is to be transcribed; null where something else is asked. */
@@ -93,7 +95,7 @@ export function describeCall(
   gates: GateRecord[] | null = null,
 ): Call {
   const { body, bytes } = inbound;
-  const unknown = readNames(inbound, operation);
+  const { unknown, stored } = readNames(inbound, operation);
   const recording = recordingOf(inbound, operation);
   checkBounds(operation.bounds, body);
   checkLabels(body);
@@ -117,6 +119,7 @@ export function describeCall(
     choices,
     calls: operation.calls?.(body, bytes.length) ?? choices,
     unknown,
+    stored,
     isUnbounded: false,
     recording,
     speech,

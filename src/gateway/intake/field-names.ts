@@ -7,10 +7,10 @@ import {
   nestedFields,
   withoutListMark,
 } from '../../routing';
-import { type MeaningfulField, requestFields } from '../../vendors';
+import type { MeaningfulField, StoredId } from '../../vendors';
 import { isConversation, type Operation } from '../operations/operation';
 import type { Inbound } from './inbound';
-import { type UnknownPart, unknownBetasIn, unknownPartsOf } from './unknown-parts';
+import { namesWithin, type UnknownPart, unknownBetasIn } from './unknown-parts';
 
 /** More fields than any known interface has, in a body or a checked object of it. */
 const MOST_FIELDS = 256;
@@ -27,20 +27,26 @@ export interface UnknownNames {
 
 export const NOTHING_UNKNOWN: UnknownNames = Object.freeze({ fields: [], parts: [], betas: [] });
 
+interface RequestNames {
+  readonly unknown: UnknownNames;
+  /** Ids of content that a supplier stores. */
+  readonly stored: readonly StoredId[];
+}
+
 /**
  * Checks the names of a body. A name that differs from a known one only in case is refused, as suppliers may read it.
- * Returns the unknown names. Steering fields are removed from every body elsewhere.
+ * Returns the unknown names and the stored content. Steering fields are removed from every body elsewhere.
  */
-export function readNames(inbound: Inbound, operation: Operation): UnknownNames {
+export function readNames(inbound: Inbound, operation: Operation): RequestNames {
   const { body, members, form, headers } = inbound;
   const known = knownFields(operation.name);
-  const unknown: string[] = [];
+  const fields: string[] = [];
   const look = (name: string): void => {
     if (known.names.has(name) || isSteering(name)) return;
     if (limitFields.has(name))
       throw fault('unsupported_parameter', { param: name, message: `This route has no field ${name}.` });
     refuseLookalike(known, name, '');
-    unknown.push(name);
+    fields.push(name);
   };
   requireFew(form === null ? members.length : form.fields.length, '');
   if (form === null) for (const { name } of members) look(name);
@@ -49,14 +55,19 @@ export function readNames(inbound: Inbound, operation: Operation): UnknownNames 
     const value = body[name];
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) checkWithin(value, name, names);
   }
-  if (!isConversation(operation))
-    return unknown.length === 0 ? NOTHING_UNKNOWN : { ...NOTHING_UNKNOWN, fields: unknown };
+  if (!isConversation(operation)) return { unknown: unknownOf(fields, [], []), stored: [] };
   const { name: dialect } = operation.dialect;
-  const parts = unknownPartsOf(body, requestFields[dialect]);
+  const { parts, stored } = namesWithin(body, dialect);
   const betas = dialect === 'messages' ? unknownBetasIn(headers['anthropic-beta']) : NOTHING_UNKNOWN.betas;
-  if (unknown.length + parts.length + betas.length === 0) return NOTHING_UNKNOWN;
-  return { fields: unknown, parts, betas };
+  return { unknown: unknownOf(fields, parts, betas), stored };
 }
+
+const unknownOf = (
+  fields: UnknownNames['fields'],
+  parts: UnknownNames['parts'],
+  betas: UnknownNames['betas'],
+): UnknownNames =>
+  fields.length + parts.length + betas.length === 0 ? NOTHING_UNKNOWN : { fields, parts, betas };
 
 function checkWithin(value: object, path: string, known: KnownFields): void {
   const names = Object.keys(value);

@@ -18,6 +18,8 @@ export interface Inbound extends JsonObjectText {
   readonly form: Form | null;
   /** The body holds what this `previous_response_id` stands for. */
   readonly previousResponseId?: string;
+  /** The installation keeps no answers, whatever the request says. */
+  readonly isNotKept?: true;
   /** The models of the earlier answers it refers to that hold something sealed. */
   readonly writers?: readonly string[];
   /** The models that made the tool calls of those answers, by the ids of the calls. */

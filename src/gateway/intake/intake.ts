@@ -6,6 +6,7 @@ import { type HttpRequest, Idempotency } from '../../web';
 import type { Operation } from '../operations/operation';
 import type { Reply } from '../reply/reply';
 import { Gates } from '../gates/gate-hooks';
+import { StoredIds } from '../stored/stored-ids.service';
 import { CallGates } from './call-gates';
 import { type Call, describeCall } from './describe';
 import { type Inbound, inboundOf } from './inbound';
@@ -21,6 +22,7 @@ export class Intake {
     private readonly settings: Settings,
     private readonly gate: RequestGate,
     private readonly kept: KeptAnswers,
+    private readonly storedIds: StoredIds,
     private readonly idempotency: Idempotency,
     private readonly gates: Gates,
     private readonly callGates: CallGates,
@@ -40,8 +42,17 @@ export class Intake {
   describe(received: Inbound, operation: Operation): Call | Promise<Call> {
     const expanding = operation.keepsAnswers === true ? this.kept.expand(received) : received;
     return expanding instanceof Promise
-      ? expanding.then((inbound) => describeCall(inbound, operation, this.gates.trace()))
-      : describeCall(expanding, operation, this.gates.trace());
+      ? expanding.then((inbound) => this.checked(describeCall(inbound, operation, this.gates.trace())))
+      : this.checked(describeCall(expanding, operation, this.gates.trace()));
+  }
+
+  /** Throws where the call refers to content in a supplier's account that its key was not given. */
+  private checked(call: Call): Call | Promise<Call> {
+    const { stored, operation, inbound } = call;
+    if (stored.length === 0) return call;
+    // Hidden reasoning without its content is left out of these requests.
+    const ids = operation.keepsAnswers === true ? stored.filter(({ kind }) => kind !== 'reasoning') : stored;
+    return this.storedIds.check(inbound.caller.keyId, ids).then(() => call);
   }
 
   /** What gates of extensions let through, with their texts in place of the caller's. */

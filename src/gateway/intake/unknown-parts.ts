@@ -1,5 +1,13 @@
+import type { DialectName } from '#extension';
 import { fault, type JsonFields } from '../../kernel';
-import { type FieldTable, isKnownBeta } from '../../vendors';
+import {
+  type FieldTable,
+  isKnownBeta,
+  requestFields,
+  type StoredId,
+  type StoredPlace,
+  storedPlaces,
+} from '../../vendors';
 
 /** A field below the top level of a body that its dialect does not know. */
 export interface UnknownPart {
@@ -8,53 +16,103 @@ export interface UnknownPart {
   readonly count: number;
 }
 
+/** What a walk over a body finds below its top level. */
+export interface BodyNames {
+  readonly parts: readonly UnknownPart[];
+  readonly stored: readonly StoredId[];
+}
+
 /** More names than one release of a client introduces. */
 const MAX_UNKNOWN_NAMES = 100;
 const MAX_PATH_LENGTH = 200;
 
-type Visit = (holder: string, name: string) => void;
+const MAX_STORED_IDS = 1_000;
 
-/** Calls `visit` for each name that the table lacks. Members of free objects and of unknown ones are not visited. */
-function visitUnknown(body: JsonFields, table: FieldTable, visit: Visit): void {
-  for (const name in body) if (isVisited(name, table)) visitValue(body[name], name, table, visit);
+interface Visitor {
+  unknown(holder: string, name: string): void;
+  stored(place: StoredPlace, holder: string, id: string): void;
+}
+
+type Places = ReadonlyMap<string, readonly StoredPlace[]>;
+
+/** Visits names that the table lacks, and ids of stored content. Members of free and unknown objects are skipped. */
+function visitBody(body: JsonFields, table: FieldTable, places: Places, visitor: Visitor): void {
+  visitIds(body, '', places, visitor);
+  for (const name in body)
+    if (isVisited(name, table)) visitValue(body[name], name, { table, places, visitor });
 }
 
 /** Services beside their dialect have fields whose objects the table names, too. */
 const isVisited = (name: string, { names, free }: FieldTable): boolean =>
   !free.has(name) && (names.has(name) || names.get('')?.has(name) === true);
 
-function visitValue(value: unknown, holder: string, table: FieldTable, visit: Visit): void {
+interface Visit {
+  readonly table: FieldTable;
+  readonly places: Places;
+  readonly visitor: Visitor;
+}
+
+function visitValue(value: unknown, holder: string, visit: Visit): void {
   if (typeof value !== 'object' || value === null) return;
   if (Array.isArray(value)) {
-    for (const item of value) visitValue(item, holder, table, visit);
+    for (const item of value) visitValue(item, holder, visit);
     return;
   }
+  const { table, places, visitor } = visit;
+  visitIds(value as JsonFields, holder, places, visitor);
   const known = table.names.get(holder);
   for (const name in value) {
     const member: unknown = (value as JsonFields)[name];
     if (known?.has(name) !== true) {
       // A member without a value says nothing.
-      if (member !== null) visit(holder, name);
+      if (member !== null) visitor.unknown(holder, name);
     } else if (typeof member === 'object' && member !== null && !table.free.has(name))
-      visitValue(member, name, table, visit);
+      visitValue(member, name, visit);
+  }
+}
+
+function visitIds(object: JsonFields, holder: string, places: Places, visitor: Visitor): void {
+  const list = places.get(holder);
+  if (list === undefined) return;
+  for (const place of list) {
+    if (object[place.name] === undefined) continue;
+    const value = place.ids === undefined ? object[place.name] : place.ids(object);
+    for (const id of Array.isArray(value) ? (value as unknown[]) : [value])
+      if (typeof id === 'string') visitor.stored(place, holder, id);
   }
 }
 
 const NO_PARTS: readonly UnknownPart[] = [];
+const NO_IDS: readonly StoredId[] = [];
 
-/** The unknown names within the members of a body, each once. */
-export function unknownPartsOf(body: JsonFields, table: FieldTable): readonly UnknownPart[] {
+/** The unknown names within the members of a body, each once, and the ids of stored content. */
+export function namesWithin(body: JsonFields, dialect: DialectName): BodyNames {
   const counts = new Map<string, number>();
-  visitUnknown(body, table, (holder, name) => {
-    const key = `${holder}.${name}`;
-    counts.set(key, (counts.get(key) ?? 0) + 1);
-    if (counts.size > MAX_UNKNOWN_NAMES)
-      throw fault('invalid_request', {
-        param: key.slice(0, MAX_PATH_LENGTH),
-        message: `The body has more than ${MAX_UNKNOWN_NAMES} unknown fields.`,
-      });
+  const ids = new Map<string, StoredId>();
+  visitBody(body, requestFields[dialect], storedPlaces[dialect], {
+    unknown: (holder, name) => {
+      const key = `${holder}.${name}`;
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+      if (counts.size > MAX_UNKNOWN_NAMES)
+        throw fault('invalid_request', {
+          param: key.slice(0, MAX_PATH_LENGTH),
+          message: `The body has more than ${MAX_UNKNOWN_NAMES} unknown fields.`,
+        });
+    },
+    stored: ({ name, kind }, holder, id) => {
+      const param = holder === '' ? name : `${holder}.${name}`;
+      ids.set(id, { id, kind, param });
+      if (ids.size > MAX_STORED_IDS)
+        throw fault('invalid_request', {
+          param,
+          message: `The body refers to more than ${MAX_STORED_IDS.toLocaleString('en')} stored items.`,
+        });
+    },
   });
-  return counts.size === 0 ? NO_PARTS : [...counts].map(([name, count]) => ({ name, count }));
+  return {
+    parts: counts.size === 0 ? NO_PARTS : [...counts].map(([name, count]) => ({ name, count })),
+    stored: ids.size === 0 ? NO_IDS : [...ids.values()],
+  };
 }
 
 /** New values of the members that hold one of the parts; the body stays as it is. */

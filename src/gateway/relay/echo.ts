@@ -6,9 +6,9 @@ import type { Operation } from '../operations/operation';
 /** Fields of the request that the answer repeats, with the caller's values: the supplier got others. */
 export function echoOf({ operation, inbound }: Call): JsonObject {
   if (operation.keepsAnswers !== true) return {};
-  const { body, previousResponseId } = inbound;
-  // Answers are kept here unless the caller forbids it; suppliers are always sent store: false.
-  const store = typeof body.store === 'boolean' ? body.store : true;
+  const { body, previousResponseId, isNotKept } = inbound;
+  // Answers are kept here unless the caller or the operator forbids it; suppliers are always sent store: false.
+  const store = isNotKept !== true && body.store !== false;
   return { previous_response_id: previousResponseId ?? null, store };
 }
 

@@ -103,6 +103,7 @@ export class PassingStream implements LaneStream {
       finishReason: watcher.finishReason,
       calls: [...watcher.calls],
       seals: watcher.seals,
+      stored: watcher.stored,
       firstTokenMs:
         tap.firstOutputAt === null ? null : Math.round(tap.firstOutputAt - call.inbound.startedMs),
       dropped: answer.dropped,

@@ -18,6 +18,7 @@ import {
   type SupplierError,
   type SupplierSide,
 } from '../../protocol';
+import { addStoredIds } from '../../vendors';
 import { answeredName } from '../admission';
 import { type Delivery, type LaneAnswer, markOf, type ReadError } from '../attempt';
 import type { Call } from '../intake';
@@ -78,6 +79,8 @@ function passOn(answer: LaneAnswer, bytes: Buffer, readError: ReadError): Delive
     finishReason: isText(operation) && told !== null ? operation.dialect.finishReasonIn(told) : null,
     calls: call.auto !== null && isText(operation) ? operation.dialect.callsIn(told) : [],
     seals: isText(operation) && told !== null ? operation.dialect.sealsIn(told) : [],
+    ...(isText(operation) &&
+      told !== null && { stored: addStoredIds(new Map(), operation.dialect.name, told) }),
     firstTokenMs: null,
     dropped: answer.dropped,
     problem: null,

@@ -61,9 +61,10 @@ export class KeptResponses implements KeptAnswers, OnApplicationBootstrap {
   /** The request with references replaced by their content; the same object where it has none. */
   expand(inbound: Inbound): Inbound | Promise<Inbound> {
     const references = referencesIn(inbound.body);
-    if (references === null) return inbound;
-    if (this.settings.responsesStore === 'off') throw refusedReference(references);
-    return this.expanded(inbound, references);
+    if (this.settings.responsesStore === 'on')
+      return references === null ? inbound : this.expanded(inbound, references);
+    if (references !== null) throw refusedReference(references);
+    return { ...inbound, isNotKept: true };
   }
 
   /** It is undefined where nothing is stored; otherwise it settles when later requests can find the answer. */

@@ -1,5 +1,6 @@
 import { fault, type Fault, type JsonFields } from '../../kernel';
 import { isRecord } from '../../protocol';
+import { notGiven } from '../stored/stored-ids.service';
 
 /** A request refers to earlier answers in place of repeated content. */
 export interface References {
@@ -52,33 +53,22 @@ function idOf({ id }: JsonFields, at: number): string {
   });
 }
 
-/** The error when references cannot be resolved. */
+/** The error if the installation keeps no answers. */
 export function refusedReference({ previous, items }: References): Fault {
-  const [at] = items.keys();
-  const param = previous === null ? `input[${at}]` : 'previous_response_id';
-  return fault('invalid_request', {
-    param,
-    message:
-      `${param} refers to an earlier answer, and this service keeps none. Repeat the earlier items in input; ` +
-      'clients do so when they are told store: false.',
-  });
+  const why = 'This service keeps no answers; clients repeat earlier items when they are told store: false.';
+  const [first] = items;
+  if (previous !== null || first === undefined) return unknownResponse(previous ?? '', why);
+  return unknownItem(first[1], first[0], why);
 }
 
-export const unknownItem = (id: string, at: number): Fault =>
-  fault('invalid_request', {
-    param: `input[${at}].id`,
-    message:
-      `There is no output item ${id} of this key, or it is older than 24 hours, was not to be stored, or was too ` +
-      'much to keep. Repeat the item itself in its place.',
-  });
+const NOT_KEPT =
+  'This key was not given it, or it is older than 24 hours, was not to be stored, or was too much to keep.';
 
-export const unknownResponse = (id: string): Fault =>
-  fault('invalid_request', {
-    param: 'previous_response_id',
-    message:
-      `There is no response ${id} of this key, or it is older than 24 hours, was not to be stored, or was too much ` +
-      'to keep. Repeat the earlier items in input.',
-  });
+export const unknownItem = (id: string, at: number, why = NOT_KEPT): Fault =>
+  notGiven({ id, kind: 'item', param: `input[${at}].id` }, why);
+
+export const unknownResponse = (id: string, why = NOT_KEPT): Fault =>
+  notGiven({ id, kind: 'response', param: 'previous_response_id' }, why);
 
 /** The input as a list of items: a text is what a user says. */
 export function itemsOf(input: unknown): readonly unknown[] {

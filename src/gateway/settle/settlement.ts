@@ -18,10 +18,12 @@ import {
   type UsageReading,
 } from '../../kernel';
 import { recordedFor } from '../../keys';
+import type { StoredKind } from '../../vendors';
 import { AttemptTools, type Delivery, type LaneTry } from '../attempt';
 import { type Call, KeptAnswers } from '../intake';
 import { soldSound } from '../media/speech';
 import { type CallFacts, droppedCounts, droppedNames, setDroppedHeader } from '../reply/svc-headers';
+import { StoredIds } from '../stored/stored-ids.service';
 import type { SettledFacts } from '../trace/request-trace';
 import { type AnswerSample, AnswerSampling } from './answer-sampling';
 import { chargedUsage, estimateUsage } from './answer-usage';
@@ -43,6 +45,7 @@ export class Settlement {
   constructor(
     private readonly tools: AttemptTools,
     private readonly kept: KeptAnswers,
+    private readonly storedIds: StoredIds,
     private readonly observer: Observer,
     private readonly sampling: AnswerSampling,
     readonly refusals: Refusals,
@@ -50,7 +53,7 @@ export class Settlement {
     readonly gates: SettledGates,
   ) {}
 
-  /** Charges what was delivered. An `answer` that later requests may refer to is durable with it. */
+  /** Charges what was delivered. What later requests may refer to is durable with it. */
   settle(delivery: Delivery, progress: RequestProgress, answer: Buffer | string | null): Settled {
     const { by, seals = [] } = delivery;
     this.tools.owners.remember(seals, by.route.lane.provider);
@@ -58,9 +61,12 @@ export class Settlement {
     const { facts, kept } = settled;
     progress.trace?.settled(settledFacts(delivery, facts));
     progress.tokens?.ended(facts.inputTokens + facts.outputTokens);
-    const { operation, auto } = by.routed.call;
-    if (operation.keepsAnswers !== true && auto === null) return settled;
-    return { facts, kept: this.whenKept(delivery, kept, answer) };
+    const { operation, auto, inbound } = by.routed.call;
+    const stored = keptBySupplier(delivery);
+    if (operation.keepsAnswers !== true && auto === null && stored === null) return settled;
+    const recording =
+      stored && this.storedIds.record(inbound.caller.keyId, by.route.lane.provider.name, stored);
+    return { facts, kept: this.whenKept(delivery, kept, answer, recording) };
   }
 
   /** The answer has left. */
@@ -96,6 +102,7 @@ export class Settlement {
     { by, calls }: Delivery,
     account: Promise<void>,
     answer: Buffer | string | null,
+    recording: Promise<void> | null,
   ): Promise<void> {
     const { call, model } = by.routed;
     const isKept = call.operation.keepsAnswers === true && answer !== null;
@@ -103,8 +110,18 @@ export class Settlement {
     const remembering = call.auto?.whenRemembered(calls);
     await account;
     if (keeping !== undefined) await keeping;
+    if (recording !== null) await recording;
     if (remembering !== undefined) await remembering;
   }
+}
+
+/** The ids of a delivery that outlive it; null if there are none. Suppliers keep responses of the native route only. */
+function keptBySupplier({ by, stored }: Delivery): ReadonlyMap<string, StoredKind> | null {
+  if (stored === undefined || stored.size === 0) return null;
+  const { operation, inbound } = by.routed.call;
+  const keepsResponses = operation.untouched === true && inbound.body.store !== false;
+  const kept = [...stored].filter(([, kind]) => keepsResponses || (kind !== 'response' && kind !== 'item'));
+  return kept.length === 0 ? null : new Map(kept);
 }
 
 /** Charges the delivered answer and records it. */

@@ -12,6 +12,8 @@ export interface FaultOptions {
   status?: number;
   /** The code for records and metrics, where it differs from the code that is sent. */
   outcome?: string;
+  /** The vendor's own code, which clients recognise, in place of the catalogue's. */
+  sentCode?: string;
   cause?: unknown;
 }
 

@@ -89,6 +89,7 @@ const generalCodes: ReadonlySet<ErrorCode> = new Set([
 
 /** A supplier's code keeps its identity if it has the form of ours and means nothing here. */
 function codeOf({ code, options }: Fault): string {
+  if (options.sentCode !== undefined) return options.sentCode;
   const own = generalCodes.has(code) ? supplierOf(options).code : undefined;
   const isFree = typeof own === 'string' && CODE.test(own) && !isErrorCode(own) && !types.has(own);
   return isFree ? own : code;

@@ -197,6 +197,8 @@ export function list(value: string): string[] {
     .filter((part) => part !== '');
 }
 
+export const commaList: Reader<readonly string[]> = { expects: 'a comma list', read: list };
+
 function scaled(value: string, units: Record<string, number>): number | undefined {
   const match = /^(\d{1,9})([A-Za-z]+)$/.exec(value);
   const unit = units[match?.[2] ?? ''];

@@ -3,6 +3,7 @@ import {
   allowedNetworks,
   type AllowedNetwork,
   duration,
+  commaList,
   oneOf,
   origins,
   path,
@@ -150,6 +151,16 @@ export class Settings extends TelemetrySettings {
     default: 'auto',
   })
   readonly unknownFields: 'auto' | 'drop' | 'forward';
+
+  @Setting({
+    name: 'SHARED_CONTENT',
+    group: 'Suppliers',
+    describe:
+      "Ids of files, vector stores and other content in suppliers' accounts that requests of every key can refer to. Other ids are usable only by the key whose answers had them.",
+    as: commaList,
+    default: '',
+  })
+  readonly sharedContent: readonly string[];
 
   @Setting({
     name: 'AUTO_MODEL',

@@ -12,7 +12,7 @@ import { type CanonicalAnswer } from './collect';
 import { type EmissionOptions } from './emission';
 import { type CanonicalEvent } from './events';
 import { type CanonicalRequest, type DialectName, type JsonObject } from './request';
-import type { LaneFacts } from '../../vendors';
+import type { LaneFacts, StoredKind } from '../../vendors';
 import type { RequestMeasure } from '../measure/measure';
 import { type ReadsReasoning } from './reasoning-seal';
 import { type SupplierError } from './supplier-error';
@@ -107,6 +107,8 @@ export interface StreamWatcher {
   readonly calls: ReadonlySet<string>;
   /** Signed or encrypted reasoning: what only its author can read. */
   readonly seals: readonly string[];
+  /** Ids of content that the supplier stores. */
+  readonly stored: ReadonlyMap<string, StoredKind>;
   /** The stream shows these uses of the supplier's own tools. */
   readonly served: UsesSeen;
   /** Takes the next event and answers the failure that it reports, if it does. */

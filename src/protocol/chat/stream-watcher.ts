@@ -33,10 +33,14 @@ export class ChatStreamWatcher extends EventWatcher {
     return chunk.error === undefined && chunk.choices !== undefined ? undefined : readChatError(chunk);
   }
 
-  protected read({ choices }: JsonObject): void {
-    const list: readonly unknown[] = Array.isArray(choices) ? choices : [];
+  protected read(chunk: JsonObject): void {
+    const list: readonly unknown[] = Array.isArray(chunk.choices) ? chunk.choices : [];
     this.isBare = list.length === 0;
-    for (const choice of list) if (isRecord(choice)) this.readChoice(choice);
+    for (const choice of list) {
+      if (!isRecord(choice)) continue;
+      this.readChoice(choice);
+      if (pick(choice.delta, 'audio') !== undefined) this.handsOut(chunk);
+    }
   }
 
   protected usageIn(chunk: JsonObject): unknown {

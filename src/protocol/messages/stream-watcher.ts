@@ -20,13 +20,18 @@ export class MessagesStreamWatcher extends EventWatcher {
 
   protected read(event: JsonObject): void {
     switch (event.type) {
+      case 'message_start':
+        this.handsOut(event);
+        break;
       case 'content_block_start':
         if (isRecord(event.content_block)) this.readBlock(event.content_block);
+        this.handsOut(event);
         break;
       case 'content_block_delta':
         if (isRecord(event.delta)) this.readDelta(event.delta);
         break;
       case 'message_delta':
+        this.handsOut(event);
         if (isRecord(event.delta) && typeof event.delta.stop_reason === 'string')
           this.finishReason = event.delta.stop_reason;
         break;

@@ -55,9 +55,11 @@ export class ResponsesStreamWatcher extends EventWatcher {
         break;
       case 'response.output_item.done':
         if (isRecord(item)) this.readItem(index, item);
+        this.handsOut(event);
         break;
       case 'response.completed':
       case 'response.incomplete':
+        this.handsOut(event);
         this.end(type, response);
         break;
       case 'response.audio.delta':

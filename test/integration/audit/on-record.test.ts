@@ -53,6 +53,7 @@ const jobs: Readonly<Record<string, ActionName | { readonly none: string }>> = {
   'poll-checkouts': 'billing.topped-up',
   'poll-processor-events': { none: 'the inbox keeps what the processor told, as for its webhook' },
   promotions: { none: 'the grant says when it ends' },
+  'stored-ids': { none: 'ids of content that suppliers no longer keep' },
   taps: {
     none: 'requests and charges stay; the page, the log and a metric tell of entries that left a full backlog',
   },

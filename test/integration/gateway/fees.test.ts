@@ -15,7 +15,7 @@ describe('suppliers bill fees beside the tokens of text', () => {
 
   beforeAll(async () => {
     supplier = await ScriptedSupplier.start();
-    app = await startTestApp({ environment: { SUPPLIER_ALLOW: '127.0.0.1' } });
+    app = await startTestApp({ environment: { SUPPLIER_ALLOW: '127.0.0.1', SHARED_CONTENT: 'vs_1' } });
     shelf = new ModelShelf(app);
     for (const [name, style, settings] of [
       ['chatty', 'openai-style', { profile: 'openai' }],

@@ -5,9 +5,9 @@ export let app: TestApp;
 export let supplier: Simulator;
 
 /** The service with a simulated supplier behind the sandbox models. */
-export async function openHouse(): Promise<void> {
+export async function openHouse(environment: Record<string, string> = {}): Promise<void> {
   supplier = await startSimulator();
-  app = await startTestApp({ sandboxUrl: supplier.url });
+  app = await startTestApp({ sandboxUrl: supplier.url, environment });
 }
 
 export async function closeHouse(): Promise<void> {

@@ -182,8 +182,8 @@ describe('answers of /v1/responses that are kept', () => {
     expect(await app.database.query('SELECT FROM kept_response WHERE response_id = $1', [id])).toEqual([]);
     const input = [say('x'), { type: 'item_reference', id: output[0]!.id }];
     expect(await refusal({ model: 'on-chat', input })).toMatchObject({
-      status: 400,
-      code: 'invalid_request',
+      status: 404,
+      code: 'not_found',
       param: 'input[1].id',
       message: expect.stringContaining('older than 24 hours') as string,
     });
@@ -193,7 +193,8 @@ describe('answers of /v1/responses that are kept', () => {
     const { id, output } = await ask('whole', { model: 'on-chat', input: 'Hello' });
     const { key } = await addCustomer(app, 'stranger', 1_000_000_000n);
     expect(await refusal({ model: 'on-chat', input: 'x', previous_response_id: id }, key)).toMatchObject({
-      status: 400,
+      status: 404,
+      code: 'previous_response_not_found',
       param: 'previous_response_id',
     });
     const input = [say('x'), { id: output[0]!.id }];
@@ -220,7 +221,7 @@ describe('answers of /v1/responses that are kept', () => {
       undefined,
       second,
     );
-    expect(response.status).toBe(400);
+    expect(response.status).toBe(404);
   });
 
   test('are read and deleted by their id, on every node', async () => {
@@ -233,7 +234,7 @@ describe('answers of /v1/responses that are kept', () => {
     await until(async () => (await at(app, 'GET')).status === 404);
     expect((await at(app, 'DELETE')).status).toBe(404);
     expect(await refusal({ model: 'on-chat', input: 'x', previous_response_id: id })).toMatchObject({
-      status: 400,
+      status: 404,
     });
   });
 });
@@ -281,15 +282,18 @@ describe('the store of answers', () => {
   test('switched off, refuses every reference and says what to tell the client', async () => {
     const app = await start({ RESPONSES_STORE: 'off' });
     const { key } = await addCustomer(app, 'without', 1_000_000_000n);
-    const { id, output } = await ask(app, key, { input: 'Hello' });
+    const { id, output, store } = await ask(app, key, { input: 'Hello' });
+    // Issue: "with RESPONSES_STORE=off an answer still reads store: true; it should be false".
+    expect(store).toBe(false);
+    expect(await ask(app, key, { input: 'Hello', store: true })).toMatchObject({ store: false });
     expect(await app.database.query('SELECT FROM kept_response')).toEqual([]);
     for (const [param, reference] of [
       ['previous_response_id', { previous_response_id: id, input: 'x' }],
-      ['input[1]', { input: [say('x'), { type: 'item_reference', id: output[0]!.id }] }],
+      ['input[1].id', { input: [say('x'), { type: 'item_reference', id: output[0]!.id }] }],
     ] as const) {
       const { error } = await ask(app, key, reference);
       expect(error).toMatchObject({
-        code: 'invalid_request',
+        type: 'not_found_error',
         param,
         message: expect.stringContaining('store: false') as string,
       });

@@ -21,7 +21,7 @@ describe('what a request is answered without is told', () => {
 
   beforeAll(async () => {
     supplier = await startSimulator();
-    app = await startTestApp({ environment: { SUPPLIER_ALLOW: '127.0.0.1' } });
+    app = await startTestApp({ environment: { SUPPLIER_ALLOW: '127.0.0.1', SHARED_CONTENT: 'v' } });
     const shelf = new ModelShelf(app);
     for (const [name, style] of [
       ['on-chat', 'openai-style'],

@@ -12,7 +12,7 @@ describe('money has to be free for a request', () => {
   let poor: Customer;
 
   beforeAll(async () => {
-    await openHouse();
+    await openHouse({ SHARED_CONTENT: 'conv_1, file-1' });
     poor = await addCustomer(app, 'poor', 1n);
     await new ModelShelf(app).model('searching', [{ provider: 'sandbox', region: 'local' }], {
       input: parseUsdPerMillion('4'),
