@@ -57,7 +57,7 @@ export { HostProofs, isProven, type ResellerDomain, ResellerDomains, wrongLogo }
 export { SessionsService, type Viewing } from './sessions.service';
 export { type BillingType, billingTypes } from './billing-type';
 export { type ContentConsent, TelemetryContent } from './telemetry-content.service';
-export { type UserStatus } from './user-status';
+export { isInUse, type UserStatus } from './user-status';
 export { Organisation, UserAccount };
 
 export const identityEntities = [

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { invoiceAccountOf, type UnknownFieldMode } from '../kernel';
 import { Database, readRows, type Tx } from '../platform';
 import type { BillingType } from './billing-type';
-import type { UserStatus } from './user-status';
+import { isInUse, type UserStatus } from './user-status';
 
 /** The owner of a key or conversation. */
 export interface Ownership {
@@ -21,7 +21,7 @@ export interface Standing extends Ownership {
   /** Everyone on the way to the payer, who is the last: a change of one of them may change who pays. */
   readonly payerChain: readonly number[];
   readonly payerBillingType: BillingType | null;
-  /** The payer's wallet, or their account of invoices; null where nobody pays or nothing is charged. */
+  /** The payer's wallet or account of invoices; null if nobody pays, a suspended delegate would, or nothing is charged. */
   readonly chargedAccount: number | null;
   readonly billingExempt: boolean;
   /** The organisation, or the person without one, lets spans hold content. */
@@ -62,7 +62,7 @@ const statement = `
      WHERE u.id <> ALL (p.chain) AND cardinality(p.chain) <= ${MOST_DELEGATES}
   )
   SELECT w.user_id, w.organisation_id, w.department_id, w.project_id, w.user_status,
-         o.allowed_regions AS organisation_regions, payer.id AS payer_user_id, coalesce(payer.chain, '{}') AS payer_chain, payer.billing_type AS payer_billing_type,
+         o.allowed_regions AS organisation_regions, payer.id AS payer_user_id, coalesce(payer.chain, '{}') AS payer_chain, payer.billing_type AS payer_billing_type, payer.status AS payer_status,
          coalesce(o.billing_exempt, false) OR coalesce(payer.billing_exempt, false) AS billing_exempt,
          coalesce(o.telemetry_content, w.own_content, false) AS telemetry_content, o.unknown_fields,
          (SELECT jsonb_agg(jsonb_build_object('from', floor(extract(epoch FROM m.valid_from) * 1000), 'factor', m.factor)
@@ -81,7 +81,7 @@ export class PayerService {
 
   /** Inside a transaction it is read there. */
   async standingOf(owner: Ownership, tx?: Tx): Promise<Standing> {
-    const rows = await readRows<Omit<Standing, 'chargedAccount'>>(tx ?? this.database, statement, [
+    const rows = await readRows<PayingRow>(tx ?? this.database, statement, [
       owner.userId,
       owner.organisationId,
       owner.departmentId,
@@ -89,11 +89,21 @@ export class PayerService {
     ]);
     const [row] = rows;
     if (row === undefined) throw new Error('the standing query answers one row always');
-    return { ...row, chargedAccount: row.billingExempt ? null : accountOf(row) };
+    return { ...row, chargedAccount: accountOf(row) };
   }
 }
 
-type Payer = Pick<Standing, 'payerUserId' | 'payerBillingType'>;
+type PayingRow = Omit<Standing, 'chargedAccount'> & { readonly payerStatus: UserStatus | null };
 
-const accountOf = ({ payerUserId: id, payerBillingType: type }: Payer): number | null =>
-  id !== null && type === 'invoiced' ? invoiceAccountOf(id) : id;
+function accountOf({
+  billingExempt,
+  payerUserId: id,
+  payerStatus,
+  payerChain,
+  payerBillingType,
+}: PayingRow): number | null {
+  if (billingExempt || id === null) return null;
+  const isDelegate = payerChain.length > 1;
+  if (isDelegate && payerStatus !== null && !isInUse(payerStatus)) return null;
+  return payerBillingType === 'invoiced' ? invoiceAccountOf(id) : id;
+}

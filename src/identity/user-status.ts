@@ -10,3 +10,7 @@ export const userTransitions = defineTransitions<UserStatus>({
   archived: ['active', 'deleted'],
   deleted: [],
 });
+
+/** Keys of the account work, and it pays for others. */
+export const isInUse = (status: UserStatus): boolean =>
+  status === 'active' || status === 'pending_verification';

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Attribution } from '../audit';
 import { type LimitRef, limitRefs } from '../billing';
-import { PayerService, type Standing } from '../identity';
+import { isInUse, PayerService, type Standing } from '../identity';
 import { type Fault, fault, fromUnknown, regionsNamed, withDeadline } from '../kernel';
 import { Database, Notifications, OwnWrites, RevisionWatch, type Row, Settings } from '../platform';
 import type { Caller } from './caller';
@@ -162,7 +162,7 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
 
 function refusalOf(standing: Standing): Fault | null {
   const status = standing.userStatus;
-  if (status === null || status === 'active' || status === 'pending_verification') return null;
+  if (status === null || isInUse(status)) return null;
   return fault('account_status', { message: `The account this key belongs to is ${status}.` });
 }
 

@@ -16,6 +16,24 @@ BEGIN
   UPDATE escrow_lease SET last_operation = p_operation WHERE id = p_lease;
 END $$;
 
+-- What is left of a limit, without the rest of promotions that have ended: a job posts that back later. Spending that was
+-- not counted against promotions yet came from these first.
+CREATE OR REPLACE FUNCTION spending_left(w spending_window, p_at timestamptz) RETURNS bigint
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  ended bigint := 0;
+BEGIN
+  IF w.kind = 'wallet' THEN
+    SELECT sum(c.remaining) INTO ended FROM promotion_credit c JOIN promotion_grant g ON g.id = c.grant_id
+     WHERE c.remaining > 0 AND g.expires_at <= p_at
+       AND ((c.wallet_id = w.owner_id AND c.holder_wallet_id IS NULL) OR c.holder_wallet_id = w.owner_id);
+    IF ended > 0 THEN
+      SELECT greatest(ended - (w.spent - p.spent), 0) INTO ended FROM promotion_wallet p WHERE p.wallet_id = w.owner_id;
+    END IF;
+  END IF;
+  RETURN w.limit_nano - w.spent - coalesce(ended, 0);
+END $$;
+
 CREATE OR REPLACE FUNCTION escrow_draw(p_lease uuid, p_operation bigint,
   p_kinds text[], p_owners bigint[], p_needs bigint[], p_wants bigint[])
 RETURNS TABLE (place integer, window_id bigint, granted bigint, limit_left bigint, pool_left bigint,
@@ -26,6 +44,7 @@ DECLARE
   at    timestamptz := clock_timestamp();
   ids   bigint[];
   known bigint[];
+  lefts bigint[];
   nodes bigint;
 BEGIN
   PERFORM begin_escrow_operation(p_lease, p_operation);
@@ -40,21 +59,23 @@ BEGIN
   SELECT array_agg(id) INTO known FROM (
     SELECT id FROM spending_window WHERE id = ANY (ids) ORDER BY id FOR NO KEY UPDATE) AS locked;
   PERFORM roll_spending_windows(known, at);
+  SELECT array_agg(spending_left(w, at) ORDER BY ask.place) INTO lefts
+    FROM unnest(ids) WITH ORDINALITY AS ask (id, place) LEFT JOIN spending_window w ON w.id = ask.id;
   SELECT greatest(count(*), 1) INTO nodes FROM escrow_lease WHERE expires_at > at;
 
   PERFORM pg_notify('money', format('recall %s %s', p_lease, w.id))
-    FROM unnest(ids, p_needs) AS ask (id, need) JOIN spending_window w ON w.id = ask.id
+    FROM unnest(ids, lefts, p_needs) AS ask (id, left_nano, need) JOIN spending_window w ON w.id = ask.id
     LEFT JOIN escrow_slice s ON s.window_id = w.id AND s.lease_id = p_lease
-    WHERE w.limit_nano - w.spent - w.escrowed < ask.need AND w.escrowed > coalesce(s.amount, 0)
-      AND w.limit_nano - w.spent - coalesce(s.amount, 0) >= ask.need;
+    WHERE ask.left_nano - w.escrowed < ask.need AND w.escrowed > coalesce(s.amount, 0)
+      AND ask.left_nano - coalesce(s.amount, 0) >= ask.need;
 
   RETURN QUERY
   WITH ask AS (
-    SELECT * FROM unnest(ids, p_needs, p_wants) WITH ORDINALITY AS a (id, need, want, place)),
+    SELECT * FROM unnest(ids, lefts, p_needs, p_wants) WITH ORDINALITY AS a (id, left_nano, need, want, place)),
   taking AS (
-    SELECT ask.id, greatest(ask.need, least(ask.want, (w.limit_nano - w.spent - w.escrowed) / (2 * nodes))) AS take
+    SELECT ask.id, greatest(ask.need, least(ask.want, (ask.left_nano - w.escrowed) / (2 * nodes))) AS take
       FROM ask JOIN spending_window w ON w.id = ask.id
-      WHERE w.limit_nano - w.spent - w.escrowed >= ask.need),
+      WHERE ask.left_nano - w.escrowed >= ask.need),
   taken AS (
     UPDATE spending_window w SET escrowed = w.escrowed + taking.take FROM taking
      WHERE w.id = taking.id AND taking.take > 0 AND w.limit_nano - w.spent - w.escrowed >= taking.take
@@ -63,8 +84,8 @@ BEGIN
     INSERT INTO escrow_slice AS s (lease_id, window_id, amount) SELECT p_lease, taken.id, taken.take FROM taken
     ON CONFLICT (lease_id, window_id) DO UPDATE SET amount = s.amount + excluded.amount)
   SELECT ask.place::integer, w.id, coalesce(taken.take, CASE WHEN taking.take <= 0 THEN 0 END),
-         w.limit_nano - w.spent,
-         w.limit_nano - w.spent - w.escrowed - coalesce(taken.take, 0),
+         ask.left_nano,
+         ask.left_nano - w.escrowed - coalesce(taken.take, 0),
          w.escrowed - coalesce(own.amount, 0),
          CASE WHEN isfinite(w.starts_at) THEN floor(extract(epoch FROM w.starts_at) * 1000)::bigint END,
          CASE WHEN isfinite(w.ends_at) THEN floor(extract(epoch FROM w.ends_at) * 1000)::bigint END,

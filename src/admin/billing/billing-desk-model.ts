@@ -30,8 +30,8 @@ export const deskModel = (facts: DeskFacts, translate: Translate) => ({
   q: facts.q,
   isConnected: facts.isConnected,
   banners: bannersOf(facts, translate),
-  payments: facts.payments.rows.map(({ payment, email }) => ({
-    token: randomUUID(),
+  payments: facts.payments.rows.map(({ payment, email, refundToken }) => ({
+    token: refundToken ?? randomUUID(),
     publicId: payment.publicId,
     email,
     walletId: payment.walletId,

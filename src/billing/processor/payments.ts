@@ -36,6 +36,8 @@ export interface OwnedPayment {
   readonly payment: Payment;
   /** It is the address of the wallet's owner. */
   readonly email: string;
+  /** The token of a refund order without an answer, which the next form repeats; null if there is none. */
+  readonly refundToken: string | null;
 }
 
 export type PaymentRow = Row<'payment'>;
@@ -132,15 +134,25 @@ export class Payments {
    */
   async search(words: string, request: PageRequest): Promise<Page<OwnedPayment>> {
     const keyset = newestOfAll.clause(request, 2);
-    const rows = await this.database.rows<PaymentRow & { email: string }>(
-      `SELECT p.*, u.email, ${newestOfAll.positions} FROM payment p JOIN user_account u ON u.id = p.wallet_id
+    const rows = await this.database.rows<PaymentRow & Omit<OwnedPayment, 'payment'>>(
+      `SELECT p.*, u.email, ${newestOfAll.positions},
+              (SELECT o.token FROM refund_order o WHERE o.payment_id = p.id AND o.state = 'open'
+                AND p.refunded_cents + p.failed_refund_cents < o.total_after_cents) AS refund_token
+         FROM payment p JOIN user_account u ON u.id = p.wallet_id
         WHERE ($1 = '' OR strpos(lower(u.email), lower($1)) > 0 OR u.id::text = $1
             OR p.public_id::text = lower($1) OR p.payment_intent_id = $1)
           AND ${keyset.where} ORDER BY ${keyset.orderBy} LIMIT ${keyset.limit}`,
       [words, ...keyset.parameters],
     );
     const page = newestOfAll.page(rows, request);
-    return { ...page, rows: page.rows.map((row) => ({ payment: paymentOf(row), email: row.email })) };
+    return {
+      ...page,
+      rows: page.rows.map(({ email, refundToken, ...row }) => ({
+        payment: paymentOf(row),
+        email,
+        refundToken,
+      })),
+    };
   }
 
   /** They are payments of one mode, paid since then, or begun where nothing was paid. */

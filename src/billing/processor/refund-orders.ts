@@ -11,15 +11,15 @@ export interface RefundOrder {
   readonly payment: Payment;
   readonly intentId: string;
   readonly amountCents: bigint;
-  /** It is false where an earlier order without an answer is asked for again. */
+  /** False if the form of an unanswered order was sent again. */
   readonly isNew: boolean;
 }
 
 type OrderRow = Row<'refund_order'> & { readonly isOld: boolean };
 
 /**
- * Refunds as operators order them. An order without an answer may have been carried out. The payment takes no
- * other amount until the same order was asked for again, under the same idempotency key.
+ * Refunds as operators order them. An order without an answer may have been carried out. The payment takes no other
+ * order until the same form was sent again, under the same idempotency key.
  */
 @Injectable()
 export class RefundOrders {
@@ -44,7 +44,7 @@ export class RefundOrders {
     }
     if (known !== undefined && state === 'open') {
       const amountCents = BigInt(known.amountCents);
-      if (amountCents !== wanted) throw unanswered(amountCents);
+      if (known.token !== token || amountCents !== wanted) throw unanswered(amountCents);
       return { id: known.id, payment, intentId, amountCents, isNew: false };
     }
     const id = uuidv7();
@@ -96,7 +96,7 @@ async function locked(tx: Tx, publicId: string): Promise<Payment> {
 function unanswered(cents: bigint): Error {
   const amount = usd(cents);
   return fault('conflict', {
-    message: `A refund of ${amount} US dollars was ordered and is not answered yet. Order the same amount again.`,
+    message: `A refund of ${amount} US dollars was ordered and is not answered yet. Reload the page and order it again.`,
     details: { reason: 'refund-unanswered', amount },
   });
 }

@@ -87,6 +87,15 @@ export class PromotionBook {
     }
   }
 
+  /** Nodes draw again from the wallets of a grant, as its end has changed. */
+  async announce(tx: Tx, grantId: number): Promise<void> {
+    await tx.query(
+      `SELECT pg_notify('money', format('limit wallet %s', coalesce(holder_wallet_id, wallet_id)))
+         FROM promotion_credit WHERE grant_id = $1 AND remaining > 0`,
+      [grantId],
+    );
+  }
+
   /** The promotions of one wallet belong to another one, which spends them from now on. */
   async handOver(tx: Tx, from: number, to: number): Promise<void> {
     // Both have spent from their own promotions until now.

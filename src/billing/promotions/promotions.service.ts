@@ -145,6 +145,7 @@ export class Promotions {
         'UPDATE promotion_grant SET name = $2, expires_at = $3, version = version + 1 WHERE id = $1',
         [wanted.id, after.name, after.expires_at],
       );
+      if (made.expires_at !== undefined) await this.book.announce(tx, wanted.id);
       await this.activity.write(tx, {
         action: 'promotion.changed',
         object: { type: 'promotion', id: wanted.id, label: after.name },

@@ -13,6 +13,8 @@ import type { ChosenRoute } from './model-chooser';
 import { Surcharges } from './surcharges';
 
 const NO_PAYER = 'This key belongs to nobody who pays. Name a billing user for its organisation or project.';
+const PAYER_NOT_ACTIVE =
+  'The account that pays for this key is not active. Have it restored, or name another payer.';
 
 /** Decides the model and lanes of a request. Refusals here are cheap: nothing was spent or sent. */
 @Injectable()
@@ -47,9 +49,9 @@ export class Admissions {
 
   /** Throws where no wallet can be charged. */
   mustBePaid({ inbound }: Call): void {
-    const { attribution, billingExempt } = inbound.caller;
+    const { attribution, billingExempt, payerId } = inbound.caller;
     if (!billingExempt && attribution.walletId === null)
-      throw fault('billing_limit_reached', { message: NO_PAYER });
+      throw fault('billing_limit_reached', { message: payerId === null ? NO_PAYER : PAYER_NOT_ACTIVE });
   }
 
   /** Throws where the call names a region that no lane of the catalogue lies in. */

@@ -27,7 +27,7 @@ const unasked: ReadonlySet<ErrorCode> = new Set(['capacity_exceeded', 'no_provid
 export class Attempts {
   /** The try that is under way, or the last one. */
   current: LaneCall | null = null;
-  /** The lane that was answering when the caller left. */
+  /** The lane that was answering when the caller left or the key ended. */
   abandoned: LaneTry | null = null;
   /** The try before, if it failed. */
   private failed: { readonly route: PlannedLane; readonly tried: Judgement } | null = null;
@@ -51,7 +51,7 @@ export class Attempts {
     this.turns = new LaneTurns(routed, tools, tries, this.startedMs);
   }
 
-  /** The caller left, or the service stops: the request needs no answer any more. */
+  /** The caller left, the key ended, or the service stops: the request needs no answer any more. */
   get stopped(): boolean {
     return this.routed.work.stopped !== null;
   }
@@ -152,7 +152,7 @@ export class Attempts {
     const isWhole = tried.kind === 'answered' && tried.answer.whole !== null;
     // A whole answer counts, also for a caller who has left.
     if (work.stopped !== null && !isWhole) {
-      if (work.stoppedByCaller && call.begun) this.abandoned = call.lane;
+      if (!work.stoppedByService && call.begun) this.abandoned = call.lane;
       throw work.stopped;
     }
     return tried;

@@ -57,8 +57,8 @@ export class Lifecycle {
     if (noticeMs > 0) await delay(noticeMs);
     this.stopping = true;
     await this.idle(Math.max(0, withinMs - noticeMs));
-    for (const work of this.open.all())
-      work.stop(fault('stream_interrupted', { message: 'The service is stopping.' }));
+    const stopping = fault('stream_interrupted', { message: 'The service is stopping.' });
+    for (const work of this.open.all()) work.stop(stopping, { byService: true });
     await this.idle(CUT_GRACE_MS);
   }
 

@@ -18,6 +18,7 @@ export class Work implements Listed {
   private cause: Fault | null = null;
   private outlivesCaller = false;
   private left = false;
+  private byService = false;
 
   /** The work was stopped for this reason; null while it runs. */
   get stopped(): Fault | null {
@@ -32,6 +33,11 @@ export class Work implements Listed {
   /** It was that which stopped it. */
   get stoppedByCaller(): boolean {
     return this.left && this.cause?.outcome === CALLER_LEFT;
+  }
+
+  /** The service stopped the work. Its caller pays nothing, unlike one who left or whose key ended. */
+  get stoppedByService(): boolean {
+    return this.byService;
   }
 
   /** From now on it runs to its end even if its caller disconnects: the answer is stored for a repeated request. */
@@ -51,9 +57,10 @@ export class Work implements Listed {
     if (!this.outlivesCaller) this.stop(callerLeft());
   }
 
-  stop(cause: Fault): void {
+  stop(cause: Fault, { byService = false } = {}): void {
     if (this.cause !== null) return;
     this.cause = cause;
+    this.byService = byService;
     this.current?.abort(cause);
   }
 }

@@ -79,7 +79,7 @@ export class Settlement {
     return this.sampling.begin(call);
   }
 
-  /** The caller left while a lane was at work. */
+  /** The caller left, or the key ended, while a lane was at work. */
   async abandoned(by: LaneTry, asked: Call, progress: RequestProgress, error: unknown): Promise<void> {
     progress.isSettled = true;
     progress.tokens?.ended(asked.inputEstimate);
@@ -211,7 +211,7 @@ const settledFacts = ({ by, usage, firstTokenMs, problem }: Delivery, facts: Cal
 
 const untranslated = { translation: null };
 
-/** A caller who leaves early pays for the work that the supplier was sent. */
+/** A request that its caller or the end of its key broke off is charged for the work that the supplier was sent. */
 function settleAbandoned(
   by: LaneTry,
   attempts: readonly AttemptRecord[],

@@ -262,6 +262,26 @@ test('delegated: the delegate pays as their own type says, delegate by delegate,
   expect(circle.text).toContain('circle');
 });
 
+// "A suspended delegate's wallet keeps paying".
+test('a suspended delegate pays nothing until the account is active again', async () => {
+  const [one, two] = [await house.person('user'), await house.person('user')];
+  const call = await callerOf(one);
+  await credit(one, '1');
+  await credit(two, '1');
+  await ok(admin, one, 'billing-config', { billing_type: 'delegated', delegate_user_id: two.id });
+  expect((await call()).status).toBe(200);
+  const left = await balance(two);
+  await ok(admin, two, 'status', { status: 'suspended' });
+  expect(await call()).toMatchObject({
+    status: 403,
+    code: 'billing_limit_reached',
+    message: expect.stringContaining('The account that pays for this key is not active.'),
+  });
+  expect([await balance(one), await balance(two)]).toEqual([parseUsd('1'), left]);
+  await ok(admin, two, 'status', { status: 'active' });
+  expect((await call()).status).toBe(200);
+});
+
 test('a chain of delegates is bounded', async () => {
   const people: Person[] = [];
   for (let place = 0; place < 6; place += 1) people.push(await house.person('user'));

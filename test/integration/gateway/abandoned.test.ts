@@ -107,6 +107,65 @@ describe('a caller who hangs up before there is an answer', () => {
   });
 });
 
+// "A key paused mid-answer pays $0 while the supplier works".
+describe('a key that ends while the supplier works', () => {
+  let app: TestApp;
+  let supplier: Simulator;
+
+  beforeAll(async () => {
+    supplier = await startSimulator();
+    app = await startTestApp({ sandboxUrl: supplier.url });
+  });
+  afterAll(async () => {
+    await app.close();
+    await supplier.stop();
+  });
+
+  const manage = (path: string, method: string, body?: object): Promise<Response> =>
+    fetch(`${app.url}/v1/manage/keys${path}`, {
+      method,
+      headers: { authorization: `Bearer ${app.firstKeys?.root}`, 'content-type': 'application/json' },
+      body: body && JSON.stringify(body),
+    });
+
+  test.each([
+    ['paused', false],
+    ['paused', true],
+    ['revoked', false],
+    ['revoked', true],
+  ] as const)('pays for what was sent to the supplier: %s, stream %p', async (how, stream) => {
+    await supplier.clearRequests();
+    await supplier.addFault({ fault: { kind: 'hang' }, times: 1 });
+    const created = await manage('', 'POST', { name: `${how} ${stream}` });
+    const { id, key } = (await created.json()) as { id: string; key: string };
+    const requestId = randomUUID();
+    const answering = fetch(`${app.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'x-request-id': requestId },
+      body: JSON.stringify({
+        model: 'sim-small',
+        stream,
+        messages: [{ role: 'user', content: 'A question of a few words.' }],
+      }),
+    });
+    await supplier.waitForRequests(1);
+    const ended =
+      how === 'paused'
+        ? await manage(`/${id}`, 'PATCH', { status: 'disabled' })
+        : await manage(`/${id}`, 'DELETE');
+    expect(ended.status).toBe(200);
+    expect(await (await answering).text()).toContain('stream_interrupted');
+    const records = await app.database.query<{ input_tokens: number; cost_nano: string }>(
+      'SELECT input_tokens, cost_nano, code, usage_source FROM request_record WHERE request_id = $1',
+      [requestId],
+    );
+    expect(records).toMatchObject([{ code: 'stream_interrupted', usage_source: 'estimated' }]);
+    expect(records[0]!.input_tokens).toBeGreaterThan(10);
+    expect(records[0]!.cost_nano).toBe(String(records[0]!.input_tokens * 150));
+    expect(app.application.get(Escrow).holds).toBe(0);
+  });
+});
+
 describe('a caller who is cut off by the service', () => {
   test('before there is an answer pays nothing', async () => {
     const supplier = await startSimulator();

@@ -91,6 +91,38 @@ describe('a refund whose answer is lost', () => {
     expect(await house.balance(payer)).toBe(30n * USD - (30n * USD * 2000n) / 3158n);
   });
 
+  // "Two equal refund forms at once are ambiguous".
+  test('is made once for a form that is sent twice at once', async () => {
+    const form = { amount: '10.00', reason: 'asked', token: randomUUID() };
+    const both = await Promise.all([submit(path, form), submit(path, form)]);
+    expect([both.map(({ status }) => status), refunds(intent)]).toEqual([[303, 303], 1]);
+  });
+
+  test('is made once for each of two equal forms that is confirmed, and the other one is refused', async () => {
+    const form = { amount: '10.00', reason: 'asked', token: randomUUID() };
+    const equal = { ...form, token: randomUUID() };
+    const both = await Promise.all([submit(path, form), submit(path, equal)]);
+    const statuses = both.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 303)).toHaveLength(refunds(intent));
+    expect(statuses.filter((status) => status !== 303 && status !== 409)).toEqual([]);
+  });
+
+  test('is continued by its own form and by a new page only, not by an equal form', async () => {
+    const form = { amount: '10.00', reason: 'asked', token: randomUUID() };
+    const equal = { ...form, token: randomUUID() };
+    house.simulator.lostAnswers = 3;
+    expect((await submit(path, form)).status).toBe(503);
+    const refused = await submit(path, equal);
+    expect([refused.status, refunds(intent)]).toEqual([409, 1]);
+    expect(refused.html).toContain('Reload the page and order the same amount again');
+    expect(fieldsOf(await page(), path)).toMatchObject({ token: form.token });
+    expect((await submit(path, form)).status).toBe(303);
+    expect(refunds(intent)).toBe(1);
+    expect(fieldsOf(await page(), path)).not.toMatchObject({ token: form.token });
+    expect((await submit(path, equal)).status).toBe(303);
+    expect(refunds(intent)).toBe(2);
+  });
+
   test('is done where the charge alone cannot be looked at', async () => {
     const call = 'POST /v1/refunds';
     house.simulator.afterwards.set(call, () => house.simulator.outages.push(500, 500, 500));

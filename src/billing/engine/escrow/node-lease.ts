@@ -123,7 +123,8 @@ export class NodeLease extends EventEmitter<{ lapsed: [] }> {
 
   private drawnByWindow(): Map<string, Nano> {
     const drawn = new Map<string, Nano>();
-    for (const slice of this.book.all()) if (slice.window !== null) drawn.set(slice.window.id, slice.drawn);
+    for (const { window, drawn: amount } of this.book.all())
+      if (window !== null) drawn.set(window.id, (drawn.get(window.id) ?? 0n) + amount);
     return drawn;
   }
 

@@ -333,7 +333,9 @@ export class SliceAllocator {
   private apply(ref: LimitRef, ask: ScopeAsk, drawn: Drawn, askedAt: number): void {
     const elapsed = this.clock.elapsedMs();
     this.clock.synchronise(drawn.now, askedAt);
+    const before = this.book.at(scopeKey(ref));
     const slice = this.book.open(ref, drawn.window, elapsed);
+    if (before !== undefined && before !== slice) void this.handBack(() => this.portionsOf([before]));
     slice.applyDraw(drawn);
     slice.heardAt = askedAt;
     if (slice.overdrawn && slice.free > 0n) void this.handBack(() => this.portionsOf([slice]));

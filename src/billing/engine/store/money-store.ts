@@ -65,7 +65,10 @@ export interface Drawn {
 
 export interface Window {
   readonly id: string;
-  /** It is in milliseconds since the epoch on the database's clock; infinite where a window has no such end. */
+  /**
+   * In milliseconds since the epoch on the database's clock; infinite if a window has no such end. The window of a
+   * wallet continues under its id when a promotion ends; what was drawn before does not.
+   */
   readonly startsAt: number;
   readonly endsAt: number;
 }

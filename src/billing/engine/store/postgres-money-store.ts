@@ -25,6 +25,7 @@ interface DrawRow {
   elsewhere: string;
   starts_ms: string | null;
   ends_ms: string | null;
+  promotion_ends_ms: string | null;
   empties_ms: string | null;
   now_ms: string;
 }
@@ -47,11 +48,19 @@ interface UnreadRow {
 
 const idsPerReservation = 1_000;
 
-/** A trailing window begins at a time and has no end: where it had nothing to grant, its youngest spending is looked up. */
+/**
+ * A trailing window begins at a time and has no end: where it had nothing to grant, its youngest spending is looked up.
+ * What is drawn from a wallet is good until the next of its promotions ends.
+ */
 const drawing = `
   SELECT drawn.*, CASE WHEN coalesce(granted, 0) = 0 AND starts_ms IS NOT NULL AND ends_ms IS NULL THEN
     (SELECT floor(extract(epoch FROM max(hour) + interval '720 hours') * 1000)::bigint FROM spending_bucket
-      WHERE spending_bucket.window_id = drawn.window_id AND spent > 0) END AS empties_ms
+      WHERE spending_bucket.window_id = drawn.window_id AND spent > 0) END AS empties_ms,
+    (SELECT floor(extract(epoch FROM min(g.expires_at)) * 1000)::bigint
+       FROM spending_window w JOIN promotion_credit c ON c.remaining > 0
+        AND ((c.wallet_id = w.owner_id AND c.holder_wallet_id IS NULL) OR c.holder_wallet_id = w.owner_id)
+       JOIN promotion_grant g ON g.id = c.grant_id
+      WHERE w.id = drawn.window_id AND w.kind = 'wallet' AND g.expires_at > now()) AS promotion_ends_ms
     FROM escrow_draw($1, $2, $3, $4, $5, $6) AS drawn`;
 
 /** The source of truth: every method is one statement, a settlement one transaction. */
@@ -248,7 +257,7 @@ function drawnOf(row: DrawRow): Drawn {
     window: {
       id: row.window_id,
       startsAt: row.starts_ms === null ? -Infinity : Number(row.starts_ms),
-      endsAt: row.ends_ms === null ? Infinity : Number(row.ends_ms),
+      endsAt: Math.min(Number(row.ends_ms ?? Infinity), Number(row.promotion_ends_ms ?? Infinity)),
     },
     granted: row.granted === null ? null : BigInt(row.granted),
     limitLeft: BigInt(row.limit_left),
