@@ -1,6 +1,7 @@
 import { parseJsonText } from '../kernel';
 import { BackupError, DamagedObject } from './backup-error';
 import type { StoredFile } from './parts/part-writer';
+import { leadsOutside } from './parts/tar-reader';
 import type { BackupKey } from './seal/backup-key';
 import { otherKey } from './seal/sealed-object';
 import type { BackupTarget } from './target/backup-target';
@@ -57,7 +58,10 @@ export async function readManifest(target: BackupTarget, key: BackupKey, id: str
   const name = manifestOf(id);
   const bytes = await target.get(name);
   if (bytes === null) throw new BackupError(`There is no backup ${id} in ${target.place}.`);
-  return verified(key, name, bytes, id) as Manifest;
+  const manifest = verified(key, name, bytes, id) as Manifest;
+  const outside = manifest.files.find(({ path }) => leadsOutside(path));
+  if (outside !== undefined) throw new DamagedObject(name, `${outside.path} lies outside of the backup.`);
+  return manifest;
 }
 
 /** A backup was restored and examined at this time. */
@@ -99,6 +103,9 @@ function verified(key: BackupKey, name: string, bytes: Buffer, id: string): unkn
     throw new DamagedObject(name, 'its signature does not hold.');
   if (content['id'] !== id)
     throw new DamagedObject(name, `it belongs to the backup ${JSON.stringify(content['id'])}.`);
+  // Only manifests have a format, and the signature does not cover the name of the object.
+  if ((format === undefined) === (name === manifestOf(id)))
+    throw new DamagedObject(name, 'it is another object of this backup.');
   if (format !== undefined && format !== FORMAT)
     throw new BackupError(
       `${name} was written by a later version of the product (format ${JSON.stringify(format)}).`,

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -40,6 +41,7 @@ import { BootModule } from './boot.module';
 import { FirstBoot, type FirstKeys } from './first-boot';
 import { isSandboxWanted, startPaymentSandbox, startSandbox, type Sandbox } from './sandbox';
 import { watchOtherNodes } from './other-nodes';
+import { answerWhileStarting } from './starting-door';
 
 export interface RunningService {
   readonly application: INestApplication;
@@ -85,6 +87,25 @@ export async function startService(
 ): Promise<RunningService> {
   // A supervisor has looked before, and holds the port.
   if (ownProcess === null) await assertPortsFree(settings);
+  const adapter = adapterFor(settings);
+  try {
+    const url = await listen(adapter, settings);
+    return await startBehind(adapter, url, settings, logger, options);
+  } catch (error) {
+    (adapter.getHttpServer() as Server).closeAllConnections();
+    await adapter.close();
+    throw error;
+  }
+}
+
+/** Requests are answered by the door of the adapter until everything runs. */
+async function startBehind(
+  adapter: LeanAdapter,
+  url: string,
+  settings: Settings,
+  logger: Logger,
+  options: ServiceOptions,
+): Promise<RunningService> {
   const extensions = await extensionsFor(settings, logger, options.environment ?? processEnvironment);
   const tables = tablesOf(extensions.all);
   const database = await startDatabase(settings, { migrations, extensions: tables }, logger);
@@ -93,7 +114,7 @@ export async function startService(
   let payments: Sandbox | null = null;
   let application: INestApplication | null = null;
   try {
-    application = await createApplication(settings, logger, {
+    application = await createApplication(adapter, settings, logger, {
       databaseUrl: database.url,
       // A restored folder is quarantined before anything of it is read.
       databaseCurrent: beginIfRestored(settings.dataFolder, database.current, database.url),
@@ -112,7 +133,7 @@ export async function startService(
     const metrics = application.get(MetricsServer);
     if (ownProcess === null) await metrics.start();
     else metrics.speakFor(ownProcess);
-    const url = await listen(application, settings);
+    adapter.door = application.get(Quarantine).isOpen ? application.get(QuarantineDoor).keeps : null;
     if (servesPortal(settings)) payments = await startPaymentSandbox(settings, logger);
     if (payments !== null)
       await application
@@ -205,15 +226,22 @@ function startBackgroundWork(
   if (isScheduled) application.get(RepeatingJobs).start();
 }
 
-async function createApplication(
-  settings: Settings,
-  logger: Logger,
-  options: AppOptions,
-): Promise<INestApplication> {
+function adapterFor(settings: Settings): LeanAdapter {
   const times = { stallTimeout: settings.clientStallTimeoutMs };
   const serves = servedPaths(settings.serve);
   const adapter = new LeanAdapter(settings.leanAdapter, times, settings.corsOrigins, serves);
   adapter.set('trust proxy', settings.trustProxy);
+  adapter.door = answerWhileStarting;
+  adapter.initHttpServer();
+  return adapter;
+}
+
+async function createApplication(
+  adapter: LeanAdapter,
+  settings: Settings,
+  logger: Logger,
+  options: AppOptions,
+): Promise<INestApplication> {
   if (servesPortal(settings))
     serveAssets(adapter.getInstance<Application>(), settings.environment !== 'development');
   const module = await AppModule.forRoot(settings, logger, adapter, options);
@@ -245,16 +273,16 @@ function admitSandbox(application: INestApplication, url: string | null): void {
     .allow({ address: hostname, prefix: 32, family: 'ipv4', host: hostname, port: Number(port) });
 }
 
-async function listen(application: INestApplication, settings: Settings): Promise<string> {
-  if (application.get(Quarantine).isOpen)
-    application.get(LeanAdapter).door = application.get(QuarantineDoor).keeps;
+/** Returns the address of the service. */
+async function listen(adapter: LeanAdapter, settings: Settings): Promise<string> {
+  const server = adapter.getHttpServer() as Server;
   const supervisor = supervised();
   if (supervisor !== null) {
-    supervisor.serveBy(application.getHttpServer() as Server);
+    supervisor.serveBy(server);
     return supervisor.address;
   }
-  await application.listen(settings.port, settings.host);
-  const { port } = (application.getHttpServer() as Server).address() as AddressInfo;
+  await once(server.listen(settings.port, settings.host), 'listening');
+  const { port } = server.address() as AddressInfo;
   return `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${port}`;
 }
 

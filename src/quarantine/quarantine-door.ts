@@ -1,9 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import { fault, renderGateway, renderMessages, renderPortal } from '../kernel';
+import { fault } from '../kernel';
 import { isGatewayPath, isProbePath } from '../platform';
 import { assetBase } from '../views';
-import { type HttpRequest, PageRenderer, pathOf, securityHeaders, wantsPage } from '../web';
+import {
+  answerEarly,
+  type EarlyAnswer,
+  earlyError,
+  type HttpRequest,
+  PageRenderer,
+  pathOf,
+  wantsPage,
+} from '../web';
 
 export const QUARANTINE_PATH = '/dashboard/admin/quarantine';
 
@@ -35,13 +43,6 @@ const mayPass = (path: string): boolean =>
   path.startsWith(assetBase) ||
   open.some((place) => path === place || path.startsWith(`${place}/`));
 
-interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly type: string;
-  readonly text: string;
-}
-
 /** Answers everybody who may not come in while the installation is quarantined. */
 @Injectable()
 export class QuarantineDoor {
@@ -52,27 +53,14 @@ export class QuarantineDoor {
     const request = incoming as HttpRequest;
     const path = pathOf(request);
     if (mayPass(path)) return false;
-    const { status, headers, type, text } = this.answerTo(request, path);
-    response.statusCode = status;
-    response.setHeader('x-request-id', request.requestId);
-    securityHeaders(request, response, () => undefined);
-    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-    response.setHeader('content-type', type);
-    response.setHeader('cache-control', 'no-store');
-    // Its body is not read.
-    if (request.method !== 'GET' && request.method !== 'HEAD') response.setHeader('connection', 'close');
-    response.setHeader('content-length', Buffer.byteLength(text));
-    response.end(request.method === 'HEAD' ? undefined : text);
+    answerEarly(request, response, this.answerTo(request, path));
     return true;
   };
 
-  private answerTo(request: HttpRequest, path: string): Answer {
-    const { requestId } = request;
-    if (path === '/v1/messages' || path.startsWith('/v1/messages/'))
-      return json(renderMessages(closed(), requestId));
-    if (isGatewayPath(path) || isProbePath(path)) return json(renderGateway(closed(), requestId));
-    if (request.method !== 'GET' || !wantsPage(request))
-      return json(renderPortal(closed(), requestId, () => 'body'));
+  private answerTo(request: HttpRequest, path: string): EarlyAnswer {
+    const isForPrograms = isGatewayPath(path) || isProbePath(path);
+    if (isForPrograms || request.method !== 'GET' || !wantsPage(request))
+      return earlyError(closed(), request);
     if (path === '/dashboard' || path.startsWith('/dashboard/')) {
       return {
         status: 303,
@@ -85,10 +73,3 @@ export class QuarantineDoor {
     return { status, headers, type: 'text/html; charset=utf-8', text: html };
   }
 }
-
-const json = ({ status, headers, body }: ReturnType<typeof renderGateway>): Answer => ({
-  status,
-  headers,
-  type: 'application/json; charset=utf-8',
-  text: JSON.stringify(body),
-});

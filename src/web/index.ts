@@ -7,6 +7,7 @@ export { Audited, type AuditRule } from './audited';
 export { ClientAddress } from './client-address';
 export { addCookie, cookieOf, privateCookieName, sessionCookieName, setCookie } from './cookies';
 export { DevelopmentGuard, developmentToken, isForDevelopment } from './development';
+export { answerEarly, type EarlyAnswer, earlyError } from './errors/early-answer';
 export { type HttpRequest, pathOf, portalHostOf, queryOf, wantsPage } from './http-request';
 export { type Codec, objectCodec } from './idempotency/codec';
 export { sealedAnswers } from './idempotency/answer-store';

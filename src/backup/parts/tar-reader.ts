@@ -80,6 +80,8 @@ export class TarReader {
   }
 }
 
+export const leadsOutside = (path: string): boolean => path.startsWith('/') || path.split('/').includes('..');
+
 const kinds: Readonly<Record<string, TarEntry['kind']>> = { '0': 'file', '\0': 'file', '5': 'folder' };
 
 function entryOf(block: Buffer): TarEntry {
@@ -90,8 +92,7 @@ function entryOf(block: Buffer): TarEntry {
   const kind = kinds[String.fromCharCode(block[156] ?? 0)];
   if (kind === undefined)
     throw new BackupError(`The base backup has ${path}, which is neither file nor folder.`);
-  if (path.startsWith('/') || path.split('/').includes('..'))
-    throw new BackupError(`The base backup has ${path}, which lies outside of it.`);
+  if (leadsOutside(path)) throw new BackupError(`The base backup has ${path}, which lies outside of it.`);
   return {
     path: path.replace(/^\.\//, '').replace(/\/$/, ''),
     kind,

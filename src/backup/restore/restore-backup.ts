@@ -1,6 +1,6 @@
 import { mkdirSync, openSync, closeSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { RestoredPostgres, takesRestore } from '../../platform';
+import { claimForRestore, RestoredPostgres } from '../../platform';
 import { BackupError, UnreadableObject } from '../backup-error';
 import { type ClusterFacts, folderOf, type Manifest, momentOf } from '../manifest';
 import { FileCheck } from '../parts/file-list';
@@ -45,9 +45,15 @@ const RESTORED_FILE = 'restored.json';
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
   const { manifest } = options;
   const into = resolve(options.into);
-  if (!takesRestore(into)) throw new BackupError(`${into} is not empty. Name an empty folder, or a new one.`);
-  if (manifest.cluster === null) return restoreFilesAlone(options, into);
-  return restoreCluster(options, into, manifest.cluster);
+  const claim = claimForRestore(into);
+  if (claim === null) throw new BackupError(`${into} is not empty. Name an empty folder, or a new one.`);
+  try {
+    return manifest.cluster === null
+      ? await restoreFilesAlone(options, into)
+      : await restoreCluster(options, into, manifest.cluster);
+  } finally {
+    claim.release();
+  }
 }
 
 /** Its database is elsewhere, and only its operator knows of which moment that is: no quarantine begins by itself. */

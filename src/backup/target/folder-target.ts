@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { access, constants, mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { access, constants, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { errorCode } from '../../platform';
 import { BackupError, DamagedObject } from '../backup-error';
@@ -58,7 +58,14 @@ export class FolderTarget implements BackupTarget {
 
   async get(name: string): Promise<Buffer | null> {
     try {
-      return await readFile(this.pathOf(name));
+      // Without O_NONBLOCK, opening a FIFO waits for a writer.
+      const file = await open(this.pathOf(name), constants.O_RDONLY | constants.O_NONBLOCK);
+      try {
+        if (!(await file.stat()).isFile()) throw new DamagedObject(name, 'it is not a file.');
+        return await file.readFile();
+      } finally {
+        await file.close();
+      }
     } catch (error) {
       if (errorCode(error) === 'ENOENT') return null;
       if (errorCode(error) === 'EIO')

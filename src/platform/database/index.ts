@@ -20,7 +20,7 @@ export {
 } from './embedded-postgres';
 export { removeServerFolder } from './embedded/folders';
 export { takeBaseBackup } from './embedded/base-backup';
-export { RestoredPostgres, takesRestore } from './restored-postgres';
+export { claimForRestore, RestoredPostgres } from './restored-postgres';
 export { ChecksOf, columnsOf } from './kept-columns';
 export { everyRow, Keyset, type Page, type PageRequest } from './keyset';
 export { migrate } from './migrate';

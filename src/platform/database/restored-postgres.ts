@@ -14,6 +14,7 @@ import {
   unfinishedRestoreOf,
   USUAL_SHARED_FOLDER,
 } from './embedded/folders';
+import { claimFolder, OWNER_FILE } from './embedded/owner-file';
 import { runningProcess } from './embedded/processes';
 import {
   freePort,
@@ -194,11 +195,19 @@ async function removeUnfinished(dataFolder: string): Promise<void> {
     rmSync(join(dataFolder, name), { recursive: true });
 }
 
-/** The root of a file system brings the first; the second says that all else came from a restore. */
-const kept = ['lost+found', basename(unfinishedRestoreOf(''))];
+/** The root of a file system brings the first, the claim is this restore's; the mark says that all else came from one. */
+const kept = ['lost+found', OWNER_FILE, basename(unfinishedRestoreOf(''))];
 
-/** True for a folder that is not there, is empty, or holds what a broken-off restore left. */
-export function takesRestore(folder: string): boolean {
-  if (!existsSync(folder) || existsSync(unfinishedRestoreOf(folder))) return true;
-  return readdirSync(folder).every((name) => kept.includes(name));
+/** Locks a folder that is new, empty, or left by a broken-off restore; null if the folder holds anything else. */
+export function claimForRestore(folder: string): { release(): void } | null {
+  try {
+    createFolder(folder, serverAccount());
+    const claim = claimFolder(folder, folder);
+    if (existsSync(unfinishedRestoreOf(folder)) || readdirSync(folder).every((name) => kept.includes(name)))
+      return claim;
+    claim.release();
+    return null;
+  } catch (error) {
+    throw explain(error, folder);
+  }
 }

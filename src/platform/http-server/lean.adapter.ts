@@ -74,7 +74,9 @@ export class LeanAdapter extends ExpressAdapter {
     for (const verb of verbs) this.catchRoutes(verb);
   }
 
+  /** Nest calls it again for a server that already listens during the start. */
   override initHttpServer(): void {
+    if (this.httpServer !== undefined) return;
     const application = this.getInstance<NestHandler>();
     const { stallTimeout, keepAliveTimeout, lingerTimeout, ...times } = this.times;
     const server = createServer(

@@ -10,6 +10,8 @@ export type Order =
 
 /** What a process tells its supervisor. */
 export type Report =
+  /** Probes are answered; other requests are refused until it serves. */
+  | { readonly report: 'listening' }
   | { readonly report: 'serving' }
   /** From then on the connection is the process's. */
   | { readonly report: 'taken'; readonly id: number }

@@ -70,7 +70,7 @@ export class ProcessPool {
   /** The first one migrates and makes what a first start makes, before the others begin. Tells whether it serves. */
   async start(): Promise<boolean> {
     try {
-      await this.launch(1);
+      await this.launch(1, 'listening');
       const others = Array.from({ length: this.options.count - 1 }, (_, index) => this.keepUp(index + 2));
       await Promise.all(others);
       return true;
@@ -127,8 +127,8 @@ export class ProcessPool {
     for (let slot = 1; ; slot += 1) if (!this.taken.has(slot)) return slot;
   }
 
-  /** Settles once the process serves. */
-  private launch(slot: number): Promise<void> {
+  /** Settles once the process serves. Only the first one takes connections before, so that probes are answered. */
+  private launch(slot: number, joinsWhen: 'listening' | 'serving' = 'serving'): Promise<void> {
     const { main, address } = this.options;
     this.taken.add(slot);
     const own = { [PROCESS_VARIABLE]: String(slot), [ADDRESS_VARIABLE]: address };
@@ -137,11 +137,11 @@ export class ProcessPool {
     this.members.add(member);
     return new Promise((resolve, reject) => {
       child.on('message', (message: Report) => {
+        if (message.report === joinsWhen) this.port.join(child);
         if (message.report === 'taken') this.port.taken(child, message.id);
         else if (message.report === 'metrics') member.answers.get(message.question)?.(message.text);
-        else if (member.state === 'starting') {
+        else if (message.report === 'serving' && member.state === 'starting') {
           member.state = 'serving';
-          this.port.join(child);
           resolve();
         }
       });

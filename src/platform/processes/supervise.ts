@@ -49,8 +49,9 @@ async function run(main: string, settings: Settings, logger: Logger): Promise<nu
     process.stderr.write(`${(error as Error).message}\n`);
     return EXIT_CONFIGURATION;
   }
-  const database = await embeddedDatabase(settings, logger);
+  // Connections wait for the first process.
   const port = await SharedPort.open(host, settings.port);
+  const database = await embeddedDatabase(settings, logger);
   const address = `http://${host.includes(':') ? `[${host}]` : host}:${port.port}`;
   const partingMs = drainTimeoutMs + PARTING_GRACE_MS;
   const pool = new ProcessPool({ main, address, count, partingMs }, port, logger);

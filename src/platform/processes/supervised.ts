@@ -37,6 +37,7 @@ export class Supervised {
     this.server = server;
     // The server begins to look after the times of its connections with this.
     server.emit('listening');
+    tell({ report: 'listening' });
   }
 
   serving(readMetrics: () => Promise<string>): void {

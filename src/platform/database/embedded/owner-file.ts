@@ -4,6 +4,8 @@ import { parseJsonText } from '../../../kernel';
 import { DataFolderInUse } from './failure';
 import { runningProcess } from './processes';
 
+export const OWNER_FILE = 'owner.json';
+
 interface Owner {
   pid: number;
   startedAt: string;
@@ -14,7 +16,7 @@ interface Owner {
  * the second is refused. The lock of a killed process is taken over.
  */
 export function claimFolder(folder: string, dataFolder: string): { release(): void } {
-  const file = join(folder, 'owner.json');
+  const file = join(folder, OWNER_FILE);
   const own = `${file}.${process.pid}`;
   const startedAt = runningProcess(process.pid)?.startedAt ?? '';
   writeFileSync(own, JSON.stringify({ pid: process.pid, startedAt } satisfies Owner), { mode: 0o600 });
@@ -56,7 +58,7 @@ function removeStaleOwner(file: string, dataFolder: string): void {
 
 /** The process that holds a folder, when it lives. */
 export function folderOwner(folder: string): number | undefined {
-  return runningOwner(contents(join(folder, 'owner.json')) ?? '')?.pid;
+  return runningOwner(contents(join(folder, OWNER_FILE)) ?? '')?.pid;
 }
 
 function runningOwner(text: string): Owner | undefined {

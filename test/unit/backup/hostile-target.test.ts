@@ -1,0 +1,125 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { inventory } from '../../../src/backup/backups';
+import { type Manifest, markVerified, writeManifest } from '../../../src/backup/manifest';
+import { PartStore } from '../../../src/backup/parts/part-store';
+import { PartWriter } from '../../../src/backup/parts/part-writer';
+import { restoreBackup } from '../../../src/backup/restore/restore-backup';
+import { BackupKey } from '../../../src/backup/seal/backup-key';
+import { FolderTarget } from '../../../src/backup/target/folder-target';
+import { makeScratchFolder } from '../../support/scratch';
+import { MemoryTarget } from './memory-target';
+
+const key = new BackupKey('a key of the tests, long enough for anybody');
+const folder = makeScratchFolder('switchboard-hostile-');
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const manifestOf = (id: string, more: Partial<Manifest> = {}): Manifest => ({
+  format: 1,
+  id,
+  product: '1.0.0',
+  startedAt: '2026-11-01T00:00:00.000Z',
+  endedAt: '2026-11-01T00:00:00.000Z',
+  keyFingerprint: key.fingerprint,
+  cluster: null,
+  files: [],
+  ...more,
+});
+const [ONE, OTHER] = ['20261101T000000Z-aaaaaa', '20261102T000000Z-bbbbbb'];
+const manifestName = (id: string): string => `backups/${id}/manifest.json`;
+const markName = (id: string): string => `backups/${id}/verified.json`;
+
+// "Backup marks and manifests not bound to their folder"
+test('a mark or a manifest that was copied to another folder or name does not count', async () => {
+  const target = new MemoryTarget();
+  for (const id of [ONE, OTHER]) await writeManifest(target, key, manifestOf(id));
+  await markVerified(target, key, ONE, { at: 'then', moment: 'then' });
+  const copy = async (from: string, to: string): Promise<void> => target.put(to, (await target.get(from))!);
+  await copy(markName(ONE), markName(OTHER));
+  const marks = async (): Promise<unknown> =>
+    (await inventory(target, key)).backups.map(({ manifest, verified }) => [manifest.id, verified !== null]);
+  expect(await marks()).toEqual(
+    expect.arrayContaining([
+      [ONE, true],
+      [OTHER, false],
+    ]),
+  );
+  await copy(manifestName(OTHER), markName(OTHER));
+  expect(await marks()).toEqual(expect.arrayContaining([[OTHER, false]]));
+  await copy(markName(ONE), manifestName(ONE));
+  await copy(manifestName(OTHER), manifestName('20261103T000000Z-cccccc'));
+  const { backups, unreadable } = await inventory(target, key);
+  expect(backups.map(({ manifest }) => manifest.id)).toEqual([OTHER]);
+  expect([...unreadable.keys()]).toEqual([ONE, '20261103T000000Z-cccccc']);
+});
+
+// "files[].path traversal (needs the key)"
+test.each(['../outside', 'secrets/../../outside', '/etc/outside'])(
+  'a manifest with the file %s is refused',
+  async (path) => {
+    const target = new MemoryTarget();
+    await writeManifest(target, key, manifestOf(ONE, { files: [{ path, bytes: 0, parts: [] }] }));
+    const { unreadable } = await inventory(target, key);
+    expect(unreadable.get(ONE)?.message).toContain(`${path} lies outside of the backup`);
+  },
+);
+
+// "a FIFO hangs a restore"
+test('a FIFO in the place of an object is damage and does not hang', async () => {
+  const place = join(folder, 'target');
+  const path = join(place, manifestName(ONE));
+  mkdirSync(dirname(path), { recursive: true });
+  execFileSync('mkfifo', [path]);
+  const { unreadable } = await inventory(new FolderTarget(place), key);
+  expect(unreadable.get(ONE)?.message).toContain('is damaged: it is not a file');
+}, 5_000);
+
+/** Objects arrive once the test allows it. */
+class SlowTarget extends MemoryTarget {
+  readonly requested = Promise.withResolvers<void>();
+  readonly allowed = Promise.withResolvers<void>();
+
+  override async get(name: string): Promise<Buffer | null> {
+    this.requested.resolve();
+    await this.allowed.promise;
+    return super.get(name);
+  }
+}
+
+// "two restores into one folder have no lock: the second deletes files of the first"
+test('a second restore into the folder of one that runs is refused and deletes nothing', async () => {
+  const target = new SlowTarget();
+  const writer = new PartWriter(new PartStore(target, key, `backups/${ONE}/`), 'note');
+  await writer.write(Buffer.from('content'));
+  const empty = { path: 'base.tar', bytes: 0, parts: [] };
+  const manifest = manifestOf(ONE, {
+    files: [await writer.end()],
+    cluster: {
+      postgres: '18.4',
+      systemIdentifier: '1',
+      timeline: 1,
+      startLsn: '0/2000028',
+      endLsn: '0/2000150',
+      segmentBytes: 16 * 1024 * 1024,
+      migrations: [],
+      base: empty,
+      fileList: empty,
+    },
+  });
+  const into = join(folder, 'into');
+  const restore = (): Promise<unknown> => restoreBackup({ target, key, manifest, coverage: null, into });
+  const first = restore();
+  await target.requested.promise;
+  const file = join(into, 'postgres', 'of-the-first');
+  writeFileSync(file, '');
+  await expect(restore()).rejects.toThrow(`${into} is in use by the process ${process.pid}`);
+  expect(existsSync(file)).toBe(true);
+  target.allowed.resolve();
+  // The base backup of this test is empty.
+  await expect(first).rejects.toThrow();
+  // What was broken off is taken over, and the lock went with the first restore.
+  expect(existsSync(join(into, 'owner.json'))).toBe(false);
+  await expect(restore()).rejects.not.toThrow('in use');
+  expect(existsSync(file)).toBe(false);
+});
