@@ -182,6 +182,7 @@ async function bundle() {
   fs.rmSync(folder, { recursive: true, force: true });
   const artefactOf = await bundleService();
   for (const entry of ['boot/commands', 'boot/supervisor']) await bundleAlone(entry);
+  await once('boot/watchdog-thread', inProject('src/platform/processes/watchdog-thread.ts'));
   const files = fs.readdirSync(join(folder, 'boot')).filter((name) => name.endsWith('.js'));
   for (const name of files) keepNarrow(join(folder, 'boot', name));
   const { offers: ofCommands } = entries['boot/commands'];

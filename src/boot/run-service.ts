@@ -13,10 +13,11 @@ import {
   Settings,
   SettingsError,
   spellingWarnings,
+  startWatchdog,
   type Supervised,
   supervised,
 } from '../platform';
-import { ExtensionRefused } from '../extensions';
+import { ExtensionRefused, Extensions } from '../extensions';
 import { announce } from './announce';
 import { type RunningService, type ServiceOptions, startService } from './start-service';
 
@@ -35,6 +36,12 @@ export async function runService(options: ServiceOptions = {}): Promise<void> {
   let parting: Parting = 'stop';
   try {
     service = await startService(settings, logger, options);
+    const { all } = service.application.get(Extensions);
+    startWatchdog(
+      settings,
+      all.map(({ id, folder }) => ({ id, folder })),
+      logger,
+    );
     announce(service, settings, monotonicMs() - startedAt);
     supervisor?.serving(service.readMetrics);
     parting = await Promise.race([stop, service.failed]);

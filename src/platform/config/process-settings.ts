@@ -35,6 +35,16 @@ export abstract class ProcessSettings extends SinkSettings {
   readonly processes: number;
 
   @Setting({
+    name: 'WATCHDOG_TIMEOUT',
+    group: 'Server',
+    describe:
+      'How long the event loop of a process may be blocked, at least 1s, before the process is killed and its stack logged; 0s for never. Without effect on a single process without extensions (docs/processes.md).',
+    as: duration('0s', '10m'),
+    default: '10s',
+  })
+  readonly watchdogMs: number;
+
+  @Setting({
     name: 'REDIS_ANSWER_TIMEOUT',
     group: 'Queue',
     describe:
