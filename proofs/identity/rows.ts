@@ -91,8 +91,8 @@ const keyRows: readonly Row[] = [
   {
     row: '40 a region that cannot be met is no request at all',
     prove: async (world) => {
-      const client = await keyOf(world, { allowed_regions: ['eu-nowhere'] });
-      expectStatus(await client.post(chat, asks('hello')), 503, 'sovereign_route_unavailable');
+      const client = await keyOf(world, {});
+      expectStatus(await client.post(chat, asks('hello', { region: 'eu-nowhere' })), 400, 'invalid_request');
       return 'refused';
     },
   },

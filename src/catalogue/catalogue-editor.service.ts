@@ -9,6 +9,7 @@ import { ProviderCredential, wiped } from './credential.entity';
 import { Lane, Model, MODEL_STATES, ModelAlias, type ModelState, Provider } from './entities';
 import { checkEgress } from './egress';
 import { checkAddresses, checkName, checkProvider, checkRedirects, checkTarget } from './catalogue-rules';
+import { refuseUnknownRegions } from './known-regions';
 import { aliasesVersion, redirectVersion, stateVersion } from './sheet-version';
 
 /** A provider is found by id, or by name; fields left out keep their value. */
@@ -211,6 +212,7 @@ export class CatalogueEditor {
 
   /** An organisation's requests may be served in these regions; null means anywhere. */
   async setOrganisationRegions(tx: Tx, organisationId: number, regions: string[] | null): Promise<void> {
+    await refuseUnknownRegions(tx, 'regions', regions ?? []);
     await tx.query('UPDATE organisation SET allowed_regions = $2 WHERE id = $1', [
       organisationId,
       regions === null ? null : regionsNamed(regions),

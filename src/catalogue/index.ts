@@ -21,6 +21,7 @@ export { factsOfLane, isAnthropicApi } from './facts-of-lane';
 export { departmentsOf, listAccess, type ListedAccess } from './access-list';
 export { CatalogueService } from './catalogue.service';
 export { listAliases } from './catalogue-lists';
+export { refuseUnknownRegions } from './known-regions';
 export { type ListedModel, type ListedProvider, listModels, listPrices, listProviders } from './model-list';
 export {
   MODEL_KINDS,

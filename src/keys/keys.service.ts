@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type BudgetScope, Limits } from '../billing';
+import { refuseUnknownRegions } from '../catalogue';
 import { type Ownership, UserAccount } from '../identity';
 import { fault, platformScope, type Scope } from '../kernel';
 import { readRows, type Row, Settings, type Tx } from '../platform';
@@ -23,6 +24,7 @@ export class KeysService {
   async issue(scope: Scope, tx: Tx, key: NewKey): Promise<IssuedKey> {
     await holdOwner(tx, key);
     await refuseForeignOwner(scope, tx, key);
+    await refuseUnknownRegions(tx, 'allowed_regions', key.allowedRegions ?? []);
     const { publicId, text } = makeKey();
     const row = tx.getRepository(ApiKey).create({
       publicId,
@@ -73,6 +75,8 @@ export class KeysService {
       ...pauseOf(key, changes, administrator),
       ...lockOf(key, limitsLocked, administrator),
     };
+    const newRegions = changes.allowedRegions?.filter((region) => !key.allowedRegions?.includes(region));
+    await refuseUnknownRegions(tx, 'allowed_regions', newRegions ?? []);
     if (Object.keys(fields).length > 0) await tx.getRepository(ApiKey).update({ id: key.id }, fields);
     if (modelBudgets !== undefined) await setModelBudgets(tx, this.limits, key.id, modelBudgets);
     if (budgetLimit === null) await this.limits.remove(tx, budgetOf(key));

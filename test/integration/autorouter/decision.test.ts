@@ -5,6 +5,7 @@ import type { NewKey } from '../../../src/keys';
 import { AutoLearner, type AutoSettingsChange, AutoStates } from '#product/autorouter';
 import { signIn } from '../../support/people';
 import { administer } from '../../support/postgres';
+import { declareRegions } from '../../support/regions';
 import { ask as exchange } from '../web/raw-exchange';
 import { addCustomer } from '../../support/customer';
 import {
@@ -22,7 +23,10 @@ import {
   userId,
 } from './auto-house';
 
-beforeAll(openHouse);
+beforeAll(async () => {
+  await openHouse();
+  await declareRegions(app.database, 'elsewhere');
+});
 afterEach(tidyHouse);
 afterAll(closeHouse);
 

@@ -86,6 +86,19 @@ Nothing was changed. docs/gateway-yaml.md describes the format.
   expect((await house.snapshot()).model('fresh')).toBeUndefined();
 });
 
+test('regions of an organisation are refused unless a lane or provider has them', async () => {
+  const file = (lane: string): string =>
+    `${PROVIDERS}models: { m: { lanes: [{ provider: b, model: up, region: ${lane} }] } }
+organisations: { acme: { regions: [eu, mars] } }
+`;
+  const { code, complaint } = await house.apply(file('us'));
+  expect([code, complaint]).toEqual([
+    1,
+    expect.stringContaining('organisations.acme: Unknown region "mars" in regions. Known regions: eu, us.'),
+  ]);
+  expect((await house.run(['plan', house.file('gateway.yaml', file('mars'))])).code).toBe(0);
+});
+
 test('aliases move, redirects turn round, access and regions are set; then there is nothing to do', async () => {
   const file = (alias: string, from: string, to: string, access: string): string => `${PROVIDERS}models:
   m: { ${LANES} }

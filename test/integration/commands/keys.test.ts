@@ -12,7 +12,7 @@ beforeAll(async () => {
     SELECT email, email, role, 'active', id FROM organisation,
       (VALUES ('owner@acme.example', 'platform_owner'), ('Ann@acme.example', 'user')) AS people (email, role)`);
   await house.apply(`version: 1
-providers: { a: { style: sandbox, base_url: "https://a.example" } }
+providers: { a: { style: sandbox, base_url: "https://a.example", regions: [eu, us] } }
 models: { m: { lanes: [{ provider: a, model: m, region: eu }], price: { input: 1, output: 0 }, aliases: [short] } }
 `);
 });
@@ -94,6 +94,11 @@ test.each([
   [['--nmae', 'x'], 64, "Unknown option '--nmae'"],
   [[], 64, '--name is missing'],
   [['--name', 'x', '--models', 'nothing'], 1, 'There is no model called "nothing".'],
+  [
+    ['--name', 'x', '--regions', 'mars'],
+    1,
+    'Unknown region "mars" in allowed_regions. Known regions: eu, us.',
+  ],
   [['--name', 'x', '--user', 'nobody@acme.example'], 1, 'There is no user "nobody@acme.example".'],
   [['--name', 'x', '--organisation', 'none'], 1, 'There is no organisation "none".'],
   [['--name', 'x', '--project', '4711'], 1, 'There is no project with this id.'],

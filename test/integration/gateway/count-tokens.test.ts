@@ -1,5 +1,6 @@
 import type { NewKey } from '../../../src/keys';
 import { startTestApp, type TestApp } from '../../support/app';
+import { declareRegions } from '../../support/regions';
 import { addCustomer } from '../../support/customer';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { ModelShelf } from './model-shelf';
@@ -181,6 +182,7 @@ describe('counting tokens', () => {
   });
 
   test('is refused in the words of the dialect where the request itself would be', async () => {
+    await declareRegions(app.database, 'mars');
     const elsewhere = await keyFor('martian', { allowedRegions: ['mars'] });
     const listed = await keyFor('listed', { allowedModels: ['sim-small'] });
     for (const [body, key, status, code, param] of [

@@ -1,5 +1,6 @@
 import { CatalogueService } from '#product/catalogue';
 import { type AutoSettingsChange, AutoSettingsStore } from '#product/autorouter';
+import { declareRegions } from '../../support/regions';
 import { app, closeHouse, openHouse, post } from './gateway-house';
 
 interface ModelPage {
@@ -148,6 +149,7 @@ describe('the models a key may call', () => {
     });
 
     test('is shown only where a model can be chosen', async () => {
+      await declareRegions(app.database, 'nowhere');
       const abroad = await makeKey({ allowed_regions: ['nowhere'] });
       expect([await listed(abroad), await found(abroad)]).toEqual([[], 404]);
       const embedder = await makeKey({ allowed_models: ['auto', 'sim-embed'] });

@@ -5,6 +5,7 @@ import { Limits } from '#product/billing';
 import { UserAccount } from '#product/identity';
 import { KeysService, type NewKey } from '#product/keys';
 import { startTestApp, type TestApp } from '../../support/app';
+import { declareRegions } from '../../support/regions';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { fakeServer, type FakeServer } from '../suppliers/supplier-house';
 import { ModelShelf } from './model-shelf';
@@ -252,6 +253,7 @@ describe('the native route', () => {
   test('a region that cannot be met is refused, be it the call’s or the key’s', async () => {
     const called = await post(asAgent('renamed', 'Hello', '"region":"mars",'));
     expect([called.status, errorOf(called).code]).toEqual([400, 'invalid_request']);
+    await declareRegions(app.database, 'mars');
     const { text } = await keyWith('martian', { allowedRegions: ['mars'] });
     const keyed = await post(asAgent('renamed', 'Hello'), text);
     expect([keyed.status, errorOf(keyed).code]).toEqual([503, 'sovereign_route_unavailable']);

@@ -1,5 +1,6 @@
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { startTestApp, type TestApp } from '../../support/app';
+import { declareRegions } from '../../support/regions';
 import { call, refusalOf } from './http';
 
 let supplier: Simulator;
@@ -41,6 +42,8 @@ const bad: [field: string, value: unknown, param?: string][] = [
   ['allowed_regions', 'eu,,us'],
   ['allowed_regions', ['eu', 5], 'allowed_regions.1'],
   ['allowed_regions', "eu'; DROP TABLE api_key; --"],
+  ['allowed_regions', 'mars'],
+  ['allowed_regions', ['local', 'mars']],
   ['budget_limit', -1],
   ['budget_limit', 'much'],
   ['budget_limit', 0.000_000_000_1],
@@ -82,6 +85,27 @@ test.each(bad)('%s cannot be %j', async (field, value, param = field) => {
     param,
   ]);
   expect(await read(id)).toEqual(before);
+});
+
+test('`allowed_regions: "mars"` on a key is refused with the regions that are known', async () => {
+  await declareRegions(app.database, 'eu');
+  const { id } = await create();
+  for (const [method, path] of [
+    ['POST', ''],
+    ['PATCH', `/${id}`],
+  ] as const) {
+    const { status, body } = await manage(method, path, { name: 'one', allowed_regions: 'mars' });
+    expect([status, body['error']]).toEqual([
+      400,
+      expect.objectContaining({
+        param: 'allowed_regions',
+        human_message: 'Unknown region "mars" in allowed_regions. Known regions: eu, local.',
+      }),
+    ]);
+  }
+  await manage('PATCH', `/${id}`, { allowed_regions: 'eu' });
+  await app.database.query("UPDATE provider SET regions = '{}'");
+  expect((await manage('PATCH', `/${id}`, { allowed_regions: 'eu,local' })).status).toBe(200);
 });
 
 test.each(['/no-id%00', '/no-id%00/audit', '?name=%00', '?cursor=%00', '/%00/rotate'])(

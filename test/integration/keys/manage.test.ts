@@ -1,5 +1,6 @@
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { startTestApp, type TestApp } from '../../support/app';
+import { declareRegions } from '../../support/regions';
 import { addUser } from '../../support/people';
 import { type Answer, call, refusalOf } from './http';
 import { until } from '../../support/until';
@@ -12,6 +13,7 @@ beforeAll(async () => {
   supplier = await startSimulator();
   app = await startTestApp({ sandboxUrl: supplier.url });
   root = app.firstKeys?.root ?? '';
+  await declareRegions(app.database, 'eu', 'us', 'us-east-1');
 });
 afterAll(async () => {
   await app.close();

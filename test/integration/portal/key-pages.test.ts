@@ -208,6 +208,12 @@ describe('a key', () => {
     });
     expect((await tell(path, { rate_limit: 9 })).status).toBe(422);
     expect((await tell(path, { action: 'eat' })).status).toBe(422);
+    expect(await tell(path, { allowed_regions: ['mars'] })).toMatchObject({
+      status: 422,
+      json: {
+        detail: [{ loc: ['body', 'allowed_regions'], msg: expect.stringContaining('Known regions: ') }],
+      },
+    });
   });
 
   test('gets a new secret while the old one lives on for its grace', async () => {

@@ -3,6 +3,7 @@ import { LeanAdapter } from '#product/platform';
 import { knownFields } from '#product/routing';
 import type { OpenApiDocument } from '../../../src/web';
 import type { TestApp } from '../../support/app';
+import { declareRegions } from '../../support/regions';
 import { readPage, startPublicSite } from '../../support/public-site';
 import { addKey, addUser } from '../../support/people';
 
@@ -18,6 +19,7 @@ const documentAt = async (path: string): Promise<OpenApiDocument> => {
 
 beforeAll(async () => {
   app = await startPublicSite({ BRAND_NAME: 'Ring', BASE_URL: 'http://127.0.0.1:3999' });
+  await declareRegions(app.database, 'eu');
   [gateway, portal] = [await documentAt('/v1/openapi.json'), await documentAt('/openapi.json')];
 });
 afterAll(() => app.close());

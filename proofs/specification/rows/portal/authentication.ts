@@ -156,6 +156,10 @@ const gateway: readonly Row[] = [
     refuses(await call(client, 'sim-large'), 403, 'model_not_allowed');
   }),
   row('5.1.5', 'A call outside the key’s regions is refused', async (world) => {
+    await world.rows(
+      "INSERT INTO provider (name, style, base_url, regions) VALUES ($1, 'openai-style', 'https://unused.example', '{eu}')",
+      [fresh('provider')],
+    );
     const { client } = await newKey(world, { allowed_regions: 'eu' });
     const answer = await call(client, 'sim-small');
     expect(answer.status >= 400, `the model is in another region: ${answer.status}`);
