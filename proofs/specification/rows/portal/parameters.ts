@@ -93,8 +93,8 @@ const ofIntegers: readonly Parameter[] = [
   ),
 ];
 
-/** Longer than any name, and a byte that no text has. */
-const noText = ['x'.repeat(3_000), 'a%00b'];
+/** Longer than any name, in an address below the limit of 2,048 characters, and a byte that no text has. */
+const noText = ['x'.repeat(1_900), 'a%00b'];
 
 const texts = (role: Role, name: string, ...operations: string[]): Parameter[] =>
   operations.map((operation) => ({ operation, name, in: 'path', role, wrong: noText }));
