@@ -6,6 +6,8 @@ import { RoutingModule } from '../routing';
 import { IdempotencyModule, WebModule } from '../web';
 import { admissionStage } from './admission';
 import { attemptStage } from './attempt';
+import { ClaudeCodeBudgets } from './claude-code/claude-code-budgets';
+import { ClaudeCodeController } from './claude-code/claude-code.controller';
 import { CountTokensController } from './count-tokens/count-tokens.controller';
 import { TokenCounter } from './count-tokens/token-counter';
 import { ErrorsController } from './errors.controller';
@@ -50,6 +52,7 @@ import { Tracing } from './trace/tracing';
     ResponsesController,
     SingleShotController,
     CountTokensController,
+    ClaudeCodeController,
     OpenApiController,
   ],
   providers: [
@@ -59,6 +62,7 @@ import { Tracing } from './trace/tracing';
     HttpGates,
     Tracing,
     Pipeline,
+    ClaudeCodeBudgets,
     ...intakeStage,
     ...masksStage,
     ...admissionStage,
