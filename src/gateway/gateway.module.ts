@@ -6,6 +6,8 @@ import { RoutingModule } from '../routing';
 import { IdempotencyModule, WebModule } from '../web';
 import { admissionStage } from './admission';
 import { attemptStage } from './attempt';
+import { ClaudeCodeBudgets } from './claude-code/claude-code-budgets';
+import { ClaudeCodeController } from './claude-code/claude-code.controller';
 import { CountTokensController } from './count-tokens/count-tokens.controller';
 import { TokenCounter } from './count-tokens/token-counter';
 import { ErrorsController } from './errors.controller';
@@ -51,6 +53,7 @@ import { Tracing } from './trace/tracing';
     ResponsesController,
     SingleShotController,
     CountTokensController,
+    ClaudeCodeController,
     OpenApiController,
   ],
   providers: [
@@ -61,6 +64,7 @@ import { Tracing } from './trace/tracing';
     Tracing,
     StoredIds,
     Pipeline,
+    ClaudeCodeBudgets,
     ...intakeStage,
     ...masksStage,
     ...admissionStage,

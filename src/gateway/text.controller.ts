@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Post, Req, Res } from '@nestjs/common';
 import { addUncheckedHeader } from '../platform';
 import { Access, type HttpRequest } from '../web';
+import { ClaudeCodeBudgets } from './claude-code/claude-code-budgets';
 import { type Operation, operations } from './operations/operation';
 import { Pipeline } from './pipeline';
 import { sendReply } from './reply/send-reply';
@@ -16,7 +17,10 @@ const nameAsAnthropicDoes = ({ requestId }: HttpRequest, response: ServerRespons
  */
 @Controller()
 export class TextController {
-  constructor(private readonly pipeline: Pipeline) {}
+  constructor(
+    private readonly pipeline: Pipeline,
+    private readonly budgets: ClaudeCodeBudgets,
+  ) {}
 
   @Post('/v1/chat/completions')
   @Access.chat()
@@ -34,7 +38,8 @@ export class TextController {
   @Access.eitherHeader()
   messages(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<void> {
     nameAsAnthropicDoes(request, response);
-    return this.answer(operations.messages, request, response);
+    const answer = () => this.answer(operations.messages, request, response);
+    return this.budgets.note(request)?.then(answer) ?? answer();
   }
 
   @Post('/v1/responses')

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { ExecutionContext } from '@nestjs/common';
 import type { Reader } from '../../packages/extension/src/pages';
+import type { BudgetShare } from './claude-code';
 import type { FrameFacts } from './frame-facts';
 import type { Actor, Fault } from '../kernel';
 import type { Refusal } from './pages/refusal';
@@ -43,6 +44,8 @@ export interface HttpRequest extends IncomingMessage {
   refusedAddress?: Fault;
   /** It is set where an inference request failed: what was asked, and the supplier that was asked last. */
   attempted?: { readonly model: string; readonly supplier: string | null };
+  /** Set for Claude Code, which shows it. */
+  mostUsedBudget?: BudgetShare;
 }
 
 /** It is the portal that is asked, as sessions store it: empty for BASE_URL's. */

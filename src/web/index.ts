@@ -4,6 +4,7 @@ export { extensionModules, routesOf } from './extensions/extension-modules';
 export { lentParts } from './extensions/lent-parts';
 export { extensionActions, verifyExtensions } from './extensions/verify-extensions';
 export { Audited, type AuditRule } from './audited';
+export { budgetHeaders, type BudgetShare, isClaudeCode, shownShare } from './claude-code';
 export { ClientAddress } from './client-address';
 export { addCookie, cookieOf, privateCookieName, sessionCookieName, setCookie } from './cookies';
 export { DevelopmentGuard, developmentToken, isForDevelopment } from './development';

@@ -206,6 +206,29 @@ const gatewaySchemas: Readonly<Record<string, Schema>> = {
     },
     ['id', 'name', 'status'],
   ),
+  Budgets: object(
+    {
+      extra_usage: object({
+        is_enabled: { type: 'boolean' },
+        monthly_limit: integer,
+        used_credits: integer,
+        utilization: integer,
+        currency: text,
+      }),
+      limits: {
+        type: 'array',
+        items: object({
+          kind: text,
+          group: maybe({ enum: ['daily', 'monthly'] }),
+          percent: integer,
+          resets_at: maybe(time),
+          severity: { enum: ['normal', 'warning', 'critical'] },
+          is_active: { type: 'boolean' },
+        }),
+      },
+    },
+    ['extra_usage', 'limits'],
+  ),
   KeyList: listOf(ref('Key')),
   AuditRecord: object({
     timestamp: time,

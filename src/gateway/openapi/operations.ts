@@ -1,6 +1,7 @@
 import type { ModelKind } from '../../catalogue';
 import { objectSchema, type Schema } from '../../kernel';
 import { keyChangeBody, newKeyBody, rotationFields } from '../../keys';
+import { isGatewayPath, isProbePath } from '../../platform';
 import type { OperationNotes, RegisteredRoute } from '../../web';
 import { schemaRef } from './components';
 import { type Operation, operations } from '../operations/operation';
@@ -211,6 +212,12 @@ const notes: Readonly<Record<string, OperationNotes>> = {
     tag: 'Models and own key',
     answer: json(schemaRef('Key')),
   }),
+  'GET /api/oauth/usage': read({
+    id: 'readOwnBudgets',
+    summary: 'Budgets of this key in cents, in the form that Claude Code reads; 404 without a budget',
+    tag: 'Models and own key',
+    answer: json(schemaRef('Budgets')),
+  }),
   'GET /v1/generations/{request_id}': read({
     id: 'readGeneration',
     summary: 'The record of a request of this key',
@@ -351,7 +358,7 @@ export function kindAsked({ method, path }: Pick<RegisteredRoute, 'method' | 'pa
 
 /** Whether a route is the gateway's; all others are the portal's. */
 export const isGatewayRoute = ({ method, path }: RegisteredRoute): boolean =>
-  /^\/(v\d+|health)(\/|$)/.test(path) || `${method} ${path}` === 'HEAD /api/hello';
+  isGatewayPath(path) || isProbePath(path) || `${method} ${path}` === 'HEAD /api/hello';
 
 /** They are empty for an undescribed route; a test reports it. */
 export const gatewayNotes = ({ method, path }: RegisteredRoute): OperationNotes =>

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { formatUsd, type Nano } from '../../kernel';
 import { addHeader, addUncheckedHeader } from '../../platform';
 import type { Dropped } from '../../protocol';
+import { budgetHeaders, type HttpRequest } from '../../web';
 
 export const DROPPED = 'x-svc-dropped';
 export const AUTO_CHOICE = 'x-svc-auto';
@@ -41,6 +42,10 @@ export function setRouteHeaders(response: ServerResponse, facts: RouteFacts): vo
     addUncheckedHeader(response, 'x-svc-output-cap', String(facts.outputCap));
   if (facts.auto !== undefined) addUncheckedHeader(response, AUTO_CHOICE, facts.auto);
   setDroppedHeader(response, facts.dropped ?? []);
+  const { mostUsedBudget } = response.req as HttpRequest;
+  if (mostUsedBudget === undefined) return;
+  for (const [name, value] of Object.entries(budgetHeaders(mostUsedBudget)))
+    addUncheckedHeader(response, name, value);
 }
 
 /** Names are told so that a caller can act on what an answer did without. */

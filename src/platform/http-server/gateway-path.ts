@@ -1,5 +1,8 @@
+/** Claude Code asks for its budget here. */
+const USAGE = '/api/oauth/usage';
+
 /** Such a path belongs to the API rather than to pages. */
-export const isGatewayPath = (path: string): boolean => /^\/v\d+(\/|$)/.test(path);
+export const isGatewayPath = (path: string): boolean => /^\/v\d+(\/|$)/.test(path) || path === USAGE;
 
 export const isProbePath = (path: string): boolean => path === '/health' || path.startsWith('/health/');
 

@@ -21,6 +21,7 @@ import {
   servesPortal,
   Settings,
 } from '../../platform';
+import { isClaudeCode, renderSpentBudget } from '../claude-code';
 import { type HttpRequest, pathOf, queryOf, wantsPage } from '../http-request';
 import { extensionAt } from '../extensions/owners';
 import { ErrorFrame } from './error-frame';
@@ -161,7 +162,11 @@ export class FaultFilter implements ExceptionFilter {
 
   private rendered(surface: Exclude<Surface, 'page'>, problem: Fault, request: HttpRequest): Rendered {
     const { requestId } = request;
-    if (surface === 'messages') return renderMessages(problem, requestId);
+    if (surface === 'messages') {
+      const rendered = renderMessages(problem, requestId);
+      const isAgents = problem.code === 'budget_exceeded' && isClaudeCode(request);
+      return isAgents ? renderSpentBudget(rendered, problem) : rendered;
+    }
     if (surface === 'gateway') return renderGateway(problem, requestId);
     const rendered = renderPortal(problem, requestId, (name) => placeOf(name, request));
     // Programs read the English texts; scripts of our pages show this one to people.
