@@ -6,10 +6,12 @@ COPY package.json package-lock.json .npmrc ./
 COPY scripts ./scripts
 RUN npm ci --include=dev --ignore-scripts
 COPY . .
+# docker build --build-arg BUILD_COMMIT=$(git rev-parse HEAD) . : what gateway_build_info shows.
+ARG BUILD_COMMIT
 RUN npm run build && rm -rf dist/entries dist/product && npm prune --omit=dev --ignore-scripts
 
 FROM node:24-bookworm-slim@sha256:6f7b03f7c2c8e2e784dcf9295400527b9b1270fd37b7e9a7285cf83b6951452d
-ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 METRICS_HOST=0.0.0.0 DATA_FOLDER=/data
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 METRICS_HOST=0.0.0.0 DATA_FOLDER=/data FIRST_KEYS=file
 WORKDIR /app
 RUN install -d -o node -g node -m 0700 /data
 COPY --from=build /app/package.json ./

@@ -2,6 +2,7 @@
 // The artefact: the service and its command line, which need nothing but the packages named below. The service is two
 // files: what every node has, and what is loaded on demand, such as pages. The service, the image, proofs, benches and
 // tests run this and nothing else.
+const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const { dirname, join, relative } = require('node:path');
 const { transform } = require('@swc/core');
@@ -58,6 +59,14 @@ const compiled = {
   },
 };
 
+/** An image is built without the repository, so its build is given the commit. */
+function commitOfBuild() {
+  if (process.env.BUILD_COMMIT) return process.env.BUILD_COMMIT;
+  const words = ['describe', '--always', '--abbrev=40', '--exclude=*', '--dirty'];
+  const { status, stdout } = spawnSync('git', words, { cwd: inProject(), encoding: 'utf8' });
+  return status === 0 ? stdout.trim() : 'unknown';
+}
+
 const settings = {
   absWorkingDir: inProject(),
   outdir: folder,
@@ -74,7 +83,7 @@ const settings = {
   lineLimit: 2_000,
   external,
   banner: { js: "const ownUrl = require('node:url').pathToFileURL(__filename).href;" },
-  define: { 'import.meta.url': 'ownUrl' },
+  define: { 'import.meta.url': 'ownUrl', BUILD_COMMIT: JSON.stringify(commitOfBuild()) },
   // Written as modules too, of which only what is used is taken: the check of telephone numbers is large.
   alias: {
     'class-transformer': 'class-transformer/esm2015/index.js',

@@ -235,7 +235,8 @@ export const steps: readonly Step[] = [
   },
   {
     // The service runs; a test moves one that was stopped.
-    command: 'npm run cli -- database:move postgres://switchboard:$PASSWORD@db.internal:5432/switchboard',
+    command:
+      'PGPASSWORD=$PASSWORD npm run cli -- database:move postgres://switchboard@db.internal:5432/switchboard',
     code: 1,
   },
   {

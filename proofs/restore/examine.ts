@@ -16,6 +16,8 @@ export interface Wish {
   readonly at?: Date;
   /** A folder that a restore was broken off in. */
   readonly into?: string;
+  /** Defaults to that of the settings. */
+  readonly target?: string;
 }
 
 export interface Row {
@@ -23,33 +25,46 @@ export interface Row {
   readonly moment: string;
   readonly before: number;
   readonly after: number;
+  /** Records from before the moment without exactly one charge. */
+  readonly missing: number;
+  /** Records of calls that were sent after the moment. */
+  readonly present: number;
   readonly took: string;
 }
+
+const NONE = { before: 0, after: 0, missing: 0, present: 0 };
 
 /** Restores to the moment, starts the product there, and compares with what was seen from outside. */
 export async function restoreAndExamine(
   house: House,
   name: string,
-  { at, into = house.place() }: Wish,
+  { at, into = house.place(), target }: Wish,
   findings: Findings,
 ): Promise<Row> {
   const startedAt = performance.now();
-  const words = ['restore', '--into', into, ...(at === undefined ? [] : ['--at', at.toISOString()])];
+  const words = [
+    'restore',
+    ...(target === undefined ? [] : [target]),
+    '--into',
+    into,
+    ...(at === undefined ? [] : ['--at', at.toISOString()]),
+  ];
   const { code, text } = await house.run(words);
   const took = performance.now() - startedAt;
   findings.check(`${name}: restored`, 'exit code 0', code === 0 ? '0' : text, code === 0);
-  if (code !== 0) return { drill: name, moment: 'none', before: 0, after: 0, took: seconds(took) };
+  if (code !== 0) return { drill: name, moment: 'none', ...NONE, took: seconds(took) };
   const moment = new Date(/ is as of (\S+Z);/.exec(text)?.[1] ?? NaN);
   const before = house.witness.committedBy(moment);
   const after = house.witness.sentAfter(moment);
   const node = await house.startRestored(into);
+  let counts: Pick<Row, 'missing' | 'present'>;
   try {
     const calls = await Promise.all(
       Array.from({ length: CALLS }, (_, place) => call(house.endpointOf(node), plain(models.chat, place))),
     );
     const served = calls.filter(isServed).length;
     findings.check(`${name}: it serves`, `${CALLS} of ${CALLS}`, `${served} of ${CALLS}`, served === CALLS);
-    await examineBooks(name, into, { before, after }, findings);
+    counts = await examineBooks(name, into, { before, after }, findings);
     await examineByCommand(house, name, into, findings);
   } finally {
     await node.stop();
@@ -59,6 +74,7 @@ export async function restoreAndExamine(
     moment: moment.toISOString(),
     before: before.length,
     after: after.length,
+    ...counts,
     took: seconds(took),
   };
 }
@@ -68,7 +84,7 @@ async function examineBooks(
   folder: string,
   { before, after }: { readonly before: readonly string[]; readonly after: readonly string[] },
   findings: Findings,
-): Promise<void> {
+): Promise<Pick<Row, 'missing' | 'present'>> {
   const books = await Books.open(runningEmbeddedPostgres(folder)!.ownerUrl);
   try {
     const lost = await books.lost(before, 2_000);
@@ -82,6 +98,7 @@ async function examineBooks(
     findings.check(`${name}: from after the moment`, '0', `${later} of ${after.length}`, later === 0);
     const twice = await books.chargedTwice();
     findings.check(`${name}: charged twice`, '0', `${twice}`, twice === 0);
+    return { missing: lost, present: later };
   } finally {
     await books.close();
   }

@@ -8,9 +8,12 @@ import { drills } from './drills';
 import { restoreAndExamine, type Row } from './examine';
 import { House, inHouse } from './house';
 import { pace } from './pace';
+import { targets } from './targets';
 
 const PACE = 'pace';
 const BUCKET = 'bucket';
+const TARGETS = 'targets';
+const DRILLS_WITH_TARGETS = 30;
 const nameOf = (words: string): string => words.replaceAll(/[ ,]+/g, '-');
 
 /** Numbers belong to options. */
@@ -18,10 +21,11 @@ const named = process.argv.slice(2).filter((word) => /^[a-z][a-z-]*$/.test(word)
 
 /**
  * Backups and restores while the product, the database, the backup and the restore are killed. With names, only these
- * drills; `bucket` does it in an object store, and `pace` compares the times of calls with and without a backup.
+ * drills; `bucket` does it in an object store, `targets` with slow, damaged and moved targets (`--drills N` of them), and
+ * `pace` compares the times of calls with and without a backup.
  */
 async function main(): Promise<void> {
-  const wanted = partsGiven([...drills.map(({ name }) => nameOf(name)), BUCKET, PACE], named);
+  const wanted = partsGiven([...drills.map(({ name }) => nameOf(name)), BUCKET, TARGETS, PACE], named);
   const inFolder = drills.filter(({ name }) => wanted.includes(nameOf(name)));
   Logger.overrideLogger(['error']);
   const findings = new Findings('prove:restore');
@@ -37,6 +41,7 @@ async function main(): Promise<void> {
     });
   if (wanted.includes(BUCKET))
     await findings.attempt('bucket: went to its end', async () => void rows.push(await bucket(findings)));
+  if (wanted.includes(TARGETS)) rows.push(...(await targets(findings, drillsGiven())));
   if (wanted.includes(PACE)) {
     const target = targetGiven();
     await inHouse(House.open(target), (house) => pace(house, findings));
@@ -52,6 +57,9 @@ function targetGiven(): string | undefined {
   const folder = process.argv[place + 1];
   return place === -1 || folder === undefined ? undefined : mkdtempSync(join(folder, 'switchboard-backups-'));
 }
+
+const drillsGiven = (): number =>
+  Number(/--drills (\d+)/.exec(process.argv.join(' '))?.[1] ?? DRILLS_WITH_TARGETS);
 
 function table(rows: readonly Row[]): void {
   const lines = [

@@ -5,7 +5,7 @@ import { developmentToken, isForDevelopment } from '../web';
 import type { FirstKeys } from './first-boot';
 import type { RunningService } from './start-service';
 
-/** The start message for a person. Keys are told here once and nowhere else: a journal would keep them. */
+/** The start message for a person. Keys are shown once and never logged: a log would keep them. */
 export function announce(service: RunningService, settings: Settings, milliseconds: number): void {
   if (isForDevelopment(settings) && (supervised()?.number ?? 1) === 1) announceOutbox(settings);
   // The supervisor speaks for its processes, but only one of them knows the keys that it made.
@@ -28,7 +28,8 @@ export function announce(service: RunningService, settings: Settings, millisecon
       ...firstStart(settings.baseUrl, service.firstKeys),
       ...(service.sandbox ? firstRequest(service.url, service.firstKeys.demo) : firstSupplier),
     ];
-    lines.push(...(isJournal() ? keptAside(settings.dataFolder, first) : first));
+    const isFile = settings.firstKeys === 'file' || (settings.firstKeys === 'auto' && isJournal());
+    lines.push(...(isFile ? keptAside(settings.dataFolder, first) : first));
   }
   process.stdout.write(`\n${lines.join('\n')}\n\n`);
 }
@@ -50,7 +51,7 @@ function keptAside(dataFolder: string, lines: readonly string[]): string[] {
   writeFileSync(path, `${lines.join('\n')}\n`, { mode: 0o600, flag: 'wx', flush: true });
   return [
     '',
-    'This is the first start. Two keys were made, and a link by which the owner signs in. The journal would keep them:',
+    'This is the first start. Two keys were made, and a link by which the owner signs in. A log would keep them:',
     `read them in ${path}, then delete that file.`,
   ];
 }

@@ -37,6 +37,9 @@ export const { version: productVersion } = parseJsonText(
   version: string;
 };
 
+/** Set by the bundler; absent when the source runs. */
+declare const BUILD_COMMIT: string | undefined;
+
 /** Every entity, for the data source and for the drift test. */
 export const entities = [...identityEntities, ...catalogueEntities, ...keyEntities];
 
@@ -69,7 +72,10 @@ export class AppModule {
         ConfigModule.forRoot(settings),
         LoggingModule.forRoot(logger),
         ExtensionsModule.forRoot(options.extensions),
-        MetricsModule.forRoot({ version: productVersion, commit: 'unknown' }),
+        MetricsModule.forRoot({
+          version: productVersion,
+          commit: typeof BUILD_COMMIT === 'string' ? BUILD_COMMIT : 'unknown',
+        }),
         TelemetryModule.forRoot(productVersion),
         DatabaseModule.forRoot({ url: options.databaseUrl, current: options.databaseCurrent, entities }),
         QueueModule.forRoot({

@@ -30,11 +30,11 @@ export const databaseMove: Command = {
   usage: 'database:move URL',
   summary:
     'Moves the embedded database, with all that it holds, to an empty one of an external PostgreSQL: postgres://… of a ' +
-    'user who may make tables there. The service has to be stopped. Until it is done, nothing is changed but the target, ' +
+    'user who may make tables there; PGPASSWORD has the password. The service has to be stopped. Until it is done, nothing is changed but the target, ' +
     'and a move that failed is begun again by the same command.',
   async run(words, context) {
     const { positionals } = parseArgs({ args: words, options: {}, allowPositionals: true });
-    const targetUrl = urlIn(positionals);
+    const targetUrl = urlIn(positionals, context.environment['PGPASSWORD']);
     const settings = settingsOfInstallation(context.environment);
     const problem = problemOfSource(settings) ?? (await problemOfTarget(targetUrl));
     if (problem !== null) {
@@ -48,12 +48,19 @@ export const databaseMove: Command = {
 
 const SECRETS = ['SESSION_SECRET', 'KEY_PEPPER', 'MASTER_KEY'];
 
-function urlIn(positionals: readonly string[]): string {
+function urlIn(positionals: readonly string[], password: string | undefined): string {
   const [text, ...more] = positionals;
   if (text === undefined || more.length > 0) throw new UsageError('Name the one database to move to.');
   if (!URL.canParse(text) || !/^postgres(ql)?:$/.test(new URL(text).protocol))
-    throw new UsageError('The target is an address like postgres://user:password@host:5432/database.');
-  return text;
+    throw new UsageError('The target is an address like postgres://user@host:5432/database.');
+  const url = new URL(text);
+  // Every user of the machine can read the arguments of a process.
+  if (url.password !== '')
+    throw new UsageError(
+      'Leave the password out of the address, and set it as PGPASSWORD in the environment.',
+    );
+  if (password !== undefined) url.password = encodeURIComponent(password);
+  return url.href;
 }
 
 function problemOfSource({ databaseUrl, dataFolder }: Settings): string | null {

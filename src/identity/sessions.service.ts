@@ -80,7 +80,7 @@ export class SessionsService {
 
   /** Returns the cookie's value; only its hash is kept. Without a host it is a session of BASE_URL. */
   async open(tx: Tx, userId: number, from: OpenedFrom = {}): Promise<string> {
-    if (this.quarantine.open !== null) await refuseAllButOwners(tx, userId);
+    await this.refuseInQuarantine(tx, userId);
     const token = randomBytes(32).toString('base64url');
     await tx.getRepository(Session).insert({
       tokenHash: this.hashOf(token),
@@ -92,6 +92,22 @@ export class SessionsService {
       userAgent: from.userAgent?.slice(0, 400) ?? null,
     });
     return token;
+  }
+
+  /** An installation that was restored is closed to all who cannot release it; null stands for a new user. */
+  async refuseInQuarantine(tx: Tx, userId: number | null): Promise<void> {
+    if (this.quarantine.open === null) return;
+    const [user] = await readRows<Row<'user_account', 'role'>>(
+      tx,
+      'SELECT role FROM user_account WHERE id = $1',
+      [userId],
+    );
+    if (user?.role !== 'platform_owner')
+      throw fault('service_unavailable', {
+        message:
+          'The service was restored from a backup. Until it is released, only platform owners may sign in.',
+        details: { reason: 'quarantined' },
+      });
   }
 
   /** `host` is the portal that is asked: empty for BASE_URL's. */
@@ -183,21 +199,6 @@ export class SessionsService {
 /** Hosts of others, and what stands in front of them, never hold a right over the platform. */
 export const isServedAt = (host: string, role: Role): boolean =>
   host === '' || !atLeast(role, 'platform_admin');
-
-/** An installation that was restored is closed to all who cannot release it. */
-async function refuseAllButOwners(tx: Tx, userId: number): Promise<void> {
-  const [user] = await readRows<Row<'user_account', 'role'>>(
-    tx,
-    'SELECT role FROM user_account WHERE id = $1',
-    [userId],
-  );
-  if (user?.role !== 'platform_owner')
-    throw fault('service_unavailable', {
-      message:
-        'The service was restored from a backup. Until it is released, only platform owners may sign in.',
-      details: { reason: 'quarantined' },
-    });
-}
 
 function toActor(row: SessionRow): Actor {
   const user = {

@@ -40,7 +40,9 @@ export class KeyGate {
       'key-failures',
     );
     if (!isBlocked) throw error;
-    throw fault('rate_limit_exceeded', {
+    // Clients repeat a 429 with the same key; a 401 stays what it is.
+    throw fault(error.code, {
+      ...error.options,
       message: 'Too many wrong API keys came from this address. Check the key before trying again.',
       retryAfterSeconds: timeToBlockExpire,
     });

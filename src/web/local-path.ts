@@ -5,6 +5,6 @@ const here = 'http://here.invalid';
 export function localPath(wanted: unknown, alternative = '/dashboard'): string {
   if (typeof wanted !== 'string' || !wanted.startsWith('/') || wanted.length > 2_000) return alternative;
   if (!URL.canParse(wanted, here)) return alternative;
-  const { origin, pathname, search } = new URL(wanted, here);
-  return origin === here && !pathname.startsWith('//') ? pathname + search : alternative;
+  const { origin, pathname, search, hash } = new URL(wanted, here);
+  return origin === here && !pathname.startsWith('//') ? pathname + search + hash : alternative;
 }

@@ -2,6 +2,7 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import {
   editedJsonObject,
   fault,
+  fromUnknown,
   isLong,
   type JsonFields,
   parseJsonInSlices,
@@ -245,6 +246,9 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
   try {
     return await withDeadline(LOOK_UP_MS, work);
   } catch (cause) {
+    // An id that the database cannot hold is the caller's fault.
+    const refusal = fromUnknown(cause);
+    if (refusal.status < 500) throw refusal;
     const message =
       'Earlier answers cannot be looked up right now. Try again, or repeat the earlier items in input.';
     throw fault('service_unavailable', { message, retryAfterSeconds: 1, cause });

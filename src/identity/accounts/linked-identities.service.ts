@@ -41,7 +41,9 @@ export class LinkedIdentities {
   recognise(identity: ProvenIdentity, newcomer: SignUpContext): Promise<number> {
     return this.database.transaction(
       async (tx) => {
-        const userId = (await this.ownerOf(tx, identity)) ?? (await this.open(tx, identity, newcomer));
+        const known = await this.ownerOf(tx, identity);
+        await this.sessions.refuseInQuarantine(tx, known);
+        const userId = known ?? (await this.open(tx, identity, newcomer));
         await this.applyRole(tx, userId, identity);
         return userId;
       },

@@ -99,6 +99,16 @@ export abstract class ServiceSettings {
   readonly sandbox: 'auto' | 'on' | 'off';
 
   @Setting({
+    name: 'FIRST_KEYS',
+    group: 'General',
+    describe:
+      "Where the first start puts its keys and the owner's link: output prints them; file writes them to first-start.txt in DATA_FOLDER, because logs keep what is printed. auto takes the file under systemd; the image sets file.",
+    as: oneOf('auto', 'file', 'output'),
+    default: 'auto',
+  })
+  readonly firstKeys: 'auto' | 'file' | 'output';
+
+  @Setting({
     name: 'HOST',
     group: 'Server',
     describe: 'The address to listen on; 0.0.0.0 for every interface.',

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type ActionName, ActivityLog, type Changes, changesOf, type Concerned } from '../../audit';
 import { BudgetRaises } from '../../billing';
 import { PayerService, refuseSuperior } from '../../identity';
-import { type Actor, formatUsd, type Nano, type Scope } from '../../kernel';
+import { type Actor, fault, formatUsd, type Nano, type Scope } from '../../kernel';
 import {
   type ActingOnKey,
   type IssuedKey,
@@ -46,6 +46,7 @@ export class RecordedKeys {
   ): Promise<IssuedKey> {
     const concerns = await this.payers.standingOf(form);
     return this.database.transaction(async (tx) => {
+      if (scope.kind === 'user') await refuseBesideLocked(tx, scope.userId);
       const issued = await this.keys.issue(scope, tx, { ...form, kind: 'client' });
       await refuseSuperior(tx, actor, form.userId, 'user_id');
       const made = await this.register.get({ kind: 'key', keyId: issued.id }, issued.publicId, tx);
@@ -185,6 +186,19 @@ export class RecordedKeys {
       ...(reason === undefined ? {} : { reason }),
     });
   }
+}
+
+/** Otherwise locked limits would bind one key only: its owner would make another, also after revoking it. */
+async function refuseBesideLocked(tx: Tx, userId: number): Promise<void> {
+  const locked = await tx.query<object[]>(
+    `SELECT FROM api_key WHERE user_id = $1 AND limits_locked_at IS NOT NULL
+        AND limits_locked_by IS DISTINCT FROM user_id AND (status <> 'revoked' OR revoked_by = user_id) LIMIT 1`,
+    [userId],
+  );
+  if (locked.length > 0)
+    throw fault('permission_denied', {
+      message: 'An administrator set the limits of a key of yours: ask them for another key.',
+    });
 }
 
 const budgetOf = ({ id }: ManagedKey) => ({ kind: 'key', id }) as const;

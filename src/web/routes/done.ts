@@ -3,16 +3,21 @@ import { type CallHandler, type ExecutionContext, Injectable, type NestIntercept
 import { map, type Observable } from 'rxjs';
 import type { Notice } from '../frame-facts';
 import { requestOf, wantsPage } from '../http-request';
+import { localPath } from '../local-path';
 import { Notices } from '../notices';
 
 /** A change ends so: a person is led to this page, and told; a program gets the facts. */
 export class Done {
+  /** A path of this portal: any other address becomes the overview. */
+  readonly to: string;
+
   constructor(
-    /** The path of a page of ours. */
-    readonly to: string,
+    to: string,
     readonly facts: object,
     readonly told: Notice | undefined,
-  ) {}
+  ) {
+    this.to = localPath(to);
+  }
 }
 
 /** A text alone says that it went well. */

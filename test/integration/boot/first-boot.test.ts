@@ -177,43 +177,50 @@ test('a development start prints the address of the outbox with the token that o
   }
 }, 60_000);
 
-test('where standard output is the journal of systemd, the first keys go to a file of the data folder', async () => {
-  const own = await createTestDatabase();
-  const place = makeScratchFolder('switchboard-journal-');
-  const data = join(place, 'data');
-  const journal = join(place, 'journal');
-  writeFileSync(journal, '');
-  const { dev, ino } = statSync(journal, { bigint: true });
-  const service = Program.node(
-    'bundle/main.js',
-    [],
-    {
-      ...{ NODE_ENV: 'test', HOST: '127.0.0.1', PORT: '0', METRICS_PORT: '0', SANDBOX: 'off' },
-      ...{ DATA_FOLDER: data, DATABASE_URL: own.url, MIGRATION_DATABASE_URL: own.ownerUrl },
-      JOURNAL_STREAM: `${dev}:${ino}`,
-    },
-    { logFile: journal },
-  );
-  try {
-    const kept = join(data, 'first-start.txt');
-    await until(() => readFileSync(journal, 'utf8').includes(`read them in ${kept}, then delete that file.`));
-    expect(statSync(kept).mode & 0o777).toBe(0o600);
-    const told = readFileSync(kept, 'utf8');
-    expect(told.match(keyPattern)).toHaveLength(2);
-    expect(told).toContain('/sign-in-link?token=');
-    service.signal('SIGTERM');
-    expect(await service.ended).toBe(0);
-    const said = readFileSync(journal, 'utf8');
-    expect(said).toContain('is ready at http://');
-    expect(said).not.toMatch(keyPattern);
-    expect(said).not.toContain('sign-in-link?token=');
-  } finally {
-    service.kill();
-    await service.ended;
-    await own.drop();
-    rmSync(place, { recursive: true, force: true });
-  }
-}, 60_000);
+// "Root key and owner link in container logs (only systemd is spared)": the image sets FIRST_KEYS=file.
+test.each(['the journal of systemd', 'the log of a container'])(
+  'the first keys are not written to %s',
+  async (log) => {
+    const own = await createTestDatabase();
+    const place = makeScratchFolder('switchboard-journal-');
+    const data = join(place, 'data');
+    const journal = join(place, 'journal');
+    writeFileSync(journal, '');
+    const { dev, ino } = statSync(journal, { bigint: true });
+    const service = Program.node(
+      'bundle/main.js',
+      [],
+      {
+        ...{ NODE_ENV: 'test', HOST: '127.0.0.1', PORT: '0', METRICS_PORT: '0', SANDBOX: 'off' },
+        ...{ DATA_FOLDER: data, DATABASE_URL: own.url, MIGRATION_DATABASE_URL: own.ownerUrl },
+        ...(log.includes('systemd') ? { JOURNAL_STREAM: `${dev}:${ino}` } : { FIRST_KEYS: 'file' }),
+      },
+      { logFile: journal },
+    );
+    try {
+      const kept = join(data, 'first-start.txt');
+      await until(() =>
+        readFileSync(journal, 'utf8').includes(`read them in ${kept}, then delete that file.`),
+      );
+      expect(statSync(kept).mode & 0o777).toBe(0o600);
+      const told = readFileSync(kept, 'utf8');
+      expect(told.match(keyPattern)).toHaveLength(2);
+      expect(told).toContain('/sign-in-link?token=');
+      service.signal('SIGTERM');
+      expect(await service.ended).toBe(0);
+      const said = readFileSync(journal, 'utf8');
+      expect(said).toContain('is ready at http://');
+      expect(said).not.toMatch(keyPattern);
+      expect(said).not.toContain('sign-in-link?token=');
+    } finally {
+      service.kill();
+      await service.ended;
+      await own.drop();
+      rmSync(place, { recursive: true, force: true });
+    }
+  },
+  60_000,
+);
 
 test('what nobody caught is reported, and the process lives', async () => {
   const node = await boot();

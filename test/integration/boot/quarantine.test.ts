@@ -101,6 +101,23 @@ describe('a restored installation', () => {
     expect([elsewhere.status, elsewhere.headers.get('location')]).toEqual([303, PAGE]);
   });
 
+  // "A directory opens accounts during quarantine"
+  test('opens no account for a person of a directory', async () => {
+    house.markRestored();
+    const app = await house.start({ EXTENSIONS: './test/fixtures/extensions/directory.cjs' });
+    const entered = await ask(
+      app,
+      'POST',
+      '/auth/login',
+      { 'sec-fetch-site': 'same-origin' },
+      { provider: 'directory/acme', user_name: 'ina', password: 'right horse', terms: 'on' },
+    );
+    expect([entered.status, entered.text]).toEqual([503, expect.stringContaining('restored from a backup')]);
+    expect(await app.database.query("SELECT 1 FROM user_account WHERE email = 'ina@acme.example'")).toEqual(
+      [],
+    );
+  });
+
   test('ends what let people in, lets owners alone in again, and shows them what lies between', async () => {
     house.markRestored();
     const app = await house.start();

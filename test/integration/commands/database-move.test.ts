@@ -22,6 +22,8 @@ const dataFolder = join(top, 'data');
 const name = `move_${randomBytes(6).toString('hex')}`;
 const server = testServer();
 const target = inDatabase(server.ownerUrl, name);
+const { password } = new URL(target);
+const address = target.replace(`:${password}@`, '@');
 
 interface Spoken {
   readonly code: number;
@@ -32,7 +34,13 @@ interface Spoken {
 async function run(words: string[], more: Readonly<Record<string, string>> = {}): Promise<Spoken> {
   let [output, complaint] = ['', ''];
   const code = await executeCommand(words, {
-    environment: { NODE_ENV: 'test', DATA_FOLDER: dataFolder, EXTENSIONS: notes.path, ...more },
+    environment: {
+      NODE_ENV: 'test',
+      DATA_FOLDER: dataFolder,
+      EXTENSIONS: notes.path,
+      PGPASSWORD: decodeURIComponent(password),
+      ...more,
+    },
     write: (text) => (output += text),
     writeStderr: (text) => (complaint += text),
     confirm: () => Promise.resolve(false),
@@ -110,23 +118,27 @@ test('an embedded database is moved whole, and the service goes on with it', asy
 
   // What is refused changes nothing, and says what to do.
   await withEmbedded(async () => {
-    expect((await run(['database:move', target])).complaint).toContain('Stop it');
+    expect((await run(['database:move', address])).complaint).toContain('Stop it');
   });
-  expect(await run(['database:move', target], { DATABASE_URL: target })).toMatchObject({ code: 1 });
+  expect(await run(['database:move', address], { DATABASE_URL: target })).toMatchObject({ code: 1 });
   expect(await run(['database:move', 'mysql://x'])).toMatchObject({ code: 64 });
-  const listed = await run(['database:move', target], { EXTENSIONS: '' });
+  // "Database password in argv of database:move"
+  const told = await run(['database:move', 'postgres://somebody:secret@127.0.0.1:1/none']);
+  expect([told.code, told.complaint]).toEqual([64, expect.stringContaining('set it as PGPASSWORD')]);
+  expect(told.complaint).not.toContain('secret');
+  const listed = await run(['database:move', address], { EXTENSIONS: '' });
   expect(listed).toMatchObject({ code: 1 });
   expect(listed.complaint).toContain('moved-notes');
 
   // A try that failed in the middle is begun again by the same command.
   await administer(target, 'CREATE TABLE others (id integer)');
-  expect((await run(['database:move', target])).complaint).toContain(
+  expect((await run(['database:move', address])).complaint).toContain(
     'it has tables of others, such as public.others',
   );
   await administer(target, 'DROP TABLE others');
   await migrate({ url: target, migrations, queue: true });
 
-  const moved = await run(['database:move', target]);
+  const moved = await run(['database:move', address]);
   expect([moved.code, moved.complaint]).toEqual([
     0,
     expect.stringContaining('public.request_record_202402: 1 rows copied'),
@@ -136,7 +148,7 @@ test('an embedded database is moved whole, and the service goes on with it', asy
   expect(moved.output).toContain('all as they were sealed');
   expect(moved.output).toContain(`/${name}`);
   expect(moved.output).not.toContain(new URL(target).password);
-  expect((await run(['database:move', target])).complaint).toContain('it holds an installation already');
+  expect((await run(['database:move', address])).complaint).toContain('it holds an installation already');
 
   expect(await rowsOf(target, backlog)).toEqual([{ count: 2 }]);
   expect(await rowsOf(target, `SELECT kind FROM ${notes.role}.orders ORDER BY id`)).toEqual([

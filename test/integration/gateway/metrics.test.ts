@@ -32,6 +32,12 @@ describe('a request is counted', () => {
     expect(text).not.toContain('made-up-by-a-caller');
   });
 
+  // "gateway_build_info{commit} is unknown"
+  test('gateway_build_info names the commit that was built', async () => {
+    const text = await app.application.get(Metrics).text();
+    expect(text).toMatch(/^gateway_build_info\{version="[^"]+",commit="[0-9a-f]{40}(-dirty)?"\} 1$/m);
+  });
+
   test('a key that is not accepted is a refusal like any other', async () => {
     const answer = await fetch(`${app.url}/v1/embeddings`, {
       method: 'POST',

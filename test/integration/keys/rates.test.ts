@@ -76,23 +76,32 @@ describe('on one node', () => {
       },
     });
 
+  /** The wait of a refusal in seconds, 0 if there is none. */
+  const waitFor = async (answer: Promise<Response>): Promise<number> => {
+    const { status, headers } = await answer;
+    expect(status).toBe(401);
+    return Number(headers.get('retry-after'));
+  };
+
   test('whoever tries wrong keys is told to wait, by network; a right key is let in all the same', async () => {
     const { text } = await limited(app, owner, 100);
+    // "429 for a wrong key": a client would repeat it with the same key.
     const statuses: number[] = [];
-    for (let place = 0; place < 7; place += 1) statuses.push((await wrong(place)).status);
-    expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429]);
+    for (let place = 0; place < 5; place += 1) statuses.push(await waitFor(wrong(place)));
+    expect(statuses).toEqual([0, 0, 0, 0, 0]);
     const refused = await wrong(8);
-    expect(await refused.json()).toMatchObject({ error: { code: 'rate_limit_exceeded' } });
+    expect([refused.status, refused.headers.get('x-should-retry')]).toEqual([401, 'false']);
+    expect(await refused.json()).toMatchObject({ error: { code: 'invalid_api_key' } });
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect((await ask(app, text)).status).toBe(200);
     // A trusted proxy speaks for others: one IPv6 network is one address, another one another.
     const network = '2001:db8:1:2';
     for (let place = 0; place < 5; place += 1)
-      expect((await wrong(place, `${network}::${place}`)).status).toBe(401);
-    expect((await wrong(9, `${network}:ffff::1`)).status).toBe(429);
-    expect((await wrong(9, '2001:db8:1:3::1')).status).toBe(401);
+      expect(await waitFor(wrong(place, `${network}::${place}`))).toBe(0);
+    expect(await waitFor(wrong(9, `${network}:ffff::1`))).toBeGreaterThan(0);
+    expect(await waitFor(wrong(9, '2001:db8:1:3::1'))).toBe(0);
     // The text before an address that is not trusted is the caller's own invention.
-    expect((await wrong(9, `203.0.113.9, ${network}::1`)).status).toBe(429);
+    expect(await waitFor(wrong(9, `203.0.113.9, ${network}::1`))).toBeGreaterThan(0);
   });
 });
 

@@ -342,3 +342,23 @@ describe('a budget raised for a while', () => {
     expect((await tell(owner, raise())).status).toBe(403);
   });
 });
+
+// "Locked limits bind one key: its owner makes another"
+test('an owner whose limits are locked makes no further key, also after revoking the locked one', async () => {
+  const fresh = await person('user', await organisationOf(owner));
+  key = await addKey(app, fresh.userId);
+  const make = (cookie: string, more: object = {}) =>
+    sendJson({ url: app.url, cookie }, '/dashboard/keys/new', { name: 'another', ...more });
+  await tell(administrator, { budget_limit: 2, limits_locked: true });
+  const refused = {
+    status: 403,
+    json: { error: expect.stringContaining('ask them for another key') as string },
+  };
+  expect(await make(fresh.cookie)).toMatchObject(refused);
+  await tell(fresh, { action: 'revoke' });
+  expect(await make(fresh.cookie)).toMatchObject(refused);
+  expect((await make(administrator.cookie, { user_id: fresh.userId })).status).toBeLessThan(300);
+  await tell(fresh, { action: 'restore' });
+  await tell(administrator, { limits_locked: false });
+  expect((await make(fresh.cookie)).status).toBeLessThan(300);
+});

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { checkSignature, type KnownKey, Refusal } from './signature';
 import { Shelf, type StoredObject } from './shelf';
 
@@ -47,6 +48,8 @@ export class ObjectStoreStandIn {
   readonly bucket: string;
   readonly region: string;
   readonly key: KnownKey;
+  /** Each request takes this long at least. */
+  delayMs = 0;
   /** Its clock. */
   now = (): Date => new Date();
   private faults: { readonly fault: Fault; readonly meets: (asked: Asked) => boolean }[] = [];
@@ -108,6 +111,7 @@ export class ObjectStoreStandIn {
     } catch {
       return;
     }
+    if (this.delayMs > 0) await delay(this.delayMs);
     const url = new URL(request.url ?? '', this.url);
     const asked = {
       method: request.method ?? '',

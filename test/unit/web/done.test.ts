@@ -1,0 +1,13 @@
+import { done } from '../../../src/web/routes/done';
+
+// "done(to) is an open redirect"
+test.each([
+  'https://elsewhere.example/',
+  '//elsewhere.example',
+  '/\\\\elsewhere.example',
+  'javascript:alert(1)',
+])('a change never leads to %s', (to) => expect(done(to, {}).to).toBe('/dashboard'));
+
+test('a change leads to a path with its query and fragment', () => {
+  expect(done('/dashboard/keys?status=active#key-7', {}).to).toBe('/dashboard/keys?status=active#key-7');
+});
