@@ -40,6 +40,7 @@ const entries = {
       'gateway/intake/describe',
       'gateway/admission/input-bound',
       'gateway/media/audio-length',
+      'gateway/media/audio-meter',
       'gateway/operations/operation',
       'gateway/attempt/outbound',
       'keys/key-text',

@@ -4,7 +4,7 @@
 // tests run this and nothing else.
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
-const { dirname, join, relative } = require('node:path');
+const { basename, dirname, join, relative } = require('node:path');
 const { transform } = require('@swc/core');
 const { build } = require('esbuild');
 const { inProject } = require('./bootstrap/run.cjs');
@@ -191,7 +191,8 @@ async function bundle() {
   fs.rmSync(folder, { recursive: true, force: true });
   const artefactOf = await bundleService();
   for (const entry of ['boot/commands', 'boot/supervisor']) await bundleAlone(entry);
-  await once('boot/watchdog-thread', inProject('src/platform/processes/watchdog-thread.ts'));
+  for (const thread of ['platform/processes/watchdog-thread', 'gateway/media/audio-thread'])
+    await once(`boot/${basename(thread)}`, inProject('src', `${thread}.ts`));
   const files = fs.readdirSync(join(folder, 'boot')).filter((name) => name.endsWith('.js'));
   for (const name of files) keepNarrow(join(folder, 'boot', name));
   const { offers: ofCommands } = entries['boot/commands'];

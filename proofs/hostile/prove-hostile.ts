@@ -11,6 +11,7 @@ import { proveDrips } from './drips/drips';
 import { proveEchoes } from './echoes/echoes';
 import { type FuzzOptions, proveFuzz } from './fuzz/fuzz';
 import { heading } from './none';
+import { proveRecordings } from './recordings/recordings';
 import { proveSmallRequests } from './small-requests/small-requests';
 import { type WayName, wayNames, WayOut } from './ways/way';
 
@@ -23,6 +24,7 @@ const parts: Readonly<Record<string, (findings: Findings, options: Options) => P
   canaries: proveCanaries,
   drips: proveDrips,
   'small-requests': proveSmallRequests,
+  recordings: proveRecordings,
 };
 /** These are about suppliers, and are tried by every way to them. */
 const byWay: Readonly<Record<string, (findings: Findings, way: WayOut, options: Options) => Promise<void>>> =

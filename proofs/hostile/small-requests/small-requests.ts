@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Chance } from '../../../test/system/chance';
 import type { Findings } from '../../../test/system/findings';
 import { Wire } from '../fuzz/wire';
+import { mainThreadMs } from '../main-thread';
 import { none, tell } from '../none';
 import { Testbed } from '../testbed';
 import { drawOddRequest, type OddRequest } from './odd-request';
@@ -12,7 +13,6 @@ const WARM_UP_COUNT = 300;
 const MAX_CPU_MS = 50;
 /** Garbage collection and compilation fall on any request; a request that costs too much does so each time. */
 const ATTEMPTS = 4;
-const NS_PER_MS = 1_000_000;
 
 /** Paths of findings that named them, tried whatever the seed. */
 const knownPaths: readonly string[] = ['/'.repeat(15_000), '/v1'.repeat(5_000), `/v1/${'a/'.repeat(7_000)}`];
@@ -75,12 +75,6 @@ async function measure(testbed: Testbed, request: OddRequest): Promise<Measured>
     cpuMs = Math.min(cpuMs, mainThreadMs(testbed.gateway.pid) - before);
   }
   return { name: request.name, cpuMs };
-}
-
-/** CPU time of the process's main thread; the other threads do not delay callers. */
-function mainThreadMs(pid: number): number {
-  const [ns = ''] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ');
-  return Number(ns) / NS_PER_MS;
 }
 
 /** The paths of the contract, and some that nobody serves. */

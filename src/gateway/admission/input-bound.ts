@@ -4,7 +4,6 @@ import { type RequestMeasure, textAlone } from '../../protocol';
 import type { PictureRule } from '../../routing';
 import { windowOf } from '../../vendors';
 import { betasIn, type Call } from '../intake';
-import { recordingTokens } from '../media/audio';
 
 /** Suppliers add so much around a conversation, around tools, and as the description of their own tools. */
 const FRAME = 256;
@@ -30,15 +29,14 @@ export function inputBoundOf(
   if (measure === null && !call.isUnbounded) return call.textBound;
   const known = windowOf(facts, betasOf(call));
   const uses = Math.max(runsTools ? call.serverTools.uses : 0, facts.rounds ?? 0);
-  const { pictures, documents, references, recordings } = measure ?? textAlone;
+  const { pictures, documents, references } = measure ?? textAlone;
   const rule = pictures.length + documents.length + references + uses > 0 ? ruleOf() : null;
   const factor = rule?.factor ?? 1;
   const whole = Math.ceil(Math.max(known ?? LARGEST_WINDOW, contextTokens ?? 0) * factor);
   if (call.isUnbounded) return Math.min((1 + uses) * whole, COUNT_CAP);
   if (measure === null) return call.textBound;
-  let once = call.textBound + framesOf(measure);
+  let once = call.textBound + framesOf(measure) + call.sound.bound;
   for (const picture of pictures) once += Math.min(bounds.imageTokens ?? Infinity, rule?.most(picture) ?? 0);
-  for (const recording of recordings) once += recordingTokens(recording).bound;
   once += documents.length * (bounds.documentTokens ?? whole);
   once += references * (bounds.referenceTokens ?? whole);
   if (known !== null) once = Math.min(once, whole);

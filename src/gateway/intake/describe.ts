@@ -4,7 +4,7 @@ import { pick, type RequestMeasure, textAlone } from '../../protocol';
 import { AUTO } from './auto';
 import { NO_NEEDS, type WireNeeds } from '../../routing';
 import { type StoredId, thinkingBeside } from '../../vendors';
-import { type Recording, recordingIn } from '../media/audio';
+import { NO_SOUND, type Recording, type SoundTokens } from '../media/audio';
 import { inputEstimateOf, textBound } from '../media/input-size';
 import { type Speech, speechIn } from '../media/speech';
 import { checkBounds } from '../operations/bounds';
@@ -74,6 +74,8 @@ export interface Call {
   readonly needs: WireNeeds;
   /** A conversation carries this beside its text; null where something else is asked. */
   readonly measure: RequestMeasure | null;
+  /** The tokens of its recordings. */
+  readonly sound: SoundTokens;
   readonly serverTools: ServerTools;
   /** An upper bound of the tokens in the text. */
   readonly textBound: number;
@@ -88,15 +90,15 @@ const REGION_LENGTH = 64;
 const MOST_CHOICES = 128;
 const MAX_COUNTED_TOKENS = 100_000_000;
 
-/** Reads the envelope by hand: a validator would cost more than the rest of this stage. */
+/** Reads the envelope by hand: a validator would cost more than the rest of this stage. Its sound is measured apart. */
 export function describeCall(
   inbound: Inbound,
   operation: Operation,
   gates: GateRecord[] | null = null,
+  recording: Recording | null = null,
 ): Call {
   const { body, bytes } = inbound;
   const { unknown, stored } = readNames(inbound, operation);
-  const recording = recordingOf(inbound, operation);
   checkBounds(operation.bounds, body);
   checkLabels(body);
   if (recording === null) requireAsked(body[operation.asked], operation);
@@ -134,6 +136,7 @@ export function describeCall(
     region: regionIn(body.region),
     needs: isConversation(operation) ? needsOf(body) : NO_NEEDS,
     measure,
+    sound: NO_SOUND,
     serverTools,
     textBound:
       sound?.inputBound ??
@@ -143,6 +146,12 @@ export function describeCall(
     gates,
   };
 }
+
+export const withSound = (call: Call, sound: SoundTokens): Call => ({
+  ...call,
+  sound,
+  inputEstimate: call.inputEstimate + sound.estimate,
+});
 
 function needsOf({ tools, ...body }: Inbound['body']): WireNeeds {
   const effort = effortIn(body);
@@ -160,15 +169,6 @@ function effortIn({ reasoning_effort, output_config, reasoning }: Inbound['body'
 function thinkingBesideOf(body: Inbound['body'], operation: Operation): number {
   if (!isText(operation) || operation.dialect.name !== 'chat') return 0;
   return Math.min(MAX_COUNTED_TOKENS, thinkingBeside(body, MAX_THINKING_TOKENS));
-}
-
-function recordingOf({ form }: Inbound, { takesForm }: Operation): Recording | null {
-  if ((form !== null) !== (takesForm === true)) {
-    throw fault('unsupported_media_type', {
-      message: `The body of this route is ${takesForm ? 'a multipart form' : 'JSON'}.`,
-    });
-  }
-  return form === null ? null : recordingIn(form);
 }
 
 function modelIn(model: unknown): string {

@@ -1,3 +1,4 @@
+import { AudioMeter } from '../media/audio-meter';
 import { CallGates } from './call-gates';
 import { Intake } from './intake';
 import { Lifecycle } from './lifecycle';
@@ -19,4 +20,4 @@ export { conversationOf, stickyKey } from './session';
 export { MAX_THINKING_TOKENS } from './thinking';
 export type { Work } from './work';
 
-export const intakeStage = [CallGates, Intake, Lifecycle, RequestGate];
+export const intakeStage = [AudioMeter, CallGates, Intake, Lifecycle, RequestGate];

@@ -1,14 +1,18 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../keys';
+import { fault } from '../../kernel';
 import { Settings } from '../../platform';
 import { type HttpRequest, Idempotency } from '../../web';
 import type { Operation } from '../operations/operation';
 import type { Reply } from '../reply/reply';
 import { Gates } from '../gates/gate-hooks';
 import { StoredIds } from '../stored/stored-ids.service';
+import { fileIn, recordingOf, soundTokensOf } from '../media/audio';
+import { AudioMeter } from '../media/audio-meter';
+import type { Form } from '../media/form';
 import { CallGates } from './call-gates';
-import { type Call, describeCall } from './describe';
+import { type Call, describeCall, withSound } from './describe';
 import { type Inbound, inboundOf } from './inbound';
 import { KeptAnswers } from './kept-answers';
 import { replayOr } from './replay';
@@ -26,6 +30,7 @@ export class Intake {
     private readonly idempotency: Idempotency,
     private readonly gates: Gates,
     private readonly callGates: CallGates,
+    private readonly meter: AudioMeter,
   ) {}
 
   /** The key, its rate, and a place among the open requests. */
@@ -42,17 +47,39 @@ export class Intake {
   describe(received: Inbound, operation: Operation): Call | Promise<Call> {
     const expanding = operation.keepsAnswers === true ? this.kept.expand(received) : received;
     return expanding instanceof Promise
-      ? expanding.then((inbound) => this.checked(describeCall(inbound, operation, this.gates.trace())))
-      : this.checked(describeCall(expanding, operation, this.gates.trace()));
+      ? expanding.then((inbound) => this.describeExpanded(inbound, operation))
+      : this.describeExpanded(expanding, operation);
   }
 
-  /** Throws where the call refers to content in a supplier's account that its key was not given. */
-  private checked(call: Call): Call | Promise<Call> {
-    const { stored, operation, inbound } = call;
-    if (stored.length === 0) return call;
+  private describeExpanded(inbound: Inbound, operation: Operation): Call | Promise<Call> {
+    requireFormat(inbound, operation);
+    if (inbound.form !== null) return this.describeForm(inbound, inbound.form, operation);
+    const call = describeCall(inbound, operation, this.gates.trace());
+    const recordings = call.measure?.recordings ?? [];
+    if (call.stored.length === 0 && recordings.length === 0) return call;
+    return this.checkStored(call).then(() =>
+      recordings.length === 0 ? call : this.measureSound(call, recordings),
+    );
+  }
+
+  /** Throws if the call refers to content in a supplier's account that its key was not given. */
+  private async checkStored({ stored, operation, inbound }: Call): Promise<void> {
+    if (stored.length === 0) return;
     // Hidden reasoning without its content is left out of these requests.
     const ids = operation.keepsAnswers === true ? stored.filter(({ kind }) => kind !== 'reasoning') : stored;
-    return this.storedIds.check(inbound.caller.keyId, ids).then(() => call);
+    await this.storedIds.check(inbound.caller.keyId, ids);
+  }
+
+  private async describeForm(inbound: Inbound, form: Form, operation: Operation): Promise<Call> {
+    const [length = null] = await this.meter.measure([fileIn(form).bytes], null);
+    return describeCall(inbound, operation, this.gates.trace(), recordingOf(form, length));
+  }
+
+  /** A recording of an unknown kind is as long as any of its size. */
+  private async measureSound(call: Call, recordings: readonly string[]): Promise<Call> {
+    const files = recordings.map((base64) => Buffer.from(base64, 'base64'));
+    const lengths = await this.meter.measure(files, 'webm');
+    return withSound(call, soundTokensOf(lengths.filter((length) => length !== null)));
   }
 
   /** What gates of extensions let through, with their texts in place of the caller's. */
@@ -68,4 +95,11 @@ export class Intake {
   ): Promise<Reply | T> {
     return replayOr(this.idempotency, received, asked, execute);
   }
+}
+
+function requireFormat({ form }: Inbound, { takesForm }: Operation): void {
+  if ((form !== null) === (takesForm === true)) return;
+  throw fault('unsupported_media_type', {
+    message: `The body of this route is ${takesForm ? 'a multipart form' : 'JSON'}.`,
+  });
 }

@@ -7,7 +7,7 @@ import {
 } from '../../kernel';
 import { isRecord } from '../../protocol';
 import { BadVerdict } from '../gates/read-verdict';
-import { type Call, describeCall } from './describe';
+import { type Call, describeCall, withSound } from './describe';
 import { type PlacedText, textsOf } from './request-texts';
 
 /**
@@ -28,7 +28,8 @@ export function rewritten(
   if (changes.length === 0) return call;
   const bytes = spliceJson(inbound.bytes, changes);
   if (bytes.length > mostBytes) throw new BadVerdict('the request would be too large with its texts');
-  const described = (text: JsonObjectText): Call => describeCall({ ...inbound, ...text }, operation, gates);
+  const described = (text: JsonObjectText): Call =>
+    withSound(describeCall({ ...inbound, ...text }, operation, gates), call.sound);
   const text = readJsonObject(bytes);
   return text instanceof Promise ? text.then(described) : described(text);
 }

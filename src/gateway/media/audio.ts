@@ -1,6 +1,6 @@
 import { COUNT_CAP, type PriceRates, promptTokens, fault, type UsageReading, usageOf } from '../../kernel';
 import type { FormFile } from '../../routing';
-import { audioKindOf, audioLengthOf } from './audio-length';
+import type { AudioLength } from './audio-length';
 import type { Form } from './form';
 
 /** A recording to be transcribed, and what that can cost. */
@@ -25,16 +25,15 @@ const LEAST_TOKENS_OUT = 256;
 /** A report of so many times the longest that the file can be is no report. */
 const ABSURD_FACTOR = 10;
 
-export function recordingIn({ fields, files }: Form): Recording {
-  const file = fileIn(files);
-  const kind = audioKindOf(file.bytes);
-  if (kind === null) {
+/** `file` has been measured, which told its length; null if it is no recording. */
+export function recordingOf({ fields }: Form, length: AudioLength | null): Recording {
+  if (length === null) {
     throw fault('unsupported_media_type', {
       param: 'file',
       message: 'file must be a recording in WAV, MP3, M4A, MP4, FLAC, OGG or WebM.',
     });
   }
-  const { boundMs, estimateMs } = audioLengthOf(kind, file.bytes);
+  const { boundMs, estimateMs } = length;
   if (boundMs >= COUNT_CAP) throw unmeasurable();
   const seconds = Math.ceil(Math.max(boundMs, LEAST_CHARGED_MS) / 1_000);
   const fieldBytes = fields.reduce((sum, [, value]) => sum + Buffer.byteLength(value), 0);
@@ -47,15 +46,21 @@ export function recordingIn({ fields, files }: Form): Recording {
   };
 }
 
-/** A recording within a conversation takes these tokens. Of an unknown kind it is as long as any of its size. */
-export function recordingTokens(base64: string): { readonly bound: number; readonly estimate: number } {
-  const file = Buffer.from(base64, 'base64');
-  const length = audioLengthOf(audioKindOf(file) ?? 'webm', file);
-  return {
-    bound: Math.ceil((length.boundMs / 1_000) * MOST_TOKENS_IN),
-    estimate: Math.ceil((length.estimateMs / 1_000) * USUAL_TOKENS_IN),
-  };
+/** Tokens that the recordings within a conversation take. */
+export interface SoundTokens {
+  readonly bound: number;
+  readonly estimate: number;
 }
+
+export const NO_SOUND: SoundTokens = { bound: 0, estimate: 0 };
+
+export const soundTokensOf = (lengths: readonly AudioLength[]): SoundTokens => ({
+  bound: sumOf(lengths, ({ boundMs }) => boundMs * MOST_TOKENS_IN),
+  estimate: sumOf(lengths, ({ estimateMs }) => estimateMs * USUAL_TOKENS_IN),
+});
+
+const sumOf = (lengths: readonly AudioLength[], milliTokens: (length: AudioLength) => number): number =>
+  lengths.reduce((sum, length) => sum + Math.ceil(milliTokens(length) / 1_000), 0);
 
 const unmeasurable = () =>
   fault('invalid_request', {
@@ -64,7 +69,7 @@ const unmeasurable = () =>
       'The length of file cannot be told: its tables contradict one another, or its sound is packed or encrypted by its container.',
   });
 
-function fileIn(files: readonly FormFile[]): FormFile {
+export function fileIn({ files }: Form): FormFile {
   const stray = files.find(({ field }) => field !== 'file');
   if (stray !== undefined) {
     throw fault('invalid_request', {

@@ -1,5 +1,4 @@
 import type { Picture, RequestMeasure } from '../../protocol';
-import { recordingTokens } from './audio';
 
 /**
  * The most tokens in a JSON text of so many bytes. No tokenizer makes more than one of a byte of UTF-8, and no escape of
@@ -18,11 +17,10 @@ const PAGE = 3_000;
 const BYTES_PER_PAGE = 75_000;
 const USUAL_REFERENCE = 2_000;
 
-/** An estimate of a request's input tokens: charged when the supplier reports no usage. */
+/** An estimate of a request's input tokens without its sound: charged when the supplier reports no usage. */
 export function inputEstimateOf(measure: RequestMeasure, bytes: number): number {
   let tokens = textEstimate(Math.max(0, bytes - measure.mediaBytes));
   for (const picture of measure.pictures) tokens += pictureEstimate(picture);
-  for (const recording of measure.recordings) tokens += recordingTokens(recording).estimate;
   for (const document of measure.documents)
     tokens += PAGE * Math.max(1, Math.floor((document.bytes ?? 0) / BYTES_PER_PAGE));
   return tokens + measure.references * USUAL_REFERENCE;

@@ -51,9 +51,10 @@ function readPage(file: Buffer, body: number, lengths: Buffer, stream: Stream) {
   for (const length of lengths) {
     at += length;
     if (length === 255) continue;
-    const packet = Buffer.concat([...stream.open, file.subarray(start, at)]);
+    const piece = file.subarray(start, at);
+    const packet = stream.open.length === 0 ? piece : Buffer.concat([...stream.open, piece]);
     seconds += packetSeconds(stream, packet);
-    stream.open = [];
+    if (stream.open.length > 0) stream.open = [];
     start = at;
   }
   if (at > start) stream.open.push(file.subarray(start, at));

@@ -1,13 +1,16 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import fc from 'fast-check';
-import { recordingIn, soldAudio } from '../../../src/gateway/media/audio';
+import { recordingOf as recordingOfForm, soldAudio } from '../../../src/gateway/media/audio';
+import { measureAudio } from '../../../src/gateway/media/measure-audio';
 import { parseForm } from '../../../src/gateway/media/form';
 import { boundOf, costOf, priceRates, usageOf, type UsageReading } from '../../../src/kernel';
 import { honestRecordings, recordingNamed } from '../../support/forged-recordings';
 import { mp3Of, wavOf } from '../../support/recordings';
 
-const recordingOf = (bytes: Buffer) =>
-  recordingIn({ fields: [], files: [{ field: 'file', name: 'a', type: 'audio/wav', bytes }] });
+const recordingOf = (bytes: Buffer) => {
+  const [length = null] = measureAudio([bytes], null);
+  return recordingOfForm({ fields: [], files: [] }, length);
+};
 const byMinute = priceRates({ perMinuteNano: 6_000_000n });
 const byToken = priceRates({ input: 2_500_000_000n, output: 10_000_000_000n, audioInput: 6_000_000_000n });
 const told = (counts: Parameters<typeof usageOf>[0]): UsageReading => ({

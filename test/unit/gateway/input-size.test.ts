@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import type { LaneView, ModelView } from '../../../src/catalogue';
-import { describeCall } from '../../../src/gateway/intake/describe';
+import { describeCall, withSound } from '../../../src/gateway/intake/describe';
 import type { Inbound } from '../../../src/gateway/intake/inbound';
 import { objectText } from '../../../src/kernel/json/read-json-object';
+import { soundTokensOf } from '../../../src/gateway/media/audio';
+import { audioKindOf, audioLengthOf } from '../../../src/gateway/media/audio-length';
 import { inputBoundOf } from '../../../src/gateway/admission/input-bound';
 import { type Operation, operations, type TextOperation } from '../../../src/gateway/operations/operation';
 import { SupplierStyles } from '../../../src/routing';
@@ -299,8 +301,14 @@ describe('the bound on what goes in', () => {
 
   test('of a recording follows its length', () => {
     const part = (data: string): object => ({ type: 'input_audio', input_audio: { data, format: 'wav' } });
-    const of = (file: Buffer): number =>
-      boundOf(operations.chat, requestOf(operations.chat, [part(base64(file))]), gpt4o);
+    const of = (file: Buffer): number => {
+      const call = callOf(operations.chat, {
+        model: 'm',
+        ...requestOf(operations.chat, [part(base64(file))]),
+      });
+      const heard = withSound(call, soundTokensOf([audioLengthOf(audioKindOf(file) ?? 'webm', file)]));
+      return inputBoundOf(heard, modelOf(), gpt4o, () => styles.picturesFor(gpt4o), true);
+    };
     expect(of(wavOf({ seconds: 60 }))).toBeGreaterThan(60 * 32);
     expect(of(wavOf({ seconds: 60 }))).toBeLessThan(60 * 60);
     expect(of(Buffer.alloc(30_000))).toBeGreaterThan(30 * 32);
