@@ -1,6 +1,7 @@
 import {
   type AskedFees,
   entryOf,
+  isSoldByTokens,
   type JsonFields,
   type PriceRates,
   readModes,
@@ -32,10 +33,6 @@ export const pictureFees = (body: JsonFields): AskedFees => ({
 
 /** The largest picture takes these tokens at each quality, by the vendor's table; an untold quality is the highest. */
 const TOKENS_OF_QUALITY: Readonly<Record<string, number>> = { low: 408, medium: 1_584, high: 6_240 };
-
-/** Where a price tells no pictures, it means their tokens: at the rate of output, unless they have one of their own. */
-const isSoldByTokens = ({ images, imageOutput, output }: PriceRates): boolean =>
-  imageOutput !== null || (Object.keys(images).length === 0 && output > 0n);
 
 /** A model that sells pictures by their tokens, and whose supplier reported none, is charged by estimate, never free. */
 export function soldPictures(reading: UsageReading, price: PriceRates): UsageReading {

@@ -48,8 +48,12 @@ function imageRate({ images }: PriceRates, key: string): bigint | undefined {
   return entryOf(images, key) ?? ofSize ?? entryOf(images, quality);
 }
 
-/** Sold at a multiple of the others: a price that tells sizes alone does not cover them. */
+/** Sold at a multiple of the others: a price by the call or by sizes alone does not cover them. */
 const BEST_QUALITIES: ReadonlySet<string> = new Set(['high', 'hd']);
+
+/** Where a price tells no pictures, it means their tokens: at the rate of output, unless they have one of their own. */
+export const isSoldByTokens = ({ images, imageOutput, output }: PriceRates): boolean =>
+  imageOutput !== null || (Object.keys(images).length === 0 && output > 0n);
 
 export const chargedImageRate = (price: PriceRates, key: string): bigint =>
   imageRate(price, key) ?? dearest(Object.values(price.images));
@@ -130,6 +134,8 @@ export function unpricedFee(
     if (value === undefined || value === ANY_MODE || isUsualMode(field, value)) continue;
     if (modeOf(price, field, value) === undefined) return `${field} "${value}"`;
   }
-  if (image === null || Object.keys(price.images).length === 0) return null;
-  return imageRate(price, image) === undefined && !image.includes(ANY_MODE) ? `image ${image}` : null;
+  if (image === null || image.includes(ANY_MODE) || imageRate(price, image) !== undefined) return null;
+  if (Object.keys(price.images).length > 0) return `image ${image}`;
+  const isByCall = price.perCallNano > 0n && !isSoldByTokens(price);
+  return isByCall && BEST_QUALITIES.has(image.split('/')[0]!) ? `image ${image}` : null;
 }

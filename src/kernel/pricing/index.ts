@@ -11,4 +11,4 @@ export * from './cost';
 export * from './decimal';
 export { ratesPaid } from './paid';
 export { feeLines, type RecordedFee, type Surcharge, surcharged } from './surcharges';
-export { unpricedFee } from './fee-rates';
+export { isSoldByTokens, unpricedFee } from './fee-rates';
