@@ -4,6 +4,7 @@ import { errorReply, type Style } from './complaint';
 import { geminiModelOf } from './dialects/gemini';
 import type { Fault, FaultBook } from './faults';
 import { isObject, parseJson, textOf, type JsonObject } from './json';
+import { parseMultipart } from './multipart';
 import { Playback } from './playback';
 import type { Entry, Recorder } from './recorder';
 import { prepare, type Prepared, type ReplyCache } from './reply-cache';
@@ -34,6 +35,14 @@ export interface LaneName {
 
 const largestBody = 64 * 1024 * 1024;
 const largestMessagesBody = 32 * 1024 * 1024;
+
+/** The model that the request names, in its path, its form or its body. */
+function modelOf({ wire, media }: Route, { path, bytes, headers, body }: Call): string {
+  if (wire === 'gemini') return geminiModelOf(path);
+  if (media !== 'multipart') return textOf(body['model']);
+  const part = parseMultipart(bytes, headers['content-type'])?.find(({ name }) => name === 'model');
+  return part?.bytes.toString() ?? '';
+}
 
 /** One request: recorded, read, answered, and recorded again when its connection ends. */
 export class Exchange {
@@ -132,7 +141,7 @@ export class Exchange {
     const key = keyOf(headers);
     const query = new URL(entry.url, 'http://localhost').searchParams;
     const call = { body, bytes, headers, path: entry.path, query, key, settings, shelf, usageVariant };
-    const model = route.wire === 'gemini' ? geminiModelOf(entry.path) : textOf(body['model']);
+    const model = modelOf(route, call);
     return prepare(this.refusal(style, route, call, model) ?? route.handler(call), model);
   }
 

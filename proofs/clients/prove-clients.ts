@@ -6,6 +6,7 @@ import { clientsFolder } from './clients-folder';
 import { tryClaudeCode } from './claude-code';
 import { tryCodex } from './codex';
 import { tryGuide } from './guide';
+import { tryOpenResponses } from './open-responses';
 import { Outside } from './outside';
 import { Findings, runProof } from '../../test/system/findings';
 import { installPackages } from '../../test/system/packages';
@@ -56,7 +57,12 @@ async function trySdk(
   findings.add(`${client} · ran to the end`, fault === null, fault ?? '');
 }
 
-const others = { Codex: tryCodex, 'Claude Code': tryClaudeCode, 'docs/clients.md': tryGuide };
+const others = {
+  'Open Responses': tryOpenResponses,
+  Codex: tryCodex,
+  'Claude Code': tryClaudeCode,
+  'docs/clients.md': tryGuide,
+};
 
 /** A part of a client's name as the only argument tries that client alone. */
 async function main(): Promise<void> {

@@ -17,22 +17,22 @@ async function main(): Promise<void> {
   if (process.argv.includes('--write')) return writeFileSync(tablePath, tableOf(rows));
   endWithThisProcess();
   const isRed = process.argv.includes('--red');
-  const count: Count = { held: 0, red: 0, never: 0, broken: 0, unseen: 0 };
+  const count: Count = { held: 0, decided: 0, red: 0, never: 0, broken: 0, unseen: 0 };
   const wanted = chosenOf(rows);
   for (const half of halves) {
     const chosen = half.filter((row) => wanted.has(row));
     if (chosen.length > 0) await ask(chosen, isRed ? redden : hold, count);
   }
-  const { held, red, never, broken, unseen } = count;
+  const { held, decided, red, never, broken, unseen } = count;
   say(
     isRed
       ? `\nprove:specification --red: ${red} seen red, ${never} never, ${broken} broken as they are, ${unseen} not checkable`
-      : `\nprove:specification: ${held} held, ${broken} broken, ${unseen} not checkable`,
+      : `\nprove:specification: ${held} held, ${decided} decided, ${broken} broken, ${unseen} not checkable`,
   );
-  process.exitCode = held + red > 0 && never + (isRed ? 0 : broken) === 0 ? 0 : 1;
+  process.exitCode = held + decided + red > 0 && never + (isRed ? 0 : broken) === 0 ? 0 : 1;
 }
 
-type Count = Record<'held' | 'red' | 'never' | 'broken' | 'unseen', number>;
+type Count = Record<'held' | 'decided' | 'red' | 'never' | 'broken' | 'unseen', number>;
 type Way = (one: CheckedRow, world: SpecificationWorld) => Promise<keyof Count>;
 
 /** The statements that the command line names, all where it names none. */
@@ -67,9 +67,10 @@ async function ask(chosen: readonly Row[], way: Way, count: Count): Promise<void
 /** The way tells whether a statement holds. */
 const hold: Way = async (one, world) => {
   const saw = await outcomeOf(one, world);
+  const as = saw !== null ? 'broken' : one.decided === null ? 'held' : 'decided';
   if (saw !== null) say(`BROKEN  ${one.section} ${one.statement}\n          ${saw}`);
-  else if (process.argv.includes('--each')) say(`held    ${one.section} ${one.statement}`);
-  return saw === null ? 'held' : 'broken';
+  else if (process.argv.includes('--each')) say(`${as.padEnd(7)} ${one.section} ${one.statement}`);
+  return as;
 };
 
 /** The way tells whether a statement that holds can fail. */

@@ -2,14 +2,25 @@ import type { SpecificationWorld } from './world';
 
 export type Check = (world: SpecificationWorld) => Promise<void>;
 
+/** What a statement means where the document leaves it open, or how far a decision departs from its words. */
+export interface Decision {
+  /** Its file in `docs/adr`. */
+  readonly adr: string;
+  readonly says: string;
+}
+
+export const openPointsFile = '0110-open-points-of-the-specification.md';
+
+/** A decision of the ADR that lists what the document leaves open. */
+export const openPoint = (says: string): Decision => ({ adr: openPointsFile, says });
+
 /** A statement of the specification that the running service can be asked for. */
 export interface CheckedRow {
   readonly section: string;
   readonly statement: string;
   /** Throws with what it saw instead. */
   readonly check: Check;
-  /** The decision that says what the statement means, where the document leaves it open. */
-  readonly decided: string | null;
+  readonly decided: Decision | null;
 }
 
 /** A statement that no caller can see. */
@@ -25,7 +36,7 @@ export const row = (
   section: string,
   statement: string,
   check: Check,
-  { decided = null }: { readonly decided?: string | null } = {},
+  { decided = null }: { readonly decided?: Decision | null } = {},
 ): CheckedRow => ({ section, statement, check, decided });
 
 export const unseen = (section: string, statement: string, why: string): UnseenRow => ({

@@ -42,6 +42,18 @@ export class Suppliers {
     return this.fault(at, model, { kind: 'status', status: 200, body });
   }
 
+  /** The supplier's own answer to this body, without the service between. */
+  async directly(at: Place, path: string, body: object): Promise<Buffer> {
+    const response = await fetch(this.servers[at].url + path, {
+      method: 'POST',
+      headers: { authorization: 'Bearer sim-proof', 'content-type': 'application/json' },
+      signal: AbortSignal.timeout(30_000),
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+    return Buffer.from(await response.arrayBuffer());
+  }
+
   /** Suppliers were asked these, which hold the text, the oldest first at each. */
   async heardWith(text: string): Promise<readonly Heard[]> {
     const all = await Promise.all(places.map(async (at) => [at, await this.requestsAt(at)] as const));

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type IncomingHttpHeaders, request } from 'node:http';
+import type { ModelKind } from '../../../../src/catalogue';
 import { type Answer, type Client, expect, jsonOf, type Sent } from '../../../operations/http';
 import { recordingNamed } from '../../../../test/support/forged-recordings';
 import { eventsOf, type StreamEvent } from '../../stream';
@@ -161,6 +162,31 @@ export async function streamed(
   return { status, headers, trailers, text, events, data };
 }
 
+/** Reads a stream until its text has this, then goes away; the text so far. */
+export async function readUntil(
+  world: SpecificationWorld,
+  client: Client,
+  [path, json]: readonly [path: string, json: object],
+  wanted: RegExp,
+): Promise<string> {
+  const leaving = new AbortController();
+  const response = await fetch(world.url + path, {
+    method: 'POST',
+    headers: { ...client.headers, 'content-type': 'application/json' },
+    body: JSON.stringify(json),
+    signal: AbortSignal.any([leaving.signal, AbortSignal.timeout(20_000)]),
+  });
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk as Uint8Array, { stream: true });
+    if (wanted.test(text)) break;
+  }
+  leaving.abort();
+  expect(wanted.test(text), `the stream ended without ${String(wanted)}: ${text.slice(0, 300)}`);
+  return text;
+}
+
 function rawly(url: string, client: Client, path: string, json: object) {
   return new Promise<Omit<Streamed, 'events' | 'data'>>((resolve, reject) => {
     const headers = { ...client.headers, 'content-type': 'application/json' };
@@ -215,3 +241,37 @@ export const interfaces: readonly [path: string, json: object][] = [
 /** A recording that is taken. */
 export const recording = () =>
   recordingOf({ model: 'spec-whisper' }, recordingNamed('pcm.wav'), 'speech.wav');
+
+/** An interface, asked for a model of the row's own. */
+interface Interface {
+  readonly kind: ModelKind;
+  readonly ask: (client: Client, model: string) => Promise<Answer>;
+}
+
+const posts =
+  (path: string, bodyOf: (more: object) => object) =>
+  (client: Client, model: string): Promise<Answer> =>
+    client.post(path, { json: bodyOf({ model }) });
+
+/** The interfaces whose requests any supplier can serve. */
+export const everyInterface: Readonly<Record<string, Interface>> = {
+  chat: { kind: 'chat', ask: posts(chat, (more) => chatOf('Hello', more)) },
+  'streamed chat': { kind: 'chat', ask: posts(chat, (more) => chatOf('Hello', { stream: true, ...more })) },
+  messages: { kind: 'chat', ask: posts(messages, (more) => messagesOf('Hello', more)) },
+  embeddings: { kind: 'embedding', ask: posts(embeddings, (more) => embeddingsOf('Hello', more)) },
+  rerank: { kind: 'rerank', ask: posts(rerank, rerankOf) },
+  speech: { kind: 'speech', ask: posts(speech, (more) => speechOf('Hello', { voice: 'nova', ...more })) },
+  transcription: {
+    kind: 'transcription',
+    ask: (client, model) =>
+      client.post(transcriptions, recordingOf({ model }, recordingNamed('pcm.wav'), 'speech.wav')),
+  },
+};
+
+/** Runs a check for each interface; its failure names the interface. */
+export async function onEveryInterface(check: (one: Interface) => Promise<void>): Promise<void> {
+  for (const [name, one] of Object.entries(everyInterface))
+    await check(one).catch((error: unknown) => {
+      throw new Error(`${name}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    });
+}

@@ -2,6 +2,7 @@ import type { Row } from '../../row';
 import { accessRows } from './access';
 import { answerRows } from './answers';
 import { chatRows } from './chat';
+import { codeRows } from './codes';
 import { errorRows } from './errors';
 import { keyRows } from './keys';
 import { limitRows } from './limits';
@@ -16,6 +17,7 @@ export const gatewayRows: readonly Row[] = [
   ...accessRows,
   ...keyRows,
   ...errorRows,
+  ...codeRows,
   ...chatRows,
   ...messagesRows,
   ...nativeRows,

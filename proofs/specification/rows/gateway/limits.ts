@@ -1,5 +1,5 @@
 import { expect, expectStatus, jsonOf } from '../../../operations/http';
-import { row, type Row } from '../../row';
+import { openPoint, row, type Row } from '../../row';
 import type { SpecificationWorld } from '../../world';
 import {
   ask,
@@ -91,14 +91,19 @@ export const limitRows: readonly Row[] = [
       (world) => spends(world, period),
     ),
   ),
-  row('8', 'a top-up is charged as its amount divided by 0.95, in cents, rounded up', async (world) => {
-    for (const [amount, cents] of [
-      [25, 2_632],
-      [100, 10_527],
-      [19, 2_000],
-    ] as const)
-      same(await checkout(world, amount), cents, `charge of ${amount}`);
-  }),
+  row(
+    '8',
+    'a top-up is charged as its amount divided by 0.95, in cents, rounded up',
+    async (world) => {
+      for (const [amount, cents] of [
+        [25, 2_632],
+        [100, 10_527],
+        [19, 2_000],
+      ] as const)
+        same(await checkout(world, amount), cents, `charge of ${amount}`);
+    },
+    { decided: openPoint('the charge of a top-up is rounded up to a cent') },
+  ),
   row(
     '8',
     'the export of the audit log has the newest entries, as many as AUDIT_EXPORT_MAX_ROWS says',

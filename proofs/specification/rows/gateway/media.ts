@@ -1,5 +1,5 @@
 import { recordingNamed } from '../../../../test/support/forged-recordings';
-import { type Answer, expect } from '../../../operations/http';
+import { type Answer, expect, jsonOf } from '../../../operations/http';
 import { row, type Row } from '../../row';
 import type { SpecificationWorld } from '../../world';
 import {
@@ -15,6 +15,7 @@ import {
   ok,
   okJson,
   recordingOf,
+  recordOf,
   refused,
   rerank,
   rerankOf,
@@ -59,16 +60,24 @@ const embeddingRows: readonly Row[] = [
     const data = listAt(await okJson(embedded(world, ['one', 'two', 'three'])), 'data');
     same(data.map((one) => at(one, 'index')).join(), '0,1,2', 'index');
   }),
-  row('4.5', '`data[].embedding` is a list of numbers, that of the text at its position', async (world) => {
-    const [one, two] = [mark(), mark()];
-    const both = listAt(await okJson(embedded(world, [one, two])), 'data');
-    const alone = at(await okJson(embedded(world, two)), 'data.0.embedding');
-    expect(
-      listAt(both[0], 'embedding').every((value) => typeof value === 'number'),
-      'not all are numbers',
-    );
-    same(at(both[1], 'embedding'), alone, 'the second vector');
-  }),
+  row(
+    '4.5',
+    '`data[].embedding` is a list of numbers, as the supplier has it for the text at its position',
+    async (world) => {
+      const input = [mark(), mark()];
+      const data = listAt(await okJson(embedded(world, input)), 'data');
+      const suppliers = await world.suppliers();
+      for (const [place, text] of input.entries()) {
+        const own = await suppliers.directly('first', embeddings, { model: 'sim-spec-embed', input: text });
+        const vector = at(JSON.parse(own.toString()), 'data.0.embedding');
+        expect(
+          listAt(data[place], 'embedding').every((value) => typeof value === 'number'),
+          'not all are numbers',
+        );
+        same(at(data[place], 'embedding'), vector, `vector ${place}`);
+      }
+    },
+  ),
   row('4.5', '`data[].index` is there where the supplier leaves it out', async (world) => {
     const { name, upstream } = await world.newModel({ kind: 'embedding', fields: { output_price: '0' } });
     await (
@@ -85,12 +94,20 @@ const embeddingRows: readonly Row[] = [
     const data = listAt(await okJson(embedded(world, ['one', 'two'], { model: name })), 'data');
     same(data.map((one) => at(one, 'index')).join(), '0,1', 'index');
   }),
-  row('4.5', '`usage.prompt_tokens` and `usage.total_tokens` are whole numbers, and equal', async (world) => {
-    const answer = await okJson(embedded(world, 'Hello to all of you'));
-    const prompt = Number(field(answer, 'usage.prompt_tokens', 'integer'));
-    expect(prompt > 0, 'no tokens');
-    same(field(answer, 'usage.total_tokens', 'integer'), prompt, 'total_tokens');
-  }),
+  row(
+    '4.5',
+    '`usage.prompt_tokens` and `usage.total_tokens` are whole numbers, equal, and those of the bill',
+    async (world) => {
+      const sent = await ok(embedded(world, ['Hello to all of you', 'and to all others']));
+      const answer = jsonOf(sent);
+      const prompt = Number(field(answer, 'usage.prompt_tokens', 'integer'));
+      expect(prompt > 0, 'no tokens');
+      same(field(answer, 'usage.total_tokens', 'integer'), prompt, 'total_tokens');
+      const record = await recordOf((await world.caller()).client, sent);
+      same(numberAt(record, 'input_tokens'), prompt, 'tokens on record');
+      same(numberAt(record, 'cost_usd').toFixed(9), (prompt / 1e6).toFixed(9), 'cost');
+    },
+  ),
 ];
 
 const ranked = (world: SpecificationWorld, more: object = {}) => ask(world, rerank, rerankOf(more));
@@ -195,9 +212,13 @@ const transcriptionRows: readonly Row[] = [
     );
   }),
   ...recordings.map(([kind, file]) =>
-    row('4.7', `\`file\` may be ${kind}`, async (world) => {
+    row('4.7', `\`file\` may be ${kind}: its text comes back, and its length is charged`, async (world) => {
       const name = `speech.${file.split('.').at(-1)}`;
-      textAt(await okJson(transcribed(world, { model: 'spec-whisper' }, recordingNamed(file), name)), 'text');
+      const text = mark();
+      const fields = { model: 'spec-whisper', prompt: `[[echo=${text}]]` };
+      const answer = await ok(transcribed(world, fields, recordingNamed(file), name));
+      same(at(jsonOf(answer), 'text'), text, 'text');
+      expect(Number(answer.headers.get('x-svc-cost-usd')) > 0, 'no length was charged');
     }),
   ),
   row('4.7', '`file` in another format is refused', async (world) => {
@@ -210,8 +231,14 @@ const transcriptionRows: readonly Row[] = [
     );
   }),
   row('4.7', '`model` left out means `whisper`', async (world) => {
-    const answer = await ok(transcribed(world, {}));
-    same(answer.headers.get('x-svc-upstream-model') ?? 'sim-spec-whisper', 'sim-spec-whisper', 'model');
+    const suppliers = await world.suppliers();
+    const before = (await suppliers.heard('first', 'sim-spec-whisper')).length;
+    const { client } = await world.caller();
+    const left = await recordOf(client, await ok(transcribed(world, {})));
+    const named = await recordOf(client, await ok(transcribed(world, { model: 'whisper' })));
+    same(at(left, 'model'), at(named, 'model'), 'the model on record');
+    const after = (await suppliers.heard('first', 'sim-spec-whisper')).length;
+    same(after - before, 2, 'requests to its supplier');
   }),
   row(
     '4.7',
@@ -291,10 +318,15 @@ const speechRows: readonly Row[] = [
   row('4.8', '`speed` is a number', async (world) => {
     await refused(spoken(world, 'Hello', { speed: 'fast' }), 400, 'invalid_request', 'speed');
   }),
-  row('4.8', 'the body is the audio as it is', async (world) => {
-    const whole = await ok(spoken(world, 'Hello', { voice: 'nova' }));
-    const again = await ok(spoken(world, 'Hello', { voice: 'nova' }));
-    expect(whole.bytes.length > 100 && whole.bytes.equals(again.bytes), `${whole.bytes.length} bytes`);
+  row('4.8', 'the body is the audio of the supplier, byte for byte', async (world) => {
+    const suppliers = await world.suppliers();
+    for (const response_format of ['mp3', 'wav']) {
+      const input = mark();
+      const answer = await ok(spoken(world, input, { voice: 'nova', response_format }));
+      const body = { model: 'sim-spec-speech', input, voice: 'nova', response_format };
+      const own = await suppliers.directly('first', speech, body);
+      expect(own.length > 100 && answer.bytes.equals(own), `${answer.bytes.length} bytes of ${own.length}`);
+    }
   }),
 ];
 

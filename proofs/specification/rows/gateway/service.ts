@@ -1,6 +1,5 @@
-import { expect, expectStatus, jsonOf } from '../../../operations/http';
+import { expect, jsonOf } from '../../../operations/http';
 import { row, type Row, unseen } from '../../row';
-import type { SpecificationWorld } from '../../world';
 import {
   ask,
   at,
@@ -9,11 +8,17 @@ import {
   headerOf,
   interfaces,
   listAt,
+  manage,
   messages,
   messagesOf,
+  native,
+  nativeOf,
+  numberAt,
   ok,
   okJson,
+  onEveryInterface,
   recording,
+  recordOf,
   refused,
   same,
   textAt,
@@ -56,10 +61,13 @@ const interfaceRows: readonly Row[] = [
     same(at(answer, 'type'), 'message', 'type');
   }),
   row('1.2', '`auto` is accepted by the messages style, and a model of the list answers', async (world) => {
-    const answer = await okJson(ask(world, messages, messagesOf('Hello', { model: 'auto' })));
+    const chosen = await ok(ask(world, messages, messagesOf('Hello', { model: 'auto' })));
+    const answer = jsonOf(chosen);
     const { client } = await world.caller();
     const list = listAt(await okJson(client.get('/v1/models')), 'data').map((model) => at(model, 'id'));
-    expect(list.includes(textAt(answer, 'model')), `answered by ${textAt(answer, 'model')}`);
+    const model = textAt(answer, 'model');
+    expect(model !== 'auto' && list.includes(model), `answered by ${model}`);
+    same(headerOf(chosen, 'x-svc-auto').split(';')[0], model, 'x-svc-auto');
   }),
 ];
 
@@ -74,63 +82,114 @@ const failing = [
   ['a legal reason', 451],
 ] as const;
 
-async function failed(world: SpecificationWorld, status: number) {
-  const { name, upstream } = await world.newModel({ lanes: [{ at: 'first' }, { at: 'second' }] });
-  await (await world.suppliers()).fault('first', upstream[0] ?? '', { kind: 'status', status });
-  return ask(world, chat, chatOf('Hello', { model: name }));
-}
-
 const failoverRows: readonly Row[] = [
   ...failing.map(([what, status]) =>
-    row('1.3', `another supplier answers when the first refuses with ${what} (${status})`, async (world) => {
-      const answer = await ok(failed(world, status));
-      same(
-        [headerOf(answer, 'x-svc-supplier'), headerOf(answer, 'x-svc-failover')],
-        ['second', 'true'],
-        'lane',
-      );
-      same(at(jsonOf(answer), 'object'), 'chat.completion', 'object');
-    }),
+    row(
+      '1.3',
+      `another supplier answers on every interface when the first refuses with ${what} (${status})`,
+      async (world) => {
+        const [suppliers, { client }] = [await world.suppliers(), await world.caller()];
+        await onEveryInterface(async (one) => {
+          const { name, upstream } = await world.newModel({
+            kind: one.kind,
+            lanes: [{ at: 'first' }, { at: 'second' }],
+          });
+          await suppliers.fault('first', upstream[0] ?? '', { kind: 'status', status });
+          const answer = await ok(one.ask(client, name));
+          same(
+            ['supplier', 'region', 'failover'].map((header) => headerOf(answer, `x-svc-${header}`)),
+            ['second', 'us', 'true'],
+            'lane',
+          );
+          const asked = [
+            await suppliers.heard('first', upstream[0] ?? ''),
+            await suppliers.heard('second', upstream[1] ?? ''),
+          ];
+          same(
+            asked.map(({ length }) => length),
+            [1, 1],
+            'requests at the first and at the second supplier',
+          );
+        });
+      },
+    ),
   ),
   row('1.3', '`x-svc-failover` is false when the first supplier answers', async (world) => {
     same(headerOf(await ok(ask(world, chat, chatOf())), 'x-svc-failover'), 'false', 'failover');
   }),
-  row('1.3', 'the caller hears of a failure when every supplier fails', async (world) => {
-    const { name, upstream } = await world.newModel({ lanes: [{ at: 'first' }, { at: 'second' }] });
-    const suppliers = await world.suppliers();
-    await suppliers.fault('first', upstream[0] ?? '', { kind: 'status', status: 500 });
-    await suppliers.fault('second', upstream[1] ?? '', { kind: 'status', status: 500 });
-    await refused(ask(world, chat, chatOf('Hello', { model: name })), 503, 'upstream_unavailable');
+  row('1.3', 'the caller hears of a failure when every supplier fails, on every interface', async (world) => {
+    const [suppliers, { client }] = [await world.suppliers(), await world.caller()];
+    await onEveryInterface(async (one) => {
+      const { name, upstream } = await world.newModel({
+        kind: one.kind,
+        lanes: [{ at: 'first' }, { at: 'second' }],
+      });
+      await suppliers.fault('first', upstream[0] ?? '', { kind: 'status', status: 500 });
+      await suppliers.fault('second', upstream[1] ?? '', { kind: 'status', status: 500 });
+      const answer = await refused(one.ask(client, name), 503, 'upstream_unavailable');
+      expect(/^[1-9]\d*$/.test(headerOf(answer, 'retry-after')), 'retry-after');
+    });
   }),
 ];
 
 const limitRows: readonly Row[] = [
-  row('1.4', 'the budget of a key is enforced', async (world) => {
-    await world.suppliers();
-    const { client } = await world.keyWith({ budget_limit: 0.0000001 });
-    await refused(client.post(chat, { json: chatOf() }), 402, 'budget_exceeded');
-  }),
+  row(
+    '1.4',
+    'the budget of a key is enforced: calls at the same time spend no more than it',
+    async (world) => {
+      const limit = 0.002;
+      await world.suppliers();
+      const { id, client } = await world.keyWith({ budget_limit: limit });
+      const json = chatOf('[[tokens=300]]', { max_tokens: 300 });
+      const answers = await Promise.all(Array.from({ length: 12 }, () => client.post(chat, { json })));
+      const served = answers.filter(({ status }) => status === 200);
+      expect(served.length > 0 && served.length < 12, `${served.length} of 12 served`);
+      const costs = served.map((answer) => Number(headerOf(answer, 'x-svc-cost-usd')));
+      const spent = costs.reduce((sum, cost) => sum + cost, 0);
+      expect(spent > limit / 2 && spent <= limit, `spent ${spent} of ${limit}`);
+      for (const answer of answers.filter(({ status }) => status !== 200))
+        expect(
+          ['budget_exceeded', 'capacity_exceeded'].includes(textAt(jsonOf(answer), 'error.code')),
+          answer.text,
+        );
+      for (const answer of served) await recordOf(client, answer);
+      const key = await okJson(world.rootKey.get(`${manage}/${id}`));
+      same(numberAt(key, 'budget_used').toFixed(9), spent.toFixed(9), 'budget_used');
+      await refused(client.post(chat, { json }), 402, 'budget_exceeded');
+    },
+  ),
   row('1.4', 'the model list of a key is enforced on every route', async (world) => {
     await world.suppliers();
     const { client } = await world.keyWith({ allowed_models: ['sim-small'] });
     for (const [path, json] of interfaces)
       await refused(client.post(path, { json }), 403, 'model_not_allowed');
+    await refused(client.post(transcriptions, recording()), 403, 'model_not_allowed');
   }),
-  row('1.4', 'the regions of a key are enforced: no supplier elsewhere is asked', async (world) => {
-    const { name, upstream } = await world.newModel({ lanes: [{ at: 'second' }] });
-    const { client } = await world.keyWith({ allowed_regions: 'eu' });
-    await refused(
-      client.post(chat, { json: chatOf('Hello', { model: name }) }),
-      503,
-      'sovereign_route_unavailable',
-    );
-    same((await (await world.suppliers()).heard('second', upstream[0] ?? '')).length, 0, 'requests');
-  }),
-  row('1.4', 'the rate of a key is enforced', async (world) => {
+  row(
+    '1.4',
+    'the regions of a key are enforced on every interface: no supplier elsewhere is asked',
+    async (world) => {
+      const suppliers = await world.suppliers();
+      const { client } = await world.keyWith({ allowed_regions: 'eu' });
+      await onEveryInterface(async (one) => {
+        const { name, upstream } = await world.newModel({ kind: one.kind, lanes: [{ at: 'second' }] });
+        const answer = await refused(one.ask(client, name), 503, 'sovereign_route_unavailable');
+        same(headerOf(answer, 'x-should-retry'), 'false', 'x-should-retry');
+        same((await suppliers.heard('second', upstream[0] ?? '')).length, 0, 'requests');
+      });
+      await refused(client.post(native, { json: nativeOf() }), 503, 'sovereign_route_unavailable');
+    },
+  ),
+  row('1.4', 'the rate of a key is enforced, also among calls at the same time', async (world) => {
     await world.suppliers();
     const { client } = await world.keyWith({ rate_limit_rpm: 2 });
     const json = chatOf();
-    for (const _time of [1, 2]) await ok(client.post(chat, { json }));
+    const answers = await Promise.all(Array.from({ length: 6 }, () => client.post(chat, { json })));
+    same(
+      answers.map(({ status }) => status).toSorted(),
+      [200, 200, 429, 429, 429, 429],
+      'statuses of six calls',
+    );
     const answer = await refused(client.post(chat, { json }), 429, 'rate_limit_exceeded');
     const seconds = Number(headerOf(answer, 'retry-after'));
     expect(Number.isInteger(seconds) && seconds > 0 && seconds <= 60, `retry after ${seconds}`);
@@ -159,71 +218,9 @@ const limitRows: readonly Row[] = [
   }),
 ];
 
-const signedOut = [
-  '/login',
-  '/signup',
-  '/legal/terms',
-  '/legal/privacy',
-  '/pricing',
-  '/features',
-  '/api-docs',
-];
-const dashboard = [
-  '',
-  '/keys',
-  '/usage',
-  '/request-log',
-  '/activity',
-  '/models',
-  '/autorouter',
-  '/qualitative',
-  '/billing',
-  '/settings',
-];
-const administration = [
-  'users',
-  'organisations',
-  'projects',
-  'models',
-  'promotions',
-  'users/invite',
-  'conversations',
-  'audit',
-];
-const asPage = { headers: { accept: 'text/html' } };
-
-const portalRows: readonly Row[] = [
-  ...dashboard.map((path) =>
-    row('1.7', `the portal has \`/dashboard${path}\``, async (world) => {
-      const { client } = await world.person('user');
-      const answer = await client.get(`/dashboard${path}`, asPage);
-      expectStatus(answer, 200);
-      expect(/^text\/html/.test(headerOf(answer, 'content-type')) && answer.text.includes('<h1'), 'no page');
-    }),
-  ),
-  ...administration.map((path) =>
-    row('1.7', `the administration has \`/dashboard/admin/${path}\`, for its roles alone`, async (world) => {
-      const admin = await (
-        await world.person('platform_admin')
-      ).client.get(`/dashboard/admin/${path}`, asPage);
-      expectStatus(admin, 200);
-      expect(admin.text.includes('<h1'), 'no page');
-      expectStatus(await (await world.person('user')).client.get(`/dashboard/admin/${path}`, asPage), 403);
-    }),
-  ),
-  ...signedOut.map((path) =>
-    row('1.8', `\`${path}\` is a page that needs no session`, async (world) => {
-      const answer = await world.anonymous.get(path, asPage);
-      expectStatus(answer, 200);
-      expect(/^text\/html/.test(headerOf(answer, 'content-type')) && answer.text.includes('<h1'), 'no page');
-    }),
-  ),
-];
-
 export const serviceRows: readonly Row[] = [
   ...interfaceRows,
   ...failoverRows,
   ...limitRows,
-  ...portalRows,
   unseen('1.8', 'how a page is made', 'its reader sees the page, not whether it was made before'),
 ];

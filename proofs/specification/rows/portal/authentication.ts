@@ -4,7 +4,7 @@ import { projectFolder } from '#product/views';
 import { confirmed, password, cookiesOf } from '../../../operations/accounts';
 import { type Client, expect, expectStatus, jsonOf } from '../../../operations/http';
 import type { World } from '../../../operations/world';
-import { row, type Row } from '../../row';
+import { openPoint, row, type Row } from '../../row';
 import {
   ADMIN,
   type Json,
@@ -78,6 +78,15 @@ const gateway: readonly Row[] = [
     await allAnswer(world.anonymous, others, [401, 'missing_api_key']);
     await allAnswer(bearer(world, `svc_${'x'.repeat(57)}`), others, [401, 'invalid_api_key']);
   }),
+  row(
+    '5.1.1',
+    'The error catalogue and the description of the gateway are read without a key',
+    async (world) => {
+      for (const path of ['/v1/errors', '/v1/errors/budget_exceeded', '/v1/openapi.json'])
+        okJson(await world.anonymous.get(path));
+    },
+    { decided: openPoint('the error catalogue and the description of the gateway are public') },
+  ),
   row('5.1.1', 'A key is carried as `Authorization: Bearer <API_KEY>`', async (world) => {
     const { client } = await newKey(world);
     okJson(await client.get('/v1/models'));
@@ -155,16 +164,19 @@ const gateway: readonly Row[] = [
     await served(client, 'sim-small');
     refuses(await call(client, 'sim-large'), 403, 'model_not_allowed');
   }),
-  row('5.1.5', 'A call outside the key’s regions is refused', async (world) => {
-    await world.rows(
-      "INSERT INTO provider (name, style, base_url, regions) VALUES ($1, 'openai-style', 'https://unused.example', '{eu}')",
-      [fresh('provider')],
-    );
-    const { client } = await newKey(world, { allowed_regions: 'eu' });
-    const answer = await call(client, 'sim-small');
-    expect(answer.status >= 400, `the model is in another region: ${answer.status}`);
-    expect(typeof (jsonOf(answer)['error'] as Json)['code'] === 'string', 'with a code');
-  }),
+  row(
+    '5.1.5',
+    'A call outside the key’s regions is refused: `sovereign_route_unavailable`',
+    async (world) => {
+      await world.suppliers();
+      const { client } = await newKey(world, { allowed_regions: 'eu' });
+      const answer = await call(client, 'sim-small');
+      refuses(answer, 503, 'sovereign_route_unavailable');
+      equal(answer.headers.get('x-should-retry'), 'false', 'x-should-retry');
+      const inside = await newKey(world, { allowed_regions: 'local' });
+      await served(inside.client, 'sim-small');
+    },
+  ),
   row('5.1.5', 'A call beyond the key’s budget is refused: `budget_exceeded`', async (world) => {
     const { client } = await newKey(world, { budget_limit: 0.000_001, budget_period: 'monthly' });
     refuses(await call(client, 'sim-small'), 402, 'budget_exceeded');
@@ -314,7 +326,9 @@ const versions: readonly Row[] = [
         'the code and the message',
       );
     },
-    { decided: '`{detail: [{loc, msg, type}], code, message, human_message}`' },
+    {
+      decided: openPoint('the validation body is {detail: [{loc, msg, type}], code, message, human_message}'),
+    },
   ),
 ];
 

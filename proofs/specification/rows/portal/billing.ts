@@ -1,7 +1,7 @@
 import { deliver } from '../../../../simulator/processor/processor-simulator';
 import { type Answer, type Client, expect } from '../../../operations/http';
 import type { Person, World } from '../../../operations/world';
-import { row, type Row } from '../../row';
+import { openPoint, row, type Row } from '../../row';
 import {
   type Json,
   asking,
@@ -41,7 +41,7 @@ const checkout = (client: Client, amount: unknown, path = '/api/billing/checkout
   client.post(path, { json: { amount } });
 
 /** A person with 25 dollars and a card. */
-async function customer(world: World): Promise<Person> {
+export async function customer(world: World): Promise<Person> {
   const person = await world.newPerson({ billingExempt: false });
   world.processor.account.pay(sessionIn(await checkout(person.client, 25)));
   await deliverAll(world);
@@ -112,6 +112,7 @@ const topUps: readonly Row[] = [
       ] as const)
         equal(charged(world, sessionIn(await checkout(client, amount))), cents, `cents for ${amount}`);
     },
+    { decided: openPoint('the charge of a top-up is rounded up to a cent') },
   ),
   row('4.10', '`amount` of `POST /api/billing/checkout` is a number', async (world) => {
     const { client } = await world.newPerson();
@@ -128,7 +129,7 @@ const topUps: readonly Row[] = [
       equal(charged(world, session), 5_264, 'cents');
       await refusesAnonymous(world, asking('POST', '/api/billing/add-funds', { json: { amount: 50 } }));
     },
-    { decided: 'it answers as `/api/billing/checkout` does' },
+    { decided: openPoint('add-funds answers as checkout does') },
   ),
 ];
 
@@ -186,7 +187,7 @@ const cards: readonly Row[] = [
       sessionIn(await client.post('/api/billing/payment-method'));
       await refusesAnonymous(world, asking('POST', '/api/billing/payment-method'));
     },
-    { decided: 'it answers the address where a card is added' },
+    { decided: openPoint('payment-method answers the address where a card is added') },
   ),
   row(
     '4.10',
@@ -254,7 +255,7 @@ const accounts: readonly Row[] = [
         equal(okJson(await client.post(path)), { ok: true, linked: false }, 'the answer');
         await refusesAnonymous(world, asking('POST', path));
       },
-      word === 'link' ? { decided: 'it answers `{ok: true, linked: false}`' } : {},
+      { decided: openPoint('link and unlink of an outside account answer {ok: true, linked: false}') },
     ),
   ),
 ];

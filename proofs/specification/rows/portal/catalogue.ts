@@ -18,6 +18,7 @@ import {
   platform,
   refuses,
   refusesAnonymous,
+  served,
   untilInForce,
 } from './steps';
 
@@ -119,14 +120,25 @@ const providers: readonly Row[] = [
     '4.10',
     `\`POST ${ADMIN}/providers/{provider_id}/visibility\` hides and unhides a provider`,
     async (world) => {
-      const { id } = await newProvider(world);
+      const { id, name } = await newProvider(world);
+      const model = await newModel(world, {
+        lanes: [{ provider: name, upstream_model: 'one', region: 'local' }],
+      });
       const client = await platform(world);
+      const key = await world.newKey(await world.person('user'));
       for (const visible of [false, true]) {
         okJson(await client.post(`${ADMIN}/providers/${id}/visibility`, { json: { visible } }));
         equal(
           okJson(await client.get(`${ADMIN}/providers/${id}/visibility-info`))['visible'],
           visible,
           'visible',
+        );
+        await untilInForce(world);
+        const { data } = okJson(await key.client.get('/v1/models')) as { data: Json[] };
+        equal(
+          data.some((one) => one['id'] === model),
+          visible,
+          'whether its model is listed for callers',
         );
       }
     },
@@ -311,6 +323,8 @@ const models: readonly Row[] = [
           await client.post(`/admin/models/${model}/replay-inclusion`, { json: { included } }),
         );
         equal(answer['replay_included'], included, 'the preference');
+        const stored = await world.rows<Json>('SELECT replay_included FROM model WHERE name = $1', [model]);
+        equal(stored, [{ replay_included: included }], 'what is kept');
       }
     },
   ),
@@ -330,12 +344,17 @@ const models: readonly Row[] = [
     async (world) => {
       const [model, target] = [await newModel(world), await newModel(world)];
       const client = await platform(world);
+      const key = await world.newKey(await world.person('user'));
+      const answers = async () => {
+        await untilInForce(world);
+        return okJson(await served(key.client, model))['model'];
+      };
       const redirect = async (to: string | null) =>
         okJson(await client.post(`${ADMIN}/model-prices/redirect`, { json: { model, redirect_to: to } }))[
           'redirect_to'
         ];
-      equal(await redirect(target), target, 'set');
-      equal(await redirect(null), null, 'cleared');
+      equal([await redirect(target), await answers()], [target, target], 'set, and who answers');
+      equal([await redirect(null), await answers()], [null, model], 'cleared, and who answers');
     },
   ),
 ];

@@ -19,7 +19,7 @@ import {
 } from './steps';
 
 /** A member of our organisation with one request on record, and how often they are counted. */
-async function requested(world: World): Promise<{ person: Person; requestId: string; keyId: number }> {
+export async function requested(world: World): Promise<{ person: Person; requestId: string; keyId: number }> {
   const person = await world.newPerson({ organisationId: world.organisationId });
   const { client, id } = await world.newKey(person);
   const answer = await call(client, 'sim-small');
@@ -100,14 +100,15 @@ const autorouter: readonly Row[] = [
     refuses(await stranger.client.post(path, { json: { key_id: id, dial: 1 } }), 404, 'not_found');
   }),
   ...(['autorouter', 'projects', 'qualitative'] as const).map((page) =>
-    row('4.10', `\`POST /dashboard/${page}/help\` updates whether help is shown`, async (world) => {
-      const { client } = await world.newPerson();
-      for (const help of ['closed', 'open'])
-        equal(
-          okJson(await client.post(`/dashboard/${page}/help`, { json: { help } }))['help'],
-          help,
-          'the state',
-        );
+    row('4.10', `\`POST /dashboard/${page}/help\` updates whether the page shows its help`, async (world) => {
+      const role = page === 'projects' ? 'org_admin' : 'user';
+      const { client } = await world.newPerson({ role, organisationId: world.organisationId });
+      const path = page === 'projects' ? '/dashboard/admin/projects' : `/dashboard/${page}`;
+      for (const help of ['closed', 'open']) {
+        okJson(await client.post(`/dashboard/${page}/help`, { json: { help } }));
+        const shown = okHtml(await client.get(path, inHtml)).includes('id="page-help-heading"');
+        equal(shown, help === 'open', `help is shown on the page when ${help}`);
+      }
       await refusesAnonymous(world, asking('POST', `/dashboard/${page}/help`, { json: { help: 'open' } }));
     }),
   ),
@@ -262,7 +263,7 @@ const views: readonly Row[] = [
 ];
 
 /** A request of a member of ours, judged; afterwards nothing more is sampled. */
-async function judged(world: World): Promise<{ person: Person; requestId: string }> {
+export async function judged(world: World): Promise<{ person: Person; requestId: string }> {
   const owner = await clientOf(world, 'org_owner');
   const on = {
     availability: 'everyone',

@@ -8,6 +8,7 @@ import { dashboardRows } from './dashboard';
 import { modelAccessRows } from './model-access';
 import { oversightRows } from './oversight';
 import { parameterRows } from './parameters';
+import { partRows } from './parts';
 import { peopleRows } from './people';
 import { placeRows } from './places';
 import { providerRows } from './providers';
@@ -18,6 +19,7 @@ import { webchatRows } from './webchat';
 
 /** The portal and the administration. */
 export const portalRows: readonly Row[] = [
+  ...partRows,
   ...resourceRows,
   ...stateRows,
   ...publicPageRows,

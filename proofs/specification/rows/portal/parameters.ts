@@ -1,7 +1,7 @@
-import { type Client, expect } from '../../../operations/http';
+import { type Client, expect, expectStatus } from '../../../operations/http';
 import type { World } from '../../../operations/world';
 import type { Role } from '../../../../src/kernel';
-import { row, type Row } from '../../row';
+import { openPoint, row, type Row } from '../../row';
 import { ADMIN, absent, clientOf, expectInvalid } from './steps';
 
 interface Parameter {
@@ -176,6 +176,18 @@ const refusal = (parameter: Parameter, what: string): Row =>
   );
 
 export const parameterRows: readonly Row[] = [
+  row(
+    '4.10',
+    'An address of more than 2,048 characters is refused with 414 before its parameters are read',
+    async (world) => {
+      const client = await clientOf(world, 'platform_admin');
+      const path = (length: number) => `${ADMIN}/model-aliases/`.padEnd(length, 'x');
+      expectInvalid(await client.delete(path(2_048)), 'path', 'alias_name');
+      const answer = await client.delete(path(2_049));
+      expectStatus(answer, 414, 'request_too_large');
+    },
+    { decided: openPoint('an address of more than 2,048 characters is 414 instead of 422') },
+  ),
   ...ofIntegers.map((parameter) => refusal(parameter, 'integer')),
   ...ofTexts.map((parameter) => refusal(parameter, 'text of its kind')),
 ];

@@ -1,17 +1,19 @@
 import { expectSession, mailTo, newAddress } from '../../../operations/accounts';
-import { type Answer, expect } from '../../../operations/http';
+import { type Answer, expect, soon } from '../../../operations/http';
 import type { Person, World } from '../../../operations/world';
 import type { Role } from '../../../../src/kernel';
-import { row, type Row } from '../../row';
+import { type Decision, openPoint, row, type Row } from '../../row';
 import {
   ADMIN,
   type Json,
   asking,
+  call,
   clientOf,
   equal,
   expectFrom,
   fresh,
   inHtml,
+  leadsTo,
   newDepartment,
   okHtml,
   okJson,
@@ -46,11 +48,21 @@ const lists: readonly Row[] = [
 ];
 
 const changes: readonly Row[] = [
-  row('4.10', `\`POST ${users}/{user_id}/role\` sets the role`, async (world) => {
-    const person = await subject(world);
-    for (const role of ['department_admin', 'org_admin', 'user'])
-      equal((await change(world, person, 'role', { role }))['role'], role, 'the role');
-  }),
+  row(
+    '4.10',
+    `\`POST ${users}/{user_id}/role\` sets the role, and with it what the user can reach`,
+    async (world) => {
+      const person = await subject(world);
+      for (const [role, status] of [
+        ['org_admin', 200],
+        ['user', 403],
+      ] as const) {
+        equal((await change(world, person, 'role', { role }))['role'], role, 'the role');
+        const { client } = await world.signIn({ id: person.userId, email: person.email });
+        equal((await client.get(users, inHtml)).status, status, `the list of users for ${role}`);
+      }
+    },
+  ),
   row(
     '4.10',
     `\`POST ${users}/{user_id}/billing-exempt\` toggles whether the user is exempt from billing`,
@@ -104,11 +116,27 @@ const changes: readonly Row[] = [
       expect(page.includes('$7.25') && page.includes('$2.50'), 'the page shows both');
     },
   ),
-  row('4.10', `\`POST ${users}/{user_id}/status\` sets the status`, async (world) => {
-    const person = await subject(world);
-    for (const status of ['suspended', 'archived', 'active'])
-      equal((await change(world, person, 'status', { status }))['status'], status, 'the status');
-  }),
+  row(
+    '4.10',
+    `\`POST ${users}/{user_id}/status\` sets the status, which session and keys obey`,
+    async (world) => {
+      const person = await subject(world);
+      const key = await world.newKey(person);
+      for (const status of ['suspended', 'active', 'archived', 'active']) {
+        equal((await change(world, person, 'status', { status }))['status'], status, 'the status');
+        const { client } = await world.signIn({ id: person.userId, email: person.email });
+        const page = await client.get('/dashboard', inHtml);
+        if (status === 'active') {
+          okHtml(page);
+          await soon(async () => (await call(key.client)).status === 200, 'the key works again');
+        } else {
+          leadsTo(page, `/account/${status}`);
+          await soon(async () => (await call(key.client)).status !== 200, 'the key is refused');
+          refuses(await call(key.client), 403, 'account_status');
+        }
+      }
+    },
+  ),
   row('4.10', `\`POST ${users}/{user_id}/hard-delete\` deletes a user for good`, async (world) => {
     const { userId, client, email } = await subject(world);
     const admin = await platform(world);
@@ -117,11 +145,21 @@ const changes: readonly Row[] = [
     const page = okHtml(await admin.get(`${users}?q=${encodeURIComponent(email)}`, inHtml));
     expect(!page.includes(`${users}/${userId}"`), 'the user is no longer listed');
   }),
-  row('4.10', `\`POST ${users}/{user_id}/org\` assigns a user to an organisation`, async (world) => {
-    const person = await subject(world);
-    const to = world.otherOrganisationId;
-    equal((await change(world, person, 'org', { org_id: to }))['org_id'], to, 'the organisation');
-  }),
+  row(
+    '4.10',
+    `\`POST ${users}/{user_id}/org\` assigns a user to an organisation, whose administrators then see the user`,
+    async (world) => {
+      const person = await subject(world);
+      const [ours, theirs] = [await clientOf(world, 'org_admin'), (await world.stranger('org_admin')).client];
+      const statuses = async () => {
+        const path = `${users}/${person.userId}`;
+        return [(await ours.get(path, inHtml)).status, (await theirs.get(path, inHtml)).status];
+      };
+      equal(await statuses(), [200, 404], 'before, for administrators of ours and of theirs');
+      await change(world, person, 'org', { org_id: world.otherOrganisationId });
+      equal(await statuses(), [404, 200], 'afterwards');
+    },
+  ),
   row('4.10', `\`POST ${users}/{user_id}/department\` assigns a user to a department`, async (world) => {
     const person = await subject(world);
     const to = await newDepartment(world, world.organisationId);
@@ -131,8 +169,14 @@ const changes: readonly Row[] = [
 ];
 
 /** From which role on; each role changes a person of its own choosing. */
-const from = (act: string, least: Role, who: string, json: (world: World) => object | Promise<object>): Row =>
-  row('4.10', `\`POST ${users}/{user_id}/${act}\` is for ${who}`, async (world) => {
+const from = (
+  act: string,
+  least: Role,
+  who: string,
+  json: (world: World) => object | Promise<object>,
+  decided: Decision | null = null,
+): Row => {
+  const check = async (world: World): Promise<void> => {
     await world.rows('UPDATE organisation SET credit_ceiling_nano = 1000000000000000');
     await expectFrom(world, least, async ({ client }) => {
       const { userId } = await subject(world);
@@ -145,12 +189,20 @@ const from = (act: string, least: Role, who: string, json: (world: World) => obj
       json: await json(world),
     });
     expect([403, 404].includes(stranger.status), `a user of another organisation: ${stranger.status}`);
-  });
+  };
+  return row('4.10', `\`POST ${users}/{user_id}/${act}\` is for ${who}`, check, { decided });
+};
+
+const ofPlatform = openPoint('owner or platform admin means the owner or an administrator of the platform');
 
 const rights: readonly Row[] = [
-  from('billing-exempt', 'platform_admin', 'owners and administrators of the platform only', () => ({
-    billing_exempt: true,
-  })),
+  from(
+    'billing-exempt',
+    'platform_admin',
+    'owners and administrators of the platform only',
+    () => ({ billing_exempt: true }),
+    ofPlatform,
+  ),
   from(
     'credit-limit',
     'org_admin',
@@ -158,10 +210,15 @@ const rights: readonly Row[] = [
     () => ({
       credit_limit: 1,
     }),
+    openPoint('credit limits of an organisation stay within a ceiling that the platform sets'),
   ),
-  from('monthly-budget', 'platform_admin', 'owners and administrators of the platform only', () => ({
-    monthly_budget: 5,
-  })),
+  from(
+    'monthly-budget',
+    'platform_admin',
+    'owners and administrators of the platform only',
+    () => ({ monthly_budget: 5 }),
+    ofPlatform,
+  ),
   from('billing-config', 'org_admin', 'administrators only', () => ({
     billing_type: 'prepaid',
     budget: 5,

@@ -20,7 +20,7 @@ import {
 const organisations = `${ADMIN}/organisations`;
 const promotions = `${ADMIN}/promotions`;
 
-async function newOrganisation(world: World): Promise<number> {
+export async function newOrganisation(world: World): Promise<number> {
   const slug = fresh('o');
   return Number(
     okJson(await (await platform(world)).post(organisations, { json: { name: slug, slug } }))['id'],
@@ -240,7 +240,11 @@ const rights: readonly Row[] = [
   ),
 ];
 
-async function granted(world: World, path: string, more: Json = {}): Promise<{ id: number; name: string }> {
+export async function granted(
+  world: World,
+  path: string,
+  more: Json = {},
+): Promise<{ id: number; name: string }> {
   const person = await subject(world);
   const name = fresh('grant');
   const json = { name, scope: 'user', user_id: person.userId, amount: 5, ...more };

@@ -9,7 +9,7 @@ import {
 } from '../../../operations/by-provider';
 import { expect, expectStatus, jsonOf } from '../../../operations/http';
 import type { World } from '../../../operations/world';
-import { row, type Row } from '../../row';
+import { openPoint, row, type Row } from '../../row';
 import { equal, expectInvalid, okJson, refuses } from './steps';
 
 async function enters(world: World, slot: Slot): Promise<void> {
@@ -18,6 +18,10 @@ async function enters(world: World, slot: Slot): Promise<void> {
   const client = world.anonymous.with({ cookie: cookiesOf(answer) });
   okJson(await client.get('/api/legal/status'));
 }
+
+const redirects = openPoint(
+  'steps of a sign-in through a provider redirect the browser instead of answering 200',
+);
 
 const bySlot = (slot: Slot): Row[] => [
   row(
@@ -30,9 +34,13 @@ const bySlot = (slot: Slot): Row[] => [
       const returns = asked.searchParams.get('redirect_uri') ?? '';
       expect(returns.endsWith(`/oauth/${slot}/login/callback/`), `back to ${returns}`);
     },
+    { decided: redirects },
   ),
-  row('4.10', `\`GET /oauth/${slot}/login/callback/\` takes \`code\` and signs the person in`, (world) =>
-    enters(world, slot),
+  row(
+    '4.10',
+    `\`GET /oauth/${slot}/login/callback/\` takes \`code\` and signs the person in`,
+    (world) => enters(world, slot),
+    { decided: redirects },
   ),
   row(
     '4.10',
@@ -68,6 +76,7 @@ const handOff: readonly Row[] = [
       equal(there.status, 200, 'a session on the portal');
       equal((await askReseller(world, path, kept)).status, 401, 'the second use');
     },
+    { decided: redirects },
   ),
   row('4.10', '`token` of `GET /auth/sso/complete` may be left out: its default is empty', async (world) => {
     for (const query of ['', '?token='])

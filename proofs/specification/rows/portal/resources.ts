@@ -1,4 +1,4 @@
-import { type Client, expect, expectStatus } from '../../../operations/http';
+import { type Client, expect, expectStatus, jsonOf } from '../../../operations/http';
 import type { Person, World } from '../../../operations/world';
 import { mailTo, newAddress } from '../../../operations/accounts';
 import { row, type Row } from '../../row';
@@ -166,37 +166,83 @@ const strings: readonly Row[] = [
 const change = async (world: World, { userId }: Person, act: string, json: object): Promise<Json> =>
   okJson(await (await platform(world)).post(`${ADMIN}/users/${userId}/${act}`, { json }))['user'] as Json;
 
-/** An attribute of users: what is set is what the answer tells. */
+/** The entry of this person in the list of the administration. */
+const entryOf = async (world: World, { email }: Person): Promise<Json> => {
+  const client = await platform(world);
+  const path = `${ADMIN}/users?q=${encodeURIComponent(email)}`;
+  const { data } = okJson(await client.get(path, { headers: { accept: 'application/json' } })) as {
+    data: Json[];
+  };
+  equal(data.length, 1, `entries of ${email}`);
+  return data[0] ?? {};
+};
+
+/** An attribute of users: what is set is what the list of users says afterwards, and was not said before. */
 const ofUser = (
   attribute: string,
   act: string,
   json: (world: World) => Json | Promise<Json>,
-  field: string,
+  [field, shown]: readonly [field: string, shown: (world: World, wanted: Json) => Promise<unknown>],
 ): Row =>
-  row('2.6', `A user has ${attribute}`, async (world) => {
+  row('2.6', `A user has ${attribute}, which the list of users shows`, async (world) => {
     const wanted = await json(world);
     const person = await subject(world);
-    equal((await change(world, person, act, wanted))[field], wanted[field], 'the attribute');
+    const after = await shown(world, wanted);
+    expect((await entryOf(world, person))[field] !== after, `${field} is so already`);
+    await change(world, person, act, wanted);
+    equal((await entryOf(world, person))[field], after, 'the attribute');
   });
 
+const asSet = (name: string) => (_world: World, wanted: Json) => Promise.resolve(wanted[name]);
+
+const nameOf =
+  (table: 'organisation' | 'department', field: string) =>
+  async (world: World, wanted: Json): Promise<unknown> => {
+    const [found] = await world.rows<Json>(`SELECT name FROM ${table} WHERE id = $1`, [wanted[field]]);
+    return found?.['name'];
+  };
+
 const users: readonly Row[] = [
-  ofUser('a role', 'role', () => ({ role: 'org_admin' }), 'role'),
-  ofUser('a status', 'status', () => ({ status: 'suspended' }), 'status'),
-  ofUser('`billing_exempt`', 'billing-exempt', () => ({ billing_exempt: false }), 'billing_exempt'),
-  ofUser('an organisation', 'org', ({ otherOrganisationId }) => ({ org_id: otherOrganisationId }), 'org_id'),
+  ofUser('a role', 'role', () => ({ role: 'org_admin' }), ['role', asSet('role')]),
+  ofUser('a status', 'status', () => ({ status: 'suspended' }), ['status', asSet('status')]),
+  ofUser('`billing_exempt`', 'billing-exempt', () => ({ billing_exempt: false }), [
+    'billing_exempt',
+    asSet('billing_exempt'),
+  ]),
+  ofUser('an organisation', 'org', ({ otherOrganisationId }) => ({ org_id: otherOrganisationId }), [
+    'organisation',
+    nameOf('organisation', 'org_id'),
+  ]),
   ofUser(
     'a department',
     'department',
     async (world) => ({ department_id: await newDepartment(world, world.organisationId) }),
-    'department_id',
+    ['department', nameOf('department', 'department_id')],
   ),
-  ...(['billing_type', 'budget', 'budget_period'] as const).map((field) =>
-    ofUser(
-      `a ${field.replace('billing_', '').replace('_', ' ')} of the billing config`,
-      'billing-config',
-      () => ({ billing_type: 'invoiced', budget: 2.5, budget_period: 'daily' }),
-      field,
-    ),
+  ofUser(
+    'a type of the billing config',
+    'billing-config',
+    () => ({ billing_type: 'invoiced', budget: 2.5, budget_period: 'daily' }),
+    ['billing_type', asSet('billing_type')],
+  ),
+  ...(['budget', 'period'] as const).map((attribute) =>
+    row('2.6', `A user has a ${attribute} of the billing config, which calls are held to`, async (world) => {
+      const person = await subject(world);
+      const key = await world.newKey(person);
+      await served(key.client, 'sim-small');
+      const json = { billing_type: 'prepaid', budget: '0.000000001', budget_period: 'daily' };
+      await change(world, person, 'billing-config', json);
+      const refused = await call(key.client, 'sim-small');
+      refuses(refused, 402, 'budget_exceeded');
+      const midnight = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+      const { resets_at: resets } = jsonOf(refused)['error'] as Json;
+      if (attribute === 'period')
+        equal(Date.parse(String(resets)), Date.parse(midnight), 'the end of the day');
+      else {
+        await change(world, person, 'billing-config', { ...json, budget: 5 });
+        await served(key.client, 'sim-small');
+      }
+    }),
   ),
   row('2.6', 'A user has a credit limit', async (world) => {
     const person = await world.newPerson({ billingExempt: false });
@@ -240,14 +286,19 @@ const ofOrganisation = (attribute: 'name' | 'slug' | 'billing_exempt' | 'monthly
   });
 
 const models: readonly Row[] = [
-  row('2.6', 'A model has a state', async (world) => {
+  row('2.6', 'A model has a state, which its callers and the administration see', async (world) => {
     const model = await newModel(world);
-    const json = { model, state: 'paused' };
-    equal(
-      okJson(await (await platform(world)).post(`${ADMIN}/model-prices/state`, { json }))['state'],
-      'paused',
-      'the state',
-    );
+    const key = await world.newKey(await world.person('user'));
+    await served(key.client, model);
+    const client = await platform(world);
+    okJson(await client.post(`${ADMIN}/model-prices/state`, { json: { model, state: 'paused' } }));
+    const page = await client.get(`${ADMIN}/models?state=paused&q=${model}`, inHtml);
+    okHtml(page, `>${model}</a>`);
+    await untilInForce(world);
+    const refused = await call(key.client, model);
+    expect(refused.status >= 400 && refused.status < 600, `a paused model answers: ${refused.status}`);
+    const { data } = okJson(await key.client.get('/v1/models')) as { data: Json[] };
+    expect(!data.some(({ id }) => id === model), 'a paused model is listed');
   }),
   row('2.6', 'A model has a `display_order`', async (world) => {
     const [one, two] = [await newModel(world), await newModel(world)];
@@ -266,11 +317,13 @@ const models: readonly Row[] = [
       equal(first < second, order[0] === one, 'whether the first one comes first');
     }
   }),
-  row('2.6', 'A model has a `redirect_to`', async (world) => {
+  row('2.6', 'A model has a `redirect_to`: calls of it are answered by that model', async (world) => {
     const [model, target] = [await newModel(world), await newModel(world)];
     const json = { model, redirect_to: target };
-    const changed = okJson(await (await platform(world)).post(`${ADMIN}/model-prices/redirect`, { json }));
-    equal(changed['redirect_to'], target, 'the redirect');
+    okJson(await (await platform(world)).post(`${ADMIN}/model-prices/redirect`, { json }));
+    await untilInForce(world);
+    const key = await world.newKey(await world.person('user'));
+    equal(okJson(await served(key.client, model))['model'], target, 'who answers');
   }),
   row('2.6', 'A model has aliases', async (world) => {
     const [model, alias] = [await newModel(world), fresh('alias')];
@@ -292,15 +345,14 @@ const models: readonly Row[] = [
       equal(price[`${name}_price`], 0.375, 'the price');
     }),
   ),
-  row('2.6', 'A model has a preference of replay inclusion', async (world) => {
-    const path = `/admin/models/${await newModel(world)}/replay-inclusion`;
+  row('2.6', 'A model has a preference of replay inclusion, which is kept', async (world) => {
+    const model = await newModel(world);
     const client = await platform(world);
-    for (const included of [true, false])
-      equal(
-        okJson(await client.post(path, { json: { included } }))['replay_included'],
-        included,
-        'the preference',
-      );
+    for (const included of [true, false]) {
+      okJson(await client.post(`/admin/models/${model}/replay-inclusion`, { json: { included } }));
+      const read = okJson(await client.post(`${ADMIN}/models/update`, { json: { model } }));
+      equal(read['replay_included'], included, 'the preference');
+    }
   }),
   row('2.6', 'A model has access by organisation', async (world) => {
     const model = await newModel(world);

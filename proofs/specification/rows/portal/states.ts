@@ -1,7 +1,7 @@
 import { mailTo, newAddress } from '../../../operations/accounts';
 import { type Client, expect } from '../../../operations/http';
 import type { World } from '../../../operations/world';
-import { row, type Row } from '../../row';
+import { openPoint, row, type Row } from '../../row';
 import {
   ADMIN,
   type Json,
@@ -73,7 +73,11 @@ const models: readonly Row[] = [
         client.post(`${ADMIN}/model-prices/state`, { json }),
       );
     },
-    { decided: 'models belong to the platform, so its administrators' },
+    {
+      decided: openPoint(
+        'models, providers and tokens of suppliers belong to the platform, so its administrators',
+      ),
+    },
   ),
   row(
     '3',
@@ -105,7 +109,11 @@ const models: readonly Row[] = [
         client.post(`${ADMIN}/model-prices/delete`, { json }),
       );
     },
-    { decided: 'models belong to the platform, so its administrators' },
+    {
+      decided: openPoint(
+        'models, providers and tokens of suppliers belong to the platform, so its administrators',
+      ),
+    },
   ),
 ];
 
@@ -209,7 +217,11 @@ const providers: readonly Row[] = [
         client.post(visibility(id), { json: { visible: true } }),
       );
     },
-    { decided: 'providers belong to the platform, so its administrators' },
+    {
+      decided: openPoint(
+        'models, providers and tokens of suppliers belong to the platform, so its administrators',
+      ),
+    },
   ),
   row('3', 'Hiding a provider promotes the backups of its models', async (world) => {
     const client = await platform(world);
@@ -250,7 +262,7 @@ const budgets: readonly Row[] = [
         equal(Date.parse(String(read['resets_at'])), next[period], `the end of ${period}`);
       }
     },
-    { decided: 'days and months of UTC' },
+    { decided: openPoint('days and months of budgets are those of UTC') },
   ),
 ];
 
