@@ -40,6 +40,21 @@ export const isServedByReal = (current: Current): boolean => {
   );
 };
 
+/** Without a usable model, no tool call is cleared. */
+export async function safeguardsJudged({ database, settings }: CheckContext): Promise<Finding> {
+  const what = 'safeguards';
+  const { safeguardsModel: name } = settings;
+  if (name === undefined) return ok(what, 'no model reviews tool calls (SAFEGUARDS_MODEL)');
+  const current = await database.transaction((tx) => readCurrent(tx));
+  const model = current.models.get(name);
+  if (model?.state === 'active' && isServable(model, current)) return ok(what, `${name} reviews tool calls`);
+  return warn(
+    what,
+    `${name} cannot review tool calls: no active model of this name has a lane and a price`,
+    'Set SAFEGUARDS_MODEL to a chat model of the catalogue.',
+  );
+}
+
 /** A provider that needs a key and has none serves no request. */
 export async function suppliersPaid({ database, styles }: CheckContext): Promise<Finding> {
   const what = 'supplier keys';

@@ -2,6 +2,7 @@ export {
   catalogueLoaded,
   credentialsAccepted,
   isServedByReal,
+  safeguardsJudged,
   suppliersPaid,
   suppliersReachable,
 } from './catalogue-checks';

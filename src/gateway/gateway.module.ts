@@ -28,6 +28,8 @@ import { Readiness } from './readiness';
 import { relayStage } from './relay';
 import { ResponsesController } from './responses/responses.controller';
 import { ResponsesModule } from './responses/responses.module';
+import { ModelJudge } from './safeguards/model-judge';
+import { Safeguards } from './safeguards/safeguards';
 import { AnswerSampling, settleStage } from './settle';
 import { SingleShotController } from './single-shot.controller';
 import { StoredIds } from './stored/stored-ids.service';
@@ -73,6 +75,8 @@ import { Tracing } from './trace/tracing';
     ...settleStage,
     InnerChat,
     InnerEvaluation,
+    Safeguards,
+    ModelJudge,
     TokenCounter,
     GatewayDescription,
   ],

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import {
   baseAddress,
   catalogueLoaded,
+  safeguardsJudged,
   type CheckContext,
   credentialsAccepted,
   dataFolder,
@@ -99,6 +100,7 @@ const databaseChecks: readonly (readonly [string, Check])[] = [
   ['audit seal', auditSealed],
   ['audit chain', auditChainFits],
   ['catalogue', catalogueLoaded],
+  ['safeguards', safeguardsJudged],
   ['supplier keys', suppliersPaid],
   ['suppliers', suppliersReachable],
   ['certificates', providersCertified],

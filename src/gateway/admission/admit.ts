@@ -43,7 +43,12 @@ export class Admissions {
     const { model, lanes } = this.resolved(call);
     this.checks.verify(model, call);
     const serving = this.serving(lanes, call);
-    const { lanes: taking, withheldBy } = lanesServing(call, serving, this.styles);
+    const { lanes: taking, withheldBy } = lanesServing(
+      call,
+      serving,
+      this.styles,
+      this.settings.safeguardsModel !== undefined,
+    );
     return { model, lanes: this.surcharges.on(this.priced(taking, call), call), withheldBy };
   }
 

@@ -24,14 +24,46 @@ const REASON = 'unknown to the gateway';
 const meaningIn = ({ operation }: Call, name: string): MeaningfulField | undefined =>
   isText(operation) ? meaningOfField(operation.dialect.name, name) : undefined;
 
+/** The only safeguard whose results have a published form. */
+export const TOOL_REVIEW = 'dangerous_tool_use';
+const SAFEGUARDS = 'safeguards';
+
+/** A request of Messages whose tool calls are to be reviewed, and nothing else of its answer. */
+export function wantsToolReview({ operation, inbound: { body } }: Call): boolean {
+  const asked = body[SAFEGUARDS];
+  return (
+    operation.name === 'messages' && Array.isArray(asked) && asked.length === 1 && isToolReview(asked[0])
+  );
+}
+
+const isToolReview = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'type' in value && value.type === TOOL_REVIEW;
+
+/** What a conversion left out, without the field that the gateway serves in the supplier's place. */
+export const lostInConversion = (call: Call, dropped: readonly Dropped[]): readonly Dropped[] =>
+  wantsToolReview(call) ? dropped.filter(({ path }) => path !== SAFEGUARDS) : dropped;
+
+/** Whether the supplier of the lane reviews the tool calls itself. */
+export function isReviewedByLane(call: Call, lane: LaneView, styles: SupplierStyles): boolean {
+  const meaning = meaningIn(call, SAFEGUARDS);
+  return meaning !== undefined && takesMeaning(call, lane, { name: SAFEGUARDS, meaning }, styles);
+}
+
 /**
  * Keeps the lanes that take every field without which the answer would mean something else. Throws a refusal that
- * names the field if there is none. No lane is skipped for any other unknown field.
+ * names the field if there is none. No lane is skipped for any other unknown field, or for a review of tool calls if a
+ * model `reviews` them.
  */
-export function lanesServing(call: Call, lanes: readonly PricedLane[], styles: SupplierStyles): ServingLanes {
+export function lanesServing(
+  call: Call,
+  lanes: readonly PricedLane[],
+  styles: SupplierStyles,
+  reviews: boolean,
+): ServingLanes {
   for (const name in call.inbound.body) {
     const meaning = meaningIn(call, name);
     if (meaning === undefined || (call.inbound.body[name] ?? null) === null) continue;
+    if (reviews && name === SAFEGUARDS && wantsToolReview(call)) continue;
     if (meaning.use === 'refused') throw notTaken(name, call.model, meaning);
     const serving = lanes.filter(({ lane }) => takesMeaning(call, lane, { name, meaning }, styles));
     if (serving.length === 0) throw notTaken(name, call.model, meaning);
@@ -85,7 +117,8 @@ export function leftOutOf(
     parts: new Set(parts.map(({ name }) => name)),
     betas: new Set(betas),
     dropped: [
-      ...fields.map((name) => droppedPart(name, 1)),
+      // A field with a meaning is left out only if the gateway serves it.
+      ...fields.filter((name) => meaningIn(call, name) === undefined).map((name) => droppedPart(name, 1)),
       ...parts.map(({ name, count }) => droppedPart(name, count)),
       ...betas.map((beta) => droppedPart(`anthropic-beta.${beta}`, 1)),
     ],

@@ -9,7 +9,15 @@ import { TokenRate } from './token-rate';
 
 export type { Admission } from './admission';
 export { Admissions } from './admit';
-export { type LeftOut, leftOutOf, withheld } from './field-policy';
+export {
+  isReviewedByLane,
+  type LeftOut,
+  leftOutOf,
+  lostInConversion,
+  TOOL_REVIEW,
+  wantsToolReview,
+  withheld,
+} from './field-policy';
 export { type HeldCall, Holds } from './hold';
 export { isBarred } from './lane-gates';
 export { callableModels, isListed } from './model-access';

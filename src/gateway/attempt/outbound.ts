@@ -22,7 +22,7 @@ import {
   type Target,
 } from '../../protocol';
 import type { OutgoingBody, SupplierStyles, WireDialect } from '../../routing';
-import { leftOutOf, type RoutedCall } from '../admission';
+import { leftOutOf, lostInConversion, type RoutedCall } from '../admission';
 import type { Call } from '../intake';
 import { isSpoken, isText } from '../operations/operation';
 import { stateless } from './stateless';
@@ -138,10 +138,11 @@ function mended(outbound: Outbound, mends: (body: JsonFields) => Mended | null):
 }
 
 function translated(
-  { call: { operation, inbound }, held }: Pick<RoutedCall, 'call' | 'held'>,
+  { call, held }: Pick<RoutedCall, 'call' | 'held'>,
   asked: JsonFields,
   { target: known, wire }: { target: Target; wire: WireDialect },
 ): Eventually<Outbound> {
+  const { operation, inbound } = call;
   const dialect = dialectOf(wire);
   if (!isText(operation)) throw notServed();
   const request = valueOf(operation.dialect.decodeRequest(asked));
@@ -153,7 +154,7 @@ function translated(
     dialect,
     body: { kind: 'json', text },
     headers: inbound.headers,
-    translation: { reply, dropped },
+    translation: { reply, dropped: lostInConversion(call, dropped) },
     dropped: [],
   }));
 }

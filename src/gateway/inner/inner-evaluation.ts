@@ -8,7 +8,7 @@ import { InnerRequest, InnerResponse } from './inner-exchange';
 
 /** A request whose answer is evaluated. */
 export interface EvaluationCall {
-  /** It is made by `evaluationCaller`. */
+  /** Made by `evaluationCaller`, or the caller of an answer whose tool calls are reviewed. */
   readonly caller: Caller;
   readonly requestId: string;
   readonly surface: DialectName;

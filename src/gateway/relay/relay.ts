@@ -11,6 +11,7 @@ import { OpenStreams } from '../reply/open-streams';
 import type { Reply } from '../reply/reply';
 import { StreamSink } from '../reply/stream-sink';
 import { droppedNames, type RouteFacts } from '../reply/svc-headers';
+import { Safeguards } from '../safeguards/safeguards';
 import { type AnswerSample, type RequestProgress, Settlement } from '../settle';
 import { echoOf } from './echo';
 import { maskedFailure, relayStream } from './relay-stream';
@@ -25,6 +26,7 @@ export class Relay {
     private readonly settings: Settings,
     private readonly streams: OpenStreams,
     private readonly settlement: Settlement,
+    private readonly safeguards: Safeguards,
   ) {}
 
   /** The head of a stream whose suppliers are silent for long. */
@@ -42,7 +44,7 @@ export class Relay {
     this.settlement.served(whole, progress, facts);
     progress.trace?.answers(answer.span, body);
     this.settlement.sample(routed.call)?.served(whole, facts, body);
-    return { status, contentType, body, facts };
+    return { status, contentType, body: await this.safeguards.whole(answer, body), facts };
   }
 
   async stream(
@@ -71,7 +73,7 @@ export class Relay {
       throw unrecorded;
     }
     this.settlement.served(delivery, progress, facts);
-    sink.end(facts, body);
+    sink.end(facts, problem === null ? await this.safeguards.ending(ending, sink.reviewed, body) : body);
     sample?.served(delivery, facts, null);
     return null;
   }
@@ -96,6 +98,7 @@ export class Relay {
       operation.dialect.ping,
       this.settlement.sample(call),
       trace?.copy ?? null,
+      this.safeguards.streamOf(call),
     );
     this.streams.add(sink, operation.name);
     sink.head(routeFacts(lane));

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { ReviewedStream } from '../safeguards/safeguards';
 import {
   AUTO_CHOICE,
   type CallFacts,
@@ -29,6 +30,8 @@ export class StreamSink<
     readonly sample: Copy | null = null,
     /** Gets a copy as well, for telemetry. */
     private readonly telemetry: { add(piece: Buffer | string): void } | null = null,
+    /** Gets a copy as well, until the last bytes; null unless tool calls are reviewed. */
+    readonly reviewed: ReviewedStream | null = null,
   ) {}
 
   head(facts: RouteFacts): void {
@@ -48,6 +51,7 @@ export class StreamSink<
     this.isLively = true;
     this.sample?.add(chunk);
     this.telemetry?.add(chunk);
+    this.reviewed?.add(chunk);
     return this.response.write(chunk);
   }
 

@@ -172,6 +172,16 @@ export class Settings extends TelemetrySettings {
   readonly autoModel?: string;
 
   @Setting({
+    name: 'SAFEGUARDS_MODEL',
+    group: 'Suppliers',
+    describe:
+      'The model that reviews tool calls if a request has `safeguards` and its lane cannot review them, as a request of the same key.',
+    as: text(),
+    unset: 'such requests are refused on such lanes',
+  })
+  readonly safeguardsModel?: string;
+
+  @Setting({
     name: 'CORS_ORIGINS',
     group: 'Server',
     describe:

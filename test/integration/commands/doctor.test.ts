@@ -70,11 +70,19 @@ test('a sound one passes in every point', async () => {
     partitions: 'ok this month and the next are ready',
     'job runners': 'ok no node has run for five minutes yet',
     nodes: 'ok 0 are running',
+    safeguards: 'ok no model reviews tool calls (SAFEGUARDS_MODEL)',
     'supplier keys': 'ok every provider that needs one has one',
     catalogue: 'ok 1 active models with lanes and prices',
     'supplier a': `ok 127.0.0.1:${port} answers`,
   });
   expect(code).toBe(0);
+});
+
+test('a SAFEGUARDS_MODEL that the catalogue lacks is reported', async () => {
+  house.environment['SAFEGUARDS_MODEL'] = 'nobody';
+  const { found } = await doctor();
+  delete house.environment['SAFEGUARDS_MODEL'];
+  expect(found.get('safeguards')).toMatch(/^warn nobody cannot review tool calls: no active model/);
 });
 
 test('models that end, are unknown or lack rates of long requests are told', async () => {
