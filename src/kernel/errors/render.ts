@@ -78,11 +78,16 @@ function headersOf(fault: Fault, requestId: string, status: number): Record<stri
 }
 
 /** Clients show this text and nothing else, and recognise some failures by it: the supplier's words belong in it. */
-function withSupplierWording({ humanMessage, options }: Fault): string {
+function withSupplierWording(fault: Fault): string {
+  const wording = supplierWording(fault);
+  return wording === null ? fault.humanMessage : `${fault.humanMessage} ${wording}`;
+}
+
+function supplierWording({ options }: Fault): string | null {
   const supplier = options.details?.supplier;
   const wording =
     typeof supplier === 'object' && supplier !== null && 'message' in supplier ? supplier.message : supplier;
-  return typeof wording === 'string' && wording !== '' ? `${humanMessage} ${wording}` : humanMessage;
+  return typeof wording === 'string' && wording !== '' ? wording : null;
 }
 
 export const gatewayError = (fault: Fault, requestId: string): ErrorFields =>
@@ -111,11 +116,11 @@ export interface MessagesErrorBody {
 }
 
 export function messagesError(fault: Fault, requestId: string): MessagesErrorBody {
-  return {
-    type: 'error',
-    error: fieldsOf(fault, requestId, messagesTypeOf(fault.status), withSupplierWording(fault)),
-    request_id: requestId,
-  };
+  const error = fieldsOf(fault, requestId, messagesTypeOf(fault.status), withSupplierWording(fault));
+  const wording = supplierWording(fault);
+  // Claude Code shortens the conversation if the message begins with these words.
+  if (wording !== null && /^input is too long/i.test(wording)) error.message = wording;
+  return { type: 'error', error, request_id: requestId };
 }
 
 /** It renders for `/v1/messages` and its token count. */
