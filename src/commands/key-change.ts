@@ -4,7 +4,7 @@ import { platformScope } from '../kernel';
 import { type KeyChanges, KeysService, maskKey } from '../keys';
 import { type Command, UsageError } from './command';
 import { commandActor, keyEntriesOf } from './key-entries';
-import { keyIdIn, keyOptions, limitsIn, modelBudgetsOf, modelNames } from './key-words';
+import { keyIdIn, keyOptions, limitsIn, modelBudgetsOf, allowedNames } from './key-words';
 import { budgetOf, secondsOf } from './readers';
 import { withDatabase } from './with-database';
 
@@ -24,7 +24,7 @@ export const keyChange: Command = {
       await database.transaction(async (tx) => {
         const { allowedModels } = changes;
         const named =
-          allowedModels === undefined ? {} : { allowedModels: await modelNames(tx, allowedModels) };
+          allowedModels === undefined ? {} : { allowedModels: await allowedNames(tx, allowedModels) };
         const budgets = modelBudgets === null ? {} : { modelBudgets: await modelBudgetsOf(tx, modelBudgets) };
         const change = (): Promise<unknown> =>
           keys.change(platformScope, tx, id, { ...changes, ...named, ...budgets });

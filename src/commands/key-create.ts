@@ -6,7 +6,7 @@ import { type IssuedKey, KeysService, maskKey, type NewKey } from '../keys';
 import { Database, type Settings, type Tx } from '../platform';
 import { COMMAND_LINE, type Command, UsageError } from './command';
 import { commandActor, keyEntriesOf } from './key-entries';
-import { keyOptions, limitsIn, modelBudgetsOf, modelNames } from './key-words';
+import { keyOptions, limitsIn, modelBudgetsOf, allowedNames } from './key-words';
 import { budgetOf, wholeNumberOf } from './readers';
 import { withDatabase } from './with-database';
 
@@ -74,7 +74,7 @@ async function createKey(
   { owner, key, modelBudgets }: Options,
 ): Promise<IssuedKey> {
   const keys = new KeysService(settings, new Limits(database));
-  const allowedModels = await modelNames(tx, key.allowedModels);
+  const allowedModels = await allowedNames(tx, key.allowedModels);
   const issued = await keys.issue(platformScope, tx, {
     ...(await ownerOf(tx, keys, owner)),
     ...key,

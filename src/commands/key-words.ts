@@ -14,6 +14,9 @@ const limits = {
 
 const text = { type: 'string' } as const;
 
+/** Leaves the choice of the model to the service. */
+const AUTO = 'auto';
+
 /** These options set a key that is made or changed. */
 export const keyOptions = {
   name: text,
@@ -47,15 +50,20 @@ export function keyIdIn(positionals: readonly string[]): string {
   return /^svc_([0-9A-Za-z]{8})/.exec(id)?.[1] ?? id;
 }
 
-/**
- * They are names of the models, since the list of a key is compared with those. A slip of the pen would make a useless
- * key.
- */
-export async function modelNames(
+/** Names of models for the list of a key, which can also hold `auto`. Throws if there is no such model. */
+export async function allowedNames(
   tx: Tx,
   names: readonly string[] | null | undefined,
 ): Promise<string[] | null> {
   if (names === null || names === undefined) return null;
+  const models = await modelNames(
+    tx,
+    names.filter((name) => name !== AUTO),
+  );
+  return names.includes(AUTO) ? [...models, AUTO] : models;
+}
+
+async function modelNames(tx: Tx, names: readonly string[]): Promise<string[]> {
   const rows = await tx.query<{ given: string; name: string | null }[]>(
     `SELECT given, coalesce(m.name, target.name) AS name FROM unnest($1::text[]) WITH ORDINALITY AS g (given, place)
        LEFT JOIN model m ON m.name = given LEFT JOIN model_alias a ON a.name = given
@@ -78,11 +86,10 @@ export async function modelBudgetsOf(
       throw new UsageError('--model-budget takes a model and its budget, such as gpt-x=20/monthly.');
     return { name: text.slice(0, at), budget: budgetOf(text.slice(at + 1)) };
   });
-  const names =
-    (await modelNames(
-      tx,
-      given.map(({ name }) => name),
-    )) ?? [];
+  const names = await modelNames(
+    tx,
+    given.map(({ name }) => name),
+  );
   if (new Set(names).size < names.length) throw new UsageError('Name one --model-budget a model.');
   return given.map(({ budget }, place) => ({ ...budget, model: names[place]! }));
 }

@@ -49,6 +49,15 @@ export class CountReader {
     return nothing;
   }
 
+  /** Cache writes with a lifetime other than the shortest; unknown lifetimes are among them. */
+  longWrites(details: Fields, path: string): number {
+    const name = 'cache_write_tokens_details';
+    let sum = 0;
+    for (const [lifetime, value] of Object.entries(this.detailsIn(details[name], `${path}.${name}`)))
+      if (lifetime !== 'ttl_30m_tokens') sum += this.of(value, `${path}.${name}.${lifetime}`) ?? 0;
+    return sum;
+  }
+
   /** A duration in seconds, which may have a fraction, as whole milliseconds rounded up. */
   milliseconds(value: unknown, name: string): number | undefined {
     if (value === undefined || value === null) return undefined;
@@ -143,6 +152,8 @@ export interface ReportedTotals {
   readonly total: number | undefined;
   readonly cacheRead: number | undefined;
   readonly cacheWrite: number | undefined;
+  /** These are part of the cache writes. */
+  readonly cacheWriteLong?: number;
   readonly audioInput: number | undefined;
   readonly image: number | undefined;
   readonly reasoning: number | undefined;
@@ -162,7 +173,8 @@ export interface ReportedTotals {
  * reports them nowhere else. A side without a usable count is the rest of the grand total, or is estimated.
  */
 export function splitTotals(totals: ReportedTotals, { ignored }: CountReader): UsageReading {
-  const { total, cacheRead = 0, cacheWrite = 0, reasoning = 0 } = totals;
+  const { total, cacheRead = 0, cacheWriteLong = 0, reasoning = 0 } = totals;
+  const cacheWrite = Math.max(totals.cacheWrite ?? 0, cacheWriteLong);
   const cached = cacheRead + cacheWrite;
   let { input, output } = totals;
   let missing: UsageSide | undefined;
@@ -190,7 +202,8 @@ export function splitTotals(totals: ReportedTotals, { ignored }: CountReader): U
     {
       inputTokens: inputTotal - cached - audioInput - image,
       cacheReadTokens: cacheRead,
-      cacheWriteTokens: cacheWrite,
+      cacheWriteTokens: cacheWrite - cacheWriteLong,
+      cacheWriteLongTokens: cacheWriteLong,
       outputTokens: outputTotal - reasoning - spoken - drawn,
       reasoningTokens: reasoning + unnamed,
       audioInputTokens: audioInput,

@@ -328,7 +328,7 @@ const general = [
     '2026-11-26',
     [
       'words',
-      /prompt is too long|maximum context length|context (?:window|length)|too many (?:input )?tokens/i,
+      /(?:prompt|input) is too long|maximum context length|context (?:window|length)|too many (?:input )?tokens/i,
       'context_length',
       400,
       'prompt is too long: 250000 tokens > 200000 maximum',

@@ -23,7 +23,7 @@ import {
   visibilityEffect,
 } from '../../catalogue';
 import { formatUsd, line, oneOf, rowId } from '../../kernel';
-import { Database, type Page as Rows, Takes } from '../../platform';
+import { Database, type Page as Rows, Settings, Takes } from '../../platform';
 import { ModelLists, SupplierStyles } from '../../routing';
 import { overrideFields, WIRES } from '../../vendors';
 import {
@@ -90,6 +90,7 @@ export class CataloguePagesController {
     private readonly styles: SupplierStyles,
     private readonly lists: ModelLists,
     private readonly pages: PageRenderer,
+    private readonly settings: Settings,
   ) {}
 
   @Redirects('/dashboard/admin/prices', MODELS_PAGE, PLATFORM)
@@ -178,7 +179,7 @@ export class CataloguePagesController {
         providers: providers.map(({ name: value }) => ({ value, selected: value === lane.provider })),
         wires: WIRES.map((value) => ({ value, selected: value === lane.wire })),
         ...this.wireOf(lane, model, providers),
-        ...knowledgeOf(lane, model, providers),
+        ...this.knowledgeOf(lane, model, providers),
       })),
       states: MODEL_STATES.map((value) => ({ value, selected: value === model.state })),
       versions: {
@@ -233,6 +234,27 @@ export class CataloguePagesController {
     return instead === null ? {} : { chosenWire: wire, spokenInstead: instead };
   }
 
+  /**
+   * Whether the lane's model is unknown, or which model's facts are assumed, and what happens to request fields that
+   * the gateway does not know.
+   */
+  private knowledgeOf(
+    lane: Pick<SheetLane, 'provider' | 'facts' | 'upstreamModel'>,
+    model: Pick<ModelSheet['model'], 'facts' | 'kind'>,
+    providers: readonly ListedProvider[],
+  ) {
+    const provider = providers.find(({ name }) => name === lane.provider);
+    if (provider === undefined) return {};
+    const { known, assumed, harmlessFields = [] } = factsOfLane(lane, model, provider);
+    const { extra_fields: extra } = provider.settings;
+    const harmless = [...harmlessFields, ...(Array.isArray(extra) ? (extra as unknown[]) : [])];
+    const mode = this.styles.validatesFields(provider) ? this.settings.unknownFields : 'unchecked';
+    return {
+      ...(assumed === undefined ? { isUnknown: known === null } : { assumed }),
+      unknownFields: { mode, ...(harmless.length > 0 && { harmless: harmless.join(', ') }) },
+    };
+  }
+
   private tabsFor(request: HttpRequest, current: Tab, mayChange: boolean) {
     const translate = this.pages.textsFor(request);
     const shown = mayChange ? tabs : tabs.slice(0, 1);
@@ -249,18 +271,6 @@ export class CataloguePagesController {
   private statesFor(chosen: string | undefined) {
     return MODEL_STATES.map((value) => ({ value, selected: value === chosen }));
   }
-}
-
-/** Whether the page says that the lane's model is unknown, or which model's facts are assumed. */
-function knowledgeOf(
-  lane: Pick<SheetLane, 'provider' | 'facts' | 'upstreamModel'>,
-  model: Pick<ModelSheet['model'], 'facts' | 'kind'>,
-  providers: readonly ListedProvider[],
-): { readonly isUnknown?: boolean; readonly assumed?: string } {
-  const provider = providers.find(({ name }) => name === lane.provider);
-  if (provider === undefined) return {};
-  const { known, assumed } = factsOfLane(lane, model, provider);
-  return assumed === undefined ? { isUnknown: known === null } : { assumed };
 }
 
 const nano = (text: string | null): bigint | null => (text === null ? null : BigInt(text));

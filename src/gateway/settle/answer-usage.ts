@@ -1,6 +1,7 @@
 import {
   completionTokens,
   isPlausible,
+  type JsonFields,
   type Modes,
   type PriceRates,
   promptTokens,
@@ -10,7 +11,7 @@ import {
   usageOf,
   type UsageReading,
 } from '../../kernel';
-import { ServedUses } from '../../protocol';
+import { pick, ServedUses } from '../../protocol';
 import { type RoutedCall, usageLimitsOf } from '../admission';
 import type { LaneTry } from '../attempt';
 import type { Call } from '../intake';
@@ -98,9 +99,34 @@ export function chargedUsage(
   by: Pick<LaneTry, 'routed' | 'route'>,
   { translation }: { readonly translation: object | null },
 ): Usage {
-  const modes = servedModes(usage.modes, translation === null ? by.routed.call.fees.modes : NO_MODES);
-  return withinHold(modes === usage.modes ? usage : { ...usage, modes }, by);
+  const { call } = by.routed;
+  const modes = servedModes(usage.modes, translation === null ? call.fees.modes : NO_MODES);
+  const used = translation === null ? withLongWrites(usage, call) : usage;
+  return withinHold(modes === used.modes ? used : { ...used, modes }, by);
 }
+
+/** Cache writes whose report names no lifetime have the longest price if the request asks for a long lifetime. */
+function withLongWrites(usage: Usage, { inbound: { body } }: Call): Usage {
+  const { cacheWriteTokens: short, cacheWriteLongTokens: long } = usage;
+  if (short === 0 || long > 0 || !asksLongWrites(body)) return usage;
+  return { ...usage, cacheWriteTokens: 0, cacheWriteLongTokens: short };
+}
+
+const shortLifetimes: ReadonlySet<unknown> = new Set([undefined, null, '5m', '30m']);
+
+const isLong = (holder: unknown): boolean =>
+  [pick(holder, 'prompt_cache_breakpoint', 'ttl'), pick(holder, 'cache_control', 'ttl')].some(
+    (lifetime) => !shortLifetimes.has(lifetime),
+  );
+
+const asksLongWrites = (body: JsonFields): boolean =>
+  !shortLifetimes.has(pick(body, 'prompt_cache_options', 'ttl')) ||
+  [body, ...listIn(body.messages), ...listIn(body.input), ...listIn(body.tools)].some(
+    (part) =>
+      isLong(part) || listIn(pick(part, 'content')).some(isLong) || listIn(pick(part, 'output')).some(isLong),
+  );
+
+const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** The usage includes uses of tools that a whole answer shows and its report does not count. */
 export function withServedUses(usage: Usage, { operation, fees }: Call, answer: unknown): Usage {

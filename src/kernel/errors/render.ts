@@ -101,9 +101,14 @@ function supplierOf({ details }: FaultOptions): { message?: unknown; code?: unkn
 }
 
 /** Clients show this text and nothing else, and recognise some failures by it: the supplier's words belong in it. */
-function withSupplierWording({ humanMessage, options }: Fault): string {
+function withSupplierWording(fault: Fault): string {
+  const wording = supplierWording(fault);
+  return wording === null ? fault.humanMessage : `${fault.humanMessage} ${wording}`;
+}
+
+function supplierWording({ options }: Fault): string | null {
   const wording = supplierOf(options).message;
-  return typeof wording === 'string' && wording !== '' ? `${humanMessage} ${wording}` : humanMessage;
+  return typeof wording === 'string' && wording !== '' ? wording : null;
 }
 
 export const gatewayError = (fault: Fault, requestId: string): ErrorFields =>
@@ -132,11 +137,11 @@ export interface MessagesErrorBody {
 }
 
 export function messagesError(fault: Fault, requestId: string): MessagesErrorBody {
-  return {
-    type: 'error',
-    error: fieldsOf(fault, requestId, messagesTypeOf(fault.status), withSupplierWording(fault)),
-    request_id: requestId,
-  };
+  const error = fieldsOf(fault, requestId, messagesTypeOf(fault.status), withSupplierWording(fault));
+  const wording = supplierWording(fault);
+  // Claude Code shortens the conversation if the message begins with these words.
+  if (wording !== null && /^input is too long/i.test(wording)) error.message = wording;
+  return { type: 'error', error, request_id: requestId };
 }
 
 /** It renders for `/v1/messages` and its token count. */

@@ -220,13 +220,15 @@ function weightOf({ status, code }: Fault, { attempted }: HttpRequest): 'info' |
 
 /** Where the path says nothing, the caller's own headers tell which errors it reads. */
 const straySurface = (request: HttpRequest): Surface =>
-  surfaceOf(request) === 'messages' || request.headers['anthropic-version'] !== undefined
-    ? 'messages'
-    : 'gateway';
+  surfaceOf(request) === 'messages' || isOfAnthropic(request) ? 'messages' : 'gateway';
+
+const isOfAnthropic = ({ headers }: HttpRequest): boolean => headers['anthropic-version'] !== undefined;
 
 function surfaceOf(request: HttpRequest): Surface {
   const path = pathOf(request);
   if (path === '/v1/messages' || path.startsWith('/v1/messages/')) return 'messages';
+  // Both families of clients list models.
+  if (/^\/v1\/models(\/|$)/.test(path) && isOfAnthropic(request)) return 'messages';
   if (isGatewayPath(path) || isProbePath(path)) return 'gateway';
   return wantsPage(request) ? 'page' : 'portal';
 }

@@ -133,6 +133,26 @@ test('a wire that the provider of a lane does not speak is told beside it', asyn
   expect((await page()).split(told)).toHaveLength(2);
 });
 
+// The effective `unknown_fields` is "shown on the key's page, in doctor and in the catalogue of a model".
+test('the page of a model shows what happens to unknown request fields on each lane, and why', async () => {
+  const page = (): Promise<string> => read('/dashboard/admin/models/edit?model=acme%2Fmodel-11');
+  expect(await page()).toContain(
+    'Left out and named in x-svc-dropped: this provider does not validate requests.',
+  );
+  const facts = JSON.stringify({ harmless_fields: ['beam_width'] });
+  await house.admin.post('/dashboard/admin/models/update', { model: 'acme/model-11', facts });
+  await house.app.database.query(
+    `UPDATE provider SET settings = settings || '{"profile": "openai", "extra_fields": ["min_p"]}' WHERE name = 'acme'`,
+  );
+  const shown = await page();
+  expect(shown).toContain('Left out if a budget or a wallet limits the caller, otherwise sent under a hold');
+  expect(shown).toContain('(UNKNOWN_FIELDS&#x3D;auto). A key or an organisation can choose otherwise.');
+  expect(shown).toContain('Always sent: beam_width, min_p');
+  await house.app.database.query(
+    `UPDATE provider SET settings = settings - 'profile' - 'extra_fields' WHERE name = 'acme'`,
+  );
+});
+
 test('the page of a model says that facts of an unknown name behind profile openai are assumed', async () => {
   const page = (): Promise<string> => read('/dashboard/admin/models/edit?model=acme%2Fmodel-10');
   const lanes = [{ provider: 'acme', upstream_model: 'gpt-7-nova', region: 'eu' }];

@@ -86,7 +86,17 @@ test('a key belongs to an organisation, or without a word to the platform owner'
   expect(await rowOf(own.output)).toMatchObject({ email: 'owner@acme.example' });
 });
 
+// Issue: "key create --models x,auto is refused though the API takes it".
+test('a key can be limited to named models and auto', async () => {
+  const { code, output } = await house.run(['key', 'create', '--name', 'two', '--models', 'auto,short']);
+  expect(code).toBe(0);
+  expect(await rowOf(output)).toMatchObject({ allowed_models: ['m', 'auto'] });
+  await house.run(['key', 'change', output.slice(4, 12), '--models', 'auto']);
+  expect(await rowOf(output)).toMatchObject({ allowed_models: ['auto'] });
+});
+
 test.each([
+  [['--name', 'x', '--model-budget', 'auto=1/daily'], 1, 'There is no model called "auto".'],
   [['--name', 'x', '--budget', '20/yearly'], 64, '--budget takes dollars and a period'],
   [['--name', 'x', '--rpm', '0'], 64, '--rpm takes a whole number above zero'],
   [['--name', 'x', '--expires', '2001-01-01'], 64, '--expires lies in the past'],

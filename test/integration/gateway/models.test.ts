@@ -30,6 +30,22 @@ describe('the models a key may call', () => {
     expect(await other.json()).toEqual(page);
   });
 
+  // Issue: "GET /v1/models/{unknown} answers Anthropic callers in OpenAI's form".
+  test('an unknown one is 404 in the form of the caller', async () => {
+    const key = bearer(app.firstKeys?.demo);
+    const anthropic = await get('/v1/models/unknown', { ...key, 'anthropic-version': '2023-06-01' });
+    expect([anthropic.status, await anthropic.json()]).toEqual([
+      404,
+      {
+        type: 'error',
+        error: expect.objectContaining({ type: 'not_found_error', code: 'model_not_found' }) as object,
+        request_id: anthropic.headers.get('request-id'),
+      },
+    ]);
+    const openai = await get('/v1/models/unknown', key);
+    expect(Object.keys((await openai.json()) as object)).toEqual(['error']);
+  });
+
   test('come in pages', async () => {
     const key = bearer(app.firstKeys?.demo);
     const seen: string[] = [];

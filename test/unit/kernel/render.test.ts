@@ -187,6 +187,26 @@ describe('on the messages surface', () => {
     }
   });
 
+  // Issue: "Input is too long." (Bedrock) gets a prefix, so Claude Code's recovery does not start.
+  test.each(['Input is too long.', 'Input is too long for requested model.'])(
+    'an answer to Messages begins with the words %j, by which Claude Code knows them',
+    (message) => {
+      const problem = fault('context_length_exceeded', { details: { supplier: { message } } });
+      const { human_message: shown, ...error } = (
+        renderMessages(problem, id).body as { error: Record<string, unknown> }
+      ).error;
+      expect(error).toMatchObject({
+        type: 'invalid_request_error',
+        code: 'context_length_exceeded',
+        message,
+      });
+      expect(shown).toMatch(/^Input and requested output together .* Input is too long/);
+      expect(renderGateway(problem, id).body).toMatchObject({
+        error: { message: expect.stringMatching(/^context_length_exceeded - /) as string },
+      });
+    },
+  );
+
   test('other details are no words', () => {
     for (const supplier of [null, 7, { message: 7 }, {}, '']) {
       const { body } = renderMessages(

@@ -288,6 +288,13 @@ export const bedrock: ContractFixtures = {
       body: { message: 'Input is too long: prompt is too long' },
       kind: 'context_length',
     },
+    // Issue: "Input is too long." (Bedrock).
+    {
+      status: 400,
+      headers: exception('ValidationException'),
+      body: { message: 'Input is too long.' },
+      kind: 'context_length',
+    },
     { status: 403, headers: exception('AccessDeniedException'), body: { message: 'no' }, kind: 'auth' },
     {
       status: 404,
