@@ -36,8 +36,7 @@ import {
   presentPage,
   queryOf,
 } from '../../web';
-import { callerOf } from '../intake';
-import { readJsonBody } from './read-json-body';
+import { callerOf, readJsonBody } from '../intake';
 
 const PAGES = { usual: 20, most: 100 };
 
@@ -61,7 +60,7 @@ export class ManageKeysController {
   @HttpCode(200)
   @Audited(byTheService)
   async create(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
-    const { bytes, body } = await readJsonBody(request, this.settings.portalBodyLimitBytes);
+    const { bytes, body } = await readJsonBody(request, this.settings);
     const form = readNewKey(body, this.catalogue.snapshot);
     const caller = callerOf(request);
     const { requestId, headers } = request;
@@ -94,7 +93,7 @@ export class ManageKeysController {
   @Patch(':key_id')
   @Audited(byTheService)
   async change(@Param('key_id') keyId: string, @Req() request: HttpRequest) {
-    const { body } = await readJsonBody(request, this.settings.portalBodyLimitBytes);
+    const { body } = await readJsonBody(request, this.settings);
     const changes = readKeyChanges(body, this.catalogue.snapshot);
     return presentKey(await this.keys.change(platformScope, keyId, changes));
   }
@@ -112,7 +111,7 @@ export class ManageKeysController {
     const hasBody =
       request.headers['transfer-encoding'] !== undefined ||
       Number(request.headers['content-length'] ?? 0) > 0;
-    const { body } = hasBody ? await readJsonBody(request, this.settings.portalBodyLimitBytes) : { body: {} };
+    const { body } = hasBody ? await readJsonBody(request, this.settings) : { body: {} };
     const grace = readGrace(body);
     return presentRotated(await this.keys.rotate(platformScope, keyId, grace));
   }
