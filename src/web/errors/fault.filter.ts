@@ -215,7 +215,8 @@ function weightOf({ status, code }: Fault, { attempted }: HttpRequest): 'info' |
 
 /** Where the path says nothing, the caller's own headers tell which errors it reads. */
 const straySurface = (request: HttpRequest): Surface =>
-  surfaceOf(request) === 'messages' || request.headers['anthropic-version'] !== undefined
+  surfaceOf(request) === 'messages' ||
+  (request.headers['anthropic-version'] ?? request.headers['vendor-version']) !== undefined
     ? 'messages'
     : 'gateway';
 
