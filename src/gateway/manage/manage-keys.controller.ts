@@ -14,8 +14,10 @@ import {
 import { CatalogueService } from '../../catalogue';
 import { choiceField, platformScope, textField } from '../../kernel';
 import {
+  EffectiveLimits,
   KeyManagement,
   KeyRegister,
+  type ManagedKey,
   presentIssued,
   presentKey,
   presentRotated,
@@ -51,6 +53,7 @@ export class ManageKeysController {
   constructor(
     private readonly keys: KeyManagement,
     private readonly register: KeyRegister,
+    private readonly effective: EffectiveLimits,
     private readonly catalogue: CatalogueService,
     private readonly settings: Settings,
     private readonly idempotency: Idempotency,
@@ -87,7 +90,7 @@ export class ManageKeysController {
 
   @Get(':key_id')
   async read(@Param('key_id') keyId: string) {
-    return presentKey(await this.register.get(platformScope, keyId));
+    return this.withEffective(await this.register.get(platformScope, keyId));
   }
 
   @Patch(':key_id')
@@ -95,7 +98,7 @@ export class ManageKeysController {
   async change(@Param('key_id') keyId: string, @Req() request: HttpRequest) {
     const { body } = await readJsonBody(request, this.settings);
     const changes = readKeyChanges(body, this.catalogue.snapshot);
-    return presentKey(await this.keys.change(platformScope, keyId, changes));
+    return this.withEffective(await this.keys.change(platformScope, keyId, changes));
   }
 
   @Delete(':key_id')
@@ -114,5 +117,9 @@ export class ManageKeysController {
     const { body } = hasBody ? await readJsonBody(request, this.settings) : { body: {} };
     const grace = readGrace(body);
     return presentRotated(await this.keys.rotate(platformScope, keyId, grace));
+  }
+
+  private async withEffective(key: ManagedKey) {
+    return { ...presentKey(key), effective: await this.effective.of(key) };
   }
 }
