@@ -5,7 +5,14 @@ export { Ledger, type PostingKind, postingKinds, type WalletState } from './ledg
 export { type InvoicePayment, Invoices, type InvoiceState } from './ledger/invoices';
 export { type BudgetRaise, BudgetRaises } from './ledger/budget-raises';
 export { CreditCeilings } from './ledger/credit-ceilings';
-export { type BudgetScope, type LimitRule, Limits, type LimitState, tightestOf } from './ledger/limits';
+export {
+  type BudgetScope,
+  isBudget,
+  type LimitRule,
+  Limits,
+  type LimitState,
+  tightestOf,
+} from './ledger/limits';
 export { type Discrepancy, type MoneyCheck, type MoneyReport, verifyMoney } from './ledger/verify-money';
 export {
   type HistoryLine,

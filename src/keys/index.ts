@@ -3,6 +3,7 @@ import { ApiKey } from './api-key.entity';
 export type { KeyKind } from './api-key.entity';
 export { type Caller, evaluationCaller, priceFactorAt, recordedFor } from './caller';
 export { keyActionOf, KeyEntries, keyFacts } from './key-entries';
+export { EffectiveLimits } from './effective-limits';
 export { KeyDirectory } from './key-directory';
 export { KeyGate } from './key-gate';
 export {

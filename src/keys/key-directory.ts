@@ -182,7 +182,7 @@ function toCaller(row: KeyRow, standing: Standing, usualRpm: number): Caller {
     name: row.name,
     kind: row.kind,
     allowedModels: row.allowedModels === null ? null : new Set(row.allowedModels),
-    allowedRegions: intersection(row.allowedRegions, standing.organisationRegions),
+    allowedRegions: sharedRegions(row.allowedRegions, standing.organisationRegions),
     rateLimitRpm: row.rateLimitRpm ?? usualRpm,
     rateLimitTpm: row.rateLimitTpm,
     maxParallel: row.maxParallel,
@@ -208,7 +208,7 @@ const limitsByModel = (
 ): ReadonlyMap<string, readonly LimitRef[]> =>
   new Map(Object.entries(budgets).map(([model, id]) => [model, [...limits, { kind: 'key_model', id }]]));
 
-function intersection(
+export function sharedRegions(
   left: readonly string[] | null,
   right: readonly string[] | null,
 ): ReadonlySet<string> | null {

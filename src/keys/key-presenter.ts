@@ -42,7 +42,7 @@ export const presentFields = (key: ManagedKey) => ({
   status: key.status,
   ...keyFields.toJson('answer', key),
   allowed_regions: presentRegions(key),
-  ...presentBudget(key),
+  ...presentBudget(key.budget),
   model_budgets: presentModelBudgets(key),
   created: key.createdAt.toISOString(),
 });
@@ -65,7 +65,7 @@ export function presentKey(key: ManagedKey) {
   };
 }
 
-const presentBudget = ({ budget }: ManagedKey) => ({
+export const presentBudget = (budget: LimitState | null) => ({
   budget_limit: budget === null ? null : toJsonNumber(budget.limit),
   budget_used: budget === null ? null : toJsonNumber(budget.spent),
   budget_remaining: budget === null ? null : toJsonNumber(budget.remaining),

@@ -4,6 +4,7 @@ import { BillingModule } from '../billing';
 import { Extensions } from '../extensions';
 import { IdentityModule } from '../identity';
 import { Database } from '../platform';
+import { EffectiveLimits } from './effective-limits';
 import { KeyDirectory } from './key-directory';
 import { KeyEntries } from './key-entries';
 import { KeyGate } from './key-gate';
@@ -18,6 +19,7 @@ import { RateModule } from './rate/rate.module';
 @Module({
   imports: [AuditModule, IdentityModule, BillingModule, RateModule],
   providers: [
+    EffectiveLimits,
     KeyDirectory,
     KeyEntries,
     KeyGate,
@@ -28,6 +30,7 @@ import { RateModule } from './rate/rate.module';
     OpenCalls,
   ],
   exports: [
+    EffectiveLimits,
     KeyDirectory,
     KeyEntries,
     KeyGate,

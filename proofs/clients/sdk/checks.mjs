@@ -20,7 +20,7 @@ export async function failing(model) {
   const twin = `failing-${model}`;
   const answer = await fetch(`${gateway}/v1/chat/completions`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${key}` },
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify({
       model: twin,
       stream: true,

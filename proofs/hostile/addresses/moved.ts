@@ -35,7 +35,7 @@ export async function proveMovedProvider(
   const ask = async (): Promise<{ status: number; text: string }> => {
     const answer = await fetch(`${testbed.url}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${testbed.keys.demo}` },
+      headers: { authorization: `Bearer ${testbed.keys.demo}`, 'content-type': 'application/json' },
       body: JSON.stringify({
         model: 'moving',
         max_tokens: 5,

@@ -91,7 +91,7 @@ async function placesOf(testbed: Testbed): Promise<Places> {
   const ask = async (path: string, key: string, body: object): Promise<Response> =>
     fetch(testbed.url + path, {
       method: 'POST',
-      headers: { authorization: `Bearer ${key}` },
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
   const made = await ask('/v1/manage/keys', testbed.keys.root, { name: 'to be changed' });

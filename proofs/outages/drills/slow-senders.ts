@@ -29,7 +29,7 @@ export const slowSenders: Drill = {
     const { testbed, report } = context;
     const node = await testbed.node('slow-senders');
     const endpoint = node.endpoint(testbed.key);
-    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer ${testbed.key}\r\n`;
+    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\ncontent-type: application/json\r\nauthorization: Bearer ${testbed.key}\r\n`;
     const load = new Load([endpoint], mixed).start(CALLS_A_SECOND);
     const senders: Sender[] = [];
     try {

@@ -5,6 +5,8 @@ import type { LimitRef, ScopeKind } from '../scope';
 
 export type BudgetScope = LimitRef & { readonly kind: Exclude<ScopeKind, 'wallet'> };
 
+export const isBudget = (ref: LimitRef): ref is BudgetScope => ref.kind !== 'wallet';
+
 export interface LimitRule {
   readonly period: BudgetPeriod;
   readonly limit: Nano;

@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { fault, type JsonObjectText, monotonicMs, type PriceFactor, readJsonObject } from '../../kernel';
+import { type JsonObjectText, monotonicMs, type PriceFactor, readJsonObject } from '../../kernel';
 import { type Caller, priceFactorAt } from '../../keys';
-import { readBody } from '../../platform';
+import { readBody, type Settings } from '../../platform';
 import type { HttpRequest } from '../../web';
+import { requireJson } from './read-json-body';
 import { fieldsOf, type Form, isForm, parseForm, withoutBoundary } from '../media/form';
 
 /** A received request: its bytes, and their parsed contents beside them. */
@@ -30,15 +31,11 @@ export interface Inbound extends JsonObjectText {
 export function inboundOf(
   request: HttpRequest,
   caller: Caller,
-  bodyLimit: number,
+  settings: Settings,
 ): Inbound | Promise<Inbound> {
   const startedMs = monotonicMs();
-  const contentType = request.headers['content-type'];
-  const isNeither = contentType !== undefined && contentType !== JSON_TYPE && isOther.test(contentType);
-  if (isNeither && !isForm(contentType)) {
-    throw fault('unsupported_media_type', { message: 'The body is neither JSON nor a multipart form.' });
-  }
-  const bytes = readBody(request, bodyLimit);
+  if (!isForm(request.headers['content-type'])) requireJson(request, settings);
+  const bytes = readBody(request, settings.bodyLimitBytes);
   const inbound = (content: Content): Inbound => ({
     requestId: request.requestId,
     clientRequestId: request.clientRequestId,
@@ -60,7 +57,7 @@ type Content = JsonObjectText & { readonly form?: Form };
 
 function read({ headers }: HttpRequest, bytes: Buffer): Content | Promise<Content> {
   const contentType = headers['content-type'];
-  if (contentType === JSON_TYPE || !isForm(contentType)) return readJsonObject(bytes);
+  if (!isForm(contentType)) return readJsonObject(bytes);
   return parseForm(bytes, contentType).then((form) => ({
     bytes: headers['idempotency-key'] === undefined ? bytes : withoutBoundary(form),
     body: fieldsOf(form),
@@ -69,6 +66,3 @@ function read({ headers }: HttpRequest, bytes: Buffer): Content | Promise<Conten
     form,
   }));
 }
-
-const JSON_TYPE = 'application/json';
-const isOther = /^(audio|video|image|multipart)\/|^application\/octet-stream/i;

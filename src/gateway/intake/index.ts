@@ -13,6 +13,7 @@ export type { Inbound } from './inbound';
 export { Intake } from './intake';
 export { KeptAnswers } from './kept-answers';
 export { Lifecycle } from './lifecycle';
+export { readJsonBody } from './read-json-body';
 export type { AdmittedRequest } from './request-gate';
 export { adviceBounds } from './server-tools';
 export { betasIn, withoutParts } from './unknown-parts';

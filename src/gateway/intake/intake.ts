@@ -40,7 +40,7 @@ export class Intake {
 
   /** The bytes, kept as they came, and what they say. */
   receive(http: HttpRequest, caller: Caller): Inbound | Promise<Inbound> {
-    return inboundOf(http, caller, this.settings.bodyLimitBytes);
+    return inboundOf(http, caller, this.settings);
   }
 
   /** The call has earlier answers in place of references to them. */

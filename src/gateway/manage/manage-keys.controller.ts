@@ -14,8 +14,10 @@ import {
 import { CatalogueService } from '../../catalogue';
 import { choiceField, platformScope, textField } from '../../kernel';
 import {
+  EffectiveLimits,
   KeyManagement,
   KeyRegister,
+  type ManagedKey,
   presentIssued,
   presentKey,
   presentRotated,
@@ -36,8 +38,7 @@ import {
   presentPage,
   queryOf,
 } from '../../web';
-import { callerOf } from '../intake';
-import { readJsonBody } from './read-json-body';
+import { callerOf, readJsonBody } from '../intake';
 
 const PAGES = { usual: 20, most: 100 };
 
@@ -52,6 +53,7 @@ export class ManageKeysController {
   constructor(
     private readonly keys: KeyManagement,
     private readonly register: KeyRegister,
+    private readonly effective: EffectiveLimits,
     private readonly catalogue: CatalogueService,
     private readonly settings: Settings,
     private readonly idempotency: Idempotency,
@@ -61,7 +63,7 @@ export class ManageKeysController {
   @HttpCode(200)
   @Audited(byTheService)
   async create(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
-    const { bytes, body } = await readJsonBody(request, this.settings.portalBodyLimitBytes);
+    const { bytes, body } = await readJsonBody(request, this.settings);
     const form = readNewKey(body, this.catalogue.snapshot);
     const caller = callerOf(request);
     const { requestId, headers } = request;
@@ -88,15 +90,15 @@ export class ManageKeysController {
 
   @Get(':key_id')
   async read(@Param('key_id') keyId: string) {
-    return presentKey(await this.register.get(platformScope, keyId));
+    return this.withEffective(await this.register.get(platformScope, keyId));
   }
 
   @Patch(':key_id')
   @Audited(byTheService)
   async change(@Param('key_id') keyId: string, @Req() request: HttpRequest) {
-    const { body } = await readJsonBody(request, this.settings.portalBodyLimitBytes);
+    const { body } = await readJsonBody(request, this.settings);
     const changes = readKeyChanges(body, this.catalogue.snapshot);
-    return presentKey(await this.keys.change(platformScope, keyId, changes));
+    return this.withEffective(await this.keys.change(platformScope, keyId, changes));
   }
 
   @Delete(':key_id')
@@ -112,8 +114,12 @@ export class ManageKeysController {
     const hasBody =
       request.headers['transfer-encoding'] !== undefined ||
       Number(request.headers['content-length'] ?? 0) > 0;
-    const { body } = hasBody ? await readJsonBody(request, this.settings.portalBodyLimitBytes) : { body: {} };
+    const { body } = hasBody ? await readJsonBody(request, this.settings) : { body: {} };
     const grace = readGrace(body);
     return presentRotated(await this.keys.rotate(platformScope, keyId, grace));
+  }
+
+  private async withEffective(key: ManagedKey) {
+    return { ...presentKey(key), effective: await this.effective.of(key) };
   }
 }

@@ -121,6 +121,8 @@ export const filled = (maxLength?: number): Bound => ({
   },
 });
 
+export const text: Bound = given({ type: 'string' }, 'must be a text', (value) => typeof value === 'string');
+
 export const voice: Bound = given(
   {},
   'must be the name of a voice, or an object with its id',

@@ -41,6 +41,7 @@ import {
   number,
   numberText,
   pieces,
+  text as plainText,
   textOrPieces,
   voice,
   whole,
@@ -194,6 +195,8 @@ const spoken = (name: 'transcription' | 'translation'): Operation => ({
   writtenIn: ({ text: said }) => (typeof said === 'string' ? Buffer.byteLength(said) : 0),
 });
 
+const ofResponses: Bounds = { background: foreground, instructions: plainText };
+
 export const operations = {
   chat: {
     ...text('chat', chatBounds, 'messages', 'max_completion_tokens', 'max_tokens'),
@@ -201,14 +204,14 @@ export const operations = {
   },
   messages: text('messages', sampling(1), 'messages', 'max_tokens'),
   responses: {
-    ...text('responses', { ...sampling(2), background: foreground }, 'input', 'max_output_tokens'),
+    ...text('responses', { ...sampling(2), ...ofResponses }, 'input', 'max_output_tokens'),
     keepsAnswers: true,
   },
   /** Responses for agents: streamed only, and only to suppliers of the same dialect. */
   native: {
     ...text(
       'responses',
-      { stream: alwaysStreamed, input: items, background: foreground },
+      { stream: alwaysStreamed, input: items, ...ofResponses },
       'input',
       'max_output_tokens',
     ),
@@ -264,6 +267,7 @@ export const operations = {
       'speech',
       {
         input: filled(4_096),
+        instructions: plainText,
         speed: number(0.25, 4),
         response_format: choice('mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'),
         stream_format: choice('audio'),

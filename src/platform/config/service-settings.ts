@@ -210,6 +210,16 @@ export abstract class ServiceSettings {
   readonly drainNoticeMs: number;
 
   @Setting({
+    name: 'ACCEPT_ANY_CONTENT_TYPE',
+    group: 'Server',
+    describe:
+      'Read request bodies below /v1 as JSON whatever their content-type says, for clients that send none or another. Otherwise the answer is 415.',
+    as: toggle,
+    default: 'false',
+  })
+  readonly acceptAnyContentType: boolean;
+
+  @Setting({
     name: 'LEAN_ADAPTER',
     group: 'Server',
     describe: 'Serve /v1 in front of Express. Only a suspected fault in it is a reason to switch it off.',

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type BudgetScope, Ledger, type LimitRef, limitRefs, Limits, type LimitState } from '../../billing';
+import { type BudgetScope, isBudget, Ledger, limitRefs, Limits, type LimitState } from '../../billing';
 import { PayerService } from '../../identity';
 import { isInvoiceAccount, type Scope } from '../../kernel';
 import type { ManagedKey } from '../../keys';
@@ -76,8 +76,6 @@ export class LimitsOfKey {
     };
   }
 }
-
-const isBudget = (ref: LimitRef): ref is BudgetScope => ref.kind !== 'wallet';
 
 const coversPeople = ({ kind }: Scope): boolean => kind === 'platform' || kind === 'organisation';
 

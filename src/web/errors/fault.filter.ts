@@ -222,7 +222,8 @@ function weightOf({ status, code }: Fault, { attempted }: HttpRequest): 'info' |
 const straySurface = (request: HttpRequest): Surface =>
   surfaceOf(request) === 'messages' || isOfAnthropic(request) ? 'messages' : 'gateway';
 
-const isOfAnthropic = ({ headers }: HttpRequest): boolean => headers['anthropic-version'] !== undefined;
+const isOfAnthropic = ({ headers }: HttpRequest): boolean =>
+  (headers['anthropic-version'] ?? headers['vendor-version']) !== undefined;
 
 function surfaceOf(request: HttpRequest): Surface {
   const path = pathOf(request);

@@ -18,6 +18,12 @@ const account = async (email: string) => {
   return row;
 };
 
+test('the settings page has a link to the keys, which are its API tokens', async () => {
+  const { text } = await (await signedIn(app, await registered(app))).page('/dashboard/settings');
+  const card = text.slice(text.indexOf('id="tokens-heading"'));
+  expect(card.slice(0, card.indexOf('</section>'))).toContain('href="/dashboard/keys"');
+});
+
 test('name, language and time zone are saved from the page, and from a program one by one', async () => {
   const email = await registered(app);
   const browser = await signedIn(app, email);

@@ -33,7 +33,11 @@ describe('a caller who hangs up before there is an answer', () => {
     const asked = fetch(`${app.url}${path}`, {
       method: 'POST',
       signal: caller.signal,
-      headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'x-request-id': id },
+      headers: {
+        authorization: `Bearer ${app.firstKeys?.demo}`,
+        'content-type': 'application/json',
+        'x-request-id': id,
+      },
       body: JSON.stringify({
         model: 'sim-small',
         max_tokens: 100,
@@ -90,7 +94,7 @@ describe('a caller who hangs up before there is an answer', () => {
     const caller = connect(Number(port), hostname);
     const request =
       `POST ${paths.chat} HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${app.firstKeys?.demo}\r\n` +
-      `x-request-id: ${id}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+      `content-type: application/json\r\nx-request-id: ${id}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
     if (when === 'at once') caller.end(request);
     else {
       caller.write(request);
@@ -173,7 +177,7 @@ describe('a caller who is cut off by the service', () => {
     await supplier.addFault({ fault: { kind: 'hang' }, times: 1 });
     const asked = fetch(`${app.url}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${app.firstKeys?.demo}` },
+      headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'sim-small', messages: [{ role: 'user', content: 'Too late.' }] }),
     });
     await supplier.waitForRequests(1);

@@ -112,6 +112,7 @@ describe('addresses that are not served', () => {
       status: 501,
       isMessages: true,
     });
+    expect((await ask('/v1/files', 'GET', { 'vendor-version': '2023-06-01' })).isMessages).toBe(true);
     expect((await ask('/v1/files', 'GET')).isMessages).toBe(false);
     expect((await ask('/v1/messages/batches', 'GET')).isMessages).toBe(true);
   });

@@ -81,6 +81,33 @@ describe('details of the gateway that are specified', () => {
       expect([sent(first).voice, sent(first).response_format]).toEqual([voice, 'mp3']);
     });
 
+    test('`opus`, `aac`, `flac`, `pcm` are refused unless the vendor has them; mp3 and wav pass', async () => {
+      first.answer = audio;
+      const statusOf = async (model: string, response_format: string) => {
+        const answer = await send('/v1/audio/speech', { model, input: 'x', response_format });
+        const { error } = answer.ok ? {} : ((await answer.json()) as { error?: Json });
+        return [response_format, answer.status, error?.param];
+      };
+      for (const format of ['opus', 'aac', 'flac', 'pcm']) {
+        expect(await statusOf('voice-one', format)).toEqual([format, 400, 'response_format']);
+        expect(await statusOf('voice-insists', format)).toEqual([format, 200, undefined]);
+      }
+      for (const format of ['mp3', 'wav'])
+        expect(await statusOf('voice-one', format)).toEqual([format, 200, undefined]);
+    });
+
+    test('`instructions: 5` is refused', async () => {
+      for (const [path, body] of [
+        ['/v1/audio/speech', { model: 'voice-one', input: 'x' }],
+        ['/v1/responses', { model: 'alone', input: 'x' }],
+        ['/v1/native/responses', { model: 'alone', input: [], stream: true }],
+      ] as const) {
+        const answer = await send(path, { ...body, instructions: 5 });
+        expect([path, answer.status, (await errorOf(answer)).param]).toEqual([path, 400, 'instructions']);
+      }
+      expect(first.heard).toEqual([]);
+    });
+
     test('what the caller names is sent', async () => {
       first.answer = { ...audio, headers: { 'content-type': 'audio/wav' } };
       await send('/v1/audio/speech', {

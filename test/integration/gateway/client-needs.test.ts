@@ -134,15 +134,15 @@ describe('clients get what they need', () => {
       }));
 
   describe('of requests (7, 8, 9, 25)', () => {
-    test.each(['2023-06-01', '2026-10-21'])(
-      'the version %s and the betas reach the supplier',
-      async (version) => {
-        const betas = 'files-api-2025-04-14,effort-2026-01-01';
-        const headers = { 'anthropic-version': version, 'anthropic-beta': betas };
-        expect((await post('/v1/messages?beta=true', ask('on-messages', 'x'), headers)).status).toBe(200);
-        expect((await sent()).headers).toMatchObject(headers);
-      },
-    );
+    test.each([
+      ['anthropic-version', '2026-10-21'],
+      ['vendor-version', '2026-10-21'],
+    ])('`%s` %s and the betas reach the supplier', async (name, version) => {
+      const betas = 'files-api-2025-04-14,effort-2026-01-01';
+      const headers = { 'anthropic-beta': betas, [name]: version };
+      expect((await post('/v1/messages?beta=true', ask('on-messages', 'x'), headers)).status).toBe(200);
+      expect((await sent()).headers).toMatchObject({ 'anthropic-beta': betas, 'anthropic-version': version });
+    });
 
     test('without a version the supplier is told one', async () => {
       expect((await post('/v1/messages', ask('on-messages', 'x'))).status).toBe(200);

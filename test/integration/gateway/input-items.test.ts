@@ -17,7 +17,7 @@ describe('the input items of a kept answer', () => {
 
   const send = async (path: string, body?: Json): Promise<{ status: number; body: Json }> => {
     const response = await fetch(`${app.url}/v1/responses${path}`, {
-      headers: { authorization: `Bearer ${app.firstKeys?.demo}` },
+      headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
       ...(body && { method: 'POST', body: JSON.stringify({ model: 'sim-small', ...body }) }),
     });
     return { status: response.status, body: (await response.json()) as Json };

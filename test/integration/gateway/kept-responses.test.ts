@@ -96,7 +96,7 @@ describe('answers of /v1/responses that are kept', () => {
     return { status: response.status, code: error.code, param: error.param, message: error.message };
   };
   const lookUp = async (path: string, at = app): Promise<{ status: number; body: Json }> => {
-    const headers = { authorization: `Bearer ${app.firstKeys?.demo}` };
+    const headers = { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' };
     const response = await fetch(`${at.url}/v1/responses/${path}`, { headers });
     return { status: response.status, body: (await response.json()) as Json };
   };
@@ -273,7 +273,7 @@ describe('the store of answers', () => {
   const ask = async (app: TestApp, key: string, body: Json): Promise<Answer> => {
     const response = await fetch(`${app.url}/v1/responses`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${key}` },
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'sim-small', ...body }),
     });
     return (await response.json()) as Answer;

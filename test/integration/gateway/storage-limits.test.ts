@@ -71,7 +71,11 @@ test('a key never stores more idempotent answers than its limit, and an evicted 
   const send = () =>
     fetch(`${app.url}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'idempotency-key': 'the-first' },
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        'idempotency-key': 'the-first',
+      },
       body: JSON.stringify({
         model: 'sim-small',
         max_tokens: 5,

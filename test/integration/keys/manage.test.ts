@@ -1,3 +1,4 @@
+import { Limits } from '#product/billing';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { startTestApp, type TestApp } from '../../support/app';
 import { declareRegions } from '../../support/regions';
@@ -116,6 +117,42 @@ test('a key with a name alone belongs to the operator and has no limit but the u
   expect((await own(made.key)).body).toMatchObject({ rate_limit_rpm: 1_000_000 });
 });
 
+test('a key without a budget reads five nulls, with the effective values beside the set ones', async () => {
+  const { id } = await create();
+  const set = { budget_limit: null, budget_used: null, budget_remaining: null, budget_period: null };
+  const nothing = { ...set, resets_at: null };
+  expect(await read(id)).toMatchObject({
+    ...nothing,
+    rate_limit_rpm: null,
+    effective: { ...nothing, rate_limit_rpm: 1_000_000, allowed_regions: null, unknown_fields: 'auto' },
+  });
+  await app.database.query("UPDATE organisation SET allowed_regions = '{eu,us}' WHERE id = 1");
+  await app.database.transaction((tx) =>
+    app.application
+      .get(Limits, { strict: false })
+      .set(tx, { kind: 'organisation', id: 1 }, { period: 'monthly', limit: 80_000_000_000n }),
+  );
+  const limits = { rate_limit_rpm: 60, allowed_regions: 'us,us-east-1', unknown_fields: 'drop' };
+  const { body } = await manage('PATCH', `/${id}`, limits);
+  expect(body).toMatchObject({
+    ...nothing,
+    effective: {
+      rate_limit_rpm: 60,
+      allowed_regions: ['us'],
+      unknown_fields: 'drop',
+      budget_limit: 80,
+      budget_used: 0,
+      budget_remaining: 80,
+      budget_period: 'monthly',
+      resets_at: expect.stringMatching(/-01T00:00:00\.000Z$/),
+    },
+  });
+  await app.database.query('UPDATE organisation SET allowed_regions = NULL WHERE id = 1');
+  await app.database.transaction((tx) =>
+    app.application.get(Limits, { strict: false }).remove(tx, { kind: 'organisation', id: 1 }),
+  );
+});
+
 test('regions come back in the form in which they were given', async () => {
   const list = await create({ allowed_regions: ['eu'] });
   const text = await create({ allowed_regions: 'eu' });
@@ -210,7 +247,7 @@ test('a change of one thing leaves everything else as it was', async () => {
       },
     ],
   ];
-  let expected = await read(id);
+  let expected: Record<string, unknown> = { ...(await read(id)), effective: expect.any(Object) };
   expect(expected.budget_period).toBe('rolling');
   for (const [change, seen] of steps) {
     expected = { ...expected, ...seen };

@@ -82,7 +82,7 @@ test('page, file, data and the key see the same sums of the same instants', asyn
   ]);
   const { group_by: _, ...plain } = day;
   const own = await fetch(`${app.url}/v1/usage?${query(plain)}`, {
-    headers: { authorization: `Bearer ${ada.key}` },
+    headers: { authorization: `Bearer ${ada.key}`, 'content-type': 'application/json' },
   });
   expect([own.status, ((await own.json()) as UsageData).total]).toEqual([200, seen.total]);
   const file = await open(`/dashboard/usage/export?${query(day)}`);

@@ -163,7 +163,7 @@ describe.each(['true', 'false'])('bad input, with LEAN_ADAPTER=%s', (lean) => {
   async function longestBlock(body: string): Promise<number> {
     const socket = await open(app.url);
     const answer = readToEnd(socket);
-    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer ${key}\r\n`;
+    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nconnection: close\r\nauthorization: Bearer ${key}\r\n`;
     socket.write(`${head}content-length: ${body.length}\r\n\r\n`);
     await new Promise((resolve) => socket.write(body.slice(0, -1), resolve));
     // Only the work on the whole body counts: this process has also had to send it.
@@ -199,7 +199,7 @@ describe.each(['true', 'false'])('bad input, with LEAN_ADAPTER=%s', (lean) => {
 
   describe('a body that is too large', () => {
     const head = (extra: string) =>
-      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n${extra}\r\n\r\n`;
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nauthorization: Bearer ${key}\r\n${extra}\r\n\r\n`;
 
     test('is refused by its announcement, before any of it came', async () => {
       const answer = parseAnswer(await exchange(app.url, head(`content-length: ${32 * MIB + 1}`)));
@@ -227,7 +227,7 @@ describe.each(['true', 'false'])('bad input, with LEAN_ADAPTER=%s', (lean) => {
     test('reaches a client of the usual kind as an answer', async () => {
       const answer = await fetch(`${app.url}/v1/chat/completions`, {
         method: 'POST',
-        headers: { authorization: `Bearer ${key}` },
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
         body: Buffer.alloc(33 * MIB, 'x'),
       });
       expect(answer.status).toBe(413);

@@ -30,7 +30,7 @@ async function start(lean: string, environment: Record<string, string> = {}) {
 }
 
 const head = (key: string, length: number): string =>
-  `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: ${length}\r\n\r\n`;
+  `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nauthorization: Bearer ${key}\r\ncontent-length: ${length}\r\n\r\n`;
 
 const send = (socket: Socket, key: string, body: string): boolean =>
   socket.write(head(key, Buffer.byteLength(body)) + body);
@@ -56,7 +56,7 @@ describe.each(['true', 'false'])('bodies and streams, with LEAN_ADAPTER=%s', (le
     const answer = await ask(app.url, {
       method: 'POST',
       path: '/v1/chat/completions',
-      headers: { authorization: `Bearer ${key}` },
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: question(false),
     });
     expect(answer.status).toBe(200);
@@ -104,7 +104,7 @@ test.each(['true', 'false'])(
     const refused = await ask(app.url, {
       method: 'POST',
       path: '/v1/chat/completions',
-      headers: { authorization: `Bearer ${key}` },
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: question(false),
     });
     expect(refused.status).toBe(503);

@@ -73,9 +73,10 @@ export function betasOf({ headers, body }: OutgoingCall): string | undefined {
   return named === undefined ? BLOCK_BINDING : `${named},${BLOCK_BINDING}`;
 }
 
-/** The caller's version and betas go on as they are; a caller without a version gets the one all suppliers know. */
+/** The caller's version and betas go on as they are; the specification calls the header `vendor-version`. */
 export function prepareMessages(call: OutgoingCall): ReturnType<SupplierStyle['prepare']> {
   const betas = betasOf(call);
+  const { 'vendor-version': version = DEFAULT_VERSION } = passing(call.headers, ['vendor-version']);
   const path = call.operation === 'count_tokens' ? '/messages/count_tokens' : '/messages';
   const body = jsonBody(call, (edits) => {
     editMessages(edits, call);
@@ -83,7 +84,7 @@ export function prepareMessages(call: OutgoingCall): ReturnType<SupplierStyle['p
     if (!isAnthropicApi(call.lane.provider)) edits.dropSteeringLabels();
   });
   return prepared(call, endpoint(call.lane.provider, '/v1', path), body, {
-    'anthropic-version': DEFAULT_VERSION,
+    'anthropic-version': version,
     ...passing(call.headers, ['anthropic-version']),
     ...(betas !== undefined && { 'anthropic-beta': betas }),
     ...authorisation(call.credential, 'x-api-key'),

@@ -1,3 +1,4 @@
+import { fault } from '../../../kernel';
 import { type IdRule, ToolIds } from '../../../protocol';
 import type { BodyEdits, OutgoingCall } from '../kit';
 import type { Profile } from './profiles';
@@ -15,8 +16,7 @@ export function applyProfile(
   edits.dropOwnLabels();
   if (!profile.validates) edits.dropSteeringLabels();
   for (const name of profile.drop) edits.drop(name, 'unknown to the supplier');
-  if (operation === 'speech' && profile.voice !== null && (edits.parsed.voice ?? null) === null)
-    edits.set.voice = profile.voice;
+  if (operation === 'speech') speechEdits(edits, profile);
   for (const from in profile.rename) edits.rename(from, profile.rename[from]!);
   if (dialect === 'responses') {
     if (maxOutputTokens !== undefined) edits.set.max_output_tokens = maxOutputTokens;
@@ -29,6 +29,16 @@ export function applyProfile(
   }
   if (dialect === 'completions' && maxOutputTokens !== undefined) edits.set.max_tokens = maxOutputTokens;
   if (stream && profile.usageInStream === 'asked') askForUsage(edits);
+}
+
+function speechEdits({ parsed, set }: BodyEdits, { voice, speechFormats }: Profile): void {
+  if (voice !== null && (parsed.voice ?? null) === null) set.voice = voice;
+  const { response_format: format } = parsed;
+  if (typeof format !== 'string' || speechFormats.includes(format)) return;
+  throw fault('invalid_request', {
+    param: 'response_format',
+    message: `response_format must be one of: ${speechFormats.join(', ')} for this model.`,
+  });
 }
 
 function chatEdits(edits: BodyEdits, profile: Profile, maxOutputTokens: number | undefined): void {

@@ -37,6 +37,7 @@ export interface Profile {
   readonly rename: Readonly<Record<string, string>>;
   /** The voice for speech where the caller names none; null leaves it to the model. */
   readonly voice: string | null;
+  readonly speechFormats: readonly string[];
   /** The model is a deployment in the path, and this version of the interface in the query. */
   readonly apiVersion?: string;
 }
@@ -75,6 +76,7 @@ const generic: Profile = {
   dropInMessages: [],
   rename: {},
   voice: null,
+  speechFormats: ['mp3', 'wav'],
 };
 
 const openai: Profile = {
@@ -98,6 +100,7 @@ const openai: Profile = {
   dropInMessages: reasoningFields,
   // It refuses speech without a voice (https://platform.openai.com/docs/api-reference/audio/createSpeech).
   voice: 'alloy',
+  speechFormats: ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'],
 };
 
 export const profiles: Readonly<Record<string, Profile>> = {

@@ -151,7 +151,7 @@ describe('callers get nothing past the gateway', () => {
   describe('framing', () => {
     const inner = JSON.stringify(question);
     const head = (extra: string): string =>
-      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer KEY\r\n${extra}`;
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nauthorization: Bearer KEY\r\n${extra}`;
     const smuggled = `${head(`content-length: ${inner.length}\r\n\r\n`)}${inner}`;
 
     test.each([
@@ -184,7 +184,8 @@ describe('callers get nothing past the gateway', () => {
 
     test('trailers say nothing that a header would have had to say', async () => {
       const chunk = `${inner.length.toString(16)}\r\n${inner}\r\n0\r\n`;
-      const start = 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nconnection: close\r\n';
+      const start =
+        'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nconnection: close\r\n';
       const text = await exchange(
         app.url,
         `${start}trailer: authorization\r\ntransfer-encoding: chunked\r\n\r\n${chunk}authorization: Bearer ${key}\r\n\r\n`,

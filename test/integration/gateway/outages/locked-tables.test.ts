@@ -49,7 +49,7 @@ describe('a lock on the money that nobody gives back', () => {
     const startedAt = performance.now();
     const answer = await fetch(`${app.url}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${key}` },
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'sim-small', max_tokens: 5, messages: [{ role: 'user', content: 'x' }] }),
     });
     const { error } = (await answer.json()) as { error?: { code: string } };

@@ -31,7 +31,7 @@ describe('a service that is told to stop with a hundred streams open', () => {
   const ask = (content: string): Promise<Response> =>
     fetch(`${app.url}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${app.firstKeys?.demo}` },
+      headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'sim-small', stream: true, messages: [{ role: 'user', content }] }),
     });
 

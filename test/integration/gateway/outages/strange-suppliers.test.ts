@@ -45,7 +45,7 @@ describe('a supplier alone that does not do what it should', () => {
     const startedAt = performance.now();
     const answer = await fetch(`${app.url}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${app.firstKeys?.demo}` },
+      headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
       body: JSON.stringify({
         model,
         stream,

@@ -37,7 +37,7 @@ describe('a supplier that cannot be spoken to', () => {
   const ask = (model: string): Promise<Response> =>
     fetch(`${app.url}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${app.firstKeys?.demo}` },
+      headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model, max_tokens: 5, messages: [{ role: 'user', content: 'Hello' }] }),
     });
 

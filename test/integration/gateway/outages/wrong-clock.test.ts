@@ -65,7 +65,7 @@ describe.each([
     });
     const answer = await fetch(`${app.url}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${app.firstKeys?.demo}` },
+      headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'sim-small', messages: [{ role: 'user', content: 'Hello' }] }),
     });
     expect([answer.status, await answer.json()]).toMatchObject([429, { error: { code: 'supplier_limit' } }]);

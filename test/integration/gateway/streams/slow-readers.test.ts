@@ -67,7 +67,7 @@ describe('callers who do not take what they asked for', () => {
   const requestText = (body: object): string => {
     const text = JSON.stringify({ model: 'sim-small', max_tokens: 100_000, ...body });
     return (
-      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${app.firstKeys?.demo}\r\n` +
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nauthorization: Bearer ${app.firstKeys?.demo}\r\n` +
       `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
     );
   };
@@ -178,7 +178,7 @@ describe('callers who do not take what they asked for', () => {
     await supplier.addFault({ fault: { kind: 'delay', ms: STALL_MS + 1_000 } });
     const answer = await fetch(`${app.url}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${app.firstKeys?.demo}` },
+      headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'sim-small', ...question(3) }),
     });
     expect(answer.status).toBe(200);

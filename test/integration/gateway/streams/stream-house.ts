@@ -154,7 +154,7 @@ export class StreamHouse {
     const [path, body] = bodies[dialect]!;
     const answer = await fetch(this.app.url + path, {
       method: 'POST',
-      headers: { authorization: `Bearer ${this.app.firstKeys?.demo}` },
+      headers: { authorization: `Bearer ${this.app.firstKeys?.demo}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model, stream: true, ...body, ...more }),
     });
     return { model, answer };
