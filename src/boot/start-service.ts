@@ -29,13 +29,14 @@ import {
   QueueSupervisor,
   RepeatingJobs,
   servedPaths,
+  servesGateway,
   servesPortal,
   Settings,
   startDatabase,
   supervised,
 } from '../platform';
 import { beginIfRestored, Quarantine, QuarantineDoor } from '../quarantine';
-import { SupplierStyles } from '../routing';
+import { LaneProber, SupplierStyles } from '../routing';
 import { lentParts, serveAssets, verifyExtensions } from '../web';
 import { BootModule } from './boot.module';
 import { FirstBoot, type FirstKeys } from './first-boot';
@@ -223,7 +224,9 @@ function startBackgroundWork(
       .get(MoneyWatch)
       .look()
       .catch((error: unknown) => logger.warn('money could not be verified', { error }));
-  if (isScheduled) application.get(RepeatingJobs).start();
+  if (!isScheduled) return;
+  application.get(RepeatingJobs).start();
+  if (servesGateway(settings)) application.get(LaneProber).start();
 }
 
 function adapterFor(settings: Settings): LeanAdapter {

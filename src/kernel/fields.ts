@@ -1,5 +1,5 @@
 import { type Fault, fault } from './errors';
-import { type Fields, instantIn, Misfit } from './schema';
+import { type Fields, instantIn, isPlainLine, Misfit } from './schema';
 
 /** Validators of single fields: each error names its field and the expected value. */
 
@@ -23,9 +23,8 @@ export function refuseUnknownFields(fields: object, known: readonly string[]): v
 
 export function textField(value: unknown, param: string, longest: number): string {
   const text = typeof value === 'string' ? value.trim() : '';
-  // Control characters could forge lines and cells wherever the text is shown.
-  if (text === '' || text.length > longest || /\p{Cc}/u.test(text))
-    throw refused(param, `a text of 1 to ${longest} characters without control characters`);
+  if (text === '' || text.length > longest || !isPlainLine(text))
+    throw refused(param, `a text of 1 to ${longest} characters without control or invisible characters`);
   return text;
 }
 

@@ -103,7 +103,12 @@ function wholeIn<Value>(field: Field<Value>, value: unknown, param: string): Val
 /** These fields are judged by more than their kind. */
 const readers: Readonly<Record<string, (value: unknown, catalogue: KnownModels) => unknown>> = {
   name: (value) =>
-    valueOf(nameField, value, 'name', `a text of 1 to ${LONGEST_NAME} characters without control characters`),
+    valueOf(
+      nameField,
+      value,
+      'name',
+      `a text of 1 to ${LONGEST_NAME} characters without control or invisible characters`,
+    ),
   allowed_models: (value, catalogue) => orNull(value, (list) => readModels(list, catalogue)),
   allowed_regions: (value) => orNull(value, readRegions),
   metadata: (value) => orNull(value, readMetadata) ?? {},

@@ -4,6 +4,7 @@ export { LaneHealth, type LaneState } from './health/lane-health';
 export type { LanePermit } from './health/lane-permit';
 export { type PlannedLane, planRoute, type RoutePlan } from './planner';
 export { PROBED_OPERATIONS } from './probe/probe-bodies';
+export { LaneProber } from './probe/lane-prober';
 export { type ProbeResult, SupplierProbe } from './probe/supplier-probe';
 export { RoutingModule } from './routing.module';
 export {

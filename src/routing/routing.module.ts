@@ -7,6 +7,7 @@ import { CredentialAlarm } from './credential-alarm';
 import { LaneEvents } from './health/lane-events';
 import { LaneHealth } from './health/lane-health';
 import { ModelLists } from './vendor-models/model-lists';
+import { LaneProber } from './probe/lane-prober';
 import { SupplierProbe } from './probe/supplier-probe';
 import { Stickiness } from './stickiness';
 import { TokenPool } from './suppliers/native-oauth/token-pool';
@@ -31,6 +32,7 @@ import { SupplierClient } from './suppliers/supplier-client';
     TokenPool,
     SupplierClient,
     SupplierProbe,
+    LaneProber,
     ModelLists,
   ],
   exports: [
@@ -42,6 +44,7 @@ import { SupplierClient } from './suppliers/supplier-client';
     SupplierStyles,
     SupplierClient,
     SupplierProbe,
+    LaneProber,
     ModelLists,
   ],
 })

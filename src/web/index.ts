@@ -37,7 +37,6 @@ export { OwnWritesInterceptor } from './routes/own-writes.interceptor';
 export { Action, Csv, Data, Page, Redirects } from './routes/kinds';
 export { PortalHosts } from './portal-hosts';
 export { PathId, PathText, PathToken, QueryText } from './parameters';
-export { securityHeaders } from './security-headers';
 export { FormPipe, IfGiven, TakesOthers } from './validation';
 export { actorOf, adminScope, viewScope } from './view-scope';
 export { WebModule } from './web.module';

@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { Field, momentIn, parseJsonText } from '../../kernel';
+import { Field, filled, momentIn, parseJsonText } from '../../kernel';
 import {
   ArrayMaxSize,
   ArrayMinSize,
@@ -11,11 +11,9 @@ import {
   IsObject,
   IsOptional,
   IsString,
-  Matches,
   Max,
   MaxLength,
   Min,
-  MinLength,
   Takes,
 } from '../../platform';
 import { LooksLikeDollars } from '../pages/fields';
@@ -41,23 +39,10 @@ export const Flag = (): PropertyDecorator =>
     IsBoolean(),
   );
 
-export const Line = (most: number): PropertyDecorator =>
-  applyDecorators(
-    Transform(trimmed),
-    IsString(),
-    MinLength(1),
-    MaxLength(most),
-    Matches(/^[^\p{Cc}]+$/u, 'one line without control characters'),
-  );
+export const Line = (most: number): PropertyDecorator => Takes(filled(most));
 
 /** An empty text means none. */
-export const LineOrNone = (most: number): PropertyDecorator =>
-  applyDecorators(
-    Transform(({ value }: Given) => (value === '' ? null : trimmed({ value }))),
-    IsOptional(),
-    IsString(),
-    MaxLength(most),
-  );
+export const LineOrNone = (most: number): PropertyDecorator => Takes(filled(most).orNone());
 
 export const Whole = (least: number, most: number): PropertyDecorator =>
   applyDecorators(

@@ -1,4 +1,5 @@
-import { IsIn, IsOptional } from '../../platform';
+import { lines } from '../../kernel';
+import { IsIn, IsOptional, Takes } from '../../platform';
 import { type OperationName, PROBED_OPERATIONS } from '../../routing';
 import { IfGiven } from '../../web';
 import { Flag, Line, LineOrNone, Secret, Settings, Whole, Words } from './fields';
@@ -39,10 +40,10 @@ export class ProviderForm extends VersionedForm {
   secret?: unknown;
 
   /** Write-only, both in PEM: a certificate of ours for this supplier, with its key. */
-  @LineOrNone(65_536)
+  @Takes(lines(65_536).orNone())
   client_certificate?: string | null;
 
-  @LineOrNone(65_536)
+  @Takes(lines(65_536).orNone())
   client_key?: string | null;
 
   @LineOrNone(120)

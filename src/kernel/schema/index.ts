@@ -6,6 +6,7 @@ export {
   day,
   dayOrInstant,
   isDay,
+  isPlainLine,
   line,
   matching,
   oneNumberOf,

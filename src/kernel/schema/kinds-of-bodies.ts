@@ -1,7 +1,7 @@
 import { type Nano, parseUsd } from '../money';
 import { type Field, Misfit } from './field';
 import type { Schema } from './json-schema';
-import { field, isWhole } from './kinds';
+import { field, isPlainLine, isWhole, plainLineWords } from './kinds';
 
 /** Only bodies have these kinds of fields. */
 
@@ -30,14 +30,14 @@ export const flag: Field<boolean> = field({ type: 'boolean' }, (given): boolean 
 
 /** A line with something in it; the spaces around it are left out. */
 export function filled(most: number, least = 1): Field<string> {
-  const none = new Misfit('isString', 'must be a text without control characters');
+  const none = new Misfit('isString', `must be ${plainLineWords}`);
   const forged = new Misfit('matches', none.msg);
   const short = new Misfit('minLength', `must be longer than or equal to ${least} characters`);
   const long = new Misfit('maxLength', `must be shorter than or equal to ${most} characters`);
   return field({ type: 'string', minLength: least, maxLength: most }, (given): string | Misfit => {
     const text = typeof given === 'string' ? given.trim() : '';
     if (text === '') return none;
-    if (/\p{Cc}/u.test(text) || !isWhole(text)) return forged;
+    if (!isPlainLine(text)) return forged;
     if (text.length < least) return short;
     return text.length > most ? long : text;
   });

@@ -70,12 +70,31 @@ export function oneOf<Choice extends string>(choices: readonly Choice[]): Field<
 /** No encoding can hold half of a character. */
 export const isWhole = (given: string): boolean => given.isWellFormed();
 
-/** A text without control characters, which could forge lines and cells wherever it is shown. */
+/**
+ * Control, bidirectional and other invisible characters could forge lines, cells and names wherever a text is shown.
+ * Joiners and variation selectors are allowed where scripts and emoji need them.
+ */
+const HIDDEN = new RegExp(
+  [
+    String.raw`[\p{Cc}\p{Zl}\p{Zp}]`,
+    String.raw`(?!\u200c|\u200d|\ufe0e|\ufe0f)\p{DI}`,
+    String.raw`(?<=^|\u200c|\u200d|[\p{ASCII}\p{Z}\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}])(?:\u200c|\u200d)`,
+    String.raw`(?:\u200c|\u200d)(?![\p{L}\p{M}\p{ExtPict}])`,
+    String.raw`(?<!\p{ExtPict})(?:\ufe0e|\ufe0f)(?!\u20e3)`,
+  ].join('|'),
+  'u',
+);
+
+export const isPlainLine = (given: string): boolean => !HIDDEN.test(given) && isWhole(given);
+
+export const plainLineWords = 'a text without control or invisible characters';
+
+/** A text of one line. */
 export function line(most: number): Field<string> {
   const long = new Misfit('maxLength', `must be shorter than or equal to ${most} characters`);
-  const misfit = new Misfit('isString', 'must be a text without control characters');
+  const misfit = new Misfit('isString', `must be ${plainLineWords}`);
   return field({ type: 'string', maxLength: most }, (given): string | Misfit => {
-    if (typeof given !== 'string' || /\p{Cc}/u.test(given) || !isWhole(given)) return misfit;
+    if (typeof given !== 'string' || !isPlainLine(given)) return misfit;
     return given.length > most ? long : given;
   });
 }

@@ -62,7 +62,7 @@ export class Directories {
     const name = typed.name.trim();
     // An empty password would be an anonymous sign-in to some directories, and succeed.
     if (name === '' || typed.password === '') throw fault('invalid_credentials', { param: 'password' });
-    const account = `${directory.name}:${name.toLowerCase()}`;
+    const account = `${directory.name}:${countedName(name)}`;
     const attempt = { purpose: 'sign-in', account, address: typed.address } as const;
     await this.throttle.take(attempt);
     const identity = await this.ask(directory, { name, password: typed.password });
@@ -110,6 +110,13 @@ const areGroups = (value: unknown): value is string[] =>
   Array.isArray(value) &&
   value.length <= MOST_GROUPS &&
   [...(value as unknown[])].every((group) => typeof group === 'string');
+
+/** Directories ignore case, accents and invisible characters (RFC 4518), so their spellings share one count. */
+const countedName = (name: string): string =>
+  name
+    .normalize('NFKD')
+    .toUpperCase()
+    .replaceAll(/[\p{M}\p{C}\p{Z}\p{DI}]/gu, '');
 
 /** What it throws at once is a rejection, too. */
 const answerOf = async (

@@ -2,7 +2,7 @@ import { Body, Controller, Req } from '@nestjs/common';
 import { Transform } from 'class-transformer';
 import { ActivityLog, changesOf } from '../../audit';
 import { BillingAccounts } from '../../billing';
-import { nanoPerCent } from '../../kernel';
+import { filled, nanoPerCent } from '../../kernel';
 import { Database, IsOptional, Matches, MaxLength, Takes } from '../../platform';
 import { Access, Action, done, type Done, type HttpRequest } from '../../web';
 import { centsField, centsWithin } from './amount-field';
@@ -12,10 +12,7 @@ const trimmed = ({ value }: { value: unknown }): unknown =>
   typeof value === 'string' ? value.trim() : value;
 
 class InvoiceForm {
-  @IsOptional()
-  @Transform(trimmed)
-  @Matches(/^[^\p{Cc}]*$/u, 'one line without control characters')
-  @MaxLength(200)
+  @Takes(filled(200).orBlank())
   name?: string;
 
   /** It has several lines. */

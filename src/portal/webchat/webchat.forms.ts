@@ -61,9 +61,7 @@ export class AnswerFeedbackForm {
 }
 
 export class NewConversationForm {
-  @IsOptional()
-  @IsString()
-  @MaxLength(LONGEST_TITLE)
+  @Takes(line(LONGEST_TITLE).orBlank())
   title?: string;
 
   @IsOptional()
@@ -93,9 +91,7 @@ export class ConversationModelForm {
 }
 
 export class ConversationTitleForm {
-  @IsString()
-  @IsNotEmpty()
-  @MaxLength(LONGEST_TITLE)
+  @Takes(line(LONGEST_TITLE))
   title: string;
 }
 

@@ -101,6 +101,13 @@ export class LaneHealth {
     return [...this.watched.values()].map((lane) => ({ ...lane.route, state: lane.stateOfAll(now) }));
   }
 
+  /** The lanes that are open to no key and whose next probe is due. */
+  restedRoutes(now: number): LaneRoute[] {
+    return [...this.watched.values()]
+      .filter((lane) => !lane.breaker.isClosed && lane.stateOfAll(now) === 'half-open')
+      .map(({ route }) => route);
+  }
+
   /** Operators hear of the lanes that are open to no key, and of those that were since this was last asked. */
   takeTroubles(): LaneTrouble[] {
     const now = monotonicMs();

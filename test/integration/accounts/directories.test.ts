@@ -114,3 +114,36 @@ test('attempts are counted as those of passwords are', async () => {
     await other.close();
   }
 });
+
+// "six free guesses per invisible variation of a name"
+test('invisible variations of a name share its attempts', async () => {
+  const other = await startAccountHouse({ environment: { EXTENSIONS, ACCOUNT_FREE_ATTEMPTS: '5' } });
+  try {
+    // The form refuses invisible characters that could stand for nothing; a refusal is no guess.
+    const spellings = [
+      'ina',
+      'i\u200Bna',
+      'INA',
+      'i\u0301na',
+      '\uFF49na',
+      'i na',
+      'ín\u00A0a',
+      'İNA',
+      'in\u030Aa',
+    ];
+    const statuses = [];
+    for (const user_name of spellings)
+      statuses.push(
+        (
+          await new Browser(other.url).post('/auth/login', {
+            provider: 'directory/acme',
+            user_name,
+            password: 'wrong',
+          })
+        ).status,
+      );
+    expect(statuses).toEqual([401, 422, 401, 401, 401, 401, 401, 429, 429]);
+  } finally {
+    await other.close();
+  }
+});

@@ -56,7 +56,7 @@ test.each([
   [
     '/dashboard/admin/models/create',
     { model: 'a\u0001b' },
-    'model must be one line without control characters',
+    'model must be a text without control or invisible characters',
   ],
   [
     '/dashboard/admin/organisations',

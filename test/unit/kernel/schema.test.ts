@@ -159,3 +159,24 @@ test('null and an empty value are absence, or take a value back, as the field sa
     additionalProperties: false,
   });
 });
+
+test('lines have no invisible characters, except where scripts and emoji need them', () => {
+  const taken = [
+    'Ada',
+    'José Ñandú',
+    'نمی\u200Cخواهم',
+    'क्\u200Dष',
+    '❤\uFE0F',
+    '👩\u200D💻',
+    '❤\uFE0F\u200D🔥',
+    '李雷',
+  ];
+  const refused = [
+    ...['a\u202Eb', 'a\u200Bb', '\u2066a\u2069', 'a\uFEFFb', 'so\u00ADft', 'a\u2060b', 'a\u3164', 'a\u2028b'],
+    ...['a\u200Db', 'a\u200C', '\u200Da', '李\u200D', 'a\uFE0F', 'a\uDB40\uDC41', 'a\u0001', '\uD800'],
+  ];
+  for (const field of [line(100), filled(100)]) {
+    for (const text of taken) expect([text, field.read(text)]).toEqual([text, text]);
+    for (const text of refused) expect([text, field.read(text) instanceof Misfit]).toEqual([text, true]);
+  }
+});

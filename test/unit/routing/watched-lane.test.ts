@@ -52,6 +52,31 @@ describe('a lane is held to have failed some requests', () => {
     expect(log[0]).toMatchObject({ level: 'info', key_id: 1, provider: 'supplier', status: 404 });
   });
 
+  // "2,002 log lines of one flapping lane"
+  test('a lane that opens and closes 1,001 times in a minute has ten lines, and one with its last state', () => {
+    jest.useFakeTimers();
+    try {
+      const route = { supplier: 'supplier', model: 'model', region: 'eu' };
+      for (let time = 0; time < 1_001; time += 1) {
+        events.opened(route, time, ofLane);
+        events.closed(route, time);
+      }
+      events.opened(route, 1_001, ofLane);
+      expect(log).toHaveLength(10);
+      jest.advanceTimersByTime(60_000);
+      expect(log).toHaveLength(11);
+      expect(log.at(-1)).toMatchObject({
+        msg: expect.stringContaining('lane opened') as string,
+        lines_left_out: 1_992,
+      });
+      jest.advanceTimersByTime(60_000);
+      events.closed(route, 120_000);
+      expect(log).toHaveLength(12);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
   test('the same failures of five keys are the fault of the lane', () => {
     const lane = fresh();
     for (const key of [1, 2, 3, 4]) fail(lane, key, 1, ofRequest);

@@ -44,7 +44,8 @@ const text = (
       : value;
   });
 
-const hasNoControls = (value: string): boolean => !/\p{Cc}/u.test(value) && value.isWellFormed();
+const isPlainLine = (value: string): boolean =>
+  !/[\p{Cc}\p{Zl}\p{Zp}]|(?!\u200c|\u200d|\ufe0e|\ufe0f)\p{DI}/u.test(value) && value.isWellFormed();
 
 const number = (least: number, most: number, pattern: RegExp, type: string): TestField<number> =>
   new TestField((value) => {
@@ -56,7 +57,7 @@ const number = (least: number, most: number, pattern: RegExp, type: string): Tes
   });
 
 const line = (most: number): TestField<string> =>
-  text('isString', 'must be a text without control characters', hasNoControls, most);
+  text('isString', 'must be a text without control or invisible characters', isPlainLine, most);
 
 export const fields: Fields = {
   filled: (most) =>

@@ -13,7 +13,7 @@ import {
   localPath,
 } from '../../../web';
 import { AccountNotices } from '../account-notices';
-import { IsLine, IsNext } from '../fields';
+import { IsLine, IsLineIfAny, IsNext } from '../fields';
 import { FormAnswers } from '../form-answers';
 import { SettingsModel } from '../settings-model';
 import { SignInModel } from '../sign-in-model';
@@ -31,9 +31,7 @@ class SignInForm {
 
 class BeginForm {
   /** An empty one stands for the browser's and the system's name. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(100)
+  @IsLineIfAny(100)
   name?: string;
 
   /** It is empty while the person has none. */
@@ -120,7 +118,7 @@ export class PasskeysController {
       await this.proof.require(userId, { password: form.current_password ?? '', sessionId, address });
       const { challenge, options } = await this.passkeys.beginEnrolment(userId, sessionId);
       addCookie(response, this.settings, passkeyCookie, challenge, PASSKEY_SECONDS);
-      const name = form.name?.trim() || (deviceName(request.headers['user-agent']) ?? 'Passkey');
+      const name = form.name ?? deviceName(request.headers['user-agent']) ?? 'Passkey';
       const model = { name, options: JSON.stringify(options) };
       return { body: { ok: true, name, options }, page: { view: 'pages/dashboard/passkey', model } };
     });

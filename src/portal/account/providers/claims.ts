@@ -1,5 +1,5 @@
 import type { ProvenIdentity } from '../../../identity';
-import { roles } from '../../../kernel';
+import { isPlainLine, roles } from '../../../kernel';
 import { mailAddress, type RoleMap } from '../../../platform';
 
 /** A provider claims this of a person, before it is looked at. */
@@ -14,9 +14,6 @@ export interface Claims {
 const MOST_SUBJECT = 255;
 const MOST_ADDRESS = 254;
 const MOST_NAME = 100;
-/** It matches control characters, halves of characters and ends of lines. */
-const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
-
 /**
  * Claims are held to what a form of ours takes. Without a subject nobody is recognised; an address or a name that no
  * form would take counts as none.
@@ -35,7 +32,7 @@ export function identityFrom(
     subject,
     email: isAddress ? address : null,
     emailVerified: isAddress && emailVerified === true,
-    name: isLine(called, 2 * MOST_NAME) ? called : null,
+    name: isLine(called, 2 * MOST_NAME) && isPlainLine(called) ? called : null,
     role,
   };
 }
@@ -47,6 +44,9 @@ export function roleOf(mapping: RoleMap | undefined, groups: readonly unknown[])
   const meant = mapping.filter(([group]) => held.has(group)).map(([, role]) => role);
   return meant.sort((a, b) => roles.indexOf(b) - roles.indexOf(a))[0] ?? 'user';
 }
+
+/** Matches control characters, halves of characters and ends of lines; a subject is taken as it is otherwise. */
+const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 const isLine = (value: unknown, most: number): value is string =>
   typeof value === 'string' && value.trim() !== '' && value.length <= most && !unprintable.test(value);
