@@ -27,6 +27,7 @@ export function pick(value: unknown, ...path: readonly string[]): unknown {
 type Fields = Readonly<Record<string, unknown>>;
 
 const nothing: Fields = Object.freeze({});
+const NO_WRITES = Object.freeze({ short: 0, long: 0 });
 
 /** Reads counts out of a supplier's usage object and collects the names of those that cannot be used. */
 export class CountReader {
@@ -49,13 +50,15 @@ export class CountReader {
     return nothing;
   }
 
-  /** Cache writes with a lifetime other than the shortest; unknown lifetimes are among them. */
-  longWrites(details: Fields, path: string): number {
+  /** Cache writes by lifetime; a lifetime without a price of its own counts as long. */
+  timedWrites(details: Fields, path: string): { readonly short: number; readonly long: number } {
     const name = 'cache_write_tokens_details';
-    let sum = 0;
+    if (details[name] === undefined) return NO_WRITES;
+    const sums = { short: 0, long: 0 };
     for (const [lifetime, value] of Object.entries(this.detailsIn(details[name], `${path}.${name}`)))
-      if (lifetime !== 'ttl_30m_tokens') sum += this.of(value, `${path}.${name}.${lifetime}`) ?? 0;
-    return sum;
+      sums[lifetime === 'ttl_30m_tokens' ? 'short' : 'long'] +=
+        this.of(value, `${path}.${name}.${lifetime}`) ?? 0;
+    return sums;
   }
 
   /** A duration in seconds, which may have a fraction, as whole milliseconds rounded up. */
@@ -115,6 +118,7 @@ interface ReadNotes {
   readonly doubt: string | undefined;
   readonly missing?: UsageSide | undefined;
   readonly totalOfBoth?: number | undefined;
+  readonly untimedWrites?: number;
 }
 
 /**
@@ -123,7 +127,7 @@ interface ReadNotes {
  */
 export function reported(counts: Partial<UsageCounts>, notes: ReadNotes): UsageReading {
   const usage = usageOf(counts);
-  const { ignored, doubt, totalOfBoth } = notes;
+  const { ignored, doubt, totalOfBoth, untimedWrites = 0 } = notes;
   let { missing } = notes;
   if (totalTokens(usage) === 0 && usage.audioMilliseconds === 0) {
     if (ignored === null && totalOfBoth === undefined && usage.uses === null && usage.parts === null)
@@ -132,7 +136,8 @@ export function reported(counts: Partial<UsageCounts>, notes: ReadNotes): UsageR
   }
   // A recording that is sold by its length needs no tokens.
   if (missing === 'both' && usage.audioMilliseconds > 0 && totalOfBoth === undefined) missing = undefined;
-  if (ignored === null && doubt === undefined && missing === undefined) return { kind: 'ok', usage };
+  if (ignored === null && doubt === undefined && missing === undefined && untimedWrites === 0)
+    return { kind: 'ok', usage };
   return {
     kind: 'ok',
     usage: {
@@ -141,6 +146,7 @@ export function reported(counts: Partial<UsageCounts>, notes: ReadNotes): UsageR
       ...(doubt !== undefined && { doubt }),
       ...(missing !== undefined && { missing }),
       ...(totalOfBoth !== undefined && { totalOfBoth }),
+      ...(untimedWrites > 0 && { untimedWrites }),
     },
   };
 }
@@ -152,8 +158,8 @@ export interface ReportedTotals {
   readonly total: number | undefined;
   readonly cacheRead: number | undefined;
   readonly cacheWrite: number | undefined;
-  /** These are part of the cache writes. */
-  readonly cacheWriteLong?: number;
+  /** Parts of the cache writes. */
+  readonly timedWrites?: { readonly short: number; readonly long: number };
   readonly audioInput: number | undefined;
   readonly image: number | undefined;
   readonly reasoning: number | undefined;
@@ -173,8 +179,9 @@ export interface ReportedTotals {
  * reports them nowhere else. A side without a usable count is the rest of the grand total, or is estimated.
  */
 export function splitTotals(totals: ReportedTotals, { ignored }: CountReader): UsageReading {
-  const { total, cacheRead = 0, cacheWriteLong = 0, reasoning = 0 } = totals;
-  const cacheWrite = Math.max(totals.cacheWrite ?? 0, cacheWriteLong);
+  const { total, cacheRead = 0, timedWrites = NO_WRITES, reasoning = 0 } = totals;
+  const timed = timedWrites.short + timedWrites.long;
+  const cacheWrite = Math.max(totals.cacheWrite ?? 0, timed);
   const cached = cacheRead + cacheWrite;
   let { input, output } = totals;
   let missing: UsageSide | undefined;
@@ -202,8 +209,8 @@ export function splitTotals(totals: ReportedTotals, { ignored }: CountReader): U
     {
       inputTokens: inputTotal - cached - audioInput - image,
       cacheReadTokens: cacheRead,
-      cacheWriteTokens: cacheWrite - cacheWriteLong,
-      cacheWriteLongTokens: cacheWriteLong,
+      cacheWriteTokens: cacheWrite - timedWrites.long,
+      cacheWriteLongTokens: timedWrites.long,
       outputTokens: outputTotal - reasoning - spoken - drawn,
       reasoningTokens: reasoning + unnamed,
       audioInputTokens: audioInput,
@@ -219,6 +226,7 @@ export function splitTotals(totals: ReportedTotals, { ignored }: CountReader): U
       doubt: isLarger ? PART_LARGER : beside.doubt,
       missing,
       totalOfBoth: missing === 'both' ? total : undefined,
+      untimedWrites: cacheWrite - timed,
     },
   );
 }

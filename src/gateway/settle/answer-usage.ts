@@ -1,7 +1,6 @@
 import {
   completionTokens,
   isPlausible,
-  type JsonFields,
   type Modes,
   type PriceRates,
   promptTokens,
@@ -11,7 +10,7 @@ import {
   usageOf,
   type UsageReading,
 } from '../../kernel';
-import { pick, ServedUses } from '../../protocol';
+import { ServedUses } from '../../protocol';
 import { type RoutedCall, usageLimitsOf } from '../admission';
 import type { LaneTry } from '../attempt';
 import type { Call } from '../intake';
@@ -105,28 +104,27 @@ export function chargedUsage(
   return withinHold(modes === used.modes ? used : { ...used, modes }, by);
 }
 
-/** Cache writes whose report names no lifetime have the longest price if the request asks for a long lifetime. */
+/** Cache writes without a reported lifetime have the longest price if the request asks for a long or unknown lifetime. */
 function withLongWrites(usage: Usage, { inbound: { body } }: Call): Usage {
-  const { cacheWriteTokens: short, cacheWriteLongTokens: long } = usage;
-  if (short === 0 || long > 0 || !asksLongWrites(body)) return usage;
-  return { ...usage, cacheWriteTokens: 0, cacheWriteLongTokens: short };
+  const { untimedWrites = 0, cacheWriteTokens: short, cacheWriteLongTokens: long } = usage;
+  if (untimedWrites === 0 || !asksLongWrites(body)) return usage;
+  const moved = Math.min(untimedWrites, short);
+  return { ...usage, cacheWriteTokens: short - moved, cacheWriteLongTokens: long + moved };
 }
 
-const shortLifetimes: ReadonlySet<unknown> = new Set([undefined, null, '5m', '30m']);
+const SHORT_LIFETIMES: ReadonlySet<unknown> = new Set([undefined, null, '5m', '30m']);
 
-const isLong = (holder: unknown): boolean =>
-  [pick(holder, 'prompt_cache_breakpoint', 'ttl'), pick(holder, 'cache_control', 'ttl')].some(
-    (lifetime) => !shortLifetimes.has(lifetime),
-  );
-
-const asksLongWrites = (body: JsonFields): boolean =>
-  !shortLifetimes.has(pick(body, 'prompt_cache_options', 'ttl')) ||
-  [body, ...listIn(body.messages), ...listIn(body.input), ...listIn(body.tools)].some(
-    (part) =>
-      isLong(part) || listIn(pick(part, 'content')).some(isLong) || listIn(pick(part, 'output')).some(isLong),
-  );
-
-const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+function asksLongWrites(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return value.some(asksLongWrites);
+  for (const name in value) {
+    const member: unknown = Reflect.get(value, name);
+    if (typeof member !== 'object' || member === null) continue;
+    const hasLifetime = name === 'cache_control' || name.startsWith('prompt_cache_');
+    if (hasLifetime ? !SHORT_LIFETIMES.has(Reflect.get(member, 'ttl')) : asksLongWrites(member)) return true;
+  }
+  return false;
+}
 
 /** The usage includes uses of tools that a whole answer shows and its report does not count. */
 export function withServedUses(usage: Usage, { operation, fees }: Call, answer: unknown): Usage {

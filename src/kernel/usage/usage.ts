@@ -92,6 +92,8 @@ export interface Usage extends UsageCounts {
   readonly excess?: Readonly<Record<string, number>>;
   /** Side that the report does not count and that has to be estimated; its parts are counted already. */
   readonly missing?: UsageSide;
+  /** Cache writes for which the report names no lifetime. */
+  readonly untimedWrites?: number;
   /** Grand total of the report, if both sides are missing. */
   readonly totalOfBoth?: number;
 }

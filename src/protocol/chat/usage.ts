@@ -43,7 +43,7 @@ export function normaliseChatUsage(raw: unknown): UsageReading {
       cacheWrite:
         counts.of(prompt.cache_write_tokens, 'prompt_tokens_details.cache_write_tokens') ??
         counts.of(raw.cache_creation_input_tokens, 'cache_creation_input_tokens'),
-      cacheWriteLong: counts.longWrites(prompt, 'prompt_tokens_details'),
+      timedWrites: counts.timedWrites(prompt, 'prompt_tokens_details'),
       audioInput: counts.of(prompt.audio_tokens, 'prompt_tokens_details.audio_tokens'),
       image: counts.of(prompt.image_tokens, 'prompt_tokens_details.image_tokens'),
       reasoning:

@@ -67,7 +67,7 @@ export function normaliseMessagesUsage(raw: unknown): UsageReading {
   if (!isRecord(raw)) return unreadable(raw);
   const counts = new CountReader();
   for (const name of spoiledIn(raw)) counts.ignore(name);
-  const { input, output, ...told } = bucketsIn(counts, raw);
+  const { input, output, untimedWrites, ...told } = bucketsIn(counts, raw);
   const iterations = iterationsIn(counts, raw);
   const uses = usesIn(counts, raw);
   const visible = (output ?? 0) - told.reasoningTokens;
@@ -79,6 +79,7 @@ export function normaliseMessagesUsage(raw: unknown): UsageReading {
       ignored: counts.ignored,
       doubt: doubt ?? iterations.doubt ?? (output !== undefined && visible < 0 ? MORE_THOUGHTS : undefined),
       missing: larger === top ? missingSide(input, output) : undefined,
+      untimedWrites,
     },
   );
   // Before anything is written, its count means nothing.
@@ -93,7 +94,9 @@ function bucketsIn(counts: CountReader, raw: Readonly<Record<string, unknown>>) 
   const writing = counts.detailsIn(raw.cache_creation, 'cache_creation');
   const details = counts.detailsIn(raw.output_tokens_details, 'output_tokens_details');
   const short = counts.of(writing.ephemeral_5m_input_tokens, 'cache_creation.ephemeral_5m_input_tokens') ?? 0;
-  const long = counts.of(writing.ephemeral_1h_input_tokens, 'cache_creation.ephemeral_1h_input_tokens') ?? 0;
+  const long =
+    (counts.of(writing.ephemeral_1h_input_tokens, 'cache_creation.ephemeral_1h_input_tokens') ?? 0) +
+    writtenForUnknown(counts, writing);
   const written = counts.of(raw.cache_creation_input_tokens, 'cache_creation_input_tokens') ?? 0;
   return {
     input: counts.of(raw.input_tokens, 'input_tokens'),
@@ -102,8 +105,24 @@ function bucketsIn(counts: CountReader, raw: Readonly<Record<string, unknown>>) 
     // The total and its parts describe the same tokens; what no part claims lives the shorter time.
     cacheWriteTokens: Math.max(short, written - long),
     cacheWriteLongTokens: long,
+    untimedWrites: Math.max(0, written - short - long),
     reasoningTokens: counts.of(details.thinking_tokens, 'output_tokens_details.thinking_tokens') ?? 0,
   };
+}
+
+const KNOWN_LIFETIMES: ReadonlySet<string> = new Set([
+  'ephemeral_5m_input_tokens',
+  'ephemeral_1h_input_tokens',
+]);
+const LIFETIME = /^ephemeral_.{1,20}_input_tokens$/;
+
+/** Tokens written for lifetimes without a price of their own, which cost as much as the longest known one. */
+function writtenForUnknown(counts: CountReader, writing: Readonly<Record<string, unknown>>): number {
+  let sum = 0;
+  for (const name in writing)
+    if (!KNOWN_LIFETIMES.has(name) && LIFETIME.test(name))
+      sum += counts.of(writing[name], 'cache_creation') ?? 0;
+  return sum;
 }
 
 /** More than any request runs through; a longer list says nothing that can be believed. */
@@ -120,7 +139,13 @@ function iterationsIn(counts: CountReader, { iterations }: Readonly<Record<strin
   counts.prefix = 'iterations.';
   for (const iteration of iterations.slice(0, MAX_ITERATIONS) as unknown[]) {
     if (!isRecord(iteration)) continue;
-    const { input = 0, output = 0, reasoningTokens, ...cached } = bucketsIn(counts, iteration);
+    const {
+      input = 0,
+      output = 0,
+      reasoningTokens,
+      untimedWrites: _,
+      ...cached
+    } = bucketsIn(counts, iteration);
     const spent = {
       ...cached,
       inputTokens: input,

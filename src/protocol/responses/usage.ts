@@ -27,7 +27,7 @@ export function normaliseResponsesUsage(raw: unknown): UsageReading {
       total: counts.of(raw.total_tokens, 'total_tokens'),
       cacheRead: counts.of(input.cached_tokens, 'input_tokens_details.cached_tokens'),
       cacheWrite: counts.of(input.cache_write_tokens, 'input_tokens_details.cache_write_tokens'),
-      cacheWriteLong: counts.longWrites(input, 'input_tokens_details'),
+      timedWrites: counts.timedWrites(input, 'input_tokens_details'),
       audioInput: counts.of(input.audio_tokens, 'input_tokens_details.audio_tokens'),
       image: counts.of(input.image_tokens, 'input_tokens_details.image_tokens'),
       reasoning: counts.of(output.reasoning_tokens, 'output_tokens_details.reasoning_tokens'),
