@@ -236,7 +236,7 @@ await check('a kept response is read, deleted, and then unknown', async () => {
   );
   assert.deepEqual(
     [unknown.status, unknown.code, unknown.param],
-    [400, 'invalid_request', 'previous_response_id'],
+    [404, 'previous_response_not_found', 'previous_response_id'],
   );
 });
 
