@@ -29,6 +29,7 @@ const cached = usageOf({
   outputTokens: 10,
   reasoningTokens: 20,
 });
+const untimed = { ...cached, untimedWrites: 10 };
 const greeting = [text('Grüße, "Welt" 🌍\n')];
 const refused: AnswerBlock[] = [{ type: 'refusal', text: 'I cannot help.' }];
 
@@ -40,7 +41,7 @@ export const answers: Readonly<Record<string, Expected>> = {
   'chat/thinking': ended([{ type: 'reasoning', text: 'First think.' }, text('Done.')], 'stop', 'stop'),
   'chat/empty-arguments': ended([tool(0, 'call_a', 'list_files', '')], 'tool-calls', 'tool_calls'),
   'chat/refusal': ended(refused, 'stop', 'stop'),
-  'chat/usage': ended([text('Hi')], 'stop', 'stop', cached),
+  'chat/usage': ended([text('Hi')], 'stop', 'stop', untimed),
   'chat/length': ended([text('Too lo')], 'length', 'length'),
   'messages/text': ended(greeting, 'stop', 'end_turn'),
   'messages/parallel-tools': ended(calls('toolu'), 'tool-calls', 'tool_use'),
@@ -80,7 +81,7 @@ export const answers: Readonly<Record<string, Expected>> = {
   ),
   'responses/empty-arguments': ended([tool(0, 'call_a', 'list_files', '{}')], 'tool-calls', 'completed'),
   'responses/refusal': ended(refused, 'stop', 'completed'),
-  'responses/usage': ended([text('Hi')], 'stop', 'completed', cached),
+  'responses/usage': ended([text('Hi')], 'stop', 'completed', untimed),
   'responses/length': ended([text('Too lo')], 'length', 'max_output_tokens'),
 };
 

@@ -22,7 +22,7 @@ interface Recording {
   reading:
     | ({ kind: 'ok'; counts: Partial<UsageCounts>; source?: UsageSource } & Pick<
         Usage,
-        'doubt' | 'ignored' | 'missing' | 'totalOfBoth'
+        'doubt' | 'ignored' | 'missing' | 'totalOfBoth' | 'untimedWrites'
       >)
     | { kind: 'absent' }
     | { kind: 'invalid' };
