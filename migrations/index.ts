@@ -106,6 +106,7 @@ import { RecordExtensionMigrations1765000200000 } from './1765000200000-record-e
 import { FollowWalletHandovers1765000600000 } from './1765000600000-follow-wallet-handovers';
 import { RecordExcess1765000700000 } from './1765000700000-record-excess';
 import { RecordStoredIds1765000800000 } from './1765000800000-record-stored-ids';
+import { ResumUsageByServedModel1765001000000 } from './1765001000000-resum-usage-by-served-model';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -214,6 +215,7 @@ export const migrations = [
   FollowWalletHandovers1765000600000,
   RecordExcess1765000700000,
   RecordStoredIds1765000800000,
+  ResumUsageByServedModel1765001000000,
   // New ones go above this line; what takes away goes below it, a release later.
   LoadMoneyFunctions1763800310000,
 ];

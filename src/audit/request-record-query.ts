@@ -11,7 +11,7 @@ export interface RecordFilter extends PageRequest {
   readonly from?: Date | null;
   /** It is exclusive. */
   readonly to?: Date | null;
-  /** The requested name, or the name of the model that served. */
+  /** The model that served the request. */
   readonly model?: string | null;
 }
 
@@ -72,11 +72,14 @@ export class RequestRecordQuery {
   }
 }
 
-/** One index covers the requested model, another the model that served where the two differ. */
+/** One index covers the requested model, another the model that served if the two differ. */
 function branchesOf(model: string | null, parameters: SqlParameters): readonly string[] {
   if (model === null) return ['true'];
   const name = parameters.add(model);
-  return [`model = ${name}`, `served_model = ${name} AND served_model IS DISTINCT FROM model`];
+  return [
+    `model = ${name} AND served_model = ${name}`,
+    `served_model = ${name} AND served_model IS DISTINCT FROM model`,
+  ];
 }
 
 export function entryOf(row: Row): RequestEntry {

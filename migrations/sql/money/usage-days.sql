@@ -18,10 +18,10 @@ BEGIN
     latency_6, latency_7, latency_8, latency_9, latency_10, latency_11, latency_12, latency_13,
     latency_14, latency_15)
   SELECT begins,
-         CASE GROUPING(model, supplier, region, key_id, project_id, user_id, wallet_id)
+         CASE GROUPING(served_model, supplier, region, key_id, project_id, user_id, wallet_id)
            WHEN 63 THEN 'model' WHEN 95 THEN 'supplier' WHEN 111 THEN 'region' WHEN 119 THEN 'key'
            WHEN 123 THEN 'project' WHEN 125 THEN 'user' WHEN 126 THEN 'wallet' ELSE 'all' END,
-         coalesce(key_id, project_id, user_id, wallet_id), coalesce(model, supplier, region),
+         coalesce(key_id, project_id, user_id, wallet_id), coalesce(served_model, supplier, region),
          sum(requests), sum(failures), sum(failovers), sum(input_tokens), sum(cache_read_tokens),
          sum(cache_write_tokens), sum(output_tokens), sum(reasoning_tokens), sum(audio_tokens),
          sum(image_tokens), sum(image_output_tokens), sum(latency_ms), sum(first_token_ms),
@@ -30,7 +30,7 @@ BEGIN
          sum(latency_9), sum(latency_10), sum(latency_11), sum(latency_12), sum(latency_13),
          sum(latency_14), sum(latency_15)
     FROM usage_hour WHERE hour >= begins AND hour < begins + interval '1 day'
-   GROUP BY GROUPING SETS ((), (model), (supplier), (region), (key_id), (project_id), (user_id), (wallet_id))
+   GROUP BY GROUPING SETS ((), (served_model), (supplier), (region), (key_id), (project_id), (user_id), (wallet_id))
   HAVING count(*) > 0
   UNION ALL
   SELECT begins, CASE GROUPING(label) WHEN 0 THEN kind ELSE 'any_' || kind END, NULL, label,

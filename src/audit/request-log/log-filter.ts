@@ -7,8 +7,10 @@ export interface RequestLogFilter {
   readonly from?: Date | null;
   /** It is exclusive. */
   readonly to?: Date | null;
-  /** The requested name, or the name of the model that served. */
+  /** The model that served the request. */
   readonly model?: string | null;
+  /** The name in the request, also of requests that no lane served. */
+  readonly requestedModel?: string | null;
   readonly keyId?: number | null;
   readonly userId?: number | null;
   readonly projectId?: number | null;
@@ -41,7 +43,8 @@ export function recordConditions(filter: RequestLogFilter, parameters: SqlParame
   const narrow = (value: unknown, condition: (parameter: string) => string): void => {
     if (value !== null && value !== undefined) conditions.push(condition(parameters.add(value)));
   };
-  narrow(filter.model, (value) => `(r.model = ${value} OR r.served_model = ${value})`);
+  narrow(filter.model, (value) => `r.served_model = ${value}`);
+  narrow(filter.requestedModel, (value) => `r.model = ${value}`);
   narrow(filter.keyId, (value) => `r.key_id = ${value}::bigint`);
   narrow(filter.userId, (value) => `r.user_id = ${value}::bigint`);
   narrow(filter.projectId, (value) => `r.project_id = ${value}::bigint`);
@@ -71,6 +74,7 @@ export function recordConditions(filter: RequestLogFilter, parameters: SqlParame
 export const isGuided = (filter: RequestLogFilter): boolean =>
   !hasOwnIndex(filter) &&
   (isSet(filter.model) ||
+    isSet(filter.requestedModel) ||
     isSet(filter.supplier) ||
     isSet(filter.region) ||
     isSet(filter.userId) ||
@@ -112,11 +116,9 @@ export function hourConditions(filter: RequestLogFilter, parameters: SqlParamete
   };
   narrow(filter.from, (value) => `u.hour >= date_trunc('hour', ${value}::timestamptz, 'UTC')`);
   narrow(filter.to, (value) => `u.hour < ${value}`);
-  // The model is not kept of requests that no lane served.
-  narrow(
-    filter.model,
-    (value) => `(u.model = ${value} OR u.served_model = ${value} OR u.served_model IS NULL)`,
-  );
+  narrow(filter.model, (value) => `u.served_model = ${value}`);
+  // The requested name is not kept of requests that no lane served.
+  narrow(filter.requestedModel, (value) => `(u.model = ${value} OR u.served_model IS NULL)`);
   narrow(filter.keyId, (value) => `u.key_id = ${value}::bigint`);
   narrow(filter.userId, (value) => `u.user_id = ${value}::bigint`);
   narrow(filter.projectId, (value) => `u.project_id = ${value}::bigint`);

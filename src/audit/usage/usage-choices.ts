@@ -50,11 +50,11 @@ export async function usageChoices(
 }
 
 const summed = `
-  SELECT CASE GROUPING(model, supplier, region, key_id, project_id)
+  SELECT CASE GROUPING(served_model, supplier, region, key_id, project_id)
            WHEN 15 THEN 'model' WHEN 23 THEN 'supplier' WHEN 27 THEN 'region' WHEN 29 THEN 'key' ELSE 'project' END
            AS dimension,
-         coalesce(key_id, project_id) AS number, coalesce(model, supplier, region) AS name, sum(requests) AS requests`;
-const groups = 'GROUP BY GROUPING SETS ((model), (supplier), (region), (key_id), (project_id))';
+         coalesce(key_id, project_id) AS number, coalesce(served_model, supplier, region) AS name, sum(requests) AS requests`;
+const groups = 'GROUP BY GROUPING SETS ((served_model), (supplier), (region), (key_id), (project_id))';
 
 /** In a scope of its own, hours are few enough. */
 const usedByHours = (begin: string, end: string, within: string): string => `

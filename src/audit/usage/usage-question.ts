@@ -17,7 +17,7 @@ export const usageBuckets = ['hour', 'day', 'month'] as const;
 export type UsageBucket = (typeof usageBuckets)[number];
 
 export interface UsageFilter {
-  /** It is the requested name, or the name of the model that served. */
+  /** The model that served the request. */
   readonly model?: string | null;
   readonly keyId?: number | null;
   /** The key is one of these. */

@@ -16,11 +16,8 @@ import { recordSums, stepSums, sumColumns, writtenSums } from './usage-sums';
 
 type LabelKind = 'end_user' | 'tag';
 
-/** The requested name where a lane served it: callers can invent any other name. */
-const SERVED_AS = 'CASE WHEN r.served_model IS NOT NULL THEN r.model END';
-
 const columnOf: Readonly<Record<Exclude<UsageGrouping, LabelKind>, string>> = {
-  model: 'model',
+  model: 'served_model',
   key: 'key_id',
   project: 'project_id',
   user: 'user_id',
@@ -166,7 +163,7 @@ function hoursWithin(asked: PreparedQuestion, kind: LabelKind | undefined, perio
   const conditions = [
     withinRecordScope(scope, parameters, 's'),
     period,
-    ...plainFilters(filter, 's', 's.model', parameters),
+    ...plainFilters(filter, 's', parameters),
   ];
   if (kind !== undefined) {
     conditions.push(`s.kind = ${parameters.add(kind)}`);
@@ -231,7 +228,7 @@ function recordsWithin(asked: PreparedQuestion, period: string): string {
   const conditions = [
     withinRecordScope(scope, parameters, 'r'),
     period,
-    ...plainFilters(filter, 'r', SERVED_AS, parameters),
+    ...plainFilters(filter, 'r', parameters),
     ...(filter?.endUser ? [`r.end_user = ${parameters.add(filter.endUser)}`] : []),
     ...(filter?.tag ? [`r.tags ? ${parameters.add(filter.tag)}`] : []),
     ...(groupBy === 'end_user' ? ['r.end_user IS NOT NULL'] : []),
@@ -240,23 +237,12 @@ function recordsWithin(asked: PreparedQuestion, period: string): string {
   return `FROM request_record r ${tags} WHERE ${conditions.join(' AND ')}`;
 }
 
-const recordNames: Readonly<Record<LabelKind | 'model', string>> = {
-  model: SERVED_AS,
-  end_user: 'r.end_user',
-  tag: 'tag',
-};
-
 function recordName(groupBy: UsageGrouping | null | undefined): string {
   if (!groupBy) return 'NULL::text';
-  return isLabel(groupBy) || groupBy === 'model' ? recordNames[groupBy] : `r.${columnOf[groupBy]}`;
+  return groupBy === 'tag' ? 'tag' : `r.${groupBy === 'end_user' ? groupBy : columnOf[groupBy]}`;
 }
 
-function plainFilters(
-  filter: UsageFilter | undefined,
-  table: string,
-  model: string,
-  parameters: SqlParameters,
-): string[] {
+function plainFilters(filter: UsageFilter | undefined, table: string, parameters: SqlParameters): string[] {
   const conditions: string[] = [];
   const equal = (column: string, value: number | string | null | undefined): void => {
     if (value !== null && value !== undefined)
@@ -267,11 +253,8 @@ function plainFilters(
   equal('project_id', filter?.projectId);
   equal('user_id', filter?.userId);
   equal('organisation_id', filter?.organisationId);
+  equal('served_model', filter?.model);
   equal('supplier', filter?.supplier);
   equal('region', filter?.region);
-  if (filter?.model) {
-    const wanted = parameters.add(filter.model);
-    conditions.push(`((${model}) = ${wanted} OR ${table}.served_model = ${wanted})`);
-  }
   return conditions;
 }

@@ -39,6 +39,7 @@ export interface MoneyEngineOptions {
 const channel = 'money';
 const drainMs = 10_000;
 const probeMs = 1_000;
+const caughtUpMs = 1_000;
 const usualCommitWaitMs = 5_000;
 
 /** What an operator has to know of a node's money. */
@@ -104,6 +105,11 @@ export class MoneyEngine {
   /** So many records are on their way to the database. */
   get pending(): number {
     return this.settlements.pending;
+  }
+
+  /** Waits until what this node has charged so far is in the database, for at most a second. */
+  async caughtUp(): Promise<void> {
+    if (this.pending > 0) await this.settlements.caughtUp(AbortSignal.timeout(caughtUpMs));
   }
 
   /** The oldest of them has waited for so long; 0 where none waits. */

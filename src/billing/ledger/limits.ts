@@ -1,6 +1,7 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Optional } from '@nestjs/common';
 import type { BudgetPeriod, Nano } from '../../kernel';
 import { Database, readRows, type Tx } from '../../platform';
+import { MoneyEngine } from '../engine/money-engine';
 import type { LimitRef, ScopeKind } from '../scope';
 
 export type BudgetScope = LimitRef & { readonly kind: Exclude<ScopeKind, 'wallet'> };
@@ -43,7 +44,11 @@ interface StateRow {
 /** Keeps spending limits by scope and period. A change applies from the commit of its transaction. */
 @Injectable()
 export class Limits {
-  constructor(private readonly database: Database) {}
+  /** Commands have no engine. */
+  constructor(
+    private readonly database: Database,
+    @Optional() private readonly engine?: MoneyEngine,
+  ) {}
 
   async set(tx: Tx, scope: BudgetScope, rule: LimitRule): Promise<void> {
     if (rule.limit < 0n) throw new RangeError('a limit cannot be negative');
@@ -70,8 +75,12 @@ export class Limits {
     return tightestOf(await this.states(scopes, tx));
   }
 
-  /** States come in the order asked for; within a transaction, they are as that one sees them. */
+  /**
+   * States come in the order asked for, with all that this node has charged. Within a transaction, they are as that
+   * one sees them.
+   */
   async states(scopes: readonly BudgetScope[], tx?: Tx): Promise<(LimitState | null)[]> {
+    if (tx === undefined) await this.engine?.caughtUp();
     const rows = await readRows<StateRow>(
       tx ?? this.database,
       `SELECT scope.kind, scope.owner_id, s.*, f.*, budget_raised(scope.kind, scope.owner_id, clock_timestamp()) AS raised,

@@ -42,10 +42,9 @@ export class LimitsOfKey {
     const standing = await this.payers.standingOf(key);
     const refs = limitRefs({ ...standing, keyId: key.id, walletId: null }).filter(isBudget);
     const account = standing.chargedAccount;
-    const [states, wallet] = await Promise.all([
-      this.limits.states(refs),
-      account === null ? null : this.ledger.wallet(account),
-    ]);
+    // What this node has charged is in the database once the states are read.
+    const states = await this.limits.states(refs);
+    const wallet = account === null ? null : await this.ledger.wallet(account);
     const found = refs.flatMap((ref, place) => {
       const state = states[place] ?? null;
       return state === null ? [] : [{ ref, state }];

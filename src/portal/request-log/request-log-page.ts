@@ -99,6 +99,7 @@ function fieldsOf(facts: LogFacts): FieldModel[] {
   const { translate } = localisation;
   const text = (
     name:
+      | 'requested_model'
       | 'code'
       | 'session'
       | 'request_id'
@@ -136,6 +137,7 @@ function fieldsOf(facts: LogFacts): FieldModel[] {
     },
     text('request_id', { filterKey: true }),
     text('client_request_id', { minor: true }),
+    text('requested_model', { minor: true }),
     text('code', { minor: true }),
     text('min_cost', { inputMode: 'decimal', minor: true }),
     text('min_latency', { inputMode: 'numeric', minor: true }),

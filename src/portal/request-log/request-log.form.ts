@@ -27,6 +27,9 @@ export type OptionalColumn = (typeof optionalColumns)[number];
 
 /** The filters of the request log. */
 export class RequestLogParameters extends RecordParameters {
+  @Takes(line(256).orBlank())
+  requested_model?: string;
+
   @Takes(oneOf(statusClasses).orBlank())
   status?: StatusClass;
 
@@ -90,6 +93,7 @@ export function logFilterOf(
     // New requests belong to a period that has no end.
     to: asked.to === undefined ? null : period.to,
     model: asked.model,
+    requestedModel: asked.requested_model,
     keyId: asked.key,
     projectId: asked.project,
     userId: asked.user,

@@ -34,7 +34,7 @@ export const columnsOf = (
 ): Column<LoggedRequest>[] => [
   column('request-log.time', 'time', ({ createdAt }) => createdAt),
   column('request-log.status', 'badge', (entry) => statusBadge(entry, localisation), 'minor'),
-  column('request-log.model', 'text', ({ model }) => model ?? '–', 'heading'),
+  column('request-log.model', 'text', ({ servedModel, model }) => servedModel ?? model ?? '–', 'heading'),
   column('request-log.key', 'text', ({ keyName, keyId }) => keyName ?? idText(keyId) ?? '–', 'minor'),
   mixed('request-log.route', routeOf, 'minor'),
   column('request-log.input', 'compact', (entry) => ifServed(entry, promptTokens), 'minor'),
@@ -164,7 +164,7 @@ function itemsOf(entry: LoggedRequest, texts: KeptTexts, localisation: Localisat
     ...given('key', entry.keyName ?? idText(entry.keyId)),
     ...given('user', entry.userName),
     ...given('surface', entry.surface),
-    ...given('served-as', entry.servedModel),
+    ...given('requested_model', entry.model),
     item('tokens', {
       kind: 'text',
       value: [

@@ -32,7 +32,7 @@ const record = (at: number, place: number, model = place % 5 === 0 ? 'large' : '
     keyId: 1 + (place % 5),
     projectId: place % 6 === 0 ? 4 : null,
     model,
-    servedModel: place % 11 === 0 ? null : 'small-2026',
+    servedModel: place % 11 === 0 ? null : model,
     supplier: place % 2 === 0 ? 'north' : 'south',
     region: place % 4 === 0 ? 'eu' : null,
     code: place % 11 === 0 ? 'upstream_error' : null,

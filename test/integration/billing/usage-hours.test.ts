@@ -50,7 +50,7 @@ test('usage is summed by model and supplier; a name that no lane served is not k
   expect(rows).toHaveLength(1);
 });
 
-test('the records of one model are found as asked for and as served, each once, in their order', async () => {
+test('the records of one model are those that it served, each once, in their order', async () => {
   const query = new RequestRecordQuery(house.database);
   const at = Date.now() + 10_000;
   for (const [place, model, servedModel] of [
@@ -60,12 +60,9 @@ test('the records of one model are found as asked for and as served, each once, 
     [4, 'other', 'other'],
   ] as const)
     await settle(1n, { model, servedModel }, at + place);
-  const first = await query.ofKey(1, { model: 'seldom', limit: 2 });
-  expect(first.rows.map(({ model, servedModel }) => [model, servedModel])).toEqual([
-    ['seldom', 'other'],
-    ['seldom', 'seldom'],
-  ]);
-  const rest = await query.ofKey(1, { model: 'seldom', limit: 2, cursor: first.next });
+  const first = await query.ofKey(1, { model: 'seldom', limit: 1 });
+  expect(first.rows.map(({ model, servedModel }) => [model, servedModel])).toEqual([['seldom', 'seldom']]);
+  const rest = await query.ofKey(1, { model: 'seldom', limit: 1, cursor: first.next });
   expect(rest.rows.map(({ model }) => model)).toEqual(['alias']);
 });
 

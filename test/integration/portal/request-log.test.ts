@@ -42,6 +42,7 @@ beforeAll(async () => {
   const now = Date.now();
   const facts = (place: number): Partial<RecordFacts> => ({
     model: place % 40 === 0 ? 'rare' : 'usual',
+    servedModel: place % 40 === 0 ? 'rare' : 'usual',
     supplier: place % 30 === 0 ? 'south' : 'north',
     region: place === 33 ? 'us' : 'eu',
     latencyMs: place === 50 ? 60_000 : 100,

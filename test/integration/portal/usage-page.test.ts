@@ -18,6 +18,7 @@ const put = (records: readonly [at: string, facts: Partial<RecordFacts>][]) =>
     const written = records.map(([at, facts]) =>
       writtenRecord(uuidv7(), Date.parse(at), {
         ...ordinaryOutcome({ ...nobody, keyId: ada.keyId, userId: ada.userId, costNano: 0n }),
+        ...(facts.model === undefined ? {} : { servedModel: facts.model }),
         ...facts,
       }),
     );

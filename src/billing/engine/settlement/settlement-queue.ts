@@ -46,6 +46,7 @@ export class SettlementQueue {
   private arriving: SettledRequest[] = [];
   private arrivingTick: TickAcknowledgement | undefined;
   private readonly batches: SettlementBatch[] = [];
+  private arrived = 0;
   private waiting = 0;
   /** No batch holds an id twice. */
   private readonly pendingIds = new PendingIds();
@@ -109,8 +110,18 @@ export class SettlementQueue {
   }
 
   /** Waits until everything is committed, or until the signal. */
-  async drained(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && (this.pending > 0 || this.committing)) {
+  drained(signal: AbortSignal): Promise<void> {
+    return this.until(() => this.pending === 0 && !this.committing, signal);
+  }
+
+  /** Waits until all that has arrived so far is committed, or until the signal. */
+  caughtUp(signal: AbortSignal): Promise<void> {
+    const arrived = this.arrived;
+    return this.until(() => this.arrived - this.pending >= arrived, signal);
+  }
+
+  private async until(isDone: () => boolean, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && !isDone()) {
       await new Promise<void>((resolve) => {
         this.idle.push(resolve);
         signal.addEventListener('abort', () => resolve(), { once: true });
@@ -133,6 +144,7 @@ export class SettlementQueue {
     let record = given;
     while (!this.pendingIds.add(record.requestId)) record = this.underOwnId(record);
     const tick = (this.arrivingTick ??= this.beginTick());
+    this.arrived += 1;
     this.arriving.push({ record, slices, used, tick, isAcknowledged });
     return tick.promise;
   }

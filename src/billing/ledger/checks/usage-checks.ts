@@ -40,18 +40,18 @@ const hoursSince = `
     SELECT hour FROM settled, kept WHERE hour >= kept.since
     UNION SELECT hour FROM usage_hour, kept WHERE NOT isfinite(${sinceSeal}) AND hour >= kept.since)`;
 
-const dimensions = ['model', 'supplier', 'region', 'key_id', 'project_id', 'user_id', 'wallet_id'];
+const dimensions = ['served_model', 'supplier', 'region', 'key_id', 'project_id', 'user_id', 'wallet_id'];
 
 /** There are as many bits as dimensions: the one that is summed by has a zero. */
 const dimensionOf = `CASE GROUPING(${dimensions.join(', ')}) ${dimensions
   .map(
     (column, place) =>
-      `WHEN ${2 ** dimensions.length - 1 - 2 ** (dimensions.length - 1 - place)} THEN '${column.replace('_id', '')}'`,
+      `WHEN ${2 ** dimensions.length - 1 - 2 ** (dimensions.length - 1 - place)} THEN '${column.replace(/^served_|_id$/, '')}'`,
   )
   .join(' ')} ELSE 'all' END`;
 
 const daysOfHours = `
-  SELECT m.day, ${dimensionOf}, coalesce(key_id, project_id, user_id, wallet_id), coalesce(model, supplier, region),
+  SELECT m.day, ${dimensionOf}, coalesce(key_id, project_id, user_id, wallet_id), coalesce(served_model, supplier, region),
          ${addedHours}
     FROM usage_day_merged m JOIN usage_hour u ON u.hour >= m.day AND u.hour < m.day + interval '1 day'
    GROUP BY m.day, GROUPING SETS ((), ${dimensions.map((column) => `(${column})`).join(', ')})
