@@ -1,4 +1,13 @@
-import { chownSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ServerAccount, serverAccount } from './embedded/account';
@@ -200,11 +209,17 @@ const kept = ['lost+found', OWNER_FILE, basename(unfinishedRestoreOf(''))];
 
 /** Locks a folder that is new, empty, or left by a broken-off restore; null if the folder holds anything else. */
 export function claimForRestore(folder: string): { release(): void } | null {
+  const isNew = !existsSync(folder);
   try {
     createFolder(folder, serverAccount());
     const claim = claimFolder(folder, folder);
+    const release = (): void => {
+      claim.release();
+      // A restore that wrote nothing leaves nothing.
+      if (isNew && readdirSync(folder).length === 0) rmdirSync(folder);
+    };
     if (existsSync(unfinishedRestoreOf(folder)) || readdirSync(folder).every((name) => kept.includes(name)))
-      return claim;
+      return { release };
     claim.release();
     return null;
   } catch (error) {
