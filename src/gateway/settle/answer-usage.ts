@@ -89,6 +89,29 @@ export function usageOfStream(
 
 const NO_MODES: Modes = Object.freeze({});
 
+const PRICED_LIFETIMES: ReadonlySet<unknown> = new Set(['5m', '30m', '1h', undefined, null]);
+
+/** Whether a part of the body asks for a cache lifetime that no price names. */
+function asksUnknownLifetime(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return value.some(asksUnknownLifetime);
+  for (const name in value) {
+    const member: unknown = Reflect.get(value, name);
+    if (typeof member !== 'object' || member === null) continue;
+    const isLifetime = name === 'cache_control' || name.startsWith('prompt_cache_');
+    if (isLifetime ? !PRICED_LIFETIMES.has(Reflect.get(member, 'ttl')) : asksUnknownLifetime(member))
+      return true;
+  }
+  return false;
+}
+
+/** Cache writes of a request with an unknown lifetime whose report names none: at the price of the longest known one. */
+function withLifetimes(usage: Usage, { inbound }: Call): Usage {
+  const { cacheWriteTokens: written, cacheWriteLongTokens: long } = usage;
+  if (written === 0 || long > 0 || !asksUnknownLifetime(inbound.body)) return usage;
+  return { ...usage, cacheWriteTokens: 0, cacheWriteLongTokens: written };
+}
+
 /**
  * Usage for charging. Where the supplier does not report its mode, the requested mode counts; what contradicts the
  * request or itself is kept within the hold.
@@ -99,7 +122,8 @@ export function chargedUsage(
   { translation }: { readonly translation: object | null },
 ): Usage {
   const modes = servedModes(usage.modes, translation === null ? by.routed.call.fees.modes : NO_MODES);
-  return withinHold(modes === usage.modes ? usage : { ...usage, modes }, by);
+  const served = modes === usage.modes ? usage : { ...usage, modes };
+  return withinHold(withLifetimes(served, by.routed.call), by);
 }
 
 /** The usage includes uses of tools that a whole answer shows and its report does not count. */

@@ -93,7 +93,9 @@ function bucketsIn(counts: CountReader, raw: Readonly<Record<string, unknown>>) 
   const writing = counts.detailsIn(raw.cache_creation, 'cache_creation');
   const details = counts.detailsIn(raw.output_tokens_details, 'output_tokens_details');
   const short = counts.of(writing.ephemeral_5m_input_tokens, 'cache_creation.ephemeral_5m_input_tokens') ?? 0;
-  const long = counts.of(writing.ephemeral_1h_input_tokens, 'cache_creation.ephemeral_1h_input_tokens') ?? 0;
+  const long =
+    (counts.of(writing.ephemeral_1h_input_tokens, 'cache_creation.ephemeral_1h_input_tokens') ?? 0) +
+    writtenForUnknown(counts, writing);
   const written = counts.of(raw.cache_creation_input_tokens, 'cache_creation_input_tokens') ?? 0;
   return {
     input: counts.of(raw.input_tokens, 'input_tokens'),
@@ -104,6 +106,21 @@ function bucketsIn(counts: CountReader, raw: Readonly<Record<string, unknown>>) 
     cacheWriteLongTokens: long,
     reasoningTokens: counts.of(details.thinking_tokens, 'output_tokens_details.thinking_tokens') ?? 0,
   };
+}
+
+const KNOWN_LIFETIMES: ReadonlySet<string> = new Set([
+  'ephemeral_5m_input_tokens',
+  'ephemeral_1h_input_tokens',
+]);
+const LIFETIME = /^ephemeral_.{1,20}_input_tokens$/;
+
+/** Tokens written for lifetimes without a price of their own, which cost as much as the longest known one. */
+function writtenForUnknown(counts: CountReader, writing: Readonly<Record<string, unknown>>): number {
+  let sum = 0;
+  for (const name in writing)
+    if (!KNOWN_LIFETIMES.has(name) && LIFETIME.test(name))
+      sum += counts.of(writing[name], 'cache_creation') ?? 0;
+  return sum;
 }
 
 /** More than any request runs through; a longer list says nothing that can be believed. */
