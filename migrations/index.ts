@@ -105,6 +105,7 @@ import { ChooseUnknownFields1765000000100 } from './1765000000100-choose-unknown
 import { RecordExtensionMigrations1765000200000 } from './1765000200000-record-extension-migrations';
 import { FollowWalletHandovers1765000600000 } from './1765000600000-follow-wallet-handovers';
 import { RecordExcess1765000700000 } from './1765000700000-record-excess';
+import { TakeOverPayments1765001300000 } from './1765001300000-take-over-payments';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -212,6 +213,7 @@ export const migrations = [
   RecordExtensionMigrations1765000200000,
   FollowWalletHandovers1765000600000,
   RecordExcess1765000700000,
+  TakeOverPayments1765001300000,
   // New ones go above this line; what takes away goes below it, a release later.
   LoadMoneyFunctions1763800310000,
 ];
