@@ -107,6 +107,7 @@ import { FollowWalletHandovers1765000600000 } from './1765000600000-follow-walle
 import { RecordExcess1765000700000 } from './1765000700000-record-excess';
 import { RecordStoredIds1765000800000 } from './1765000800000-record-stored-ids';
 import { ResumUsageByServedModel1765001000000 } from './1765001000000-resum-usage-by-served-model';
+import { TakeOverPayments1765001300000 } from './1765001300000-take-over-payments';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -216,6 +217,7 @@ export const migrations = [
   RecordExcess1765000700000,
   RecordStoredIds1765000800000,
   ResumUsageByServedModel1765001000000,
+  TakeOverPayments1765001300000,
   // New ones go above this line; what takes away goes below it, a release later.
   LoadMoneyFunctions1763800310000,
 ];

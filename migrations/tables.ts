@@ -225,6 +225,7 @@ export interface Tables {
     default_method_id: number | null;
     failure_code: string | null;
     failures: number;
+    former_customers: string[];
     invoice_address: string | null;
     invoice_name: string | null;
     low_balance_mailed_at: Date | null;
@@ -670,6 +671,7 @@ export interface Tables {
   };
   processor_dispute: {
     amount_cents: string;
+    currency: string | null;
     dispute_id: string;
     movements: number;
     observed_at: string;

@@ -141,7 +141,8 @@ export class BillingAccounts {
   ): Promise<void> {
     const { automatic } = await this.locked(tx, walletId);
     const [replaced] = await tx.query<[object[], number]>(
-      `UPDATE billing_account SET customer_id = $2, customer_live = $3
+      `UPDATE billing_account SET customer_id = $2, customer_live = $3,
+              former_customers = array_remove(former_customers || customer_id, NULL)
         WHERE wallet_id = $1 AND customer_id IS NOT DISTINCT FROM $4 RETURNING wallet_id`,
       [walletId, id, livemode, before],
     );

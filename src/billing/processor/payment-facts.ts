@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type ActionName, ActivityLog, systemActor } from '../../audit';
 import { formatUsd, isUuid, nanoPerCent } from '../../kernel';
-import { readRows, type Row, type Tx } from '../../platform';
+import { readRows, type Tx } from '../../platform';
 import { Ledger, type PostingKind } from '../ledger/ledger';
 import { creditThatStands } from '../top-up';
 import { AutomaticFailures } from './automatic-failures';
@@ -30,9 +30,9 @@ export const REFUNDED = `
          coalesce(sum(r.amount_cents) FILTER (WHERE r.state = 'failed'), 0)
     FROM processor_refund r WHERE r.payment_intent_id = p.payment_intent_id`;
 
-/** So much of the payment is disputed, or was lost in a dispute. */
+/** The disputed or lost amount of a payment `p`: all of it for a dispute in another currency. */
 export const DISPUTED = `
-  coalesce((SELECT sum(d.amount_cents) FROM processor_dispute d
+  coalesce((SELECT sum(CASE WHEN d.currency <> p.currency THEN p.gross_cents ELSE d.amount_cents END) FROM processor_dispute d
     WHERE d.payment_intent_id = p.payment_intent_id AND d.state <> 'won'), 0)`;
 
 /**
@@ -40,10 +40,10 @@ export const DISPUTED = `
  * Facts that have waited in quarantine since an earlier version know no time.
  */
 const KEEP_DISPUTE = `
-  INSERT INTO processor_dispute AS d (dispute_id, payment_intent_id, amount_cents, state, observed_at, movements)
-  VALUES ($1, $2, $3, $4, coalesce($5::bigint, 0), coalesce($6::integer, 0))
+  INSERT INTO processor_dispute AS d (dispute_id, payment_intent_id, amount_cents, state, observed_at, movements, currency)
+  VALUES ($1, $2, $3, $4, coalesce($5::bigint, 0), coalesce($6::integer, 0), $7)
   ON CONFLICT (dispute_id) DO UPDATE SET amount_cents = excluded.amount_cents, state = excluded.state,
-      observed_at = excluded.observed_at, movements = excluded.movements
+      currency = excluded.currency, observed_at = excluded.observed_at, movements = excluded.movements
     WHERE (d.observed_at, d.movements, array_position(ARRAY['open', 'lost', 'won'], d.state), d.amount_cents)
         < (excluded.observed_at, excluded.movements,
            array_position(ARRAY['open', 'lost', 'won'], excluded.state), excluded.amount_cents)
@@ -106,6 +106,7 @@ export class PaymentFacts {
         fact.state,
         fact.observedAt,
         fact.movements,
+        fact.currency,
       ]);
       return kept.length > 0;
     }
@@ -274,21 +275,22 @@ function identification(fact: PaymentFact): [where: string, values: unknown[]] {
 
 /** An event must match our order: its charge, amount, currency, customer and wallet. */
 async function mismatch(tx: Tx, payment: Payment, fact: PaymentFact): Promise<Problem | null> {
-  if (fact.currency !== payment.currency) return 'currency';
-  // The amount of a dispute may exceed its charge, as after a change of currency. At most the credit is taken.
+  // A dispute may exceed its charge, or be in the currency of the bank. At most the credit is taken.
   if (fact.kind === 'dispute') return null;
+  if (fact.currency !== payment.currency) return 'currency';
   if (fact.kind === 'refund') return BigInt(fact.amountCents) > payment.grossCents ? 'amount' : null;
   if (fact.amountCents === null || BigInt(fact.amountCents) !== payment.grossCents) return 'amount';
   if (fact.kind === 'charge') return BigInt(fact.refundedCents) > payment.grossCents ? 'amount' : null;
   if (fact.wallet !== String(payment.walletId)) return 'wallet';
   if (payment.intentId !== null && fact.intentId !== null && payment.intentId !== fact.intentId)
     return 'payment';
-  const [account] = await readRows<Row<'billing_account', 'customer_id'>>(
-    tx,
-    'SELECT customer_id FROM billing_account WHERE wallet_id = $1',
-    [payment.walletId],
+  // A checkout may have been begun with a customer who was deleted and replaced since.
+  const accounts = await tx.query<object[]>(
+    `SELECT FROM billing_account WHERE wallet_id = $1
+        AND (customer_id IS NOT DISTINCT FROM $2 OR $2 = ANY (former_customers))`,
+    [payment.walletId, fact.customerId],
   );
-  return account?.customerId === fact.customerId ? null : 'customer';
+  return accounts.length > 0 ? null : 'customer';
 }
 
 /** The change tells refunds from disputes. */

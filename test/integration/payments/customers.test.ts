@@ -62,6 +62,19 @@ describe('customers that the processor does not know any more', () => {
     expect(house.simulator.account.customers.size).toBe(made);
   });
 
+  // "A payment begun with a deleted customer cannot be taken over".
+  test('pay the checkout that was begun before they were deleted and replaced', async () => {
+    const session = await house.checkout(payer, 20);
+    const before = await customer();
+    house.simulator.account.customers.delete(before?.customer_id ?? '');
+    await house.topUp(payer, 5);
+    expect((await customer())?.customer_id).not.toBe(before?.customer_id);
+    house.simulator.account.pay(session);
+    await house.deliverAll();
+    expect(await payment(session)).toBe('paid');
+    expect(await house.balance(payer)).toBe(35n * USD);
+  });
+
   test('one of the other mode is replaced, and until then its cards are neither shown nor charged', async () => {
     const before = await customer();
     await house.rows('UPDATE billing_account SET customer_live = true WHERE wallet_id = $1', [payer.userId]);

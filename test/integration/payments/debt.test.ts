@@ -66,3 +66,21 @@ test('a refund of spent credit leaves a debt: requests are refused until a top-u
   const { checks } = await verifyMoney(house.app.database);
   expect(checks.filter(({ wrong }) => wrong.length > 0)).toEqual([]);
 });
+
+// "A dispute in another currency cannot be taken over". Its amount says nothing about our currency.
+test('a dispute in another currency takes the complete credit, and gives it back once it is won', async () => {
+  const disputing = await house.payer();
+  const intent = await house.topUp(disputing, 100);
+  const { account } = house.simulator;
+  const dispute = account.back.dispute(intent, 9_000);
+  account.events.length = 0;
+  dispute['currency'] = 'eur';
+  account.emit('charge.dispute.created', dispute);
+  await house.deliverAll();
+  expect(await house.balance(disputing)).toBe(0n);
+  account.back.closeDispute(String(dispute.id), 'won');
+  await house.deliverAll();
+  expect(await house.balance(disputing)).toBe(100n * USD);
+  const { checks } = await verifyMoney(house.app.database);
+  expect(checks.filter(({ wrong }) => wrong.length > 0)).toEqual([]);
+});
