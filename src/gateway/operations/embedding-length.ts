@@ -4,13 +4,14 @@ import { type Fault, fault } from '../../kernel';
 const USUAL_MOST_TOKENS = 2_048;
 /** No vocabulary in use has a longer token. */
 const LONGEST_TOKEN_BYTES = 128;
+/** A word of more letters is in no vocabulary. */
+const MAX_WORD_LETTERS = 40;
+/** Averages that tokenizers in use do not reach, unless a text repeats one long token (ADR 28). */
+const MAX_LETTERS_PER_TOKEN = 10;
+const MAX_HAN_PER_TOKEN = 2.4;
 const SPACE = 0x20;
 
-/**
- * A text to embed is certainly too long for this reason; null where only the supplier can tell. A list of
- * tokens is counted. A text has at least one token for each word, since none holds a space between words, and
- * one for each 128 bytes.
- */
+/** Why a text to embed is too long; null where only the supplier can tell. A list of tokens is counted. */
 export function tooLongToEmbed(input: unknown, contextTokens: number | null): Fault | null {
   const most = contextTokens ?? USUAL_MOST_TOKENS;
   const isList = Array.isArray(input) && typeof input[0] !== 'number';
@@ -28,23 +29,33 @@ function leastTokens(text: unknown, most: number): number {
   if (Array.isArray(text)) return text.length;
   // Neither bound of a shorter text can be beyond it: a character has at most three bytes.
   if (typeof text !== 'string' || text.length <= most) return 0;
-  return Math.max(wordsIn(text), Math.ceil(Buffer.byteLength(text) / LONGEST_TOKEN_BYTES));
+  return Math.max(tokensOfWords(text), Math.ceil(Buffer.byteLength(text) / LONGEST_TOKEN_BYTES));
 }
 
-/** Words with a letter or digit of ASCII in them: some tokenizers leave out what has none. */
-function wordsIn(text: string): number {
-  let words = 0;
-  let isCounted = false;
+/**
+ * No token holds a space between words, so each word with a letter or digit of ASCII has one or more: some tokenizers
+ * leave out what has none.
+ */
+function tokensOfWords(text: string): number {
+  let tokens = 0;
+  let letters = 0;
+  let han = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    if (code <= SPACE) isCounted = false;
-    else if (!isCounted && isLetterOrDigit(code)) {
-      isCounted = true;
-      words += 1;
+    if (isLetterOrDigit(code)) letters += 1;
+    else if (isHan(code)) han += 1;
+    else if (code <= SPACE) {
+      tokens += tokensOfWord(letters);
+      letters = 0;
     }
   }
-  return words;
+  return tokens + tokensOfWord(letters) + Math.floor(han / MAX_HAN_PER_TOKEN);
 }
+
+const tokensOfWord = (letters: number): number =>
+  letters > MAX_WORD_LETTERS ? Math.ceil(letters / MAX_LETTERS_PER_TOKEN) : Math.min(letters, 1);
 
 const isLetterOrDigit = (code: number): boolean =>
   (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a) || (code >= 0x30 && code <= 0x39);
+
+const isHan = (code: number): boolean => code >= 0x3400 && code <= 0x9fff;

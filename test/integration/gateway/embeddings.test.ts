@@ -80,6 +80,25 @@ describe('embeddings', () => {
       expect(await supplier.requests()).toEqual([]);
     });
 
+    // "5,000 Chinese characters and 22,400 letters without a blank pass for 2,048"
+    test.each([
+      ['5,000 Chinese characters', '中华人民共和国的一切权力属于人民'.repeat(313).slice(0, 5_000)],
+      ['22,400 letters without a blank', 'a'.repeat(22_400)],
+      ['letters and Chinese characters', `${'word'.repeat(2_800)} ${'权力'.repeat(1_300)}`],
+    ])('are refused at 2,048 tokens although they have no words: %s', async (_what, text) => {
+      await refused(text, 'input');
+      expect(await supplier.requests()).toEqual([]);
+    });
+
+    // The densest text of each kind that a tokenizer in use was seen to fit into 2,048 tokens.
+    test.each([
+      ['3,000 Chinese characters', '中华人民共和国的一切权力属于人民'.repeat(188).slice(0, 3_000)],
+      ['long words', 'responsibilities '.repeat(1_900)],
+      ['long words without blanks', 'internationalization'.repeat(1_000)],
+    ])('are sent if the supplier can take them: %s', async (_what, text) => {
+      expect((await embed({ model: 'short', input: text })).status).toBe(200);
+    });
+
     test('are sent where they may fit, by what the model takes', async () => {
       for (const input of ['a '.repeat(2_048), ' '.repeat(9_000) + 'x', 'x'.repeat(9_000)])
         expect((await embed({ model: 'short', input })).status).toBe(200);
