@@ -175,7 +175,8 @@ const running = { starts_at: '2020-01-01T00:00:00Z', ends_at: '2090-01-01T00:00:
 const models: readonly Row[] = [
   row('4.10', `\`GET ${ADMIN}/models\` is the page of models and providers, with tabs`, async (world) => {
     const client = await platform(world);
-    const page = okHtml(await client.get(`${ADMIN}/models`), 'sim-small');
+    okHtml(await client.get(`${ADMIN}/models?q=sim-small`), '>sim-small</a>');
+    const page = okHtml(await client.get(`${ADMIN}/models`));
     for (const tab of ['providers', 'prices', 'aliases']) {
       expect(page.includes(`tab=${tab}`), `there is a tab of ${tab}`);
       okHtml(await client.get(`${ADMIN}/models?tab=${tab}`));

@@ -5,6 +5,8 @@ import {
   type Json,
   asking,
   call,
+  callAuto,
+  chosenBy,
   clientOf,
   equal,
   expectFrom,
@@ -66,11 +68,21 @@ const autorouter: readonly Row[] = [
     ] as const)
       okHtml(await client.get(`${path}${query}`), `Last ${days} days`, `days=${days}" aria-current`);
   }),
-  row('4.10', '`GET /dashboard/api/autorouter` answers JSON', async (world) => {
-    const answer = okJson(await (await clientOf(world, 'user')).get('/dashboard/api/autorouter'));
-    expect(Array.isArray(answer['by_day']), `figures by day: ${JSON.stringify(answer)}`);
-    await refusesAnonymous(world, asking('GET', '/dashboard/api/autorouter'));
-  }),
+  row(
+    '4.10',
+    '`GET /dashboard/api/autorouter` answers the figures of automatic choice as JSON',
+    async (world) => {
+      const person = await world.newPerson();
+      const figures = async () => okJson(await person.client.get('/dashboard/api/autorouter'));
+      equal((await figures())['requests'], 0, 'requests before');
+      expectStatus(await callAuto(await world.newKey(person)), 200);
+      await soon(async () => (await figures())['requests'] === 1, 'the request is counted');
+      const { by_day: days, decisions } = await figures();
+      expect(Array.isArray(days) && days.length > 0, `figures by day: ${JSON.stringify(days)}`);
+      equal((decisions as unknown[]).length, 1, 'decisions');
+      await refusesAnonymous(world, asking('GET', '/dashboard/api/autorouter'));
+    },
+  ),
   row(
     '4.10',
     '`days` of `GET /dashboard/api/autorouter` is a whole number; its default is 30',
@@ -88,17 +100,21 @@ const autorouter: readonly Row[] = [
     };
     equal([policy.effective['mode'], policy.effective['dial']], ['on', 9], 'what is in force');
   }),
-  row('4.10', '`POST /dashboard/autorouter/api-key` keeps autorouter settings of a key', async (world) => {
-    const person = await world.newPerson();
-    const { id } = await world.newKey(person);
-    const path = '/dashboard/autorouter/api-key';
-    const { settings } = okJson(await person.client.post(path, { json: { key_id: id, dial: 8 } })) as {
-      settings: Json;
-    };
-    equal(settings['dial'], 8, 'the setting');
-    const stranger = await world.newPerson();
-    refuses(await stranger.client.post(path, { json: { key_id: id, dial: 1 } }), 404, 'not_found');
-  }),
+  row(
+    '4.10',
+    '`POST /dashboard/autorouter/api-key` keeps autorouter settings of a key, by which its calls are chosen',
+    async (world) => {
+      const person = await world.newPerson();
+      const key = await world.newKey(person);
+      const path = '/dashboard/autorouter/api-key';
+      const json = { key_id: key.id, mode: 'on', dial: 8 };
+      const { settings } = okJson(await person.client.post(path, { json })) as { settings: Json };
+      equal(settings['dial'], 8, 'the setting');
+      const stranger = await world.newPerson();
+      refuses(await stranger.client.post(path, { json: { key_id: key.id, dial: 1 } }), 404, 'not_found');
+      await chosenBy(key, 8);
+    },
+  ),
   ...(['autorouter', 'projects', 'qualitative'] as const).map((page) =>
     row('4.10', `\`POST /dashboard/${page}/help\` updates whether the page shows its help`, async (world) => {
       const role = page === 'projects' ? 'org_admin' : 'user';

@@ -5,6 +5,7 @@ import {
   ADMIN,
   type Json,
   asking,
+  chosenBy,
   clientOf,
   equal,
   expectFrom,
@@ -219,12 +220,26 @@ const figures: readonly Row[] = [
     '4.10',
     `\`GET ${ADMIN}/api/proxy-health\` answers the health of the token pools of proxied providers`,
     async (world) => {
-      const { pools } = okJson(await (await platform(world)).get(`${ADMIN}/api/proxy-health`));
-      expect(Array.isArray(pools), `pools: ${JSON.stringify(pools)}`);
-      const [known] = await world.rows<{ count: string }>(
-        "SELECT count(DISTINCT provider_id) FROM provider_credential WHERE kind = 'oauth-pool' AND disabled_at IS NULL",
+      const suppliers = await world.suppliers();
+      const client = await platform(world);
+      const poolsOf = async () => okJson(await client.get(`${ADMIN}/api/proxy-health`))['pools'] as Json[];
+      const pools = await poolsOf();
+      equal(
+        pools.map(({ provider }) => provider),
+        ['native'],
+        'the providers with a pool',
       );
-      equal(pools.length, Number(known?.count), 'how many pools');
+      equal([pools[0]?.['state'], pools[0]?.['usable']], ['healthy', 1], 'the pool before');
+      await suppliers.fault('native', 'sim-spec-native', { kind: 'status', status: 401 });
+      const key = await world.newKey(await world.person('user'));
+      const input = [{ type: 'message', role: 'user', content: 'Hello' }];
+      const json = { model: 'spec-native', input, stream: true };
+      expect(
+        (await key.client.post('/v1/native/responses', { json })).status >= 500,
+        'a refused token served',
+      );
+      await soon(async () => (await poolsOf())[0]?.['state'] === 'down', 'the refused token is seen');
+      equal((await poolsOf())[0]?.['usable'], 0, 'usable tokens');
       await refusesAnonymous(world, asking('GET', `${ADMIN}/api/proxy-health`));
     },
   ),
@@ -334,16 +349,21 @@ const engines: readonly Row[] = [
       }
     },
   ),
-  row('4.10', `\`POST ${ADMIN}/autorouter/api-key\` keeps autorouter settings of a key`, async (world) => {
-    const { id } = await world.newKey(await world.person('user'));
-    const json = { key_id: id, dial: 2 };
-    const path = `${ADMIN}/autorouter/api-key`;
-    const { settings } = okJson(await (await clientOf(world, 'org_admin')).post(path, { json })) as {
-      settings: Json;
-    };
-    equal(settings['dial'], 2, 'the setting');
-    refuses(await (await world.stranger('org_owner')).client.post(path, { json }), 404, 'not_found');
-  }),
+  row(
+    '4.10',
+    `\`POST ${ADMIN}/autorouter/api-key\` keeps autorouter settings of a key, by which its calls are chosen`,
+    async (world) => {
+      const key = await world.newKey(await world.person('user'));
+      const json = { key_id: key.id, mode: 'on', dial: 2 };
+      const path = `${ADMIN}/autorouter/api-key`;
+      const { settings } = okJson(await (await clientOf(world, 'org_admin')).post(path, { json })) as {
+        settings: Json;
+      };
+      equal(settings['dial'], 2, 'the setting');
+      refuses(await (await world.stranger('org_owner')).client.post(path, { json }), 404, 'not_found');
+      await chosenBy(key, 2);
+    },
+  ),
 ];
 
 export const oversightRows: readonly Row[] = [...figures, ...tokenRows, ...engines, ...overseen];

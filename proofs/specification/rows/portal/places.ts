@@ -1,10 +1,11 @@
-import { type Client, expect } from '../../../operations/http';
+import { type Client, expect, soon } from '../../../operations/http';
 import type { World } from '../../../operations/world';
 import { row, type Row } from '../../row';
 import {
   ADMIN,
   type Json,
   asking,
+  call,
   equal,
   expectFrom,
   fresh,
@@ -259,18 +260,34 @@ const grants: readonly Row[] = [
     await listedPromotion(world, (await granted(world, promotions)).name);
   }),
   ...[promotions, `${promotions}/create`].map((path) =>
-    row('4.10', `\`POST ${path}\` creates a promotion grant`, async (world) => {
-      const { id, name } = await granted(world, path);
+    row('4.10', `\`POST ${path}\` creates a promotion grant, which pays for calls`, async (world) => {
+      const person = await world.newPerson({ billingExempt: false });
+      const key = await world.newKey(person);
+      refuses(await call(key.client), 403, 'billing_limit_reached');
+      const { id, name } = await granted(world, path, { user_id: person.userId });
       expect(Number.isInteger(id), `the id: ${id}`);
       await listedPromotion(world, name);
+      await soon(async () => (await call(key.client)).status === 200, 'the promotion pays for a call');
     }),
   ),
-  row('4.10', `\`POST ${promotions}/{grant_id}/update\` updates a promotion grant`, async (world) => {
-    const { id } = await granted(world, promotions);
-    const name = fresh('renamed');
-    okJson(await (await platform(world)).post(`${promotions}/${id}/update`, { json: { name } }));
-    await listedPromotion(world, name);
-  }),
+  row(
+    '4.10',
+    `\`POST ${promotions}/{grant_id}/update\` updates a promotion grant: its name, and that it ends`,
+    async (world) => {
+      const person = await world.newPerson({ billingExempt: false });
+      const key = await world.newKey(person);
+      const { id } = await granted(world, promotions, { user_id: person.userId });
+      const update = async (json: Json) =>
+        okJson(await (await platform(world)).post(`${promotions}/${id}/update`, { json }));
+      const name = fresh('renamed');
+      await update({ name });
+      await listedPromotion(world, name);
+      await soon(async () => (await call(key.client)).status === 200, 'the promotion pays for a call');
+      await update({ end: true });
+      await soon(async () => (await call(key.client)).status === 403, 'the promotion has ended');
+      refuses(await call(key.client), 403, 'billing_limit_reached');
+    },
+  ),
 ];
 
 export const placeRows: readonly Row[] = [...places, ...merging, ...rights, ...grants];

@@ -158,6 +158,23 @@ const chat = '/v1/chat/completions';
 
 export const call = (client: Client, model = 'sim-small'): Promise<Answer> => client.post(chat, said(model));
 
+interface Calling {
+  readonly client: Client;
+}
+
+/** A call whose model is chosen automatically. */
+export const callAuto = ({ client }: Calling): Promise<Answer> => client.post('/v1/messages', said('auto'));
+
+/** The settings of a key are in force: its calls are chosen at this place of the dial. */
+export async function chosenBy(key: Calling, dial: number): Promise<void> {
+  const seen = async (): Promise<string> => {
+    const answer = await callAuto(key);
+    expectStatus(answer, 200);
+    return answer.headers.get('x-svc-auto')?.split('; ').at(-1) ?? '';
+  };
+  await soon(async () => (await seen()) === String(dial), `the dial is at ${dial}`);
+}
+
 /** A call is answered by a model, which callers know a moment after it was made. */
 export async function served(client: Client, model = 'sim-small'): Promise<Answer> {
   let answer = await call(client, model);
