@@ -9,7 +9,7 @@ export interface Decision {
   readonly says: string;
 }
 
-export const openPointsFile = '0110-open-points-of-the-specification.md';
+export const openPointsFile = '0109-open-points-of-the-specification.md';
 
 /** A decision of the ADR that lists what the document leaves open. */
 export const openPoint = (says: string): Decision => ({ adr: openPointsFile, says });
