@@ -7,6 +7,7 @@ import {
   promptTokens,
   totalTokens,
   type Usage,
+  type UsageCounts,
   usageOf,
   type UsageReading,
 } from '../../../src/kernel';
