@@ -20,7 +20,7 @@ export async function tryGuide(trial: Trial): Promise<void> {
     const title = section.slice(0, section.indexOf('\n'));
     for (const program of blocksOf(section, 'js'))
       await trial.findings.attempt(`${client} · ${title} · the program`, () => runProgram(trial, program));
-    for (const commands of blocksOf(section, 'sh'))
+    for (const commands of blocksOf(section, 'sh').filter(runsSomething))
       await trial.findings.attempt(`${client} · ${title} · the commands`, () =>
         runCommands(trial, commands, blocksOf(section, 'toml')[0]),
       );
@@ -30,6 +30,9 @@ export async function tryGuide(trial: Trial): Promise<void> {
 
 const blocksOf = (section: string, language: string): string[] =>
   [...section.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'))].map(([, text]) => text ?? '');
+
+/** A block that only sets variables is for the service, such as SAFEGUARDS_MODEL, and runs no client. */
+const runsSomething = (commands: string): boolean => /^(?!export |$)/m.test(commands.trim());
 
 const exported = ({ product }: Trial): Record<string, string> => ({
   SWITCHBOARD_URL: product.url,

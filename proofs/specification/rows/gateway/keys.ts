@@ -210,14 +210,19 @@ const readRows: readonly Row[] = [
     same([answer.text.includes(text), at(jsonOf(answer), 'key')], [false, undefined], 'the secret');
   }),
   row(S, '`budget_limit` can be changed alone: everything else stays', async (world) => {
+    await world.suppliers();
     const { id } = await world.keyWith(full);
     const before = await okJson(world.rootKey.get(`${manage}/${id}`));
     const after = await okJson(world.rootKey.patch(`${manage}/${id}`, { json: { budget_limit: 20 } }));
     same(at(after, 'budget_limit'), 20, 'budget_limit');
     const again = await okJson(world.rootKey.get(`${manage}/${id}`));
-    for (const name of Object.keys(before).filter((one) => !/budget_(limit|remaining)|updated/.test(one)))
+    for (const name of Object.keys(before).filter(
+      (one) => !/budget_(limit|remaining)|updated|effective/.test(one),
+    ))
       same(again[name], before[name], name);
-    same([again['budget_limit'], again['budget_remaining']], [20, 20], 'the budget');
+    const changed = { budget_limit: 20, budget_remaining: 20 };
+    same({ ...again, ...changed }, again, 'the budget');
+    same(again['effective'], { ...(before['effective'] as object), ...changed }, 'what is in force');
   }),
   row(
     '3',

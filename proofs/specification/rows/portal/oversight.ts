@@ -256,7 +256,8 @@ const figures: readonly Row[] = [
     const before = await figures();
     const key = await world.newKey(await world.person('user'));
     await served(key.client);
-    await soon(async () => (await figures()) === before + 1, 'one more request is in the chart');
+    // Records of earlier rows can arrive meanwhile.
+    await soon(async () => (await figures()) > before, 'one more request is in the chart');
   }),
   row(
     '4.10',
