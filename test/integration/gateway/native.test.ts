@@ -295,7 +295,7 @@ describe('the native route', () => {
     );
     expect(answer.status).toBe(400);
     expect(errorOf(answer)).toMatchObject({
-      code: 'invalid_request',
+      code: 'invalid_value',
       details: { supplier: { message: expect.stringContaining('nobody') as string } },
     });
   });
