@@ -118,10 +118,19 @@ const requestRows: readonly Row[] = [
     await passesOn('temperature', 2)(world);
   }),
   row(S, '`temperature` is a number', refuses('temperature', 'warm', true)),
-  row(S, '`temperature` left out means 1.0', async (world) => {
-    const { body } = await heardOf(world, chat, (text) => chatOf(text));
-    expect([undefined, 1].includes(at(body, 'temperature') as number), 'another temperature was sent');
-  }),
+  row(
+    S,
+    '`temperature` left out means 1.0',
+    async (world) => {
+      const { body } = await heardOf(world, chat, (text) => chatOf(text));
+      expect([undefined, 1].includes(at(body, 'temperature') as number), 'another temperature was sent');
+    },
+    {
+      decided: openPoint(
+        'defaults of 1.0 are left to the supplier: a parameter that the request leaves out is not sent',
+      ),
+    },
+  ),
   row(S, '`max_tokens` bounds the tokens that are generated', async (world) => {
     const answer = await answered(world, {
       max_tokens: 5,
@@ -136,10 +145,19 @@ const requestRows: readonly Row[] = [
     await passesOn('top_p', 1)(world);
   }),
   row(S, '`top_p` is a number', refuses('top_p', 'all', true)),
-  row(S, '`top_p` left out means 1.0', async (world) => {
-    const { body } = await heardOf(world, chat, (text) => chatOf(text));
-    expect([undefined, 1].includes(at(body, 'top_p') as number), 'another top_p was sent');
-  }),
+  row(
+    S,
+    '`top_p` left out means 1.0',
+    async (world) => {
+      const { body } = await heardOf(world, chat, (text) => chatOf(text));
+      expect([undefined, 1].includes(at(body, 'top_p') as number), 'another top_p was sent');
+    },
+    {
+      decided: openPoint(
+        'defaults of 1.0 are left to the supplier: a parameter that the request leaves out is not sent',
+      ),
+    },
+  ),
   row(S, '`region` restricts the call to that region', async (world) => {
     const heard = await heardOf(world, chat, (text) => chatOf(text, { region: 'us' }));
     same(heard.at, 'second', 'the supplier');
