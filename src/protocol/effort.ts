@@ -1,5 +1,5 @@
 import { type Effort, EFFORTS } from '../vendors';
-import { type CanonicalRequest, type Tally, type Target } from './canonical';
+import { type CanonicalRequest, type DialectName, type Tally, type Target } from './canonical';
 
 /** Thinking tokens up to which an effort is the nearest word. */
 const BUDGETS: Readonly<Record<Exclude<Effort, 'none'>, number>> = {
@@ -32,6 +32,25 @@ export function nearestEffort(wanted: string, taken: readonly Effort[]): Effort 
     );
 }
 
+const EFFORT_FIELDS: Readonly<Record<DialectName, string>> = {
+  chat: 'reasoning_effort',
+  messages: 'output_config.effort',
+  responses: 'reasoning.effort',
+};
+
+/** Counts an effort that the model does not have, named as the caller wrote it. */
+export function replaceEffort(
+  { reasoning, source }: CanonicalRequest,
+  nearest: string | undefined,
+  tally: Tally,
+): void {
+  const reason = `the nearest effort is ${nearest ?? 'none'}`;
+  if (reasoning?.effort === undefined || reasoning.mode === 'off')
+    return tally.approximated('reasoning', reason);
+  const field = EFFORT_FIELDS[source];
+  tally.approximated(field, reason, `${field}.${reasoning.effort}`);
+}
+
 /** Nothing is sent to a model that is known not to think. */
 export const cannotThink = ({ facts }: Target): boolean =>
   facts !== undefined && facts.known !== null && facts.thinking === undefined;
@@ -56,16 +75,11 @@ export function effortFor(
   const canRest = source !== 'messages' || taken?.includes('none') === true;
   const wanted = wantedEffort(reasoning, canRest, tally);
   if (wanted === undefined) return undefined;
-  if (taken === undefined) return source === 'messages' && wanted === 'max' ? unsureOfMax(tally) : wanted;
-  const nearest = nearestEffort(wanted, taken);
-  if (nearest !== wanted) tally.approximated('reasoning', `the nearest effort is ${nearest ?? 'none'}`);
+  // Few models of these dialects take `max`.
+  const likely = source === 'messages' && wanted === 'max' ? 'high' : wanted;
+  const nearest = taken === undefined ? likely : nearestEffort(wanted, taken);
+  if (nearest !== wanted) replaceEffort(request, nearest, tally);
   return nearest;
-}
-
-/** Few models of this dialect take it. */
-function unsureOfMax(tally: Tally): Effort {
-  tally.approximated('output_config.effort', 'the nearest effort');
-  return 'high';
 }
 
 function wantedEffort(

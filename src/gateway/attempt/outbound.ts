@@ -112,17 +112,27 @@ function passedOn(
   const dialect = isText(operation) ? operation.dialect : null;
   return after(ownBody(call, body), (own): Eventually<Outbound> => {
     const { headers } = call.inbound;
-    const passed = { wire, dialect, body: own, headers, translation: null, dropped: [] };
+    const limited = call.serverTools.insertedLimits.map(insertedLimit);
+    const passed = { wire, dialect, body: own, headers, translation: null, dropped: limited };
     if (operation.keepsAnswers !== true || own.kind !== 'json') return passed;
     const wantsReasoning = own.text.body.store !== false && model.capabilities.has('reasoning');
     const { edits, dropped } = stateless(own.text.body, wantsReasoning);
     return after(editedJsonObject(own.text, edits), (text) => ({
       ...passed,
       body: { kind: 'json', text },
-      dropped,
+      dropped: [...limited, ...dropped],
     }));
   });
 }
+
+const insertedLimit = (name: string): Dropped => ({
+  loss: 'approximated',
+  path: name,
+  name,
+  reason: 'limited, because the request names no limit',
+  at: name,
+  count: 1,
+});
 
 /** The request with what a lane of the caller's dialect would refuse mended. */
 function mended(outbound: Outbound, mends: (body: JsonFields) => Mended | null): Eventually<Outbound> {

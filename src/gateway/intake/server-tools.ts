@@ -10,6 +10,8 @@ export interface ServerTools {
   readonly uses: number;
   /** The limit that is inserted into the request; null where none is needed. */
   readonly limits: ((body: JsonFields) => JsonFields) | null;
+  /** The names of the inserted limits, for `x-svc-dropped`. */
+  readonly insertedLimits: readonly string[];
 }
 
 /** The default limit where the caller names none. */
@@ -21,7 +23,7 @@ const MOST_USES = 1_000;
 const USUAL_ADVICE = 4_096;
 const MOST_ADVICE = 1_000_000;
 
-const none: ServerTools = { tools: [], uses: 0, limits: null };
+const none: ServerTools = { tools: [], uses: 0, limits: null, insertedLimits: [] };
 
 /** Null limits and `true` limits; a limit is inserted where the caller set none, and kept where one is set. */
 export function serverToolsOf(measure: RequestMeasure, operation: Operation): ServerTools {
@@ -46,8 +48,12 @@ function limitedEach({ serverTools: found, advisors }: RequestMeasure): ServerTo
     ),
   });
   const sum = tools.reduce((total, { maxUses }) => total + maxUses, 0);
-  const isOpen = open.size > 0 || advisors.some(({ maxTokens }) => maxTokens === null);
-  return { tools, uses: Math.min(sum, MESSAGES_ROUNDS), limits: isOpen ? limits : null };
+  const insertedLimits = [
+    ...(open.size > 0 ? ['tools.max_uses'] : []),
+    ...(advisors.some(({ maxTokens }) => maxTokens === null) ? ['tools.max_tokens'] : []),
+  ];
+  const isOpen = insertedLimits.length > 0;
+  return { tools, uses: Math.min(sum, MESSAGES_ROUNDS), limits: isOpen ? limits : null, insertedLimits };
 }
 
 const isUnbounded = (tool: unknown): boolean => {
@@ -81,6 +87,7 @@ function limitedTogether({ serverTools, maxToolCalls }: RequestMeasure, operatio
     tools: serverTools.map(({ type, index }) => ({ type, index, maxUses: uses })),
     uses,
     limits: isOpen ? () => ({ max_tool_calls: uses }) : null,
+    insertedLimits: isOpen ? ['max_tool_calls'] : [],
   };
 }
 

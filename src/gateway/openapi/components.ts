@@ -279,7 +279,7 @@ const svcHeaders = {
   'x-svc-region': header('The region that answered.', text),
   'x-svc-failover': header('Whether another supplier answered than the first.', { enum: ['true', 'false'] }),
   'x-svc-auto': header('How `auto` chose: model, reason and place of the dial.', text),
-  'x-svc-dropped': header('What was left out, by name; at most 20 names.', text),
+  'x-svc-dropped': header('What was left out or limited, by name; at most 20 names.', text),
   'x-svc-latency-ms': header('Milliseconds until the answer was whole.', integer),
   'x-svc-input-tokens': header('Tokens that went in.', integer),
   'x-svc-output-tokens': header('Tokens that came out.', integer),

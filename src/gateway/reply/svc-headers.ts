@@ -75,12 +75,12 @@ const LONGEST_KEPT = 200;
 const unsafe = /[^A-Za-z0-9_.-]/g;
 const positions = /\.?\*(?=\.|$)/g;
 
-/** Callers read the names of what was left out, such as `seed` or `tools.web_search`. */
+/** Callers read the names of what was left out or lowered, such as `seed` or `reasoning_effort.max`. */
 export function droppedNames(dropped: readonly Dropped[]): readonly string[] {
   const names = new Set<string>();
   for (const { loss, name, path } of dropped) {
     if (names.size === MOST_TOLD) break;
-    if (loss !== 'dropped') continue;
+    if (loss === 'fulfilled' || (loss === 'approximated' && name === undefined)) continue;
     const plain = (name ?? path.replace(positions, '')).slice(0, LONGEST_TOLD).replace(unsafe, '_');
     names.add(plain === '' ? '_' : plain);
   }

@@ -10,6 +10,6 @@ export function outputLimit(
 ): number | undefined {
   const most = facts?.maxOutput;
   if (limit === undefined || most === undefined || limit <= most) return limit;
-  tally.approximated('max_tokens', `this model writes at most ${most}`);
+  tally.approximated('max_tokens', `this model writes at most ${most}`, `max_tokens.${limit}`);
   return most;
 }

@@ -17,8 +17,8 @@ export class Tally {
     this.add('dropped', at, reason, name);
   }
 
-  approximated(at: string, reason: string): void {
-    this.add('approximated', at, reason);
+  approximated(at: string, reason: string, name?: string): void {
+    this.add('approximated', at, reason, name);
   }
 
   /**

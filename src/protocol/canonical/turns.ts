@@ -1,5 +1,6 @@
 import {
   type AssistantTurn,
+  type ImageBlock,
   type OpaqueBlock,
   type SystemTurn,
   type TextBlock,
@@ -69,6 +70,10 @@ export function foreignBlock(block: OpaqueBlock, tally: Tally): TextBlock | unde
     throw unsupported(block.at, `This model does not understand the content at ${block.at}.`);
   tally.dropped(block.at, 'unknown to the target');
   return undefined;
+}
+
+export function countDetail({ detail, at }: ImageBlock, tally: Tally): void {
+  if (detail !== undefined && detail !== 'auto') tally.dropped(`${at}.detail`, 'unknown to the target');
 }
 
 export const joinText = (blocks: readonly { readonly text: string }[], between: string): string =>

@@ -2,9 +2,11 @@ import {
   argumentsObject,
   type AssistantTurn,
   type ContentBlock,
+  countDetail,
   foreignBlock,
   type JsonObject,
   type Opaque,
+  type Part,
   type Source,
   type SystemTurn,
   type Tally,
@@ -37,13 +39,16 @@ export class GeminiWriter {
     private readonly tools: ToolNames,
   ) {}
 
-  lead({ blocks }: SystemTurn): void {
-    for (const block of blocks) this.push(this.system, block.text, block.at);
+  lead(turn: SystemTurn): void {
+    this.count(turn);
+    for (const block of turn.blocks) {
+      this.count(block);
+      this.push(this.system, block.text, block.at);
+    }
   }
 
   turn(turn: Turn): void {
-    if (turn.cacheControl) this.tally.dropped(`${turn.at}.cache_control`, 'unknown to the target');
-    leaveOut(turn, this.tally);
+    if (turn.role !== 'system') this.count(turn);
     switch (turn.role) {
       case 'system':
         this.tally.approximated(turn.at, 'moved to the system text');
@@ -83,6 +88,11 @@ export class GeminiWriter {
     else this.contents.push({ role, parts });
   }
 
+  private count(part: Part): void {
+    if (part.cacheControl) this.tally.dropped(`${part.at}.cache_control`, 'unknown to the target');
+    leaveOut(part, this.tally);
+  }
+
   private push(parts: JsonObject[], text: string, at: string): void {
     if (text === '') this.tally.dropped(at, 'an empty text');
     else parts.push({ text });
@@ -93,10 +103,10 @@ export class GeminiWriter {
     for (const block of blocks) {
       const known = block.type === 'opaque' ? foreignBlock(block, this.tally) : block;
       if (known === undefined) continue;
-      if (known.cacheControl) this.tally.dropped(`${known.at}.cache_control`, 'unknown to the target');
-      leaveOut(known, this.tally);
+      this.count(known);
+      if (known.type === 'image') countDetail(known, this.tally);
       if (known.type === 'text') this.push(parts, known.text, known.at);
-      else parts.push(attachment(known));
+      else parts.push(this.attachment(known));
     }
     return parts;
   }
@@ -104,6 +114,7 @@ export class GeminiWriter {
   private assistant({ blocks }: AssistantTurn): JsonObject[] {
     const parts: JsonObject[] = [];
     for (const block of blocks) {
+      if (block.type !== 'opaque' && block.type !== 'reasoning') this.count(block);
       switch (block.type) {
         case 'text':
         case 'refusal':
@@ -135,6 +146,7 @@ export class GeminiWriter {
   }
 
   private result(result: ToolResultBlock, attachments: JsonObject[]): JsonObject {
+    this.count(result);
     const shown = this.parts(result.blocks);
     const text = shown.map((part) => (typeof part.text === 'string' ? part.text : '')).join('');
     const others = shown.filter((part) => part.text === undefined);
@@ -142,6 +154,15 @@ export class GeminiWriter {
     attachments.push(...others);
     const name = this.names.get(result.toolUseId) ?? result.toolUseId;
     return { functionResponse: { name, response: result.isError ? { error: text } : { output: text } } };
+  }
+
+  private attachment(block: Exclude<ContentBlock, { type: 'text' | 'opaque' }>): JsonObject {
+    if (block.type === 'audio')
+      return { inlineData: { mimeType: `audio/${block.format}`, data: block.data } };
+    const { source } = block;
+    if (source.kind !== 'text') return fileOf(source);
+    this.tally.approximated(block.at, 'carried as plain text');
+    return { text: source.text };
   }
 }
 
@@ -151,12 +172,6 @@ export function leaveOut({ opaque }: { readonly opaque?: readonly Opaque[] }, ta
     if (essential) throw unsupported(at, `This model cannot be asked for ${at}.`, essential.details);
     tally.dropped(at, 'unknown to the target');
   }
-}
-
-function attachment(block: Exclude<ContentBlock, { type: 'text' | 'opaque' }>): JsonObject {
-  if (block.type === 'audio') return { inlineData: { mimeType: `audio/${block.format}`, data: block.data } };
-  const { source } = block;
-  return source.kind === 'text' ? { text: source.text } : fileOf(source);
 }
 
 const fileOf = (source: Source): JsonObject =>

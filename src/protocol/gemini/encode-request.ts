@@ -17,8 +17,8 @@ import {
   ToolNames,
   withClientTools,
 } from '../canonical';
-import type { ThinkingFacts } from '../../vendors';
-import { budgetOf, cannotThink, effortOfBudget, nearestEffort } from '../effort';
+import type { Effort, ThinkingFacts } from '../../vendors';
+import { budgetOf, cannotThink, effortOfBudget, nearestEffort, replaceEffort } from '../effort';
 import { GeminiWriter, leaveOut } from './encode-content';
 
 const LONGEST_TOOL_NAME = 64;
@@ -74,19 +74,27 @@ const usualLimit = ({ maxOutputTokens: held, facts }: Target): number | undefine
   held === undefined ? undefined : Math.min(held, facts?.maxOutput ?? Infinity);
 
 /** A budget of -1 leaves it to the model. */
-function thinkingOf({ reasoning }: CanonicalRequest, target: Target, tally: Tally): JsonObject | undefined {
+function thinkingOf(request: CanonicalRequest, target: Target, tally: Tally): JsonObject | undefined {
+  const { reasoning } = request;
   if (!reasoning) return undefined;
+  if (reasoning.display !== undefined) tally.dropped('thinking.display', 'unknown to the target');
   if (cannotThink(target)) {
     tally.dropped('reasoning', 'this model cannot be told how to think');
     return undefined;
   }
+  if (reasoning.mode === 'between-tools') tally.dropped('thinking.type', 'the target decides by itself');
   const facts = target.facts?.thinking;
-  if (facts?.efforts !== undefined) return levelOf(reasoning, facts, tally);
+  if (facts?.efforts !== undefined) return levelOf(request, facts.efforts, tally);
   const isOff = reasoning.mode === 'off' || reasoning.effort === 'none';
-  if (isOff) return { thinkingBudget: facts?.budget?.least ?? 0 };
+  if (isOff) {
+    if (facts?.canStop === false) tally.approximated('reasoning', 'this model always thinks');
+    return { thinkingBudget: facts?.budget?.least ?? 0 };
+  }
   if (reasoning.effort !== undefined) tally.approximated('reasoning', 'expressed as a budget of tokens');
   const budget = reasoning.budgetTokens ?? (reasoning.effort === undefined ? -1 : budgetOf(reasoning.effort));
-  return { thinkingBudget: withinBudget(budget, facts), includeThoughts: true };
+  const thinkingBudget = withinBudget(budget, facts);
+  if (thinkingBudget !== budget) replaceBudget(request, thinkingBudget, tally);
+  return { thinkingBudget, includeThoughts: true };
 }
 
 /** A budget of -1 is within any. */
@@ -95,17 +103,22 @@ const withinBudget = (tokens: number, facts: ThinkingFacts | undefined): number 
     ? tokens
     : Math.min(facts.budget.most, Math.max(facts.budget.least, tokens));
 
+function replaceBudget(request: CanonicalRequest, nearest: number, tally: Tally): void {
+  const { budgetTokens } = request.reasoning ?? {};
+  if (budgetTokens === undefined) return replaceEffort(request, `${nearest} tokens`, tally);
+  const field = 'thinking.budget_tokens';
+  tally.approximated(field, `the nearest budget is ${nearest}`, `${field}.${budgetTokens}`);
+}
+
 /** Later models are told in words, and refuse a budget beside them. */
-function levelOf(
-  { mode, effort, budgetTokens }: NonNullable<CanonicalRequest['reasoning']>,
-  facts: ThinkingFacts,
-  tally: Tally,
-): JsonObject {
+function levelOf(request: CanonicalRequest, levels: readonly Effort[], tally: Tally): JsonObject {
+  const { mode, effort, budgetTokens } = request.reasoning ?? {};
+  if (budgetTokens !== undefined) tally.approximated('thinking.budget_tokens', 'expressed as effort');
   const budget = budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens);
   const wanted = mode === 'off' ? 'none' : (effort ?? budget);
   if (wanted === undefined) return { includeThoughts: true };
-  const level = nearestEffort(wanted === 'none' ? 'minimal' : wanted, facts.efforts ?? []);
-  if (level !== wanted) tally.approximated('reasoning', 'the nearest level of thinking');
+  const level = nearestEffort(wanted === 'none' ? 'minimal' : wanted, levels);
+  if (level !== wanted) replaceEffort(request, level, tally);
   return { thinkingLevel: level, includeThoughts: wanted !== 'none' };
 }
 
@@ -118,6 +131,7 @@ function toolsOf(request: CanonicalRequest, names: ToolNames, tally: Tally): Jso
     }
     leaveOut(tool, tally);
     const name = names.nameOf({ name: tool.name, namespace: tool.namespace?.name });
+    if (tool.namespace) tally.approximated(tool.at, 'the namespace became a part of the name');
     if (tool.kind === 'custom') tally.approximated(tool.at, 'offered as a function with one text');
     else if (tool.strict) tally.dropped(`${tool.at}.strict`, 'unknown to the target');
     const parametersJsonSchema = tool.kind === 'custom' ? CUSTOM_TOOL_SCHEMA : tool.schema;

@@ -30,6 +30,7 @@ export function decodeMessagesRequest(body: unknown): Result<CanonicalRequest, F
     const choice = decodeChoice(fields);
     const config = fields.fields('output_config');
     const servers = fields.list('mcp_servers');
+    const thinking = fields.fields('thinking');
     const user = fields.fields('metadata');
     const request: CanonicalRequest = {
       source: 'messages',
@@ -45,7 +46,7 @@ export function decodeMessagesRequest(body: unknown): Result<CanonicalRequest, F
       topK: fields.count('top_k', 0),
       stop: fields.list('stop_sequences')?.map((value, index) => textAt(value, `stop_sequences.${index}`)),
       responseFormat: decodeFormat(config?.fields('format') ?? fields.fields('output_format')),
-      reasoning: decodeThinking(fields, config),
+      reasoning: decodeThinking(thinking, config),
       stream: fields.flag('stream') ?? false,
       includeUsage: true,
       user: user?.text('user_id'),
@@ -56,7 +57,7 @@ export function decodeMessagesRequest(body: unknown): Result<CanonicalRequest, F
       ...Object.entries(ESSENTIAL).map(([name, why]) => fields.opaque(name, ['messages'], why)),
       servers && servers.length > 0 ? fields.opaque('mcp_servers', ['messages'], {}) : undefined,
     ].filter((opaque) => opaque !== undefined);
-    const inner = [...(config?.rest('messages') ?? []), ...(user?.rest('messages') ?? [])].map(nested);
+    const inner = [config, thinking, user].flatMap((each) => each?.rest('messages') ?? []).map(nested);
     return { ...request, opaque: [...essential, ...billing, ...fields.rest('messages'), ...inner] };
   });
 }
@@ -82,8 +83,10 @@ function systemOf(fields: Fields): { system: SystemTurn[]; billing: Opaque[] } {
 /** Leftovers of inner objects are counted, but have no place at the top of a body. */
 const nested = (opaque: Opaque): Opaque => ({ ...opaque, dialects: [] });
 
-function decodeThinking(fields: Fields, config: Fields | undefined): ReasoningRequest | undefined {
-  const thinking = fields.fields('thinking');
+function decodeThinking(
+  thinking: Fields | undefined,
+  config: Fields | undefined,
+): ReasoningRequest | undefined {
   const effort = config?.text('effort');
   if (!thinking) return effort === undefined ? undefined : { effort };
   const type = thinking.needText('type');

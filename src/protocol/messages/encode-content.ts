@@ -3,6 +3,7 @@ import {
   argumentsObject,
   type AssistantTurn,
   type ContentBlock,
+  countDetail,
   type DocumentBlock,
   foreignBlock,
   type ImageBlock,
@@ -156,9 +157,9 @@ export class ConversationWriter {
     throw unsupported(block.at, 'This model does not listen to audio.');
   }
 
-  private image({ source, detail, at }: ImageBlock): JsonObject {
-    if (detail !== undefined && detail !== 'auto')
-      this.tally.dropped(`${at}.detail`, 'unknown to the target');
+  private image(block: ImageBlock): JsonObject {
+    const { source, at } = block;
+    countDetail(block, this.tally);
     if (source.kind === 'url') return { type: 'image', source: { type: 'url', url: source.url } };
     if (!IMAGE_TYPES.has(source.mediaType)) {
       throw unsupported(at, `This model takes ${[...IMAGE_TYPES].join(', ')}, not ${source.mediaType}.`);

@@ -9,7 +9,7 @@ import {
 } from '../canonical';
 import type { ThinkingFacts } from '../../vendors';
 import { isRecord } from '../usage';
-import { budgetOf, cannotThink, nearestEffort } from '../effort';
+import { budgetOf, cannotThink, nearestEffort, replaceEffort } from '../effort';
 
 const LEAST_BUDGET = 1024;
 
@@ -64,7 +64,7 @@ export function thinkingFor(request: CanonicalRequest, around: Surroundings, tal
   const facts = target.facts?.thinking;
   if (wish.mode === 'off') return withoutThinking(facts, tally);
   if (wish.effort === undefined) return {};
-  if (facts?.types?.includes('adaptive')) return adaptive(wish.effort, facts, around, tally);
+  if (facts?.types?.includes('adaptive')) return adaptive(request, facts, around, tally);
   const obstacle = obstacleTo(around);
   if (obstacle !== undefined) {
     tally.dropped('reasoning', obstacle);
@@ -78,9 +78,15 @@ export function thinkingFor(request: CanonicalRequest, around: Surroundings, tal
 }
 
 /** The model decides how much it thinks, within the effort. */
-function adaptive(wanted: string, facts: ThinkingFacts, { isForced }: Surroundings, tally: Tally): Thinking {
+function adaptive(
+  request: CanonicalRequest,
+  facts: ThinkingFacts,
+  { isForced }: Surroundings,
+  tally: Tally,
+): Thinking {
+  const wanted = request.reasoning!.effort!;
   const effort = nearestEffort(wanted, facts.efforts ?? []);
-  if (effort !== wanted) tally.approximated('reasoning', 'the nearest effort');
+  if (effort !== wanted) replaceEffort(request, effort, tally);
   if (!isForced) return { thinking: { type: 'adaptive' }, effort };
   if (!facts.unasked) tally.dropped('reasoning', 'not while a tool must be called');
   return facts.unasked ? { effort } : {};

@@ -35,6 +35,7 @@ export function decodeResponsesRequest(body: unknown): Result<CanonicalRequest, 
     const state = essentials(fields);
     const { system, turns } = splitSystem(decodeInput(fields, state.length > 0));
     const instructions = fields.text('instructions');
+    const reasoning = fields.fields('reasoning');
     const text = fields.fields('text');
     const options = fields.fields('stream_options');
     const request: CanonicalRequest = {
@@ -49,7 +50,7 @@ export function decodeResponsesRequest(body: unknown): Result<CanonicalRequest, 
       temperature: fields.number('temperature', 0, 2),
       topP: fields.number('top_p', 0, 1),
       responseFormat: decodeFormat(text?.fields('format')),
-      reasoning: decodeReasoning(fields),
+      reasoning: decodeReasoning(reasoning),
       verbosity: text?.text('verbosity'),
       stream: fields.flag('stream') ?? false,
       includeUsage: true,
@@ -57,7 +58,7 @@ export function decodeResponsesRequest(body: unknown): Result<CanonicalRequest, 
       metadata: fields.record('metadata'),
       opaque: [],
     };
-    const inner = [...(text?.rest('responses') ?? []), ...(options?.rest('responses') ?? [])].map(nested);
+    const inner = [reasoning, text, options].flatMap((each) => each?.rest('responses') ?? []).map(nested);
     return { ...request, opaque: [...state, ...fields.rest('responses', SPELLED_ALIKE), ...inner] };
   });
 }
@@ -91,8 +92,7 @@ function decodeInput(fields: Fields, hasState: boolean): Turn[] {
   return decodeItems(input);
 }
 
-function decodeReasoning(fields: Fields): ReasoningRequest | undefined {
-  const reasoning = fields.fields('reasoning');
+function decodeReasoning(reasoning: Fields | undefined): ReasoningRequest | undefined {
   if (!reasoning) return undefined;
   const [effort, summary] = [reasoning.text('effort'), reasoning.text('summary')];
   if (effort === undefined && summary === undefined) return undefined;

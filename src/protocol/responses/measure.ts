@@ -21,12 +21,13 @@ export function measureResponses(body: Readonly<JsonObject>): RequestMeasure {
 function readTool(tool: unknown, index: number | null, measure: Measure): void {
   measure.tools += 1;
   if (!isRecord(tool)) return;
-  const { type, environment } = tool;
+  const { type, environment, execution } = tool;
   if (type === 'function' || type === 'custom' || type === 'namespace') return;
   measure.vendorTools += 1;
   if (typeof type === 'string' && runByCaller.has(type)) return;
   const isOwnShell = type === 'shell' && isRecord(environment) && environment.type === 'local';
-  if (!isOwnShell) measure.serverTool(type, index);
+  const isOwnSearch = type === 'tool_search' && execution === 'client';
+  if (!isOwnShell && !isOwnSearch) measure.serverTool(type, index);
 }
 
 /** Items of the conversation and the parts within them: no type means the same in one place and not in the other. */

@@ -3,8 +3,10 @@ import { operations, type TextOperation } from '../../../src/gateway/operations/
 
 /** The request may make its supplier bill these, and limits are put into it so that it cannot be more. */
 function asked(operation: TextOperation, body: Record<string, unknown>, choices = 1) {
-  const { tools, limits } = serverToolsOf(operation.dialect.measureRequest(body), operation);
-  return { uses: operation.fees?.(body, choices, tools).uses, limits: limits?.(body) ?? null };
+  const measure = operation.dialect.measureRequest(body);
+  const { tools, limits, insertedLimits } = serverToolsOf(measure, operation);
+  const { uses } = operation.fees?.(body, choices, tools) ?? {};
+  return { uses, limits: limits?.(body) ?? null, insertedLimits };
 }
 
 test('each tool of messages is held for as often as its request allows it', () => {
@@ -19,11 +21,15 @@ test('each tool of messages is held for as often as its request allows it', () =
     { type: 'bash_20250124', name: 'bash' },
     { name: 'mine', input_schema: {} },
   ];
-  const { uses, limits } = asked(operations.messages, { tools, mcp_servers: [{ url: 'https://m.example' }] });
+  const { uses, limits, insertedLimits } = asked(operations.messages, {
+    tools,
+    mcp_servers: [{ url: 'https://m.example' }],
+  });
   expect(uses).toEqual({ web_search: 5 + 3, other_tool: 10, code_execution: 1 });
   const [, second, advisor, ...others] = tools;
   const limited = { ...advisor, max_uses: 5, max_tokens: 4_096 };
   expect(limits).toEqual({ tools: [{ ...search, max_uses: 5 }, second, limited, ...others] });
+  expect(insertedLimits).toEqual(['tools.max_uses', 'tools.max_tokens']);
 });
 
 test('tools of responses are held for as often as all of them together may be used', () => {
@@ -37,9 +43,14 @@ test('tools of responses are held for as often as all of them together may be us
     { type: 'crystal_ball' },
   ];
   const often = { web_search_high: 7, file_search: 7, code_execution: 1, computer_use: 1, other_tool: 7 };
-  expect(asked(operations.responses, { tools, max_tool_calls: 7 })).toEqual({ uses: often, limits: null });
-  const { uses, limits } = asked(operations.responses, { tools: tools.slice(0, 1) });
+  expect(asked(operations.responses, { tools, max_tool_calls: 7 })).toEqual({
+    uses: often,
+    limits: null,
+    insertedLimits: [],
+  });
+  const { uses, limits, insertedLimits } = asked(operations.responses, { tools: tools.slice(0, 1) });
   expect([uses, limits]).toEqual([{ web_search_high: 5 }, { max_tool_calls: 5 }]);
+  expect(insertedLimits).toEqual(['max_tool_calls']);
 });
 
 test('a search of chat is one for every answer, and of completions too', () => {

@@ -1,27 +1,31 @@
 import { type Fault, printJson } from '../../../src/kernel';
-import { type DialectName, dialects, type EncodedRequest, type Target } from '../../../src/protocol';
+import { type DialectName, dialects, type EncodedRequest, gemini, type Target } from '../../../src/protocol';
 import { settingsOf } from '../../../simulator/settings';
 import { checkChat } from '../../../simulator/strict/strict-chat';
 import { checkMessagesBody } from '../../../simulator/strict/strict-messages';
 import { checkResponses } from '../../../simulator/strict/strict-responses';
 import { type Json } from './transcripts';
 
+/** The dialects that suppliers speak; no caller speaks that of Gemini. */
+export type TargetName = DialectName | 'gemini';
+const targets = { ...dialects, gemini };
+
 export function tryConvert(
   from: DialectName,
-  to: DialectName,
+  to: TargetName,
   body: unknown,
   target?: Target,
 ): EncodedRequest | Fault {
   const request = dialects[from].decodeRequest(body);
   if (!request.ok) return request.error;
-  const encoded = dialects[to].encodeRequest(request.value, target);
+  const encoded = targets[to].encodeRequest(request.value, target);
   return encoded.ok ? { ...encoded.value, body: sent(encoded.value.body) } : encoded.error;
 }
 
 /** A body as it is read at the other end. */
 export const sent = (body: Json): Json => JSON.parse(printJson(body)) as Json;
 
-export function convert(from: DialectName, to: DialectName, body: unknown, target?: Target): EncodedRequest {
+export function convert(from: DialectName, to: TargetName, body: unknown, target?: Target): EncodedRequest {
   const encoded = tryConvert(from, to, body, target);
   if (encoded instanceof Error) throw encoded;
   return encoded;

@@ -302,6 +302,11 @@ export const probes: readonly Probe[] = [
     fields: messages({ thinking: { type: 'enabled', budget_tokens: 2000 } }),
   },
   { feature: 'Adaptive thinking', fields: messages({ thinking: { type: 'adaptive' } }) },
+  { feature: 'Thinking between tools', fields: messages({ thinking: { type: 'between_tools' } }) },
+  {
+    feature: 'Display of the thinking',
+    fields: messages({ thinking: { type: 'adaptive', display: 'omitted' } }),
+  },
   {
     feature: 'No thinking',
     fields: everywhere(
@@ -311,6 +316,8 @@ export const probes: readonly Probe[] = [
     ),
   },
   { feature: 'Summary of the reasoning', fields: responses({ reasoning: { summary: 'auto' } }) },
+  { feature: 'Mode of the reasoning', fields: responses({ reasoning: { mode: 'pro' } }) },
+  { feature: 'Context of the reasoning', fields: responses({ reasoning: { context: 'all_turns' } }) },
   { feature: 'Verbosity', fields: { chat: { verbosity: 'low' }, responses: { text: { verbosity: 'low' } } } },
   {
     feature: 'Output limit',

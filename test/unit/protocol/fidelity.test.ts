@@ -4,24 +4,25 @@ import { Fault, usageOf } from '../../../src/kernel';
 import { type CanonicalEvent, collect, type DialectName, dialects } from '../../../src/protocol';
 import { laneMark, opened } from '../../../src/protocol/canonical';
 import { comparable } from './compare';
-import { complaint, convert, tryConvert } from './convert';
+import { complaint, convert, type TargetName, tryConvert } from './convert';
 import { type AnswerProbe, answerProbes } from './fidelity-answers';
 import { probes } from './fidelity-probes';
 import { bases, type Probe } from './fidelity-shapes';
 import { decode, encode, names, options } from './transcripts';
 
 const pairs = names.flatMap((from) => names.filter((to) => to !== from).map((to) => [from, to] as const));
+const requestPairs = [...pairs, ...names.map((from) => [from, 'gemini'] as const)];
 const page = join(__dirname, '../../../docs/fidelity.md');
 
 const unique = (reasons: readonly string[]): string => [...new Set(reasons)].join('; ');
 
-function requestOutcome(probe: Probe, from: DialectName, to: DialectName): string {
+function requestOutcome(probe: Probe, from: DialectName, to: TargetName): string {
   const fields = probe.fields[from];
   if (!fields) return '–';
   const target = { developerRole: false };
   const encoded = tryConvert(from, to, { ...bases[from], ...fields }, target);
   if (encoded instanceof Fault) return `refused (\`${encoded.code}\`)`;
-  const known = complaint(to, encoded.body);
+  const known = to === 'gemini' ? undefined : complaint(to, encoded.body);
   if (known !== undefined) throw new Error(`${probe.feature}, ${from} to ${to}: ${known}`);
   const lost = encoded.dropped.filter(({ loss }) => loss === 'dropped').map(({ reason }) => reason);
   const near = encoded.dropped.filter(({ loss }) => loss === 'approximated').map(({ reason }) => reason);
@@ -67,7 +68,10 @@ const unsealed = (answer: ReturnType<typeof comparable>, dialect: DialectName): 
   ),
 });
 
-function table(rows: readonly (readonly [string, (from: DialectName, to: DialectName) => string])[]): string {
+function table<To extends TargetName>(
+  pairs: readonly (readonly [DialectName, To])[],
+  rows: readonly (readonly [string, (from: DialectName, to: To) => string])[],
+): string {
   const head = ['Feature', ...pairs.map(([from, to]) => `${from} → ${to}`)];
   const body = rows.map(([feature, outcome]) => [feature, ...pairs.map(([from, to]) => outcome(from, to))]);
   return [head, head.map(() => '---'), ...body].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
@@ -77,12 +81,13 @@ const text = (): string => `# What survives translation
 
 A model that speaks the caller's dialect gets the caller's bytes, and the caller gets the model's, but for the name of the
 model, the \`svc\` object and what its supplier leaves out ([api.md](api.md#streams)). This page is about
-the other case: a caller of one dialect and a model behind another. It is computed by
+the other case: a caller of one dialect and a model behind another. Gemini is a dialect of suppliers only. It is computed by
 \`test/unit/protocol/fidelity.test.ts\`, which sends one probe a feature through the code and fails when this page says
 anything else; with \`WRITE_FIDELITY=1\` it writes the page.
 
 - **carried**: it arrives as what it is.
-- **approximated**: it arrives as the nearest thing, which is named. Counted.
+- **approximated**: it arrives as the nearest thing, which is named. Counted, and recorded with the request. A lowered
+  value is also named in \`x-svc-dropped\`, with the value in the request (\`reasoning_effort.max\`).
 - **dropped**: the answer is worth having without it, so it is left out. Counted, recorded with the request, and named
   in \`x-svc-dropped\` ([api.md](api.md)).
 - **refused**: without it the answer would be another one, so the request ends with that code and names the field.
@@ -94,13 +99,19 @@ Signed reasoning is of use to its author alone: it comes back to the lane that s
 
 ## Requests
 
-${table(probes.map((probe) => [probe.feature, (from, to) => requestOutcome(probe, from, to)] as const))}
+${table(
+  requestPairs,
+  probes.map((probe) => [probe.feature, (from, to) => requestOutcome(probe, from, to)] as const),
+)}
 
 ## Answers
 
 From the model's dialect to the caller's, streamed or whole.
 
-${table(answerProbes.map((probe) => [probe.feature, (from, to) => answerOutcome(probe, from, to)] as const))}
+${table(
+  pairs,
+  answerProbes.map((probe) => [probe.feature, (from, to) => answerOutcome(probe, from, to)] as const),
+)}
 `;
 
 /** With `WRITE_FIDELITY=1` the page is written anew instead. */
