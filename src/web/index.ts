@@ -35,6 +35,7 @@ export { csvFile } from './routes/csv.interceptor';
 export { done, type Done } from './routes/done';
 export { OwnWritesInterceptor } from './routes/own-writes.interceptor';
 export { Action, Csv, Data, Page, Redirects } from './routes/kinds';
+export { okWith, Responds } from './routes/responds';
 export { PortalHosts } from './portal-hosts';
 export { PathId, PathText, PathToken, QueryText } from './parameters';
 export { FormPipe, IfGiven, TakesOthers } from './validation';

@@ -1,6 +1,6 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
-import { Misfit, validationFault, type ValidationIssue } from '../kernel';
+import { Misfit, type Schema, validationFault, type ValidationIssue } from '../kernel';
 import {
   fieldsOf,
   getMetadataStorage,
@@ -24,10 +24,23 @@ export const IfGiven = (): PropertyDecorator =>
 
 const validator = new Validator();
 
-const takersOfOthers = new WeakSet<object>();
+type OtherProperties = Pick<Schema, 'additionalProperties' | 'patternProperties'>;
 
-/** Further properties of such a form are left out instead of refused. */
-export const TakesOthers = (): ClassDecorator => (form) => void takersOfOthers.add(form);
+const otherProperties = new WeakMap<object, OtherProperties>();
+
+/** Further properties of such a form are left out instead of refused; `patterns` describes those that are read. */
+export const TakesOthers =
+  (patterns?: Readonly<Record<string, Schema>>): ClassDecorator =>
+  (form) =>
+    void otherProperties.set(
+      form,
+      patterns === undefined
+        ? { additionalProperties: true }
+        : { patternProperties: patterns, additionalProperties: false },
+    );
+
+export const otherPropertiesOf = (form: object): OtherProperties =>
+  otherProperties.get(form) ?? { additionalProperties: false };
 
 /**
  * Parameters and forms become their class, or a 422 that names every field at fault. An optional field is
@@ -39,7 +52,7 @@ export class FormPipe implements PipeTransform {
   async transform(value: unknown, { metatype, type }: ArgumentMetadata): Promise<unknown> {
     if (metatype === undefined || primitives.has(metatype)) return value;
     const given = isRecord(value) ? { ...value } : {};
-    const takesUnknown = takersOfOthers.has(metatype) || this.takesUnknown(given, type);
+    const takesUnknown = otherProperties.has(metatype) || this.takesUnknown(given, type);
     const rules = rulesFor(takesUnknown);
     let form = formOf(metatype, given);
     // A path is checked at once, so that its fault is told before those of a body.

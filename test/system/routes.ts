@@ -27,9 +27,7 @@ interface Described {
       Record<string, { schema: { properties?: Form['fields']; required?: string[] } }>
     >;
   };
-  readonly responses: Readonly<
-    Record<string, { description?: string; content?: Readonly<Record<string, unknown>> }>
-  >;
+  readonly responses: Readonly<Record<string, { content?: Readonly<Record<string, unknown>> }>>;
 }
 
 /** Every route, from the descriptions that the artefact serves of itself; pages for developers are in neither. */
@@ -61,7 +59,7 @@ function routeOf(method: string, path: string, operation: Described): Route {
     method,
     path,
     access: accessOf(operation),
-    answer: answerOf(responses['200'] ?? {}),
+    answer: answerOf(method, responses['200']?.content),
     body: { fields: body?.properties ?? {}, required: body?.required ?? [] },
     query: {
       fields: Object.fromEntries(inQuery.map(({ name, schema }) => [name, schema])),
@@ -77,10 +75,10 @@ function accessOf({ security }: Described): Route['access'] {
   return ways.includes('signature') ? 'signed' : 'key';
 }
 
-function answerOf({ content, description = '' }: Described['responses'][string]): Route['answer'] {
-  if (description.startsWith('Moved')) return 'redirect';
-  if (content?.['text/html'] !== undefined) return 'page';
-  return content?.['text/csv'] === undefined ? 'data' : 'table';
+function answerOf(method: string, content: Described['responses'][string]['content']): Route['answer'] {
+  if (content === undefined) return 'redirect';
+  if (content['text/html'] !== undefined && method === 'GET') return 'page';
+  return content['text/csv'] === undefined ? 'data' : 'table';
 }
 
 /** The addresses of all pages that may be looked at. */

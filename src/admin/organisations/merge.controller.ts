@@ -7,7 +7,15 @@ import {
   placeActs,
   UserRegister,
 } from '../../identity';
-import { isRole, mayGrant, platformScope, refuseMisfits, type Role, validationFault } from '../../kernel';
+import {
+  isRole,
+  mayGrant,
+  platformScope,
+  refuseMisfits,
+  type Role,
+  rowId,
+  validationFault,
+} from '../../kernel';
 import {
   Access,
   Action,
@@ -17,6 +25,7 @@ import {
   type Done,
   type HttpRequest,
   localisationOf,
+  okWith,
   Page,
   PageRenderer,
 } from '../../web';
@@ -63,7 +72,11 @@ export class MergeController {
   }
 
   /** Some names of fields contain people's numbers, so that no class can declare them all. */
-  @Action(`${path}/merge`, access(), { audit: 'organisation.merged', body: MergeForm })
+  @Action(`${path}/merge`, access(), {
+    audit: 'organisation.merged',
+    body: MergeForm,
+    responds: { content: { 'application/json': okWith({ target_org_id: rowId.schema }) } },
+  })
   async merge(@Req() request: HttpRequest): Promise<Done> {
     const form = (request.body ?? {}) as Readonly<Record<string, unknown>>;
     const { payer, ...plan } = planOf(form);

@@ -1,6 +1,6 @@
-import { line, oneOf, rowId, rowIds, UNKNOWN_FIELD_MODES, type UnknownFieldMode } from '../../kernel';
+import { line, oneOf, roles, rowId, rowIds, UNKNOWN_FIELD_MODES, type UnknownFieldMode } from '../../kernel';
 import { IsOptional, IsString, Matches, MaxLength, Takes } from '../../platform';
-import { IfGiven } from '../../web';
+import { IfGiven, TakesOthers } from '../../web';
 import {
   ChangeForm,
   IsDollars,
@@ -91,7 +91,8 @@ export const mergeWords = {
   reason: line(500).orBlank(),
 };
 
-/** A description can name these fields of a merge; beside them stand `role_` and the number of a person. */
+/** `role_` and the number of a user set that user's new role; an empty value keeps the present one. */
+@TakesOthers({ '^role_\\d{1,10}$': { enum: [...roles, ''] } })
 export class MergeForm {
   @Takes(rowId)
   target_org_id: number;

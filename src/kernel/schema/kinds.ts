@@ -41,7 +41,12 @@ const MOST_IDS = 1_000;
 
 /** These are numbers of rows, with commas between or as a list. */
 export const rowIds: Field<number[]> = field(
-  { type: 'array', items: rowId.schema, maxItems: MOST_IDS },
+  {
+    type: ['array', 'string'],
+    items: rowId.schema,
+    maxItems: MOST_IDS,
+    pattern: '^\\s*\\d{1,10}\\s*(,\\s*\\d{1,10}\\s*)*$',
+  },
   (given): number[] | Misfit => {
     const parts = [given].flat().flatMap((part) => (typeof part === 'string' ? part.split(',') : [part]));
     const ids = parts.map((part) => rowId.read(typeof part === 'string' ? part.trim() : part));

@@ -12,6 +12,7 @@ import {
   type HttpRequest,
   IfGiven,
   languageCookie,
+  okWith,
   Page,
   TakesOthers,
 } from '../../web';
@@ -127,7 +128,11 @@ export class SettingsController {
     });
   }
 
-  @Action('display-name', Access.session(), { body: NameForm, audit: 'account.settings-changed' })
+  @Action('display-name', Access.session(), {
+    body: NameForm,
+    audit: 'account.settings-changed',
+    responds: { content: { 'application/json': okWith({ display_name: { type: 'string' } }) } },
+  })
   rename(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     return this.change(request, response, NameForm, 'profile', async ({ display_name }) => {
       await this.accounts.changeProfile(actorOf(request).userId, { displayName: display_name });

@@ -14,6 +14,7 @@ import {
   PageRenderer,
   portalHostOf,
   queryOf,
+  Responds,
 } from '../../web';
 import { LegalLibrary } from '../public/legal/legal-library';
 import { AccountMails } from './account-mails';
@@ -147,6 +148,7 @@ export class SignInController {
 
   /** Other sites can lead a browser here, and then nothing happens. */
   @Get('/logout')
+  @Responds({ redirect: 303 })
   @Access.anyone()
   @Audited('session.signed-out')
   @Header('cache-control', 'no-store')

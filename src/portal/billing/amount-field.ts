@@ -21,6 +21,12 @@ export const centsWithin = (least: bigint, most: bigint): Field<unknown> =>
 
 export const topUpAmount = centsWithin(LEAST_TOP_UP_CENTS, MOST_TOP_UP_CENTS);
 
+/** JSON bodies hold the amount as a number only. */
+export const topUpNumber: Field<unknown> = new Field({
+  schema: { type: 'number', minimum: usdOf(LEAST_TOP_UP_CENTS), maximum: usdOf(MOST_TOP_UP_CENTS) },
+  read: (given) => given,
+});
+
 /** The most that a threshold or a ceiling can be. */
 export const MOST_CENTS = 100_000_000n;
 

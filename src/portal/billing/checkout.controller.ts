@@ -11,10 +11,11 @@ import {
   done,
   type Done,
   type HttpRequest,
+  okWith,
   PageRenderer,
   wantsPage,
 } from '../../web';
-import { topUpAmount, topUpField } from './amount-field';
+import { topUpAmount, topUpField, topUpNumber } from './amount-field';
 import { modeBanner } from './payments-model';
 import { WalletParties } from './wallet-party';
 
@@ -22,6 +23,16 @@ class CheckoutForm {
   @Takes(topUpAmount)
   amount?: unknown;
 }
+
+const redirectToProcessor = {
+  content: { 'application/json': okWith({ url: { type: 'string', format: 'uri' } }) },
+};
+const topUp = {
+  audit: 'billing.checkout-started',
+  body: { amount: topUpNumber },
+  page: { amount: topUpAmount },
+  responds: redirectToProcessor,
+} as const;
 
 const cardNotStored = { none: 'a card is put on record when the processor tells of it' } as const;
 
@@ -36,7 +47,7 @@ export class CheckoutController {
     private readonly pages: PageRenderer,
   ) {}
 
-  @Action('/api/billing/checkout', Access.session(), { audit: 'billing.checkout-started' })
+  @Action('/api/billing/checkout', Access.session(), topUp)
   start(
     @Body() _form: CheckoutForm,
     @Req() request: HttpRequest,
@@ -46,7 +57,7 @@ export class CheckoutController {
   }
 
   /** The older name of the same. */
-  @Action('/api/billing/add-funds', Access.session(), { audit: 'billing.checkout-started' })
+  @Action('/api/billing/add-funds', Access.session(), topUp)
   addFunds(
     @Body() _form: CheckoutForm,
     @Req() request: HttpRequest,
@@ -55,7 +66,10 @@ export class CheckoutController {
     return this.topUp(request, response);
   }
 
-  @Action('/api/billing/payment-method', Access.session(), { audit: cardNotStored })
+  @Action('/api/billing/payment-method', Access.session(), {
+    audit: cardNotStored,
+    responds: redirectToProcessor,
+  })
   async addCard(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
     const { walletId } = await this.parties.mover(request);
     return this.onward(await this.checkout.addCard(walletId), request, response);

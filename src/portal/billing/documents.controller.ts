@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { Controller, Get, Query, Req, Res, StreamableFile, UsePipes } from '@nestjs/common';
+import { Controller, Get, Header, Query, Req, Res, StreamableFile, UsePipes } from '@nestjs/common';
 import { BillingAccounts, Payments, type Statement, WalletHistory } from '../../billing';
 import { day, fault, isUuid, oneOf, rowId } from '../../kernel';
 import { Settings, Takes } from '../../platform';
@@ -77,6 +77,7 @@ export class BillingDocumentsController {
 
   @Get('/dashboard/billing/statements/pdf')
   @Access.restingSession()
+  @Header('content-type', 'application/pdf')
   @UsePipes(FormPipe)
   async statement(
     @Query() query: FileQuery,
@@ -96,6 +97,7 @@ export class BillingDocumentsController {
 
   @Get('/dashboard/billing/receipts/:payment')
   @Access.restingSession()
+  @Header('content-type', 'application/pdf')
   async receipt(
     @PathText('payment') publicId: string,
     @Req() request: HttpRequest,
@@ -132,7 +134,6 @@ export class BillingDocumentsController {
 function fileOf(pdf: Buffer, name: string, response: ServerResponse): StreamableFile {
   response.setHeader('cache-control', 'no-store');
   return new StreamableFile(pdf, {
-    type: 'application/pdf',
     disposition: `attachment; filename="${name}"`,
     length: pdf.length,
   });

@@ -11,6 +11,7 @@ import {
   Page,
   PageFrames,
   PageRenderer,
+  Responds,
   viewScope,
 } from '../../web';
 
@@ -38,6 +39,7 @@ export class JumpController {
     private readonly pages: PageRenderer,
   ) {}
 
+  @Responds({ redirect: 302 })
   @Page('/dashboard/jump', 'pages/dashboard/jump', Access.session())
   async jump(
     @Query() query: JumpQuery,

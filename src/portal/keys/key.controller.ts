@@ -30,6 +30,7 @@ import {
   localisationOf,
   Page,
   PageRenderer,
+  Responds,
   viewScope,
   wantsPage,
 } from '../../web';
@@ -89,6 +90,7 @@ export class KeyController {
     private readonly payers: PayerService,
   ) {}
 
+  @Responds({ redirect: 302 })
   @Page('/dashboard/keys/:key_id', view, Access.session())
   async show(
     @Param() { key_id: keyId }: KeyPagePath,

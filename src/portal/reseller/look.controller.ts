@@ -23,6 +23,7 @@ export class LookController {
 
   @Get('/portal/logo')
   @Access.anyone()
+  @Header('content-type', 'image/png')
   async logo(
     @Req() { reseller }: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
@@ -30,6 +31,6 @@ export class LookController {
     const logo = reseller === undefined ? null : await this.resellers.logo(reseller.host);
     if (logo === null) throw fault('not_found');
     response.setHeader('cache-control', KEPT);
-    return new StreamableFile(logo, { type: 'image/png', length: logo.length });
+    return new StreamableFile(logo, { length: logo.length });
   }
 }

@@ -66,6 +66,7 @@ export class ChatController {
   @Action('/api/chat/:conv_id', Access.session(), {
     audit: { none: 'a turn is on record as the request that it makes' },
     bodyLimitBytes: LARGEST_TURN_BYTES,
+    responds: { content: { 'text/event-stream': { type: 'string', description: 'Server-sent events.' } } },
   })
   async send(
     @PathId('conv_id') conversationId: number,

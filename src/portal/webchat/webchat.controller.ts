@@ -1,4 +1,4 @@
-import { Controller, Get, Query, Req, StreamableFile } from '@nestjs/common';
+import { Controller, Get, Header, Query, Req, StreamableFile } from '@nestjs/common';
 import { ChatModels, ConversationMessages, Conversations } from '../../chat';
 import { AnswerFeedback } from '../../quality';
 import { DecisionQuery } from '../../autorouter';
@@ -73,13 +73,13 @@ export class WebchatController {
 
   @Get('/dashboard/webchat/:conv_id/export')
   @Access.session()
+  @Header('content-type', 'text/markdown; charset=utf-8')
   async export(@PathId('conv_id') id: number, @Req() request: HttpRequest): Promise<StreamableFile> {
     const { userId } = actorOf(request);
     const conversation = await this.conversations.get(userId, id);
     const newestFirst = await Array.fromAsync(this.messages.all(conversation.id));
     const translate = this.pages.textsFor(request);
     return new StreamableFile(Buffer.from(markdownOf(conversation, newestFirst.reverse(), translate)), {
-      type: 'text/markdown; charset=utf-8',
       disposition: `attachment; filename="conversation-${conversation.id}.md"`,
     });
   }

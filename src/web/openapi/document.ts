@@ -18,7 +18,7 @@ export interface Media {
 export interface OpenApiResponse {
   readonly $ref?: string;
   readonly description?: string;
-  readonly headers?: Readonly<Record<string, { readonly $ref: string }>>;
+  readonly headers?: Readonly<Record<string, { readonly $ref: string } | { readonly schema: Schema }>>;
   readonly content?: Readonly<Record<string, Media>>;
 }
 
@@ -118,7 +118,7 @@ function operationOf(route: RegisteredRoute, notes: OperationNotes): OpenApiOper
     ...(parameters.length === 0 ? {} : { parameters }),
     responses: {
       default: { $ref: '#/components/responses/Error' },
-      ...(notes.responses ?? { 200: answerOf(route) }),
+      ...(notes.responses ?? responsesOf(route)),
     },
   };
 }
@@ -155,13 +155,44 @@ function parametersOf({ path, forms, single }: RegisteredRoute): Parameter[] {
 
 const contentTypes = { page: 'text/html', table: 'text/csv', data: 'application/json' } as const;
 
-function answerOf({ answer, hasData }: RegisteredRoute): OpenApiResponse {
-  if (answer === 'redirect') return { description: 'Moved: the answer is 302 with the new address.' };
+const redirect: OpenApiResponse = {
+  description: 'A redirect.',
+  headers: { Location: { schema: { type: 'string', format: 'uri-reference' } } },
+};
+
+function responsesOf(route: RegisteredRoute): OpenApiOperation['responses'] {
+  const { method, status, access, responds } = route;
+  // A browser without a session is redirected to the sign-in page.
+  const toSignIn = method === 'GET' && (access.kind === 'session' || access.kind === 'role');
+  return {
+    [status]: answerOf(route),
+    ...(toSignIn ? { 303: redirect } : {}),
+    ...(responds.redirect === undefined ? {} : { [responds.redirect]: redirect }),
+  };
+}
+
+function answerOf({
+  method,
+  answer,
+  hasData,
+  mediaType,
+  access,
+  responds,
+}: RegisteredRoute): OpenApiResponse {
+  if (answer === 'redirect') return redirect;
+  const type = mediaType ?? contentTypes[answer];
+  const schema: Schema = { type: type === 'application/json' ? 'object' : 'string' };
+  // A browser that submits a form gets a page if the result cannot wait for a redirect.
+  const hasPage = answer === 'data' && method !== 'GET' && access.kind !== 'signed';
   return {
     description: answer === 'page' ? 'The page.' : answer === 'table' ? 'A file of rows.' : 'Done.',
     content: {
-      [contentTypes[answer]]: { schema: { type: answer === 'data' ? 'object' : 'string' } },
+      [type]: { schema },
       ...(hasData ? { 'application/json': { schema: { type: 'object' } } } : {}),
+      ...(hasPage ? { 'text/html': { schema: { type: 'string' } } } : {}),
+      ...Object.fromEntries(
+        Object.entries(responds.content ?? {}).map(([name, described]) => [name, { schema: described }]),
+      ),
     },
   };
 }

@@ -1,5 +1,7 @@
 import { RequestMethod, type Type } from '@nestjs/common';
 import {
+  HEADERS_METADATA,
+  HTTP_CODE_METADATA,
   METHOD_METADATA,
   PATH_METADATA,
   REDIRECT_METADATA,
@@ -12,6 +14,7 @@ import { ParameterPipe } from '../parameters';
 import { type BodyForm, bodyMetadata, pageFormMetadata } from '../portal-body';
 import { fileNameMetadata } from '../routes/csv.interceptor';
 import { type PageView, viewMetadata } from '../routes/page-view';
+import { type DescribedResponses, respondsMetadata } from '../routes/responds';
 
 export interface RegisteredRoute {
   readonly method: string;
@@ -21,6 +24,11 @@ export interface RegisteredRoute {
   readonly answer: 'page' | 'table' | 'redirect' | 'data';
   /** A page that answers as JSON, too. */
   readonly hasData: boolean;
+  /** Status of a successful answer. */
+  readonly status: number;
+  /** Media type that the handler declares for its answer. */
+  readonly mediaType?: string;
+  readonly responds: DescribedResponses;
   /** Its query, its body or its path parameters are validated by these. */
   readonly forms: Forms;
   /** The form of a page sends these, where they differ from those of programs. */
@@ -72,21 +80,35 @@ function routesOf(controller: Type, prototype: object, name: string): Registered
     method,
     path: openPath(prefix, path),
     access,
-    answer: page !== undefined ? 'page' : answerOf(handler),
     hasData: page?.data === true,
+    ...answerOf(handler, page !== undefined),
     ...inputsOf(controller, prototype, name),
   }));
 }
 
-function answerOf(handler: Handler): RegisteredRoute['answer'] {
-  if (Reflect.hasMetadata(fileNameMetadata, handler)) return 'table';
-  return Reflect.hasMetadata(REDIRECT_METADATA, handler) ? 'redirect' : 'data';
+function answerOf(
+  handler: Handler,
+  isPage: boolean,
+): Pick<RegisteredRoute, 'answer' | 'status' | 'mediaType' | 'responds'> {
+  const reflector = new Reflector();
+  const isRedirect = Reflect.hasMetadata(REDIRECT_METADATA, handler);
+  const status = reflector.get<number | undefined>(HTTP_CODE_METADATA, handler) ?? (isRedirect ? 302 : 200);
+  const headers = reflector.get<{ name: string; value: string }[] | undefined>(HEADERS_METADATA, handler);
+  const mediaType = headers?.find(({ name }) => name === 'content-type')?.value.split(';')[0];
+  const isTable = Reflect.hasMetadata(fileNameMetadata, handler);
+  return {
+    answer: isPage ? 'page' : isTable ? 'table' : status >= 300 ? 'redirect' : 'data',
+    status,
+    ...(mediaType === undefined ? {} : { mediaType }),
+    responds: reflector.get<DescribedResponses | undefined>(respondsMetadata, handler) ?? {},
+  };
 }
 
-/** `:key_id` in Nest is `{key_id}` in OpenAPI. */
+/** `:key_id` in Nest is `{key_id}` in OpenAPI, and an optional slash at the end is written. */
 function openPath(prefix: string, path: string): string {
-  const segments = `${prefix}/${path}`.split('/').filter((segment) => segment !== '');
-  return `/${segments.map((segment) => segment.replace(/^:(\w+)$/, '{$1}')).join('/')}`;
+  const segments = `${prefix}/${path.replace('{/}', '')}`.split('/').filter((segment) => segment !== '');
+  const end = path.endsWith('{/}') ? '/' : '';
+  return `/${segments.map((segment) => segment.replace(/^:(\w+)$/, '{$1}')).join('/')}${end}`;
 }
 
 interface Argument {
@@ -116,7 +138,7 @@ function inputsOf(
     const pipe = pipes.find((one) => one instanceof ParameterPipe);
     if (pipe !== undefined && (place === 'param' || place === 'query'))
       single[place].set(String(data), pipe.field);
-    else if (place !== undefined && type !== undefined && !plainTypes.has(type)) forms[place] = type;
+    else if (place !== undefined && type !== undefined && !plainTypes.has(type)) forms[place] ??= type;
   }
   return { forms, single, ...(pageForm === undefined ? {} : { pageForm }) };
 }

@@ -2,6 +2,7 @@ import type { Type } from '@nestjs/common';
 import { objectSchema, type Schema } from '../../kernel';
 import { fieldsOf, getMetadataStorage } from '../../platform';
 import type { BodyForm } from '../portal-body';
+import { otherPropertiesOf } from '../validation';
 
 interface Rule {
   readonly name: string;
@@ -72,7 +73,7 @@ function schemaOfClass(form: Type): Schema {
     type: 'object',
     properties,
     ...(required.length === 0 ? {} : { required: required.sort() }),
-    additionalProperties: false,
+    ...otherPropertiesOf(form),
   };
 }
 

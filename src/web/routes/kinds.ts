@@ -26,6 +26,7 @@ import { FormPipe, PagePipe } from '../validation';
 import { CsvInterceptor, fileNameMetadata } from './csv.interceptor';
 import { DoneInterceptor } from './done';
 import { type PageOptions, type PageView, viewMetadata } from './page-view';
+import { type DescribedResponses, Responds } from './responds';
 import { OwnWritesInterceptor } from './own-writes.interceptor';
 import { PageInterceptor } from './page.interceptor';
 
@@ -61,6 +62,8 @@ export interface ActionOptions {
   readonly bodyLimitBytes?: number;
   /** The body is read by this form where the handler reads it itself. */
   readonly body?: BodyForm;
+  /** The bodies of its responses, if more is known of them than that they are JSON objects. */
+  readonly responds?: Pick<DescribedResponses, 'content'>;
   /** The same of the page's form, where that says it in other fields. */
   readonly page?: Fields;
   /** Its form may carry files, as `multipart/form-data`. */
@@ -74,11 +77,12 @@ export interface ActionOptions {
 export const Action = (
   path: string,
   access: MethodDecorator,
-  { audit, verb = 'post', body, page, bodyLimitBytes, takesFiles }: ActionOptions,
+  { audit, verb = 'post', body, page, bodyLimitBytes, takesFiles, responds }: ActionOptions,
 ): MethodDecorator =>
   applyDecorators(
     verb === 'post' ? Post(path) : Delete(path),
     HttpCode(200),
+    Responds({ redirect: 303, ...responds }),
     UseGuards(SameOriginGuard),
     access,
     Header('cache-control', 'no-store'),

@@ -36,7 +36,7 @@ const operationsOf = (document: OpenApiDocument) =>
 test('every route that is served is described, in one of the two, and none is invented', () => {
   const served = app.application
     .get(LeanAdapter)
-    .routes.added.map(([method, path]) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`);
+    .routes.added.map(([method, path]) => `${method} ${path.replace(/:(\w+)/g, '{$1}').replace('{/}', '/')}`);
   expect([...routesOf(gateway), ...routesOf(portal)].sort()).toEqual([...new Set(served)].sort());
   expect(routesOf(gateway).sort()).toEqual([...describedGatewayRoutes].sort());
 });
@@ -80,7 +80,7 @@ describe.each(['gateway', 'portal'] as const)('the document of the %s is sound',
       expect(operation.security.flatMap(Object.keys).filter((name) => !schemes.includes(name))).toEqual([]);
       expect(operation.summary).not.toBe('');
       expect(operation.responses.default?.$ref).toMatch(/^#\/components\/responses\//);
-      expect(Object.keys(operation.responses)).toContain('200');
+      expect(Object.keys(operation.responses)[0]).toMatch(/^(200|302|303)$/);
       expect(operation.method === 'get' && operation.requestBody !== undefined).toBe(false);
     }
   });

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { Controller, Get, Header, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, Header, HttpCode, Query, Req, Res } from '@nestjs/common';
 import { bindingOf, HandOffs } from '../../../identity';
 import { fault, line } from '../../../kernel';
 import { Settings, Takes } from '../../../platform';
@@ -77,6 +77,7 @@ export class HandOffController {
 
   /** At the portal: the token works once, for a minute, here, in the browser that began. */
   @Get('/auth/sso/complete')
+  @HttpCode(303)
   @Access.anyone()
   @Audited('session.signed-in')
   @Header('cache-control', 'no-store')
@@ -90,7 +91,6 @@ export class HandOffController {
     const from = this.visitor.originOf(request);
     const { signedIn, next } = await this.handOffs.complete(token, kept, from);
     addCookie(response, this.settings, name, '', 0);
-    response.statusCode = 303;
     response.setHeader('location', this.visitor.startSession(response, signedIn, next));
     response.end();
   }

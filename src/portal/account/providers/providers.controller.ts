@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { Controller, Get, Header, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, Header, HttpCode, Query, Req, Res } from '@nestjs/common';
 import { ActivityLog } from '../../../audit';
 import { bindingOf, type HandOff, HandOffs, LinkedIdentities, SessionsService } from '../../../identity';
 import { Fault, fault } from '../../../kernel';
@@ -116,6 +116,7 @@ export class ProvidersController {
   }
 
   @Get('/auth/idp1')
+  @HttpCode(302)
   @Access.anyone()
   @Header('cache-control', 'no-store')
   startFirst(
@@ -127,6 +128,7 @@ export class ProvidersController {
   }
 
   @Get('/auth/idp2')
+  @HttpCode(302)
   @Access.anyone()
   @Header('cache-control', 'no-store')
   startSecond(
@@ -138,6 +140,7 @@ export class ProvidersController {
   }
 
   @Get('/oauth/idp1/login/callback{/}')
+  @HttpCode(303)
   @Access.anyone()
   @Audited(['session.signed-in', 'account.identity-linked'])
   @Header('cache-control', 'no-store')
@@ -150,6 +153,7 @@ export class ProvidersController {
   }
 
   @Get('/oauth/idp2/login/callback{/}')
+  @HttpCode(303)
   @Access.anyone()
   @Audited(['session.signed-in', 'account.identity-linked'])
   @Header('cache-control', 'no-store')
@@ -176,7 +180,7 @@ export class ProvidersController {
     const acceptedVersion =
       this.terms.read(request) ?? (handOff && this.terms.readCarried(query.terms ?? '', handOff.binding));
     const intent = { next, ...(acceptedVersion && { acceptedVersion }), ...(handOff && { handOff }) };
-    redirect(response, await this.providers.leave(slot, request, response, intent), 302);
+    redirect(response, await this.providers.leave(slot, request, response, intent));
   }
 
   /**
@@ -201,7 +205,7 @@ export class ProvidersController {
       const terms = this.terms.carry(request, binding);
       if (terms !== undefined) query.set('terms', terms);
     }
-    redirect(response, `${this.settings.baseUrl}/auth/${slot}?${query.toString()}`, 302);
+    redirect(response, `${this.settings.baseUrl}/auth/${slot}?${query.toString()}`);
   }
 
   private async handOffOf({ portal, binding }: StartQuery, next: string): Promise<HandOff | undefined> {
@@ -266,8 +270,7 @@ function pageFor(path: string, notice: string, { next = '', handOff }: ProviderI
   return `${handOff?.portal ?? ''}${path}?${query.toString()}`;
 }
 
-function redirect(response: ServerResponse, location: string, status = 303): void {
-  response.statusCode = status;
+function redirect(response: ServerResponse, location: string): void {
   response.setHeader('location', location);
   response.end();
 }

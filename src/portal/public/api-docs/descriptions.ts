@@ -11,10 +11,10 @@ const portalError = {
     code: { type: 'string' },
     message: { type: 'string' },
     human_message: { type: 'string' },
-    error: { type: 'object' },
+    error: { type: 'string' },
     detail: {
-      description: 'On 422: every parameter at fault.',
-      type: 'array',
+      description: 'On 422: every parameter at fault. Otherwise the text for users.',
+      type: ['array', 'string'],
       items: {
         type: 'object',
         properties: { loc: { type: 'array', items: {} }, msg: { type: 'string' }, type: { type: 'string' } },

@@ -66,7 +66,7 @@ export const rowsOf = (document: OpenApiDocument) =>
       ...(operation.parameters ?? []).map(({ name }) => name),
       ...Object.keys(Object.values(operation.requestBody?.content ?? {})[0]?.schema?.properties ?? {}),
     ].join(', '),
-    answer: Object.keys(operation.responses['200']?.content ?? { '302': 0 }).join(', '),
+    answer: Object.keys(operation.responses['200']?.content ?? { redirect: 0 }).join(', '),
   }));
 
 interface Located {
