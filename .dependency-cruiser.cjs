@@ -15,7 +15,7 @@ const mayImport = {
   catalogue: ['vendors', 'audit', 'extensions', 'platform', 'kernel'],
   billing: ['views', 'audit', 'extensions', 'platform', 'kernel'],
   backup: ['catalogue', 'billing', 'audit', 'extensions', 'platform', 'kernel'],
-  keys: ['billing', 'identity', 'views', 'audit', 'extensions', 'platform', 'kernel'],
+  keys: ['catalogue', 'billing', 'identity', 'views', 'audit', 'extensions', 'platform', 'kernel'],
   routing: ['catalogue', 'protocol', 'vendors', 'audit', 'extensions', 'platform', 'kernel'],
   web: ['keys', 'billing', 'identity', 'views', 'audit', 'vendors', 'extensions', 'platform', 'kernel'],
   quarantine: ['web', 'keys', 'billing', 'identity', 'views', 'audit', 'extensions', 'platform', 'kernel'],
@@ -146,7 +146,7 @@ const indexRules = modules.map((name) => ({
 
 /** A stage of a request knows those before it, through their index, and nothing that registers itself with them. */
 const stages = ['intake', 'masks', 'admission', 'attempt', 'settle', 'relay'];
-const beside = ['operations', 'media', 'reply', 'gates', 'trace'];
+const beside = ['operations', 'media', 'reply', 'gates', 'stored', 'trace'];
 const stageRules = stages.map((name, place) => ({
   name: `stage-${name}`,
   severity: 'error',

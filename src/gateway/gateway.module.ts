@@ -29,7 +29,6 @@ import { relayStage } from './relay';
 import { ResponsesController } from './responses/responses.controller';
 import { ResponsesModule } from './responses/responses.module';
 import { ModelJudge } from './safeguards/model-judge';
-import { Safeguards } from './safeguards/safeguards';
 import { AnswerSampling, settleStage } from './settle';
 import { SingleShotController } from './single-shot.controller';
 import { StoredIds } from './stored/stored-ids.service';
@@ -75,7 +74,6 @@ import { Tracing } from './trace/tracing';
     ...settleStage,
     InnerChat,
     InnerEvaluation,
-    Safeguards,
     ModelJudge,
     TokenCounter,
     GatewayDescription,

@@ -1,7 +1,9 @@
 import { OpenStreams } from '../reply/open-streams';
 import { Relay } from './relay';
+import { Safeguards } from './safeguards';
 
 export { answerReader } from './answer-reader';
 export { Relay } from './relay';
+export { Safeguards, type ToolVerdict } from './safeguards';
 
-export const relayStage = [OpenStreams, Relay];
+export const relayStage = [OpenStreams, Safeguards, Relay];

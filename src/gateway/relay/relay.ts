@@ -11,7 +11,7 @@ import { OpenStreams } from '../reply/open-streams';
 import type { Reply } from '../reply/reply';
 import { StreamSink } from '../reply/stream-sink';
 import { droppedNames, type RouteFacts } from '../reply/svc-headers';
-import { Safeguards } from '../safeguards/safeguards';
+import { Safeguards } from './safeguards';
 import { type AnswerSample, type RequestProgress, Settlement } from '../settle';
 import { echoOf } from './echo';
 import { maskedFailure, relayStream } from './relay-stream';

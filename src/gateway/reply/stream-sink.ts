@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { ReviewedStream } from '../safeguards/safeguards';
+import type { ReviewedStream } from './reviewed-stream';
 import {
   AUTO_CHOICE,
   type CallFacts,

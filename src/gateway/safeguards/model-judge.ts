@@ -4,7 +4,8 @@ import { Logger, Settings } from '../../platform';
 import { pick } from '../../protocol';
 import { InnerEvaluation } from '../inner/inner-evaluation';
 import type { Call } from '../intake';
-import { Safeguards, type ToolCall, type ToolVerdict } from './safeguards';
+import { Safeguards, type ToolVerdict } from '../relay';
+import type { ToolCall } from '../reply/reviewed-stream';
 
 const REVIEW_MS = 30_000;
 const MAX_VERDICT_TOKENS = 4_000;

@@ -1,21 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { parseJsonText } from '../../kernel';
 import { Settings } from '../../platform';
-import { type CanonicalEvent, collect, dialects, pick } from '../../protocol';
+import { pick } from '../../protocol';
 import { SupplierStyles } from '../../routing';
 import { isReviewedByLane, TOOL_REVIEW, wantsToolReview } from '../admission';
 import type { LaneAnswer } from '../attempt';
 import type { Call } from '../intake';
-import { applyEdits, memberEdits } from '../relay/edits';
-
-const MAX_REVIEWED_BYTES = 1024 * 1024;
-
-export interface ToolCall {
-  readonly id: string;
-  readonly name: string;
-  /** JSON as the model wrote it. */
-  readonly input: string;
-}
+import { ReviewedStream, type ToolCall } from '../reply/reviewed-stream';
+import { applyEdits, memberEdits } from './edits';
 
 export type ToolVerdict =
   | { readonly type: 'evaluated'; readonly outcome: 'flagged' | 'not_flagged' }
@@ -26,33 +18,6 @@ export type ToolJudge = (
   call: Call,
   toolCalls: readonly ToolCall[],
 ) => Promise<ReadonlyMap<string, ToolVerdict>>;
-
-/** Keeps what a caller got of a stream, as far as a review needs it. */
-export class ReviewedStream {
-  private readonly pieces: Buffer[] = [];
-  private size = 0;
-
-  add(piece: Buffer | string): void {
-    this.size += piece.length;
-    if (this.size <= MAX_REVIEWED_BYTES) this.pieces.push(Buffer.from(piece));
-    else this.pieces.length = 0;
-  }
-
-  /** Null if the stream is too long or cannot be read. */
-  toolCalls(last: Buffer | string): readonly ToolCall[] | null {
-    this.add(last);
-    if (this.size > MAX_REVIEWED_BYTES) return null;
-    const events: CanonicalEvent[] = [];
-    const decoder = dialects.messages.streamDecoder({ emit: (event) => events.push(event) });
-    for (const piece of this.pieces) decoder.push(piece);
-    decoder.end();
-    const answer = collect(events);
-    if (!answer.ok) return null;
-    return answer.value.blocks.flatMap((block) =>
-      block.type === 'tool' ? [{ id: block.id, name: block.name, input: block.arguments }] : [],
-    );
-  }
-}
 
 /** Answers `safeguards` of Messages on lanes that do not review tool calls, with the verdicts of a model. */
 @Injectable()
