@@ -132,7 +132,7 @@ describe('a node whose database a later version has migrated', () => {
   const ask = (content: string, stream = false): Promise<Response> =>
     fetch(`${node.url}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${demo}` },
+      headers: { authorization: `Bearer ${demo}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'sim-small', stream, messages: [{ role: 'user', content }] }),
     });
   const manage = async (method: string, path: string, body?: object): Promise<Record<string, unknown>> => {

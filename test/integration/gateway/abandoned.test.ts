@@ -145,7 +145,11 @@ describe('a key that ends while the supplier works', () => {
     const requestId = randomUUID();
     const answering = fetch(`${app.url}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'x-request-id': requestId },
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        'x-request-id': requestId,
+      },
       body: JSON.stringify({
         model: 'sim-small',
         stream,
