@@ -1,5 +1,6 @@
 import { ExtensionRefused } from '../extensions';
 import { errorCode, EXIT_CONFIGURATION, ExtensionTablesRefused, SettingsError } from '../platform';
+import { alertChannelAdd, alertChannelList, alertChannelRemove } from './alert-channels';
 import { auditBreaks } from './audit-breaks';
 import { auditExport } from './audit-export';
 import { auditVerify } from './audit-verify';
@@ -77,6 +78,9 @@ export const commands: Readonly<Record<string, Command>> = {
   'tap:list': tapList,
   'tap:replay': tapReplay,
   'tap:forget': tapForget,
+  'alert-channel:list': alertChannelList,
+  'alert-channel:add': alertChannelAdd,
+  'alert-channel:remove': alertChannelRemove,
   'extension:check': extensionCheck,
   'extension:new': extensionNew,
   'extension:list': extensionList,

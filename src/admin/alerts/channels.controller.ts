@@ -1,17 +1,5 @@
 import { Body, Controller, Req } from '@nestjs/common';
-import {
-  AlertChannels,
-  AlertClient,
-  type AlertOwner,
-  AlertTests,
-  type ChannelKind,
-  type ChannelWish,
-  ownerOf,
-  ROUTING_KEY,
-  SIGNING_SECRET,
-  type Target,
-} from '../../alerts';
-import { fault, refused } from '../../kernel';
+import { AlertChannels, AlertClient, AlertTests, type ChannelWish, ownerOf, type Target } from '../../alerts';
 import {
   Access,
   Action,
@@ -51,10 +39,7 @@ export class AlertChannelsController {
   async create(@Body() form: NewAlertChannelForm, @Req() request: HttpRequest): Promise<Done> {
     const { kind } = form;
     const owner = ownerOf(adminScope(request));
-    const given = this.targetIn(owner, form, kind);
-    if (kind !== 'mail' && given.url === undefined) throw missing('url');
-    if ((kind === 'webhook' || kind === 'pagerduty') && given.key === undefined) throw missing('key');
-    const target = kind === 'mail' ? null : ({ ...given, url: given.url! } satisfies Target);
+    const target = this.client.newTarget(owner, kind, targetIn(form));
     const id = await this.channels.create(owner, kind, wishOf(form), target);
     return done(CHANNELS_PATH, { ok: true, id }, 'alerts.channel-added');
   }
@@ -67,7 +52,8 @@ export class AlertChannelsController {
   ): Promise<Done> {
     const owner = ownerOf(adminScope(request));
     const { kind } = await this.channels.get(owner, id);
-    await this.channels.change(owner, id, wishOf(form), this.targetIn(owner, form, kind));
+    const target = this.client.checkTarget(owner, kind, targetIn(form));
+    await this.channels.change(owner, id, wishOf(form), target);
     return done(CHANNELS_PATH, { ok: true, id }, 'alerts.saved');
   }
 
@@ -89,24 +75,6 @@ export class AlertChannelsController {
     await this.channels.remove(ownerOf(adminScope(request)), id);
     return done(CHANNELS_PATH, { ok: true, id }, 'alerts.channel-removed');
   }
-
-  private targetIn(owner: AlertOwner, { url, key }: AlertChannelForm, kind: ChannelKind): Partial<Target> {
-    if (kind === 'mail') return {};
-    const problem = url === undefined ? null : this.client.problemOf(owner, url.trim());
-    if (problem !== null)
-      throw refused('url', `an address that may be sent to: this one ${problem}`, {
-        reason: 'alert-address',
-      });
-    const takesKey = kind === 'webhook' || kind === 'pagerduty';
-    if (kind === 'webhook' && key !== undefined && !SIGNING_SECRET.test(key.trim()))
-      throw refused('key', 'whsec_ and 24 to 64 bytes in base64', { reason: 'alert-key-webhook' });
-    if (kind === 'pagerduty' && key !== undefined && !ROUTING_KEY.test(key.trim()))
-      throw refused('key', '32 letters and digits', { reason: 'alert-key-pagerduty' });
-    return {
-      ...(url === undefined ? {} : { url: url.trim() }),
-      ...(takesKey && key !== undefined ? { key: key.trim() } : {}),
-    };
-  }
 }
 
 const wishOf = (form: AlertChannelForm): ChannelWish => ({
@@ -117,5 +85,7 @@ const wishOf = (form: AlertChannelForm): ChannelWish => ({
   enabled: form.enabled,
 });
 
-const missing = (name: 'url' | 'key') =>
-  fault('missing_fields', { param: name, message: `${name} is missing.`, details: { required: [name] } });
+const targetIn = ({ url, key }: AlertChannelForm): Partial<Target> => ({
+  ...(url === undefined ? {} : { url }),
+  ...(key === undefined ? {} : { key }),
+});

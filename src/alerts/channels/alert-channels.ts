@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { ActivityLog, type Changes, changesOf, type NewActivity } from '../../audit';
+import { type ActivityActor, ActivityLog, type Changes, changesOf, type NewActivity } from '../../audit';
 import { fault, parseJsonText } from '../../kernel';
 import {
   Database,
@@ -75,6 +75,7 @@ export class AlertChannels {
     kind: ChannelKind,
     wish: ChannelWish,
     target: Target | null,
+    actor?: ActivityActor,
   ): Promise<number> {
     return this.database.transaction(async (tx) => {
       // Two that are made at once take turns.
@@ -96,7 +97,9 @@ export class AlertChannels {
       // What is sealed belongs to its row, so that the row comes first.
       if (target !== null)
         await tx.query('UPDATE alert_channel SET secret = $2 WHERE id = $1', [id, this.seal(id, target)]);
-      await this.note(tx, 'alert.channel-added', owner, id, wish.name, changesOf(null, { kind, ...wish }));
+      await this.note(tx, 'alert.channel-added', owner, id, wish.name, changesOf(null, { kind, ...wish }), {
+        actor,
+      });
       return id;
     });
   }
@@ -129,7 +132,7 @@ export class AlertChannels {
     });
   }
 
-  async remove(owner: AlertOwner, id: number): Promise<void> {
+  async remove(owner: AlertOwner, id: number, actor?: ActivityActor): Promise<void> {
     await this.database.transaction(async (tx) => {
       const before = found(await channelsIn(tx, owner), id);
       await tx.query('DELETE FROM alert_channel WHERE id = $1', [id]);
@@ -140,14 +143,14 @@ export class AlertChannels {
         [owner, id],
       );
       const gone = changesOf({ kind: before.kind, ...wishOf(before) }, null);
-      await this.note(tx, 'alert.channel-removed', owner, id, before.name, gone);
+      await this.note(tx, 'alert.channel-removed', owner, id, before.name, gone, { actor });
     });
   }
 
   /** A test goes to people's systems, and so stands in the log. */
   async putTestOnRecord(owner: AlertOwner, { id, name }: Channel, error: string | null): Promise<void> {
     await this.database.transaction((tx) =>
-      this.note(tx, 'alert.channel-tested', owner, id, name, {}, error ?? undefined),
+      this.note(tx, 'alert.channel-tested', owner, id, name, {}, { reason: error ?? undefined }),
     );
   }
 
@@ -158,13 +161,17 @@ export class AlertChannels {
     id: number,
     label: string,
     changes: Changes,
-    reason?: string,
+    {
+      actor,
+      reason,
+    }: { readonly actor?: ActivityActor | undefined; readonly reason?: string | undefined } = {},
   ): Promise<void> {
     return this.activity.write(tx, {
       ...{ action, changes },
       object: { type: 'alert', id: `channel ${id}`, label },
       concerns: { organisationId: owner },
       ...(reason === undefined ? {} : { reason }),
+      ...(actor === undefined ? {} : { actor }),
     });
   }
 

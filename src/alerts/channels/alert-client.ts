@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { SECOND_MS } from '../../kernel';
+import { fault, refused, SECOND_MS } from '../../kernel';
 import {
   AddressGuard,
   addressRedactor,
@@ -11,11 +11,11 @@ import {
   Settings,
 } from '../../platform';
 import type { AlertOwner } from '../catalogue/kinds';
-import type { AlertMessage, Outcome, SentChannelKind, Target, Vendor } from './channel';
-import { pagerduty } from './pagerduty';
+import type { AlertMessage, ChannelKind, Outcome, SentChannelKind, Target, Vendor } from './channel';
+import { pagerduty, ROUTING_KEY } from './pagerduty';
 import { slack } from './slack';
 import { teams } from './teams';
-import { webhook } from './webhook';
+import { SIGNING_SECRET, webhook } from './webhook';
 
 const vendors: Readonly<Record<SentChannelKind, Vendor>> = { webhook, slack, teams, pagerduty };
 
@@ -24,6 +24,11 @@ const MOST_ANSWER_BYTES = 65_536;
 const LONGEST_WORDS = 300;
 /** A receiver may ask for a longer pause; nobody waits for that. */
 const LONGEST_PAUSE_S = 3_600;
+
+const takesKey = (kind: ChannelKind): boolean => kind === 'webhook' || kind === 'pagerduty';
+
+const missing = (name: 'url' | 'key') =>
+  fault('missing_fields', { param: name, message: `${name} is missing.`, details: { required: [name] } });
 
 /** The networks that one kind of owner reaches, and the client that goes there. */
 interface Reach {
@@ -58,6 +63,33 @@ export class AlertClient implements OnApplicationShutdown {
     if (url.username !== '' || url.password !== '') return 'has credentials in it';
     const checked = this.reachOf(owner).guard.checkBaseUrl(url.origin);
     return checked.ok ? null : checked.error;
+  }
+
+  /** Returns what is given of a target, without blanks; throws if a part cannot be used for this kind of channel. */
+  checkTarget(owner: AlertOwner, kind: ChannelKind, { url, key }: Partial<Target>): Partial<Target> {
+    if (kind === 'mail') return {};
+    const problem = url === undefined ? null : this.problemOf(owner, url.trim());
+    if (problem !== null)
+      throw refused('url', `an address that may be sent to: this one ${problem}`, {
+        reason: 'alert-address',
+      });
+    if (kind === 'webhook' && key !== undefined && !SIGNING_SECRET.test(key.trim()))
+      throw refused('key', 'whsec_ and 24 to 64 bytes in base64', { reason: 'alert-key-webhook' });
+    if (kind === 'pagerduty' && key !== undefined && !ROUTING_KEY.test(key.trim()))
+      throw refused('key', '32 letters and digits', { reason: 'alert-key-pagerduty' });
+    return {
+      ...(url === undefined ? {} : { url: url.trim() }),
+      ...(takesKey(kind) && key !== undefined ? { key: key.trim() } : {}),
+    };
+  }
+
+  /** The same for a new channel, which needs every part; null for mail. */
+  newTarget(owner: AlertOwner, kind: ChannelKind, given: Partial<Target>): Target | null {
+    if (kind === 'mail') return null;
+    const { url, key } = this.checkTarget(owner, kind, given);
+    if (url === undefined) throw missing('url');
+    if (takesKey(kind) && key === undefined) throw missing('key');
+    return { url, ...(key === undefined ? {} : { key }) };
   }
 
   /** Null where the receiver has nothing to do with such a message. */

@@ -123,6 +123,18 @@ const changes: Readonly<Record<string, Change>> = {
     words: async () => ['tap:forget', await tapWithLetter(), '--yes'],
     action: 'tap.forgotten',
   },
+  'alert-channel:add': {
+    words: async () => ['alert-channel:add', 'mail', '--name', 'On call'],
+    action: 'alert.channel-added',
+  },
+  'alert-channel:remove': {
+    words: async () => {
+      await house.run(['alert-channel:add', 'mail', '--name', 'Gone']);
+      const [row] = await house.database.query<{ id: number }>('SELECT max(id) AS id FROM alert_channel');
+      return ['alert-channel:remove', String(row!.id)];
+    },
+    action: 'alert.channel-removed',
+  },
   'quarantine begin': {
     words: async () => {
       await house.database.query(
@@ -167,6 +179,7 @@ const readers: Readonly<Record<string, () => string[]>> = {
   'money:verify': () => ['money:verify'],
   'processor:check': () => ['processor:check'],
   'tap:list': () => ['tap:list'],
+  'alert-channel:list': () => ['alert-channel:list'],
   'quarantine show': () => ['quarantine', 'show'],
   'extension:list': () => ['extension:list'],
 };
