@@ -17,7 +17,7 @@ const run = (words: string[], environment: Record<string, string> = {}) => {
 
 // "alert channels cannot be set by file or command".
 test('a command adds, lists and removes channels of the platform, and shows no secret', async () => {
-  expect((await run(['alert-channel:list'])).output).toBe('There are no channels.\n');
+  expect((await run(['alert-channel:list'])).output).toBe('1  mail  Mail  from urgent\n');
   const webhook = ['alert-channel:add', 'webhook', '--name', 'Paging', '--severity', 'urgent'];
   const added = await run(webhook, { ALERT_CHANNEL_URL: ADDRESS, ALERT_CHANNEL_KEY: SECRET });
   expect([added.code, added.complaint]).toEqual([0, '']);
