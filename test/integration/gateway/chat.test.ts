@@ -82,7 +82,7 @@ describe('a chat request', () => {
     const body = (await theirs.json()) as {
       error: { code: string; details: { supplier: { message: string } } };
     };
-    expect(body.error.code).toBe('invalid_request');
+    expect(body.error.code).toBe('invalid_value');
     expect(body.error.details.supplier.message).toEqual(expect.any(String));
   });
 });
