@@ -101,5 +101,6 @@ const startNode = (
     DATABASE_URL: postgres.url,
     MIGRATION_DATABASE_URL: postgres.ownerUrl,
     DRAIN_TIMEOUT: '1s',
+    KEY_PEPPER: 'the same on every node',
     ...payments,
   });

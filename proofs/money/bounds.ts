@@ -180,7 +180,8 @@ async function race(proof: Proof, row: Row): Promise<void> {
   const inbound = { bytes, body: request, members, form: null, headers: {} } as unknown as Inbound;
   const call = describeCall(inbound, operation);
   const inputTokens = inputBoundOf(call, model, lane, () => styles.picturesFor(lane), true);
-  const maxOutputTokens = (output + call.writtenBeside) * call.choices;
+  // The lane of this proof gets every switch of thinking.
+  const maxOutputTokens = (output + call.writtenBeside + call.thinkingBeside) * call.choices;
   const modes = servedTier === undefined ? {} : { service_tier: servedTier };
   const billed = { uses: billedUses, modes, image: null };
   const bound = boundOf({ inputTokens, maxOutputTokens, fees: call.fees }, [price]);

@@ -58,7 +58,8 @@ function judgeError(draft: Draft, { status, headers, body }: WireAnswer): Verdic
   if (fields === null) return { label: String(status), wrong: `not an error of ours: ${body.slice(0, 200)}` };
   const code = String(fields.code);
   const wrong = (why: string): Verdict => ({ label: code, wrong: `${why}: ${status} ${body.slice(0, 300)}` });
-  const entry = catalogue.get(code as ErrorCode);
+  // A supplier's own code is sent for a mistake in the request.
+  const entry = catalogue.get(isSuppliersOwn(fields, code) ? 'invalid_request' : (code as ErrorCode));
   if (entry === undefined) return wrong('a code that is not in the catalogue');
   if (unmapped.has(code)) return wrong('unmapped');
   if (status !== entry.status && otherStatuses[code]?.includes(status) !== true && !isPortal422(status, code))
@@ -73,6 +74,11 @@ function judgeError(draft: Draft, { status, headers, body }: WireAnswer): Verdic
   if (isPassing && !/^[1-9]\d*$/.test(wait ?? '')) return wrong('no Retry-After');
   if (lacksParam(draft, status, fields)) return wrong(`no param, though ${draft.field} was at fault`);
   return { label: code, wrong: null };
+}
+
+function isSuppliersOwn({ details }: Fields, code: string): boolean {
+  const supplier = details?.supplier;
+  return typeof supplier === 'object' && supplier !== null && Reflect.get(supplier, 'code') === code;
 }
 
 /** The three shapes: `error` around the fields, or the fields themselves as the portal has them. */
