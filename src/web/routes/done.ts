@@ -16,6 +16,7 @@ export class Done {
     readonly facts: object,
     readonly told: Notice | undefined,
   ) {
+    if (typeof to !== 'string') throw new TypeError('done() takes a path of the portal, such as "/x/pages".');
     this.to = localPath(to);
   }
 }
