@@ -12,6 +12,9 @@ test('a change leads to a path with its query and fragment', () => {
   expect(done('/dashboard/keys?status=active#key-7', {}).to).toBe('/dashboard/keys?status=active#key-7');
 });
 
-test.each([undefined, null, { toString: () => '/dashboard' }])('a change to no path is a mistake: %p', (to) => {
-  expect(() => done(to as unknown as string, {})).toThrow('done() takes a path of the portal');
-});
+test.each([undefined, null, { toString: () => '/dashboard' }])(
+  'a change to no path is a mistake: %p',
+  (to) => {
+    expect(() => done(to as unknown as string, {})).toThrow('done() takes a path of the portal');
+  },
+);
