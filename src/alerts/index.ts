@@ -30,8 +30,7 @@ export {
   channelKinds,
   type Target,
 } from './channels/channel';
-export { PAGERDUTY_ADDRESSES, ROUTING_KEY } from './channels/pagerduty';
-export { SIGNING_SECRET } from './channels/webhook';
+export { PAGERDUTY_ADDRESSES } from './channels/pagerduty';
 export { NodeWatch } from './node-watch';
 export { AlertDeliveries } from './delivery/alert-deliveries';
 export { type AlertRule, AlertRules, type AlertSettings } from './rules/alert-rules';

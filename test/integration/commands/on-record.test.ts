@@ -124,7 +124,7 @@ const changes: Readonly<Record<string, Change>> = {
     action: 'tap.forgotten',
   },
   'alert-channel:add': {
-    words: async () => ['alert-channel:add', 'mail', '--name', 'On call'],
+    words: () => Promise.resolve(['alert-channel:add', 'mail', '--name', 'On call']),
     action: 'alert.channel-added',
   },
   'alert-channel:remove': {
