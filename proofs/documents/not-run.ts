@@ -11,6 +11,10 @@ export const notRun: readonly NotRun[] = [
     why: 'it closes or opens the installation that all other steps use; test/integration/commands/quarantine.test.ts runs it',
   },
   {
+    commands: /^(?:ALERT_CHANNEL_URL=\S+ )?npm run cli -- alert-channel:/,
+    why: 'its address is a made-up one; test/integration/commands/alert-channels.test.ts runs it',
+  },
+  {
     commands: /^openssl rand -base64 32$|^npm run cli -- (backup|restore)/,
     why: 'it needs a disk and a key of its own; `test/integration/backup` and `npm run prove:restore` run it',
   },
