@@ -128,7 +128,7 @@ export interface Dropped {
   readonly loss: 'dropped' | 'approximated' | 'fulfilled';
   /** The field, with `*` for positions: `messages.*.content.*.cache_control`. */
   readonly path: string;
-  /** What callers know it by, where the path says too little. An approximation is named to callers only with it. */
+  /** Name for `x-svc-dropped` if the path is not clear enough. Approximations appear there only if they have a name. */
   readonly name?: string;
   readonly reason: string;
   /** The first place it was seen. */

@@ -75,7 +75,7 @@ export class Intake {
     return describeCall(inbound, operation, this.gates.trace(), recordingOf(form, length));
   }
 
-  /** A recording of an unknown kind is as long as any of its size. */
+  /** Assumes the longest possible recording of that size if the format is unknown. */
   private async measureSound(call: Call, recordings: readonly string[]): Promise<Call> {
     const files = recordings.map((base64) => Buffer.from(base64, 'base64'));
     const lengths = await this.meter.measure(files, 'webm');
